@@ -1,0 +1,89 @@
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { bundleProgram, gatherAssets, type Assets } from "./bundle.ts";
+import { hostTarget, openRuntimeOf, ROOT, TARGETS } from "./targets.ts";
+
+/** `npm run build [-- --target PLATFORM]`: build/flowhook.mjs and the single binary build/flowhook. */
+
+const BUILD = join(ROOT, "build");
+const ENTRY = "src/main.ts";
+
+async function main(name: string): Promise<void> {
+  const started = performance.now();
+  const target = TARGETS[name];
+  if (target === undefined) return refuse(name);
+  mkdirSync(BUILD, { recursive: true });
+  const stem = name === hostTarget() ? "flowhook" : `flowhook-${name}`;
+  const assets = await gatherAssets(target);
+  const bundle = await bundleProgram(ENTRY, "bundle", name, assets);
+  publish(`${stem}.mjs`, (path) => writeFileSync(path, bundle));
+  const program = await bundleProgram(ENTRY, "binary", name, assets);
+  publish(stem + target.extension, (path) => buildBinary(path, program, assets, name));
+  console.log(`built for ${name} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  if (name.startsWith("darwin")) {
+    console.log(`On macOS, sign it once: codesign --sign - build/${stem}`);
+  }
+}
+
+function refuse(name: string): void {
+  console.error(`Cannot build for "${name}", expected one of ${Object.keys(TARGETS).join(", ")}`);
+  process.exitCode = 2;
+}
+
+/** Node's single executable application: the runtime with the program and its assets inside. */
+function buildBinary(output: string, program: Uint8Array, assets: Assets, target: string): void {
+  const folder = mkdtempSync(join(BUILD, ".binary-"));
+  try {
+    const main = join(folder, "main.mjs");
+    writeFileSync(main, program);
+    const configuration = {
+      main,
+      mainFormat: "module",
+      executable: openRuntimeOf(TARGETS[target]!),
+      output,
+      disableExperimentalSEAWarning: true,
+      // A cache made by this machine's runtime is of no use to another platform's.
+      useCodeCache: target === hostTarget(),
+      assets: writeAssets(folder, assets),
+    };
+    const file = join(folder, "configuration.json");
+    writeFileSync(file, JSON.stringify(configuration));
+    execFileSync(process.execPath, ["--build-sea", file], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    chmodSync(output, 0o755);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function writeAssets(folder: string, assets: Assets): Record<string, string> {
+  return Object.fromEntries(
+    [...assets].map(([name, bytes], index) => {
+      const path = join(folder, `asset-${index}`);
+      writeFileSync(path, bytes);
+      return [name, path];
+    }),
+  );
+}
+
+/** Written beside and renamed, so that a running program keeps its own file. */
+function publish(name: string, make: (path: string) => void): void {
+  const path = join(BUILD, name);
+  make(`${path}.new`);
+  renameSync(`${path}.new`, path);
+  console.log(`build/${name}  ${(statSync(path).size / 1_048_576).toFixed(1)} MB`);
+}
+
+const { values } = parseArgs({ options: { target: { type: "string", default: hostTarget() } } });
+await main(values.target);

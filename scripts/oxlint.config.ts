@@ -1,0 +1,76 @@
+import { defineConfig, type DummyRuleMap, type OxlintOverride } from "oxlint";
+import { OWNERS, ROOMS, seenBy, TYPE_READERS } from "./rooms.ts";
+
+/** A later override replaces `no-restricted-imports`, so there is exactly one for each room. */
+const walls = ROOMS.map<OxlintOverride>((room) => ({
+  files: [isFile(room) ? `**/src/${room}.ts` : `**/src/${room}/**`],
+  rules: { "no-restricted-imports": wall(room) },
+}));
+
+export default defineConfig({
+  plugins: ["eslint", "typescript", "unicorn", "oxc", "import", "node"],
+  categories: { correctness: "error" },
+  options: { typeAware: true, denyWarnings: true, reportUnusedDisableDirectives: "error" },
+  ignorePatterns: ["build/**", "**/*.mjs"],
+  rules: {
+    eqeqeq: "error",
+    "no-var": "error",
+    "prefer-const": "error",
+    "no-shadow": "off",
+    "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }],
+    "import/no-cycle": "error",
+    "oxc/no-barrel-file": "off",
+    "typescript/no-explicit-any": "error",
+    "typescript/no-floating-promises": "error",
+    "typescript/no-misused-promises": "error",
+    "typescript/switch-exhaustiveness-check": "error",
+    "typescript/ban-ts-comment": "error",
+    "typescript/consistent-type-imports": "error",
+    "typescript/no-unnecessary-type-assertion": "error",
+    "typescript/only-throw-error": "error",
+    "typescript/return-await": "off",
+    "typescript/unbound-method": "off",
+    "unicorn/no-thenable": "off",
+  },
+  overrides: [
+    ...walls,
+    {
+      // node:test's functions give promises that nobody has to wait for.
+      files: ["**/test/**"],
+      rules: {
+        "typescript/no-floating-promises": "off",
+        "max-lines-per-function": "off",
+      },
+    },
+  ],
+});
+
+function wall(room: string): NonNullable<DummyRuleMap["no-restricted-imports"]> {
+  return ["error", { paths: foreign(room), patterns: hidden(room) }];
+}
+
+function isFile(room: string): boolean {
+  return ["server", "service", "main"].includes(room);
+}
+
+/** The packages that a room may not import, or of which it may import the types alone. */
+function foreign(room: string) {
+  const owns = (name: string) => OWNERS[name]!.some((owner) => owner.split("/")[0] === room);
+  const names = Object.keys(OWNERS).filter((name) => !owns(name));
+  return names.map((name) => ({
+    name,
+    message: `Only ${OWNERS[name]!.join(", ")} may import it`,
+    allowTypeImports: TYPE_READERS[name]?.includes(room) ?? false,
+  }));
+}
+
+/** The rooms that a room does not see, but for single files of theirs. */
+function hidden(room: string) {
+  const seen = seenBy(room);
+  return ROOMS.filter((other) => !seen.includes(other)).map((other) => {
+    const message = `${room} does not see ${other}`;
+    if (isFile(other)) return { regex: `^\\.\\./(\\.\\./)*${other}\\.ts$`, message };
+    const open = seen.filter((path) => path.startsWith(`${other}/`));
+    return { group: [`**/${other}/**`, ...open.map((path) => `!**/${path}`)], message };
+  });
+}

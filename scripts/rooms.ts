@@ -1,0 +1,77 @@
+/** The walls of the house, stated once: the linter's rules and test/layout.test.ts read them. */
+
+/** A file imports its own room or a lower rank; rooms of one rank never import each other. */
+export const RANKS: readonly (readonly string[])[] = [
+  ["lib"],
+  ["store", "config", "assets"],
+  ["runner", "flows", "access"],
+  ["executions"],
+  ["webhooks", "api", "ui"],
+  ["server"],
+  ["service"],
+  ["cli"],
+  ["main"],
+];
+
+/** A program of its own: what it sees beside itself. Nobody imports from it. */
+export const SANDBOX_SEES: readonly string[] = [
+  "lib",
+  "runner/protocol.ts",
+  "flows/author.ts",
+  "flows/manifest.ts",
+];
+
+/** Plain data that crosses the wall to the runner: rooms of the same rank see it too. */
+export const FLOWS_SEE: readonly string[] = ["runner/protocol.ts"];
+
+/** Who may import a package: rooms, or single files. */
+export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  hono: ["server", "webhooks", "api", "ui"],
+  "@hono/node-server": ["service"],
+  kysely: ["store"],
+  "better-sqlite3": ["store"],
+  piscina: ["sandbox"],
+  "js-yaml": ["config", "webhooks/yaml.ts", "api/import.ts", "flows/bundles.ts"],
+  valibot: ["config", "api", "flows"],
+  chokidar: ["flows"],
+  commander: ["cli"],
+  "ipaddr.js": ["access"],
+  pino: ["lib"],
+  "pino-pretty": ["lib"],
+  uuid: ["lib"],
+  "node:sea": ["assets"],
+};
+
+/** Who may import a package's types, beside its owners. */
+export const TYPE_READERS: Readonly<Record<string, readonly string[]>> = {
+  "@hono/node-server": ["server", "webhooks", "api", "ui"],
+};
+
+export const ROOMS: readonly string[] = [...RANKS.flat(), "sandbox"];
+
+/** The room of a file below src/: its folder, or its name where it stands alone. */
+export function roomOf(file: string): string {
+  return file.split("/")[0]!.replace(/\.ts$/, "");
+}
+
+/** What a room may import from src/: rooms, or single files for the sandbox. */
+export function seenBy(room: string): readonly string[] {
+  if (room === "sandbox") return ["sandbox", ...SANDBOX_SEES];
+  const rank = RANKS.findIndex((rooms) => rooms.includes(room));
+  if (rank < 0) throw new Error(`The room "${room}" has no rank`);
+  const below = [room, ...RANKS.slice(0, rank).flat()];
+  return room === "flows" ? [...below, ...FLOWS_SEE] : below;
+}
+
+/** Whether a file below src/ may import another one. */
+export function maySee(file: string, other: string): boolean {
+  return seenBy(roomOf(file)).some((seen) => seen === other || seen === roomOf(other));
+}
+
+/** Whether a file below src/ may import a package, or its types alone. */
+export function mayUse(file: string, packageName: string, typesOnly: boolean): boolean {
+  const readers = typesOnly ? (TYPE_READERS[packageName] ?? []) : [];
+  const owners = OWNERS[packageName];
+  if (owners === undefined) return true;
+  return [...owners, ...readers].some((owner) => owner === file || owner === roomOf(file));
+}

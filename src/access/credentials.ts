@@ -1,0 +1,69 @@
+/** Where a request carries a login token or an API key (section 5). */
+
+export const TOKEN_HEADER = "x-service-token";
+export const TOKEN_COOKIE = "service-token";
+
+export interface SentToken {
+  readonly token: string;
+  readonly by: "header" | "cookie";
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The login token of a request: the header wins over the cookie. */
+export function findToken(headers: Headers): SentToken | null {
+  const header = headers[TOKEN_HEADER];
+  if (typeof header === "string" && header !== "") return { token: header, by: "header" };
+  const cookie = findCookie(headers["cookie"], TOKEN_COOKIE);
+  return cookie === null ? null : { token: cookie, by: "cookie" };
+}
+
+function findCookie(header: string | string[] | undefined, name: string): string | null {
+  if (typeof header !== "string") return null;
+  for (const pair of header.split(";")) {
+    const at = pair.indexOf("=");
+    if (at !== -1 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim() || null;
+  }
+  return null;
+}
+
+/** A Cookie header without the service's own cookie; null when nothing is left. */
+export function withoutToken(cookie: string): string | null {
+  const kept = cookie.split(";").filter((pair) => pair.split("=")[0]?.trim() !== TOKEN_COOKIE);
+  const left = kept.join(";").trim();
+  return left === "" ? null : left;
+}
+
+const BEARER = /^bearer +/i;
+
+/** The token of `Authorization: Bearer` (RFC 6750, scheme in any case); null for other schemes. */
+export function findBearer(header: string | undefined): string | null {
+  return header !== undefined && BEARER.test(header) ? header.replace(BEARER, "").trim() : null;
+}
+
+/**
+ * Whether a request that relies on a cookie was made by a page of another site. Browsers say so
+ * (Fetch Metadata); older ones send at least Origin with what is no plain navigation.
+ */
+export function isCrossSite(headers: Headers, own: { readonly host: string }): boolean {
+  const site = headers["sec-fetch-site"];
+  if (typeof site === "string") return site !== "same-origin" && site !== "none";
+  const origin = headers["origin"];
+  if (typeof origin !== "string") return false;
+  return !(URL.canParse(origin) && new URL(origin).host === own.host);
+}
+
+/** Whether the browser follows a link or sends a form, and so shows what it gets. */
+export function isNavigation(headers: Headers): boolean {
+  return headers["sec-fetch-mode"] === "navigate";
+}
+
+/** The login token for browsers; HttpOnly, so that no page can read it. */
+export function toTokenCookie(
+  token: string,
+  options: { path: string; max_age_sec: number; is_secure: boolean },
+): string {
+  const { path, max_age_sec, is_secure } = options;
+  const attributes = `Path=${path}; Max-Age=${max_age_sec}; HttpOnly; SameSite=Lax`;
+  return `${TOKEN_COOKIE}=${token}; ${attributes}${is_secure ? "; Secure" : ""}`;
+}

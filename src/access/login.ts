@@ -1,0 +1,151 @@
+import { now } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import { newId } from "../lib/id.ts";
+import type { Store } from "../store/database.ts";
+import {
+  deleteToken,
+  findTokenByHash,
+  findUser,
+  findUserByName,
+  insertToken,
+  rolesOfUser,
+  touchToken,
+  type TokenRow,
+  type UserRow,
+} from "../store/people.ts";
+import type { Activity } from "./activity.ts";
+import { generateToken, hashKey } from "./api-key.ts";
+import type { Attempts } from "./attempts.ts";
+import { hashPassword, verifyPassword } from "./password.ts";
+import type { Grant } from "./permission.ts";
+
+/** A user who has shown a valid login token. */
+export interface Principal {
+  readonly user_id: string;
+  readonly user_name: string;
+  readonly email: string;
+  /** Names of roles. */
+  readonly roles: readonly string[];
+  readonly grants: readonly Grant[];
+  readonly token_id: string;
+}
+
+export interface NewLogin {
+  readonly token: string;
+  /** Milliseconds since the epoch. */
+  readonly expires_at: number;
+  readonly principal: Principal;
+}
+
+/** Login tokens: opaque, stored as SHA-256, valid for LOGIN_TOKEN_TTL_SEC. */
+export interface Logins {
+  /** Null for an unknown user, a wrong password or a disabled user; all take the same time. */
+  login(user_name: string, password: string, from: string): Promise<NewLogin | null>;
+  /** Null for a token that is unknown or has expired, or whose user is disabled. */
+  authenticate(token: string, from: string): Promise<Principal | null>;
+  /**
+   * Whether this is the principal's own password.
+   *
+   * @throws Refusal too_many_attempts
+   */
+  checkPassword(principal: Principal, password: string): Promise<boolean>;
+  logout(token_id: string): Promise<void>;
+}
+
+export interface LoginOptions {
+  readonly store: Store;
+  readonly attempts: Attempts;
+  readonly activity: Activity;
+  readonly ttl_ms: number;
+}
+
+/** How often the last use of a token is written. */
+const TOUCH_INTERVAL_MS = 60_000;
+
+export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions): Logins {
+  // Compared with where there is no such user, so that the time does not tell.
+  const nobody = hashPassword(generateToken());
+
+  async function check(user_name: string, password: string): Promise<UserRow | null> {
+    const user = await findUserByName(store, user_name);
+    const right = await verifyPassword(password, user?.password_hash ?? (await nobody));
+    return user !== undefined && right && user.is_enabled === 1 ? user : null;
+  }
+
+  async function create(user: UserRow, from: string): Promise<NewLogin> {
+    const token = generateToken();
+    const at = now();
+    const row: TokenRow = {
+      id: newId(),
+      user_id: user.id,
+      hash: hashKey(token),
+      created_at: at,
+      expires_at: at + ttl_ms,
+      last_used_at: at,
+      last_used_from: from,
+    };
+    await store.commit([insertToken(store, row)]);
+    await activity.report(user.id);
+    return { token, expires_at: row.expires_at, principal: await toPrincipal(store, user, row.id) };
+  }
+
+  return {
+    async login(user_name, password, from) {
+      const keys = [`name ${user_name}`, `address ${from}`];
+      const user = await attempts.guard(keys, () => check(user_name, password));
+      return user === null ? null : create(user, from);
+    },
+    async authenticate(token, from) {
+      const row = await findTokenByHash(store, hashKey(token));
+      if (row === undefined || row.expires_at <= now()) return null;
+      const user = await findUser(store, row.user_id);
+      if (user === undefined || user.is_enabled !== 1) return null;
+      await touch(store, row, from);
+      return toPrincipal(store, user, row.id);
+    },
+    async checkPassword(principal, password) {
+      const keys = [`name ${principal.user_name}`];
+      const user = await attempts.guard(keys, () => check(principal.user_name, password));
+      return user !== null;
+    },
+    async logout(token_id) {
+      await store.commit([deleteToken(store, token_id)]);
+    },
+  };
+}
+
+async function touch(store: Store, row: TokenRow, from: string): Promise<void> {
+  const at = now();
+  if (at - (row.last_used_at ?? 0) < TOUCH_INTERVAL_MS) return;
+  await store.commit([touchToken(store, row.id, { last_used_at: at, last_used_from: from })]);
+}
+
+async function toPrincipal(store: Store, user: UserRow, token_id: string): Promise<Principal> {
+  const roles = await rolesOfUser(store, user.id);
+  return {
+    user_id: user.id,
+    user_name: user.name,
+    email: user.email,
+    roles: roles.map((role) => role.name),
+    grants: roles.flatMap((role) => toGrants(role.permissions)),
+    token_id,
+  };
+}
+
+/** The stored permissions of a role. */
+export function toGrants(permissions: string): readonly Grant[] {
+  return JSON.parse(permissions) as Grant[];
+}
+
+/** @throws Refusal wrong_password, the same for a missing one. */
+export async function requirePassword(
+  logins: Logins,
+  principal: Principal,
+  password: unknown,
+): Promise<void> {
+  if (typeof password === "string" && (await logins.checkPassword(principal, password))) return;
+  throw new Refusal(
+    "wrong_password",
+    'This change needs your own password again, as the member "password". It was missing or wrong',
+  );
+}

@@ -1,0 +1,65 @@
+import * as crypto from "node:crypto";
+import { promisify } from "node:util";
+
+/**
+ * Password hashes as strings that name their algorithm: argon2id (19 MiB, t=2, p=1; RFC 9106),
+ * or scrypt (N=2^15, r=8, p=1; RFC 7914) on a runtime without argon2.
+ */
+
+const ARGON = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
+const SCRYPT = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
+
+// Deno's node:crypto has no argon2, so it is looked up and not imported by name.
+const argon2 = crypto.argon2 === undefined ? null : promisify(crypto.argon2);
+const scrypt = promisify<string, Buffer, number, crypto.ScryptOptions, Buffer>(crypto.scrypt);
+
+/** A new salted hash; takes tens of milliseconds, off the loop. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = crypto.randomBytes(16);
+  if (argon2 === null) {
+    const hash = await scrypt(password.normalize("NFC"), salt, 32, SCRYPT);
+    return `$scrypt$ln=15,r=8,p=1$${toText(salt)}$${toText(hash)}`;
+  }
+  const hash = await argon2("argon2id", {
+    message: password.normalize("NFC"),
+    nonce: salt,
+    ...ARGON,
+  });
+  return `$argon2id$v=19$m=19456,t=2,p=1$${toText(salt)}$${toText(hash)}`;
+}
+
+/**
+ * Whether the password is the one that was hashed, compared in constant time.
+ *
+ * @throws Error where this runtime lacks the algorithm of the stored hash
+ */
+export async function verifyPassword(password: string, stored: string): Promise<boolean> {
+  const [, algorithm] = stored.split("$");
+  const [salt, expected] = stored
+    .split("$")
+    .slice(-2)
+    .map((part) => Buffer.from(part, "base64"));
+  if (salt === undefined || expected === undefined || expected.length !== 32) return false;
+  const found = await derive(algorithm ?? "", password.normalize("NFC"), salt);
+  return crypto.timingSafeEqual(found, expected);
+}
+
+async function derive(algorithm: string, password: string, salt: Buffer): Promise<Buffer> {
+  if (algorithm === "scrypt") return scrypt(password, salt, 32, SCRYPT);
+  if (algorithm === "argon2id" && argon2 !== null)
+    return argon2("argon2id", { message: password, nonce: salt, ...ARGON });
+  throw new Error(
+    `Cannot check a password hashed with "${algorithm}" on this runtime. ` +
+      `Set it again with: flowhook user password`,
+  );
+}
+
+function toText(bytes: Buffer): string {
+  return bytes.toString("base64").replaceAll("=", "");
+}
+
+/** A password for people to copy: 20 characters, about 119 bits. */
+export function generatePassword(): string {
+  const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
+  return Array.from({ length: 20 }, () => letters[crypto.randomInt(letters.length)]).join("");
+}

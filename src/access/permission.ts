@@ -1,0 +1,141 @@
+/** Permissions as data: what a role allows, and where. */
+
+/** Every permission that a role can have, besides `*` and `<resource>.*`. */
+export const PERMISSIONS = [
+  "webhook.read",
+  "webhook.write",
+  "webhook.authenticate",
+  "execution.read",
+  "execution.start",
+  "execution.cancel",
+  "flow.read",
+  "flow.reload",
+  "project.read",
+  "project.write",
+  "bundle.read",
+  "bundle.write",
+  "role.read",
+  "role.write",
+  "user.read",
+  "user.write",
+  "setting.read",
+  "setting.write",
+  "secret.use",
+  "secret.write",
+  "audit.read",
+  "workspace.read",
+  "workspace.write",
+] as const;
+
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** One line of a role. */
+export interface Grant {
+  /** A permission, `<resource>.*`, or `*`. */
+  readonly permission: string;
+  /** The only project it holds for; null: everywhere. */
+  readonly project_id: string | null;
+}
+
+/** Whether the grants allow an act; without a project: whether they allow it anywhere. */
+export function isAllowed(
+  grants: readonly Grant[],
+  permission: Permission,
+  project_id?: string,
+): boolean {
+  return grants.some(
+    (grant) =>
+      includes(grant.permission, permission) &&
+      (grant.project_id === null || project_id === undefined || grant.project_id === project_id),
+  );
+}
+
+/** The projects in which an act is allowed; "all" without a limit. */
+export function allowedProjects(
+  grants: readonly Grant[],
+  permission: Permission,
+): "all" | ReadonlySet<string> {
+  const fitting = grants.filter((grant) => includes(grant.permission, permission));
+  if (fitting.some((grant) => grant.project_id === null)) return "all";
+  return new Set(fitting.map((grant) => grant.project_id as string));
+}
+
+/** Whether everything that `wanted` allows is allowed by `held`: nobody can give more. */
+export function covers(held: readonly Grant[], wanted: readonly Grant[]): boolean {
+  return wanted.every((grant) =>
+    held.some(
+      (own) =>
+        includesGrant(own.permission, grant.permission) &&
+        (own.project_id === null || own.project_id === grant.project_id),
+    ),
+  );
+}
+
+function includes(pattern: string, permission: string): boolean {
+  if (pattern === "*" || pattern === permission) return true;
+  return pattern.endsWith(".*") && permission.startsWith(pattern.slice(0, -1));
+}
+
+/** As `includes`, but the wanted one may be a pattern as well. */
+function includesGrant(pattern: string, wanted: string): boolean {
+  if (includes(pattern, wanted)) return true;
+  return !wanted.includes("*") ? false : pattern === wanted;
+}
+
+/** The roles at first start (contract, section 2). */
+export const FIRST_ROLES: readonly {
+  readonly name: string;
+  readonly propagate: boolean;
+  readonly permissions: readonly string[];
+}[] = [
+  { name: "admin", propagate: false, permissions: ["*"] },
+  {
+    name: "operator",
+    propagate: false,
+    permissions: [
+      "webhook.*",
+      "execution.*",
+      "flow.*",
+      "project.*",
+      "bundle.*",
+      "role.read",
+      "user.read",
+      "setting.*",
+      "secret.*",
+      "audit.read",
+      "workspace.*",
+    ],
+  },
+  {
+    name: "developer",
+    propagate: false,
+    permissions: [
+      "webhook.read",
+      "webhook.write",
+      "execution.*",
+      "flow.*",
+      "project.read",
+      "bundle.read",
+      "setting.*",
+      "secret.use",
+      "workspace.read",
+    ],
+  },
+  {
+    name: "viewer",
+    propagate: false,
+    permissions: [
+      "webhook.read",
+      "execution.read",
+      "flow.read",
+      "project.read",
+      "bundle.read",
+      "workspace.read",
+    ],
+  },
+  {
+    name: "webhook",
+    propagate: true,
+    permissions: ["execution.start", "setting.read", "setting.write", "secret.use"],
+  },
+];

@@ -1,0 +1,60 @@
+import type { Principal } from "../access/login.ts";
+import { allowedProjects, covers, isAllowed, type Permission } from "../access/permission.ts";
+import { toGrants } from "../access/login.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { Store } from "../store/database.ts";
+import { invalid } from "./named.ts";
+import { findRole, findRoleByName, type RoleRow } from "../store/people.ts";
+
+/** Whether the principal may do this in a project. */
+export function may(principal: Principal, permission: Permission, project_id: string): boolean {
+  return isAllowed(principal.grants, permission, project_id);
+}
+
+/** @throws Refusal forbidden */
+export function requireIn(principal: Principal, permission: Permission, project_id: string): void {
+  if (may(principal, permission, project_id)) return;
+  throw new Refusal("forbidden", `This needs the permission "${permission}" in this project`);
+}
+
+/** Whether a row of a project is to be seen: what is filtered out of lists is 404 elsewhere. */
+export function isVisible(
+  principal: Principal,
+  permission: Permission,
+  project_id: string,
+): boolean {
+  const projects = allowedProjects(principal.grants, permission);
+  return projects === "all" || projects.has(project_id);
+}
+
+/**
+ * A role that the principal may give: one whose permissions they all hold themselves.
+ *
+ * @throws Refusal invalid where there is no such role, forbidden where it allows more
+ */
+export async function requireRole(
+  store: Store,
+  principal: Principal,
+  name: string,
+): Promise<RoleRow> {
+  const role = await findRoleByName(store, name);
+  if (role === undefined) throw invalid("role", `there is no role "${name}"`);
+  if (!covers(principal.grants, toGrants(role.permissions)))
+    throw new Refusal("forbidden", `The role "${name}" allows more than your own roles do`);
+  return role;
+}
+
+/**
+ * Whoever lets a webhook do something else uses its role, and so must hold what it allows.
+ *
+ * @throws Refusal forbidden
+ */
+export async function requireUsable(
+  store: Store,
+  principal: Principal,
+  role_id: string | null,
+): Promise<void> {
+  const role = role_id === null ? undefined : await findRole(store, role_id);
+  if (role === undefined || covers(principal.grants, toGrants(role.permissions))) return;
+  throw new Refusal("forbidden", `The role "${role.name}" allows more than your own roles do`);
+}

@@ -1,0 +1,110 @@
+import * as v from "valibot";
+import type { Principal } from "../access/login.ts";
+import { toRecordText, toSummary } from "../executions/record.ts";
+import { isEnded, STATUSES } from "../executions/status.ts";
+import { toIso } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import {
+  findExecution,
+  findPayload,
+  listExecutions,
+  listLog,
+  type ExecutionRow,
+  type LogRow,
+} from "../store/executions.ts";
+import { findRole, listRoles } from "../store/people.ts";
+import { isVisible, requireIn } from "./access.ts";
+import type { Api } from "./api.ts";
+import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { defineRoute } from "./route.ts";
+
+/** @throws Refusal not_found, also where the principal may not see it */
+export async function requireExecution(
+  api: Api,
+  principal: Principal,
+  id: string,
+): Promise<ExecutionRow> {
+  const row = await findExecution(api.store, id);
+  if (row !== undefined && isVisible(principal, "execution.read", row.project_id)) return row;
+  throw new Refusal("not_found", `There is no execution "${id}"`);
+}
+
+export async function answerExecution(api: Api, row: ExecutionRow): Promise<string> {
+  const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
+  return toRecordText(row, await findPayload(api.store, row.id), role?.name ?? null);
+}
+
+export const getExecutions = defineRoute({
+  method: "GET",
+  path: "/execution",
+  summary: "List executions, newest first",
+  needs: "execution.read",
+  query: v.strictObject({
+    ...PAGE_QUERY,
+    status: v.optional(v.picklist(STATUSES, `expected one of ${STATUSES.join(", ")}`)),
+    webhook: v.optional(v.string()),
+    flow: v.optional(v.string()),
+    project_id: v.optional(v.string()),
+  }),
+  async act(api, { principal, query }) {
+    const { limit, cursor, order, ...filter } = query;
+    const rows = await listExecutions(api.store, {
+      ...filter,
+      after: fromCursor(cursor),
+      ascending: order === "asc",
+      limit: limit + 1,
+    });
+    const roles = new Map((await listRoles(api.store)).map((role) => [role.id, role.name]));
+    const page = toPage(rows, limit, (row) => row.id);
+    const items = page.rows
+      .filter((row) => isVisible(principal, "execution.read", row.project_id))
+      .map((row) => toSummary(row, roles.get(row.role_id ?? "") ?? null));
+    return { status: 200, body: { items, next_cursor: page.next_cursor } };
+  },
+});
+
+export const getExecution = defineRoute({
+  method: "GET",
+  path: "/execution/:id",
+  summary: "Read one execution, with input, output and response",
+  needs: "execution.read",
+  async act(api, { principal, params }) {
+    const row = await requireExecution(api, principal, params["id"] ?? "");
+    return { status: 200, text: await answerExecution(api, row) };
+  },
+});
+
+export const getLog = defineRoute({
+  method: "GET",
+  path: "/execution/:id/log",
+  summary: "Read the log lines of an execution, oldest first",
+  needs: "execution.read",
+  query: v.strictObject({ limit: PAGE_QUERY.limit, cursor: PAGE_QUERY.cursor }),
+  async act(api, { principal, params, query }) {
+    const { id } = await requireExecution(api, principal, params["id"] ?? "");
+    const after = Number(fromCursor(query.cursor) ?? 0);
+    const rows = await listLog(api.store, id, { after, limit: query.limit + 1 });
+    const page = toPage(rows, query.limit, (row) => String(row.seq));
+    const toLine = ({ at, level, text }: LogRow) => ({ at: toIso(at), level, text });
+    return { status: 200, body: toList(page, toLine) };
+  },
+});
+
+export const cancelExecution = defineRoute({
+  method: "POST",
+  path: "/execution/:id/cancel",
+  summary: "Cancel an execution that has not ended",
+  needs: "execution.cancel",
+  action: "execution.cancel",
+  async act(api, { principal, params }) {
+    const row = await requireExecution(api, principal, params["id"] ?? "");
+    requireIn(principal, "execution.cancel", row.project_id);
+    const live = api.executions.find(row.id);
+    const reason = `Cancelled by the user ${principal.user_name}`;
+    if (isEnded(row.status) || live === undefined || !api.executions.cancel(row.id, reason))
+      throw new Refusal("already_ended", `The execution has ended as ${row.status} already`);
+    await live.ended;
+    const ended = (await findExecution(api.store, row.id)) as ExecutionRow;
+    return { status: 200, text: await answerExecution(api, ended) };
+  },
+});

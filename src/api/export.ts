@@ -1,0 +1,74 @@
+import { dump } from "js-yaml";
+import * as v from "valibot";
+import { Refusal } from "../lib/errors.ts";
+import { findProject, listRoles } from "../store/people.ts";
+import { listWebhooks, type WebhookRow } from "../store/webhooks.ts";
+import { isVisible } from "./access.ts";
+import type { Api } from "./api.ts";
+import { defineRoute } from "./route.ts";
+import { projectOf, requireWebhook } from "./webhook.ts";
+
+/** What is carried of a webhook (contract, section 3); never is_enabled, require_login or key. */
+export const CARRIED = v.strictObject({
+  name: v.string("expected a string"),
+  description: v.optional(v.string("expected a string"), ""),
+  flow: v.string("expected a string"),
+  role: v.optional(v.nullable(v.string("expected a string")), null),
+  project: v.optional(v.nullable(v.string("expected a string")), null),
+  execution_location: v.optional(v.picklist(["webhook", "flow"]), "webhook"),
+  is_productive: v.optional(v.boolean("expected true or false"), true),
+});
+
+export type CarriedWebhook = v.InferOutput<typeof CARRIED>;
+
+/** Names the format, so that a later one can be told apart. */
+export const FORMAT = "flowhook/export/v1";
+
+export async function toCarried(api: Api, row: WebhookRow): Promise<CarriedWebhook> {
+  const roles = await listRoles(api.store);
+  const project = row.project_id === null ? null : await findProject(api.store, row.project_id);
+  return {
+    name: row.name,
+    description: row.description,
+    flow: row.flow,
+    role: roles.find((role) => role.id === row.role_id)?.name ?? null,
+    project: project?.name ?? null,
+    execution_location: row.execution_location,
+    is_productive: row.is_productive === 1,
+  };
+}
+
+export const getExport = defineRoute({
+  method: "GET",
+  path: "/export",
+  summary: "Export webhooks as YAML: those named by webhook=, or all",
+  needs: "webhook.read",
+  async act(api, { principal, search }) {
+    const names = search.getAll("webhook");
+    const unknown = [...search.keys()].filter((name) => name !== "webhook");
+    if (unknown.length > 0) throw new Refusal("invalid", `${unknown[0]}: not known`);
+    const rows =
+      names.length > 0
+        ? await Promise.all(names.map((name) => requireWebhook(api, principal, name)))
+        : await listAll(api);
+    const visible = rows.filter((row) => isVisible(principal, "webhook.read", projectOf(api, row)));
+    const webhooks = await Promise.all(visible.map((row) => toCarried(api, row)));
+    return {
+      status: 200,
+      text: dump({ format: FORMAT, webhooks }),
+      headers: {
+        "content-type": "application/yaml; charset=utf-8",
+        "content-disposition": 'attachment; filename="webhooks.yaml"',
+      },
+    };
+  },
+});
+
+async function listAll(api: Api): Promise<WebhookRow[]> {
+  const rows: WebhookRow[] = [];
+  for (;;) {
+    const page = await listWebhooks(api.store, { after: rows.at(-1)?.name, limit: 500 });
+    rows.push(...page);
+    if (page.length < 500) return rows;
+  }
+}

@@ -1,0 +1,209 @@
+import { CORE_SCHEMA, load } from "js-yaml";
+import * as v from "valibot";
+import { generateKey, hashKey } from "../access/api-key.ts";
+import type { Principal } from "../access/login.ts";
+import { now } from "../lib/clock.ts";
+import { Refusal, type FieldFault } from "../lib/errors.ts";
+import { newId } from "../lib/id.ts";
+import { findProjectByName } from "../store/people.ts";
+import type { Statement } from "../store/thread-protocol.ts";
+import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
+import { requireIn, requireRole, requireUsable } from "./access.ts";
+import type { Api } from "./api.ts";
+import { CARRIED, FORMAT, toCarried, type CarriedWebhook } from "./export.ts";
+import { NAME } from "./name.ts";
+import { commitNamed, invalid, nextTime } from "./named.ts";
+import { FLAG } from "./page.ts";
+import { defineRoute } from "./route.ts";
+import { projectOf } from "./webhook.ts";
+
+const DOCUMENT = v.strictObject({
+  format: v.literal(FORMAT, `expected "${FORMAT}"`),
+  webhooks: v.array(v.strictObject({ ...CARRIED.entries, name: NAME })),
+});
+
+/** What is done about a webhook whose name is taken. */
+const CONFLICTS = ["skip", "replace", "rename"] as const;
+
+type Conflict = (typeof CONFLICTS)[number];
+
+/** What the import does with one webhook. */
+interface Step {
+  readonly name: string;
+  readonly action: "create" | "skip" | "replace" | "rename";
+  /** Members that differ, for `replace`. */
+  readonly changes: Readonly<Record<string, { from: unknown; to: unknown }>>;
+  /** Shown this once, for a webhook that is new. */
+  readonly key?: string;
+  readonly statements: readonly Statement[];
+}
+
+export const importWebhooks = defineRoute({
+  method: "POST",
+  path: "/import",
+  summary: "Import webhooks from YAML: disabled, with new keys; all of them or none",
+  needs: "webhook.write",
+  action: "webhook.import",
+  query: v.strictObject({
+    dry_run: v.optional(FLAG, "false"),
+    conflicts: v.optional(v.picklist(CONFLICTS, `expected one of ${CONFLICTS.join(", ")}`), "skip"),
+  }),
+  async act(api, { principal, query, text }) {
+    const { webhooks } = readDocument(await text());
+    const steps = await plan(api, principal, webhooks, query.conflicts);
+    const unit = steps.flatMap(({ statements }) => statements);
+    if (!query.dry_run && unit.length > 0) await commitNamed(api.store, "import", unit);
+    const items = steps.map(({ statements: _statements, key, ...step }) =>
+      key === undefined || query.dry_run ? step : { ...step, key },
+    );
+    return { status: 200, body: { dry_run: query.dry_run, items } };
+  },
+});
+
+function readDocument(text: string): v.InferOutput<typeof DOCUMENT> {
+  const found = parse(text);
+  const result = v.safeParse(DOCUMENT, found);
+  if (result.success) return result.output;
+  const fields: FieldFault[] = result.issues.map((issue) => ({
+    field: v.getDotPath(issue) ?? "",
+    message: issue.message,
+  }));
+  const list = fields.map(({ field, message }) => (field ? `${field}: ${message}` : message));
+  throw new Refusal("invalid", list.join("; "), { fields });
+}
+
+function parse(text: string): unknown {
+  try {
+    return load(text, { schema: CORE_SCHEMA, maxDepth: 10, maxAliases: 0 });
+  } catch (fault) {
+    throw new Refusal("bad_body", `The document is not YAML: ${(fault as Error).message}`);
+  }
+}
+
+async function plan(
+  api: Api,
+  principal: Principal,
+  webhooks: readonly CarriedWebhook[],
+  conflicts: Conflict,
+): Promise<Step[]> {
+  const steps: Step[] = [];
+  const taken = new Set<string>();
+  for (const [at, webhook] of webhooks.entries()) {
+    if (taken.has(webhook.name)) throw invalid(`webhooks.${at}.name`, "is there twice");
+    taken.add(webhook.name);
+    steps.push(await planOne(api, principal, webhook, { at, conflicts, taken }));
+  }
+  return steps;
+}
+
+async function planOne(
+  api: Api,
+  principal: Principal,
+  webhook: CarriedWebhook,
+  { at, conflicts, taken }: { at: number; conflicts: Conflict; taken: Set<string> },
+): Promise<Step> {
+  const found = await findWebhook(api.store, webhook.name);
+  if (found !== undefined && conflicts === "skip")
+    return { name: webhook.name, action: "skip", changes: {}, statements: [] };
+  const columns = await toColumns(api, principal, webhook, at);
+  requireIn(principal, "webhook.write", projectOf(api, { ...columns, bundle_id: null }));
+  if (found === undefined) return toCreation(api, principal, columns, webhook.name, "create");
+  if (conflicts === "replace") return toReplacement(api, principal, found, columns, webhook);
+  const name = await freeName(api, webhook.name, taken);
+  return toCreation(api, principal, columns, name, "rename");
+}
+
+type Columns = Pick<
+  WebhookRow,
+  "description" | "flow" | "role_id" | "project_id" | "execution_location" | "is_productive"
+>;
+
+/** @throws Refusal invalid for a flow, role or project that is not here */
+async function toColumns(
+  api: Api,
+  principal: Principal,
+  webhook: CarriedWebhook,
+  at: number,
+): Promise<Columns> {
+  const { description, flow, execution_location } = webhook;
+  if (api.catalog.find(flow) === undefined)
+    throw invalid(`webhooks.${at}.flow`, `there is no flow "${flow}" here`);
+  const role = webhook.role === null ? null : await requireRole(api.store, principal, webhook.role);
+  const project =
+    webhook.project === null ? null : await findProjectByName(api.store, webhook.project);
+  if (project === undefined)
+    throw invalid(`webhooks.${at}.project`, `there is no project "${webhook.project}" here`);
+  return {
+    description,
+    flow,
+    role_id: role?.id ?? null,
+    project_id: project?.id ?? null,
+    execution_location,
+    is_productive: Number(webhook.is_productive),
+  };
+}
+
+function toCreation(
+  api: Api,
+  principal: Principal,
+  columns: Columns,
+  name: string,
+  action: "create" | "rename",
+): Step {
+  const key = generateKey();
+  const at = now();
+  const row: WebhookRow = {
+    id: newId(),
+    name,
+    ...columns,
+    bundle_id: null,
+    is_enabled: 0,
+    require_login: 0,
+    key_hash: hashKey(key),
+    previous_key_hash: null,
+    previous_key_until: null,
+    sync_mode: null,
+    created_by: principal.user_id,
+    created_at: at,
+    modified_by: principal.user_id,
+    modified_at: at,
+  };
+  return { name, action, changes: {}, key, statements: [insertWebhook(api.store, row)] };
+}
+
+/** The webhook stays as enabled, and keeps the key and login that it has here. */
+async function toReplacement(
+  api: Api,
+  principal: Principal,
+  found: WebhookRow,
+  columns: Columns,
+  webhook: CarriedWebhook,
+): Promise<Step> {
+  requireIn(principal, "webhook.write", projectOf(api, found));
+  await requireUsable(api.store, principal, found.role_id);
+  const changes = difference(await toCarried(api, found), webhook);
+  const stamps = { modified_by: principal.user_id, modified_at: nextTime(found) };
+  const change = { ...columns, ...stamps };
+  const statements =
+    Object.keys(changes).length === 0
+      ? []
+      : [updateWebhook(api.store, found.id, found.modified_at, change)];
+  return { name: found.name, action: "replace", changes, statements };
+}
+
+function difference(from: CarriedWebhook, to: CarriedWebhook): Step["changes"] {
+  const members = Object.keys(to) as (keyof CarriedWebhook)[];
+  const differing = members.filter((member) => from[member] !== to[member]);
+  return Object.fromEntries(
+    differing.map((member) => [member, { from: from[member], to: to[member] }]),
+  );
+}
+
+async function freeName(api: Api, name: string, taken: Set<string>): Promise<string> {
+  for (let number = 2; ; number += 1) {
+    const candidate = `${name}-${number}`;
+    if (taken.has(candidate) || (await findWebhook(api.store, candidate)) !== undefined) continue;
+    taken.add(candidate);
+    return candidate;
+  }
+}

@@ -1,0 +1,88 @@
+import { getAudit } from "./audit.ts";
+import { getMe, login, logout } from "./auth.ts";
+import { getBundle, getBundles } from "./bundle.ts";
+import { getExecutionEvents, getExecutionsEvents } from "./events.ts";
+import { cancelExecution, getExecution, getExecutions, getLog } from "./execution.ts";
+import { getExport } from "./export.ts";
+import { getFlow, getFlows, reloadFlows, startFlow } from "./flow.ts";
+import { importWebhooks } from "./import.ts";
+import { createProject, getProject, getProjects, patchProject, removeProject } from "./project.ts";
+import { replayExecution } from "./replay.ts";
+import { createRole, getRole, getRoles, patchRole, removeRole } from "./role.ts";
+import type { Route } from "./route.ts";
+import { createSecret, getSecret, getSecrets, patchSecret, removeSecret } from "./secret.ts";
+import { createSetting, getSetting, getSettings, patchSetting, removeSetting } from "./setting.ts";
+import { getStatistics } from "./statistics.ts";
+import { getTokens, removeToken } from "./token.ts";
+import { changePassword, createUser, getUser, getUsers, patchUser, removeUser } from "./user.ts";
+import { waitExecution, waitOperation } from "./wait.ts";
+import { authenticateWebhook } from "./webhook-authentication.ts";
+import { createWebhook, getWebhook, getWebhooks, patchWebhook, removeWebhook } from "./webhook.ts";
+import { getWorkspace, reportActivity } from "./workspace.ts";
+
+/** The management API's table of contents (contract, section 3). */
+export const ROUTES: readonly Route[] = [
+  login,
+  logout,
+  getMe,
+  changePassword,
+  getTokens,
+  removeToken,
+
+  getWebhooks,
+  createWebhook,
+  getWebhook,
+  patchWebhook,
+  removeWebhook,
+  authenticateWebhook,
+  getExport,
+  importWebhooks,
+
+  getFlows,
+  reloadFlows,
+  getFlow,
+  startFlow,
+
+  getExecutions,
+  getExecutionsEvents,
+  getExecution,
+  getLog,
+  getExecutionEvents,
+  waitExecution,
+  cancelExecution,
+  replayExecution,
+  getStatistics,
+
+  getProjects,
+  createProject,
+  getProject,
+  patchProject,
+  removeProject,
+  getBundles,
+  getBundle,
+  getRoles,
+  createRole,
+  getRole,
+  patchRole,
+  removeRole,
+  getUsers,
+  createUser,
+  getUser,
+  patchUser,
+  removeUser,
+  getSettings,
+  createSetting,
+  getSetting,
+  patchSetting,
+  removeSetting,
+  getSecrets,
+  createSecret,
+  getSecret,
+  patchSecret,
+  removeSecret,
+
+  getAudit,
+  getWorkspace,
+  reportActivity,
+  waitOperation,
+];

@@ -1,0 +1,106 @@
+import * as v from "valibot";
+import { now, toIso } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import {
+  deleteNamed,
+  findSetting,
+  insertSetting,
+  listNamed,
+  putSetting,
+  type SettingRow,
+} from "../store/workspace.ts";
+import type { Api } from "./api.ts";
+import { NAME } from "./name.ts";
+import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
+import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { defineRoute } from "./route.ts";
+
+function toSetting(row: SettingRow): Record<string, unknown> {
+  return {
+    name: row.name,
+    value: JSON.parse(row.value) as unknown,
+    created_at: toIso(row.created_at),
+    modified_at: toIso(row.modified_at),
+  };
+}
+
+async function requireSetting(api: Api, name: string): Promise<SettingRow> {
+  const row = await findSetting(api.store, name.normalize("NFC"));
+  if (row === undefined) throw new Refusal("not_found", `There is no setting "${name}"`);
+  return row;
+}
+
+export const getSettings = defineRoute({
+  method: "GET",
+  path: "/setting",
+  summary: "List settings by name",
+  needs: "setting.read",
+  query: v.strictObject({ ...PAGE_QUERY }),
+  async act(api, { query }) {
+    const rows = await listNamed(api.store, "setting", {
+      after: fromCursor(query.cursor),
+      limit: query.limit + 1,
+      descending: query.order === "desc",
+    });
+    const page = toPage(rows, query.limit, (row) => row.name);
+    return { status: 200, body: toList(page, toSetting) };
+  },
+});
+
+export const getSetting = defineRoute({
+  method: "GET",
+  path: "/setting/:name",
+  summary: "Read one setting",
+  needs: "setting.read",
+  async act(api, { params }) {
+    const row = await requireSetting(api, params["name"] ?? "");
+    return { status: 200, body: toSetting(row), headers: { etag: toEtag(row) } };
+  },
+});
+
+export const createSetting = defineRoute({
+  method: "POST",
+  path: "/setting",
+  summary: "Create a setting with any JSON value",
+  needs: "setting.write",
+  action: "setting.create",
+  body: v.strictObject({ name: NAME, value: v.unknown() }),
+  async act(api, { body }) {
+    const at = now();
+    const value = JSON.stringify(body.value ?? null);
+    const row: SettingRow = { name: body.name, value, created_at: at, modified_at: at };
+    await commitNamed(api.store, row.name, [insertSetting(api.store, row)]);
+    return { status: 201, body: toSetting(row), headers: { etag: toEtag(row) } };
+  },
+});
+
+export const patchSetting = defineRoute({
+  method: "PATCH",
+  path: "/setting/:name",
+  summary: "Change the value of a setting",
+  needs: "setting.write",
+  action: "setting.change",
+  body: v.strictObject({ value: v.unknown() }),
+  async act(api, { params, body, if_match }) {
+    const row = await requireSetting(api, params["name"] ?? "");
+    requireMatch(row, if_match);
+    const value = JSON.stringify(body.value ?? null);
+    const changed: SettingRow = { ...row, value, modified_at: nextTime(row) };
+    await api.store.commit([putSetting(api.store, changed)]);
+    return { status: 200, body: toSetting(changed), headers: { etag: toEtag(changed) } };
+  },
+});
+
+export const removeSetting = defineRoute({
+  method: "DELETE",
+  path: "/setting/:name",
+  summary: "Delete a setting",
+  needs: "setting.write",
+  action: "setting.delete",
+  async act(api, { params, if_match }) {
+    const row = await requireSetting(api, params["name"] ?? "");
+    requireMatch(row, if_match);
+    await commitNamed(api.store, row.name, [deleteNamed(api.store, "setting", row.name)]);
+    return { status: 204 };
+  },
+});

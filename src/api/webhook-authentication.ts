@@ -1,0 +1,86 @@
+import * as v from "valibot";
+import { generateKey, hashKey } from "../access/api-key.ts";
+import { requirePassword } from "../access/login.ts";
+import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
+import { requireIn, requireUsable } from "./access.ts";
+import { defineRoute } from "./route.ts";
+import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
+import { answerWebhook, projectOf, requireWebhook } from "./webhook.ts";
+
+const BODY = v.strictObject({
+  password: v.optional(v.string()),
+  is_enabled: v.optional(v.boolean("expected true or false")),
+  require_login: v.optional(v.boolean("expected true or false")),
+  key: v.optional(
+    v.union(
+      [
+        v.pipe(v.string(), v.minLength(16), v.regex(/^[\x21-\x7e]+$/)),
+        v.null(),
+        v.strictObject({ generate: v.literal(true) }),
+      ],
+      'expected at least 16 visible ASCII characters, null, or {"generate": true}',
+    ),
+  ),
+  keep_previous_sec: v.optional(
+    v.pipe(
+      v.number("expected a number"),
+      v.integer("expected a whole number"),
+      v.minValue(0, "expected at least 0"),
+      v.maxValue(86_400, "expected at most 86400"),
+    ),
+    0,
+  ),
+});
+
+type Body = v.InferOutput<typeof BODY>;
+
+/** The webhook authentication endpoint (section 4.8). */
+export const authenticateWebhook = defineRoute({
+  method: "PUT",
+  path: "/webhook/:name/authentication",
+  summary: "Enable or disable a webhook, require a login, set or replace its key",
+  needs: "webhook.authenticate",
+  action: "webhook.authenticate",
+  body: BODY,
+  async act(api, { principal, params, body, base_url, if_match }) {
+    const row = await requireWebhook(api, principal, params["name"] ?? "");
+    requireIn(principal, "webhook.authenticate", projectOf(api, row));
+    await requireUsable(api.store, principal, row.role_id);
+    await requirePassword(api.logins, principal, body.password);
+    requireMatch(row, if_match);
+    const key = newKey(body);
+    const changed: WebhookRow = {
+      ...row,
+      is_enabled: Number(body.is_enabled ?? row.is_enabled === 1),
+      require_login: Number(body.require_login ?? row.require_login === 1),
+      ...(key === undefined ? {} : toKeyColumns(row, key, body.keep_previous_sec)),
+      modified_by: principal.user_id,
+      modified_at: nextTime(row),
+    };
+    const { id: _id, ...change } = changed;
+    await commitNamed(api.store, row.name, [
+      updateWebhook(api.store, row.id, row.modified_at, change),
+    ]);
+    const webhook = await answerWebhook(api, changed, base_url);
+    const answer = typeof key === "string" ? { ...webhook, key } : webhook;
+    return { status: 200, body: answer, headers: { etag: toEtag(changed) } };
+  },
+});
+
+/** undefined: it stays as it is; null: no key. */
+function newKey({ key }: Body): string | null | undefined {
+  return typeof key === "object" && key !== null ? generateKey() : key;
+}
+
+function toKeyColumns(
+  row: WebhookRow,
+  key: string | null,
+  keep_sec: number,
+): Pick<WebhookRow, "key_hash" | "previous_key_hash" | "previous_key_until"> {
+  const is_kept = keep_sec > 0 && key !== null && row.key_hash !== null;
+  return {
+    key_hash: key === null ? null : hashKey(key),
+    previous_key_hash: is_kept ? row.key_hash : null,
+    previous_key_until: is_kept ? nextTime(row) + keep_sec * 1000 : null,
+  };
+}

@@ -1,0 +1,101 @@
+import { readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { EMBEDDED, type Embedded } from "./embedded.ts";
+import { listAssets, VERSION } from "./read.ts";
+import { removeOthers, unpack, type Unpacking } from "./unpack.ts";
+
+/** The files on disk that the program starts threads and processes from. */
+export interface Runtime {
+  readonly mode: "source" | "bundle" | "binary";
+  /** Entry of the runner process. */
+  readonly runner: string;
+  /** Entry of Piscina's threads. */
+  readonly thread: string;
+  /** What `import 'flowhook'` means in the sandbox. */
+  readonly author: string;
+  /** Entry of the store's threads. */
+  readonly store_thread: string;
+  /** The unpacked better_sqlite3.node; null: the package finds its own. */
+  readonly addon: string | null;
+  /** Files and folders that the threads of the sandbox need to read. */
+  readonly readable: readonly string[];
+}
+
+/**
+ * The runtime files: those of the source tree, or the ones that the build carries, unpacked once
+ * to `DATA_DIR/runtime/<version>-<hash of contents>/`. Safe to call in several processes at once.
+ *
+ * @throws Error where they cannot be written, or where the build is for another platform
+ */
+export function openRuntime(data_dir: string): Runtime {
+  const carried: Embedded | null = EMBEDDED;
+  return carried === null ? sourceRuntime() : unpackedRuntime(carried, data_dir);
+}
+
+/**
+ * Removes what earlier versions unpacked. Only for the process that holds the data folder's
+ * lock: a service of the earlier version may still start runners from there.
+ */
+export function removeOldRuntimes(data_dir: string): void {
+  const carried: Embedded | null = EMBEDDED;
+  if (carried !== null) removeOthers(unpackingOf(carried, data_dir));
+}
+
+function sourceRuntime(): Runtime {
+  const root = join(import.meta.dirname, "../..");
+  return {
+    mode: "source",
+    runner: join(root, "src/sandbox/runner.ts"),
+    thread: join(root, "src/sandbox/thread.ts"),
+    author: join(root, "src/flows/author.ts"),
+    store_thread: join(root, "src/store/store-thread.ts"),
+    addon: null,
+    readable: ["src", "node_modules", "package.json"].map((name) => realpathSync(join(root, name))),
+  };
+}
+
+function unpackedRuntime(carried: Embedded, data_dir: string): Runtime {
+  const folder = unpack(unpackingOf(carried, data_dir));
+  return {
+    mode: carried.mode,
+    runner: join(folder, "runner.cjs"),
+    thread: join(folder, "thread.mjs"),
+    author: join(folder, "flowhook.mjs"),
+    store_thread: join(folder, "store-thread.cjs"),
+    addon: join(folder, "better_sqlite3.node"),
+    readable: [folder],
+  };
+}
+
+function unpackingOf(carried: Embedded, data_dir: string): Unpacking {
+  const addon = addonOf(carried);
+  const assets = [...listAssets("runtime/"), addon];
+  const files = assets.map((asset) => ({
+    asset,
+    name: asset === addon ? "better_sqlite3.node" : asset.slice("runtime/".length),
+    digest: carried.digests[asset]!,
+  }));
+  return { parent: join(data_dir, "runtime"), version: VERSION, files };
+}
+
+/** The addon for this platform: with glibc or with musl, as the machine has it. */
+function addonOf(carried: Embedded): string {
+  const names = [`linuxmusl-${process.arch}`, `${process.platform}-${process.arch}`];
+  const [musl, other] = names.map((name) => `addon/${name}.node`);
+  const name = process.platform === "linux" && isMusl() ? musl! : other!;
+  if (Object.hasOwn(carried.digests, name)) return name;
+  const here = name.slice("addon/".length, -".node".length);
+  throw new Error(
+    `Cannot run on "${here}": this ${carried.mode} was built for "${carried.target}"; ` +
+      `build one with \`npm run build -- --target ${process.platform}-${process.arch}\``,
+  );
+}
+
+/** Which C library this process was loaded with, as the loader's mapping tells. */
+function isMusl(): boolean {
+  try {
+    return /\/ld-musl-/.test(readFileSync("/proc/self/maps", "latin1"));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { now } from "../lib/clock.ts";
+import { readAsset } from "./read.ts";
+
+export interface Unpacking {
+  /** The folder that holds one folder per version. */
+  readonly parent: string;
+  readonly version: string;
+  readonly files: readonly UnpackedFile[];
+}
+
+export interface UnpackedFile {
+  readonly asset: string;
+  /** Its name on disk. */
+  readonly name: string;
+  /** SHA-256 in hex of its content. */
+  readonly digest: string;
+}
+
+/** A folder that an interrupted start left half written is surely nobody's after an hour. */
+const STALE_MS = 3_600_000;
+
+/**
+ * The folder with the files in it, of mode 0700, made in one step where it is missing, half
+ * written or altered: it is written beside and renamed.
+ */
+export function unpack(unpacking: Unpacking): string {
+  const folder = folderOf(unpacking);
+  if (!isIntact(folder, unpacking.files)) {
+    mkdirSync(unpacking.parent, { recursive: true, mode: 0o700 });
+    settle(write(unpacking), folder, unpacking.files);
+  }
+  return realpathSync(folder);
+}
+
+/** Removes every other version's folder. What is still in use stays (on Windows). */
+export function removeOthers(unpacking: Unpacking): void {
+  const kept = basename(folderOf(unpacking));
+  for (const name of readdirSync(unpacking.parent)) {
+    const path = join(unpacking.parent, name);
+    if (name !== kept && !(name.startsWith(".") && isFresh(path))) remove(path);
+  }
+}
+
+function folderOf({ parent, version, files }: Unpacking): string {
+  const hash = createHash("sha256");
+  for (const { name, digest } of files) hash.update(`${name}:${digest}\n`);
+  return join(parent, `${version}-${hash.digest("hex").slice(0, 16)}`);
+}
+
+/** Exactly these files with exactly these contents, and nobody else may change them. */
+function isIntact(folder: string, files: readonly UnpackedFile[]): boolean {
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  if (!stats?.isDirectory()) return false;
+  if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) return false;
+  const found = readdirSync(folder, { withFileTypes: true });
+  if (found.length !== files.length || !found.every((entry) => entry.isFile())) return false;
+  return files.every(({ name, digest }) => digestOf(join(folder, name)) === digest);
+}
+
+function digestOf(path: string): string | null {
+  try {
+    return createHash("sha256").update(readFileSync(path)).digest("hex");
+  } catch {
+    return null;
+  }
+}
+
+function write({ parent, files }: Unpacking): string {
+  const beside = mkdtempSync(join(parent, ".unpack-"));
+  for (const { asset, name } of files) {
+    writeFileSync(join(beside, name), readAsset(asset), { mode: 0o600, flag: "wx" });
+  }
+  return beside;
+}
+
+/** Renames the new folder to its place; where another process was faster, its folder is as good. */
+function settle(beside: string, folder: string, files: readonly UnpackedFile[]): void {
+  if (tryRename(beside, folder)) return;
+  if (isIntact(folder, files)) return remove(beside);
+  const aside = `${beside}.old`;
+  renameSync(folder, aside);
+  renameSync(beside, folder);
+  remove(aside);
+}
+
+function tryRename(from: string, to: string): boolean {
+  // rename() replaces an empty folder and a dangling link's target silently: look first.
+  if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return false;
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (lstatSync(to, { throwIfNoEntry: false }) !== undefined) return false;
+    throw error;
+  }
+}
+
+function isFresh(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && now() - stats.mtimeMs < STALE_MS;
+}
+
+function remove(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // What the system still uses is removed at a later start.
+  }
+}

@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { readCredentials, readEnvironment } from "../config/environment.ts";
+import { CommandFailure } from "./failure.ts";
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly data?: string;
+  readonly header?: readonly string[];
+  readonly query?: readonly string[];
+  readonly key?: string;
+  readonly async?: true;
+  readonly url?: string;
+}
+
+/** As the service's own REST connector (section 8). */
+const MOST_REDIRECTS = 10;
+const TIMEOUT_MS = 30_000;
+
+const DEFAULT_URL = "http://127.0.0.1:8080";
+
+/**
+ * Calls a webhook and prints the body of the answer.
+ *
+ * @throws CommandFailure for an answer of 400 and above, too many redirects, or no answer
+ */
+export async function call(name: string, options: CallOptions): Promise<void> {
+  const { url: given, token } = readCredentials(readEnvironment());
+  const base = (options.url ?? given ?? DEFAULT_URL).replace(/\/+$/, "");
+  const headers = toHeaders(options, token);
+  const body = options.data === undefined ? undefined : readData(options.data);
+  if (body !== undefined && !headers.has("content-type"))
+    headers.set("content-type", "application/json");
+  const method = (options.method ?? (body === undefined ? "GET" : "POST")).toUpperCase();
+  const init = { method, headers, ...(body === undefined ? {} : { body }) };
+  const answer = await follow(toUrl(base, name, options), init);
+  process.stdout.write(new Uint8Array(await answer.arrayBuffer()));
+  if (process.stdout.isTTY) process.stdout.write("\n");
+  if (answer.status >= 400)
+    throw new CommandFailure(`The call was answered with ${answer.status} ${answer.statusText}`);
+}
+
+function toUrl(base: string, name: string, { query = [], async: is_async }: CallOptions): string {
+  const [webhook = "", ...sub_path] = name.split("/");
+  const path = ["call", ...sub_path].join("/");
+  const pairs = query.map((pair): [string, string] => {
+    const at = pair.indexOf("=");
+    return at === -1 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)];
+  });
+  if (is_async) pairs.push(["async", "1"]);
+  const search = pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
+  return `${base}/api/latest/webhook/${encodeURIComponent(webhook)}/${path}${search}`;
+}
+
+function toHeaders({ header = [], key }: CallOptions, token: string | null): Headers {
+  const headers = new Headers();
+  for (const line of header) {
+    const at = line.indexOf(":");
+    if (at < 1) throw new CommandFailure(`Found header "${line}", expected "Name: value"`, 2);
+    headers.append(line.slice(0, at).trim(), line.slice(at + 1).trim());
+  }
+  if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
+  if (token !== null) headers.set("x-service-token", token);
+  return headers;
+}
+
+function readData(data: string): string | Uint8Array<ArrayBuffer> {
+  if (!data.startsWith("@")) return data;
+  try {
+    return new Uint8Array(readFileSync(data === "@-" ? 0 : data.slice(1)));
+  } catch (fault) {
+    throw new CommandFailure(`Cannot read the data: ${(fault as Error).message}`);
+  }
+}
+
+async function follow(url: string, init: RequestInit): Promise<Response> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  let next = url;
+  let request = init;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+    const answer = await send(next, { ...request, signal, redirect: "manual" });
+    const location = answer.headers.get("location");
+    if (answer.status < 300 || answer.status >= 400 || location === null) return answer;
+    await answer.body?.cancel();
+    next = new URL(location, next).href;
+    if (answer.status === 303) request = toGet(request);
+  }
+  throw new CommandFailure(
+    `Stopped after ${MOST_REDIRECTS} redirects: the execution goes on. Use --async for long ones`,
+  );
+}
+
+function toGet({ headers }: RequestInit): RequestInit {
+  const kept = new Headers(headers);
+  kept.delete("content-type");
+  return { method: "GET", headers: kept };
+}
+
+async function send(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (fault) {
+    const { name, message, cause } = fault as Error;
+    if (name === "TimeoutError")
+      throw new CommandFailure(
+        `No answer within ${TIMEOUT_MS / 1000} s. Use --async for long ones`,
+      );
+    const reason = cause instanceof Error ? cause.message : message;
+    throw new CommandFailure(
+      `Cannot reach ${new URL(url).origin}: ${reason}. Is the service running?`,
+    );
+  }
+}

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Flow } from "../flows/catalog.ts";
+import { openLog } from "../lib/log.ts";
+import { openFlows } from "../service.ts";
+import { readConfiguration } from "./configuration.ts";
+import { CommandFailure } from "./failure.ts";
+
+/**
+ * Checks the configuration, and loads every flow as the service would, apart from its data.
+ *
+ * @throws CommandFailure with each broken flow
+ */
+export async function check(options: { config?: string; json?: true }): Promise<void> {
+  const { config, warnings, file } = readConfiguration(options);
+  for (const warning of warnings) process.stderr.write(`${warning}\n`);
+  const folder = mkdtempSync(join(tmpdir(), "flowhook-check-"));
+  try {
+    const log = openLog({ level: "silent", format: "json" });
+    await using flows = await openFlows({ config: { ...config, DATA_DIR: folder }, log });
+    const list = flows.catalog.list();
+    const text = options.json ? toJson(list) : describe(list, file, config.PLUGINS_DIR);
+    process.stdout.write(text);
+    const broken = list.filter((flow) => flow.state === "broken").length;
+    if (broken > 0) throw new CommandFailure(`${broken} of ${list.length} flows cannot run`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function toJson(flows: readonly Flow[]): string {
+  const rows = flows.map(({ name, file, state, error }) => ({ name, file, state, error }));
+  return `${JSON.stringify({ flows: rows }, null, 2)}\n`;
+}
+
+function describe(flows: readonly Flow[], file: string | null, plugins_dir: string): string {
+  const configuration = `Configuration: ${file ?? "defaults and environment"} is right\n`;
+  if (flows.length === 0) return `${configuration}No flows in ${plugins_dir}\n`;
+  const width = Math.max(...flows.map(({ name }) => name.length));
+  const lines = flows.map(({ name, state, file: path, error }) => {
+    const reason = error === null ? "" : `\n  ${path}: ${error.stack ?? error.message}`;
+    return `${name.padEnd(width)}  ${state}${reason}\n`;
+  });
+  return configuration + lines.join("");
+}

@@ -1,0 +1,159 @@
+import { createHmac } from "node:crypto";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { generateKey, hashKey } from "../access/api-key.ts";
+import { listAssets, readAsset } from "../assets/read.ts";
+import { now } from "../lib/clock.ts";
+import { newId } from "../lib/id.ts";
+import type { Service } from "../service.ts";
+import { findRoleByName, findUserByName } from "../store/people.ts";
+import { findWebhook, insertWebhook, type WebhookRow } from "../store/webhooks.ts";
+
+/** One example flow, and how to call it. */
+interface Example {
+  readonly flow: string;
+  readonly what: string;
+  /** Whether its webhook requires the key. */
+  readonly has_key: boolean;
+  curl(url: string, key: string): string;
+}
+
+const PUSH = '{"ref":"refs/heads/main","commits":[],"repository":{"full_name":"me/shop"}}';
+/** The one that plugins/github-push.ts uses until its own is set. */
+const PUSH_SECRET = "flowhook-demo";
+
+const EXAMPLES: readonly Example[] = [
+  {
+    flow: "hello",
+    what: "A first answer",
+    has_key: false,
+    curl: (url) => `curl -L '${url}' --json '{"name": "Ada"}'`,
+  },
+  {
+    flow: "slow",
+    what: "Waits; the client follows redirects until it is done",
+    has_key: false,
+    curl: (url) => `curl -L '${url}?seconds=3'`,
+  },
+  {
+    flow: "failing",
+    what: "What a caller sees of a failure",
+    has_key: false,
+    curl: (url) => `curl -L '${url}?item=lamp'`,
+  },
+  {
+    flow: "github-push",
+    what: "Started by a third-party system, which follows no redirects",
+    has_key: false,
+    curl: (url) =>
+      `curl '${url}?async' --json '${PUSH}' -H 'X-GitHub-Event: push' ` +
+      `-H 'X-Hub-Signature-256: sha256=${signPush()}'`,
+  },
+  {
+    flow: "notification",
+    what: "Receives a notification; the key is in a header",
+    has_key: true,
+    curl: (url, key) =>
+      `curl -L -i '${url}' -H 'Authorization: Bearer ${key}' ` +
+      `--json '{"severity": "warning", "text": "Disk is 91 % full"}'`,
+  },
+  {
+    flow: "callback",
+    what: "Receives the callback of a job at a sub-path; the key is in the query",
+    has_key: true,
+    curl: (url, key) =>
+      `curl -L '${url}/job-7?key=${key}' --json '{"state": "done", "result": {"pages": 12}}'`,
+  },
+  {
+    flow: "status-page",
+    what: "A page for people: open it in a browser",
+    has_key: false,
+    curl: (url) => `curl -L '${url}'`,
+  },
+  {
+    flow: "public-form",
+    what: "A function for callers without an account",
+    has_key: false,
+    curl: (url) =>
+      `curl -L '${url}' --json '{"item": "lamp", "quantity": 2, "email": "ada@example.com"}'`,
+  },
+  {
+    flow: "fetch-handler",
+    what: "A web-standard handler",
+    has_key: false,
+    curl: (url) => `curl -L '${url}/items/7?colour=red'`,
+  },
+];
+
+function signPush(): string {
+  return createHmac("sha256", PUSH_SECRET).update(PUSH).digest("hex");
+}
+
+/** Writes the example flows where the folder has nothing yet. */
+export function writeExamples(plugins_dir: string): void {
+  mkdirSync(plugins_dir, { recursive: true });
+  if (readdirSync(plugins_dir).length > 0) return;
+  for (const name of listAssets("demo/"))
+    writeFileSync(join(plugins_dir, name.slice("demo/".length)), readAsset(name));
+}
+
+/** A webhook of the demo, with its key where it was made just now. */
+export interface DemoWebhook {
+  readonly example: Example;
+  readonly name: string;
+  readonly key: string | null;
+}
+
+/** Creates and enables a webhook for each example whose flow is there; existing ones stay. */
+export async function fillDemo(service: Service): Promise<readonly DemoWebhook[]> {
+  const { store, catalog } = service;
+  const webhooks: DemoWebhook[] = [];
+  for (const example of EXAMPLES) {
+    if (catalog.find(example.flow) === undefined) continue;
+    const found = await findWebhook(store, example.flow);
+    if (found !== undefined) webhooks.push({ example, name: found.name, key: null });
+    else webhooks.push(await createDemoWebhook(service, example));
+  }
+  return webhooks;
+}
+
+async function createDemoWebhook({ store }: Service, example: Example): Promise<DemoWebhook> {
+  const key = example.has_key ? generateKey() : null;
+  const admin = await findUserByName(store, "admin");
+  const role = await findRoleByName(store, "webhook");
+  const at = now();
+  const by = admin?.id ?? "";
+  const row: WebhookRow = {
+    id: newId(),
+    name: example.flow,
+    description: example.what,
+    flow: example.flow,
+    role_id: role?.id ?? null,
+    project_id: null,
+    bundle_id: null,
+    is_enabled: 1,
+    is_productive: 1,
+    require_login: 0,
+    key_hash: key === null ? null : hashKey(key),
+    previous_key_hash: null,
+    previous_key_until: null,
+    sync_mode: null,
+    execution_location: "webhook",
+    created_by: by,
+    created_at: at,
+    modified_by: by,
+    modified_at: at,
+  };
+  await store.commit([insertWebhook(store, row)]);
+  return { example, name: row.name, key };
+}
+
+/** A `curl` line for each; a key is shown at the first start only. */
+export function describeDemo(url: string, webhooks: readonly DemoWebhook[]): string {
+  const lines = webhooks.map(({ example, name, key }) => {
+    const call = `${url}/api/latest/webhook/${encodeURIComponent(name)}/call`;
+    const hint = example.has_key && key === null ? " (put in the key of the first start)" : "";
+    return `# ${example.what}${hint}\n${example.curl(call, key ?? "KEY")}\n`;
+  });
+  return `\nTry the example flows:\n\n${lines.join("\n")}\n`;
+}

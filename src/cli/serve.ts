@@ -1,0 +1,50 @@
+import { openLog, type Log } from "../lib/log.ts";
+import { openService, type Service } from "../service.ts";
+import { readConfiguration } from "./configuration.ts";
+import { describeDemo, fillDemo, writeExamples } from "./demo.ts";
+import { CommandFailure } from "./failure.ts";
+
+/** Runs the service until SIGTERM or SIGINT. */
+export async function serve(options: { config?: string; demo?: true }): Promise<void> {
+  const { config, warnings, credentials } = readConfiguration(options);
+  const log = openLog({ level: config.LOG_LEVEL, format: config.LOG_FORMAT });
+  for (const warning of warnings) log.warn(warning);
+  const is_demo = options.demo === true;
+  if (is_demo) writeExamples(config.PLUGINS_DIR);
+  const service = await open({ config, log, admin_password: credentials.adminPassword });
+  log.info({ url: service.url }, `Listening on ${service.url}`);
+  if (service.admin_password !== null) showPassword(service.admin_password);
+  if (is_demo) process.stdout.write(describeDemo(service.url, await fillDemo(service)));
+  await untilSignal(log);
+  await service.stop();
+  log.info("Stopped");
+}
+
+async function open(options: Parameters<typeof openService>[0]): Promise<Service> {
+  try {
+    return await openService(options);
+  } catch (fault) {
+    const { message, code } = fault as NodeJS.ErrnoException;
+    if (code !== "EADDRINUSE" && code !== "EACCES" && code !== "EADDRNOTAVAIL") throw fault;
+    const { LISTEN_HOST: host, LISTEN_PORT: port } = options.config;
+    throw new CommandFailure(
+      `Cannot listen on ${host}:${port}: ${message}. Set LISTEN_HOST and LISTEN_PORT, ` +
+        `or FLOWHOOK_LISTEN_PORT=0 for any free port`,
+    );
+  }
+}
+
+/** On standard error, so that it is in no log that is kept. */
+function showPassword(password: string): void {
+  process.stderr.write(`\nThe user "admin" was created, with the password: ${password}\n\n`);
+}
+
+function untilSignal(log: Log): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const)
+      process.once(signal, () => {
+        log.info({ signal }, "Stopping");
+        resolve();
+      });
+  });
+}

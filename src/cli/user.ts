@@ -1,0 +1,104 @@
+import { readFileSync } from "node:fs";
+import { generatePassword, hashPassword } from "../access/password.ts";
+import { openRuntime } from "../assets/runtime.ts";
+import { databaseFile } from "../config/resolve.ts";
+import { fillEmptyStore } from "../access/first-start.ts";
+import { now } from "../lib/clock.ts";
+import { newId } from "../lib/id.ts";
+import { openStore, type Store } from "../store/database.ts";
+import {
+  deleteTokensOfUser,
+  findRoleByName,
+  findUserByName,
+  insertUser,
+  insertUserRole,
+  updatePassword,
+} from "../store/people.ts";
+import { readConfiguration } from "./configuration.ts";
+import { CommandFailure } from "./failure.ts";
+
+/** These commands work on the data folder, whether the service runs or not. */
+
+interface UserOptions {
+  readonly config?: string;
+}
+
+/** Shortest password that is accepted. */
+const MIN_LENGTH = 12;
+
+/** @throws CommandFailure where the name is taken, or a role is not there */
+export async function createUser(
+  name: string,
+  options: UserOptions & { email: string; role: readonly string[] },
+): Promise<void> {
+  const { password, is_generated } = readPassword();
+  await using store = await openStoreOf(options);
+  if ((await findUserByName(store, name)) !== undefined)
+    throw new CommandFailure(`There is a user "${name}" already`);
+  const at = now();
+  const id = newId();
+  const row = {
+    id,
+    name,
+    email: options.email,
+    password_hash: await hashPassword(password),
+    is_enabled: 1,
+    active_at: null,
+    created_at: at,
+    modified_at: at,
+  };
+  const roles = await Promise.all(options.role.map((role) => requireRole(store, role)));
+  await store.commit([
+    insertUser(store, row),
+    ...roles.map((role_id) => insertUserRole(store, id, role_id)),
+  ]);
+  report(`Created the user "${name}"`, password, is_generated);
+}
+
+/** Ends the user's login tokens as well. */
+export async function setPassword(name: string, options: UserOptions): Promise<void> {
+  const { password, is_generated } = readPassword();
+  await using store = await openStoreOf(options);
+  const user = await findUserByName(store, name);
+  if (user === undefined) throw new CommandFailure(`There is no user "${name}"`);
+  const password_hash = await hashPassword(password);
+  await store.commit([
+    updatePassword(store, { id: user.id, password_hash, at: now() }),
+    deleteTokensOfUser(store, user.id),
+  ]);
+  report(`Set the password of "${name}"`, password, is_generated);
+}
+
+/** A store that no service has filled yet gets its first roles and `admin` here. */
+async function openStoreOf(options: UserOptions): Promise<Store> {
+  const { config, credentials } = readConfiguration(options);
+  const runtime = openRuntime(config.DATA_DIR);
+  const store = await openStore({
+    path: databaseFile(config),
+    durability: config.DURABILITY,
+    addon: runtime.addon,
+    thread: runtime.store_thread,
+  });
+  const { admin_password } = await fillEmptyStore(store, credentials.adminPassword);
+  if (admin_password !== null)
+    process.stderr.write(`The user "admin" was created, with the password: ${admin_password}\n`);
+  return store;
+}
+
+async function requireRole(store: Store, name: string): Promise<string> {
+  const role = await findRoleByName(store, name);
+  if (role === undefined) throw new CommandFailure(`There is no role "${name}"`);
+  return role.id;
+}
+
+function readPassword(): { password: string; is_generated: boolean } {
+  const given = process.stdin.isTTY ? "" : readFileSync(0, "utf8").replace(/\r?\n$/, "");
+  if (given === "") return { password: generatePassword(), is_generated: true };
+  if (given.length < MIN_LENGTH)
+    throw new CommandFailure(`Expected a password of at least ${MIN_LENGTH} characters`);
+  return { password: given, is_generated: false };
+}
+
+function report(what: string, password: string, is_generated: boolean): void {
+  process.stdout.write(`${what}${is_generated ? `, with the password: ${password}` : ""}\n`);
+}

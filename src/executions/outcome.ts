@@ -1,0 +1,74 @@
+import type { Ending } from "../runner/protocol.ts";
+import type { ExecutionRow, PayloadRow } from "../store/executions.ts";
+import { checkResponse, type CustomResponse } from "./custom-response.ts";
+import { isEnded, type EndedStatus } from "./status.ts";
+
+/** How an execution ended: a value, whatever happened. */
+export interface Outcome {
+  readonly id: string;
+  readonly status: EndedStatus;
+  readonly status_message: string | null;
+  /** JSON text; null unless the flow returned. */
+  readonly output_value: string | null;
+  readonly response: CustomResponse | null;
+  /** Lines for the execution's log, from the service. */
+  readonly warnings: readonly string[];
+}
+
+export interface OutcomeLimits {
+  /** MAX_OUTPUT_BYTES. */
+  readonly max_output_bytes: number;
+  /** RESPONSE_SANDBOX. */
+  readonly sandboxed: boolean;
+}
+
+/** What a runner reported, checked: a response that breaks a rule makes an error of a success. */
+export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Outcome {
+  const { status, status_message, output_value } = ending;
+  const base = { id, status_message, output_value, response: null, warnings: [] };
+  if (isLarger(output_value, limits.max_output_bytes))
+    return fail(id, `output_value is larger than ${limits.max_output_bytes} bytes`);
+  if (ending.response === null) return { ...base, status };
+  if (isLarger(ending.response, 2 * limits.max_output_bytes))
+    return fail(id, `The custom response is larger than ${limits.max_output_bytes} bytes`);
+  const checked = checkResponse(ending.response, limits.sandboxed);
+  if ("fault" in checked)
+    return status === "ENDED_SUCCESS"
+      ? fail(id, `Cannot send the custom response: ${checked.fault}`)
+      : { ...base, status };
+  return { ...base, status, response: checked.response, warnings: checked.warnings };
+}
+
+function isLarger(text: string | null, bytes: number): boolean {
+  return text !== null && text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+}
+
+function fail(id: string, status_message: string): Outcome {
+  return {
+    id,
+    status: "ENDED_ERROR",
+    status_message,
+    output_value: null,
+    response: null,
+    warnings: [],
+  };
+}
+
+/** An ending that the service decides: a cancel, a time-out, a flow that is not there. */
+export function decide(id: string, status: EndedStatus, status_message: string): Outcome {
+  return { ...fail(id, status_message), status };
+}
+
+/** The outcome as the store has it; null while the execution has not ended. */
+export function readOutcome(row: ExecutionRow, payload: PayloadRow | undefined): Outcome | null {
+  if (!isEnded(row.status)) return null;
+  const response = payload?.response ?? null;
+  return {
+    id: row.id,
+    status: row.status,
+    status_message: row.status_message,
+    output_value: payload?.output_value ?? null,
+    response: response === null ? null : (JSON.parse(response) as CustomResponse),
+    warnings: [],
+  };
+}

@@ -1,0 +1,46 @@
+import type { ServerResponse } from "node:http";
+import type { Executions } from "./executions.ts";
+import type { LiveExecution } from "./live.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** How waiting for an execution came to an end. */
+export type Waited =
+  | { readonly outcome: Outcome }
+  /** The poll window is over. */
+  | "unfinished"
+  /** The client's connection has closed. */
+  | "gone";
+
+export interface WaitRules {
+  readonly executions: Pick<Executions, "cancel">;
+  /** WEBHOOK_CANCEL_ENABLED, for the legs of a synchronous call. */
+  readonly is_cancelling: boolean;
+}
+
+/**
+ * Waits until the execution has ended, the window is over, or the client is gone. Where nobody
+ * else waits, a client that goes takes its synchronous execution with it (section 4.4).
+ *
+ * @param window_ms null: as long as it takes
+ */
+export async function waitFor(
+  rules: WaitRules,
+  live: LiveExecution,
+  outgoing: ServerResponse,
+  window_ms: number | null,
+): Promise<Waited> {
+  live.watchers += 1;
+  const { promise, resolve } = Promise.withResolvers<Waited>();
+  const onClose = (): void => resolve("gone");
+  outgoing.once("close", onClose);
+  if (outgoing.destroyed) onClose();
+  const timer = window_ms === null ? undefined : setTimeout(() => resolve("unfinished"), window_ms);
+  void live.ended.then((outcome) => resolve({ outcome }));
+  const waited = await promise;
+  clearTimeout(timer);
+  outgoing.off("close", onClose);
+  live.watchers -= 1;
+  if (waited === "gone" && live.watchers === 0 && !live.is_async && rules.is_cancelling)
+    rules.executions.cancel(live.id, "Cancelled: the caller's connection was closed");
+  return waited;
+}

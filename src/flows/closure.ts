@@ -1,0 +1,72 @@
+import type { Place } from "./place.ts";
+import { sha256, SourceFault, SourceMoved, type Source, type Sources } from "./sources.ts";
+
+/** Changes when the same files have to be inspected again. */
+export const MANIFEST_FORMAT = 1;
+
+const FILES_MAX = 1000;
+const BYTES_MAX = 64 * 1024 * 1024;
+
+/** A flow's file with all that it names inside PLUGINS_DIR, transitively. */
+export interface Closure {
+  /** Path of the flow's file, relative to PLUGINS_DIR. */
+  readonly entry: string;
+  /** First 16 hex digits of a SHA-256 over the paths and contents. */
+  readonly version: string;
+  readonly files: readonly { readonly path: string; readonly hash: string }[];
+  /** Certainly no flow: its file does not even have the word `default`. */
+  readonly isModule: boolean;
+  /** Its file has nothing in it: cut rather than meant so, where it was a flow before. */
+  readonly isBlank: boolean;
+  /** Milliseconds since the epoch since when all of it has been as it is. */
+  readonly since: number;
+}
+
+/**
+ * Gathers a flow's closure; null where its file is gone.
+ * @throws {SourceFault} where a link leads out of PLUGINS_DIR, or beyond 1,000 files or 64 MB.
+ * @throws {SourceMoved} where a file changed meanwhile.
+ */
+export async function closureOf(
+  sources: Sources,
+  place: Place,
+  entry: string,
+): Promise<Closure | null> {
+  const start = await sources.read(place, entry);
+  if (start === null) return null;
+  const found = await gather(sources, place, entry);
+  if (!found.has(entry)) throw new SourceMoved(entry);
+  const files = [...found].map(([path, source]) => ({ path, hash: source.hash }));
+  const since = Math.max(...[...found.values()].map((source) => source.since));
+  const { saysDefault, isBlank } = start;
+  const version = versionOf(entry, files);
+  return { entry, version, files, isModule: !saysDefault, isBlank, since };
+}
+
+async function gather(sources: Sources, place: Place, entry: string): Promise<Map<string, Source>> {
+  const found = new Map<string, Source>();
+  const waiting = [entry];
+  let bytes = 0;
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const source = found.has(path) ? null : await sources.read(place, path);
+    if (source === null) continue;
+    found.set(path, source);
+    bytes += source.bytes;
+    if (found.size > FILES_MAX || bytes > BYTES_MAX) throw new SourceFault(TOO_LARGE);
+    waiting.push(...source.names);
+  }
+  return found;
+}
+
+const TOO_LARGE = "The flow and what it imports are more than 1000 files or 64 MB";
+
+/** The name of a version: of what it is made, not of when. */
+export function versionOf(entry: string, files: Closure["files"]): string {
+  const lines = files.toSorted(byPath).map((file) => `${file.hash} ${JSON.stringify(file.path)}`);
+  const head = `flowhook ${MANIFEST_FORMAT} ${JSON.stringify(entry)}`;
+  return sha256([head, ...lines].join("\n")).slice(0, 16);
+}
+
+function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  return a.path < b.path ? -1 : 1;
+}

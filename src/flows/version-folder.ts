@@ -1,0 +1,49 @@
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+import { versionOf, type Closure } from "./closure.ts";
+import { sha256 } from "./sources.ts";
+
+/**
+ * Makes the immutable folder of a version, whole or not at all. One that exists already is
+ * compared by content and, where it differs, replaced.
+ * @param content Gives a file's bytes, which have the hash that the closure tells.
+ */
+export async function makeFolder(
+  folder: string,
+  { version, entry, files }: Closure,
+  content: (path: string, hash: string) => Promise<Buffer>,
+): Promise<void> {
+  if (await isWhole(folder, entry, version)) return;
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(dirname(folder), { recursive: true });
+  const temporary = await mkdtemp(`${folder}.tmp-`);
+  try {
+    for (const { path, hash } of files) {
+      const target = join(temporary, path);
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, await content(path, hash), { mode: 0o444 });
+    }
+    await rename(temporary, folder);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    // Another take-up of the same content may have been first.
+    if (!(await isWhole(folder, entry, version))) throw error;
+  }
+}
+
+/** Whether a folder has exactly the files and contents that its version names. */
+export async function isWhole(folder: string, entry: string, version: string): Promise<boolean> {
+  const files: { path: string; hash: string }[] = [];
+  for (const path of await filesOf(folder)) {
+    const content = await readFile(join(folder, path)).catch(() => "");
+    files.push({ path, hash: sha256(content) });
+  }
+  return versionOf(entry, files) === version;
+}
+
+async function filesOf(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
+  return entries
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"));
+}

@@ -1,0 +1,80 @@
+/**
+ * The error registry: every code with which a request can be refused, its HTTP status and title.
+ * The README's table of errors is checked against it in both directions.
+ */
+export const ERRORS = {
+  bad_target: { status: 400, title: "Bad request target" },
+  bad_body: { status: 400, title: "Body cannot be read" },
+  bad_request: { status: 400, title: "Bad request" },
+  not_authenticated: { status: 401, title: "Unauthorized" },
+  no_active_user: { status: 402, title: "Development webhook without an active user" },
+  forbidden: { status: 403, title: "Forbidden" },
+  wrong_password: { status: 403, title: "Password missing or wrong" },
+  cross_site: { status: 403, title: "Cross-site request refused" },
+  not_found: { status: 404, title: "Not found" },
+  method_not_allowed: { status: 405, title: "Method not allowed" },
+  conflict: { status: 409, title: "Conflict" },
+  already_ended: { status: 409, title: "Execution has already ended" },
+  changed_meanwhile: { status: 412, title: "Changed by somebody else" },
+  body_too_large: { status: 413, title: "Body too large" },
+  unsupported_type: { status: 415, title: "Unsupported content type" },
+  invalid: { status: 422, title: "Invalid input" },
+  too_many_attempts: { status: 429, title: "Too many failed attempts" },
+  allowance_used: { status: 429, title: "Connection allowance used" },
+  internal: { status: 500, title: "Internal error" },
+  queue_full: { status: 503, title: "Queue of executions is full" },
+  shutting_down: { status: 503, title: "Shutting down" },
+  store_unavailable: { status: 503, title: "Store unavailable" },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** One member of the input that was refused. */
+export interface FieldFault {
+  readonly field: string;
+  readonly message: string;
+}
+
+/**
+ * A request refused before anything was recorded. Thrown anywhere below a door; the door
+ * (webhooks/respond, api) turns it into a response.
+ */
+export class Refusal extends Error {
+  readonly code: ErrorCode;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fields: readonly FieldFault[];
+
+  /** @param detail One sentence for people: what was found, what was expected, what to do. */
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    more: { headers?: Record<string, string>; fields?: FieldFault[]; cause?: unknown } = {},
+  ) {
+    super(detail, { cause: more.cause });
+    this.name = "Refusal";
+    this.code = code;
+    this.headers = more.headers ?? {};
+    this.fields = more.fields ?? [];
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
+
+/**
+ * Problem details (RFC 9457).
+ *
+ * @param instance path of the request, without its query: that may carry a key
+ */
+export function toProblem(refusal: Refusal, instance: string): Record<string, unknown> {
+  const { status, title } = ERRORS[refusal.code];
+  return {
+    type: `urn:flowhook:error:${refusal.code}`,
+    title,
+    status,
+    detail: refusal.message,
+    instance,
+    ...(refusal.fields.length === 0 ? {} : { errors: refusal.fields }),
+  };
+}

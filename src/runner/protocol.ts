@@ -1,0 +1,196 @@
+/**
+ * All that may cross the wall between the server and a runner: plain data, no functions,
+ * no class instances. What came from a caller or from a flow crosses as text only.
+ */
+
+/** Which of a flow's declared permissions the operator's ALLOW_* let it have. */
+export interface Grants {
+  /** true: any host. */
+  readonly net: boolean;
+  /** Absolute paths of files or folders that it may read, beside its own version folder. */
+  readonly read: readonly string[];
+  /** Absolute paths of files or folders that it may write. */
+  readonly write: readonly string[];
+}
+
+/** One loaded version of a flow: what a runner needs to know to give it threads of its own. */
+export interface FlowSpec {
+  /** `<flow>@<version>`: there is one pool of threads per key. */
+  readonly key: string;
+  readonly flow: string;
+  /** Content hash that names the version folder. */
+  readonly version: string;
+  /** The immutable version folder: absolute, symlinks resolved. */
+  readonly directory: string;
+  /** Absolute path of the file in it that has the default export. */
+  readonly entry: string;
+  /** PLUGINS_DIR: absolute, symlinks resolved; bare imports resolve as if from here. */
+  readonly plugins_dir: string;
+  readonly grants: Grants;
+  /** Heap of one thread. */
+  readonly memory_mb: number;
+}
+
+/** One execution for a thread. */
+export interface Job {
+  /** The execution's id. */
+  readonly id: string;
+  /** JSON text of `flow.execution`: {id, webhook, flow, is_productive, project_id}. */
+  readonly execution: string;
+  /** JSON text of input_value. */
+  readonly input_value: string;
+  /** The request's body as it was sent; null where there was none or where it carried the key. */
+  readonly raw_body: string | null;
+  /** Base of the URL that a `fetch` flow sees: BASE_URL or `http://flowhook`. */
+  readonly base_url: string;
+  /** The request's target as sent, without key and tokens, for the URL of a `fetch` flow; null without a call. */
+  readonly target: string | null;
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+export interface LogLine {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly level: LogLevel;
+  readonly text: string;
+}
+
+/**
+ * How a run ended, as the thread or the runner saw it. Texts are JSON made in the thread.
+ * A failure is a value; running a job never throws.
+ */
+export interface Ending {
+  readonly status: "ENDED_SUCCESS" | "ENDED_ERROR";
+  /** The status message: set by the flow, or why it failed; at most 4096 characters. */
+  readonly status_message: string | null;
+  /** JSON text of output_value; null unless the flow returned. */
+  readonly output_value: string | null;
+  /** JSON text of the custom response {status, headers, body, body_encoding?}; null without one. Not validated. */
+  readonly response: string | null;
+  /** Set when the thread was ended by `abort` (the server decided the status before). */
+  readonly aborted: boolean;
+}
+
+/** What a flow declares; see flows/author.ts for the meaning of each. */
+export interface Manifest {
+  readonly form: "defined" | "function" | "fetch";
+  readonly description: string | null;
+  readonly permissions: {
+    readonly net: boolean;
+    readonly read: readonly string[];
+    readonly write: readonly string[];
+    readonly secrets: readonly string[];
+  };
+  readonly timeout_sec: number | null;
+  readonly memory_mb: number | null;
+  readonly has_input_schema: boolean;
+}
+
+/** What importing a file in a thread without any grants told. */
+export type Inspection =
+  | { readonly kind: "flow"; readonly manifest: Manifest }
+  /** No default export: a module that flows import. */
+  | { readonly kind: "module" }
+  | {
+      readonly kind: "broken";
+      /** One line for people. */
+      readonly message: string;
+      /** Stack with paths relative to the version folder, or null. */
+      readonly stack: string | null;
+    };
+
+/** An operation of a flow that the server answers: start_execution, setting, set_setting, secret. */
+export interface OperationRequest {
+  /** The execution that asks. */
+  readonly id: string;
+  readonly name: "start_execution" | "setting" | "set_setting" | "secret";
+  /** JSON text of the list of arguments. */
+  readonly args: string;
+}
+
+/** JSON text of the value, or the message of the error that the flow sees thrown. */
+export type OperationAnswer =
+  | { readonly ok: true; readonly value: string }
+  | { readonly ok: false; readonly message: string };
+
+/** What a runner must know before its first run; its environment and arguments are empty. */
+export interface RunnerSetup {
+  /** Absolute path of the thread entry. */
+  readonly thread: string;
+  /** Absolute path of the module that `import "flowhook"` means. */
+  readonly author: string;
+  /** Folders that every thread can read. */
+  readonly readable: readonly string[];
+  readonly worker_threads: number;
+  readonly warm_threads: number;
+  /** Milliseconds between the abort signal and the termination of the thread. */
+  readonly cancel_grace_ms: number;
+  readonly max_output_bytes: number;
+  readonly max_log_lines: number;
+}
+
+/** Server to runner. Several travel in one array, once per turn of the event loop. */
+export type ToRunner =
+  | { readonly type: "setup"; readonly setup: RunnerSetup }
+  | { readonly type: "spec"; readonly spec: FlowSpec }
+  | { readonly type: "run"; readonly key: string; readonly job: Job }
+  | { readonly type: "abort"; readonly key: string; readonly id: string; readonly reason: string }
+  | { readonly type: "retire"; readonly key: string }
+  | { readonly type: "inspect"; readonly number: number; readonly spec: FlowSpec }
+  | { readonly type: "answer"; readonly number: number; readonly answer: OperationAnswer };
+
+/** Runner to server. Several travel in one array, once per turn of the event loop. */
+export type FromRunner =
+  | { readonly type: "ready" }
+  /** It cannot give what the sandbox promises and takes no runs. */
+  | { readonly type: "refused"; readonly message: string }
+  | { readonly type: "ended"; readonly id: string; readonly ending: Ending }
+  | { readonly type: "log"; readonly id: string; readonly lines: readonly LogLine[] }
+  | { readonly type: "operation"; readonly number: number; readonly request: OperationRequest }
+  | { readonly type: "inspected"; readonly number: number; readonly inspection: Inspection }
+  | { readonly type: "beat"; readonly rss_bytes: number; readonly threads: number }
+  /** A thread of this version has not ended though it was terminated. */
+  | { readonly type: "stuck"; readonly key: string };
+
+/** Longest status message and longest log line, in characters. */
+export const MAX_TEXT = 4096;
+
+const LEVELS = new Set<unknown>(["debug", "info", "warn", "error"] satisfies LogLevel[]);
+const OPERATIONS = new Set<unknown>([
+  "start_execution",
+  "setting",
+  "set_setting",
+  "secret",
+] satisfies OperationRequest["name"][]);
+
+export function isLine(value: unknown): value is LogLine {
+  if (!isRecord(value)) return false;
+  const { at, level, text } = value;
+  return Number.isFinite(at) && LEVELS.has(level) && isText(text, MAX_TEXT);
+}
+
+export function isEnding(value: unknown): value is Ending {
+  if (!isRecord(value)) return false;
+  const { status, status_message, output_value, response, aborted } = value;
+  return (
+    (status === "ENDED_SUCCESS" || status === "ENDED_ERROR") &&
+    (status_message === null || isText(status_message, MAX_TEXT)) &&
+    (output_value === null || isText(output_value)) &&
+    (response === null || isText(response)) &&
+    typeof aborted === "boolean"
+  );
+}
+
+export function isRequest(value: unknown): value is OperationRequest {
+  if (!isRecord(value)) return false;
+  return isText(value["id"]) && OPERATIONS.has(value["name"]) && isText(value["args"]);
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+export function isText(value: unknown, most = Infinity): value is string {
+  return typeof value === "string" && value.length <= most;
+}

@@ -1,0 +1,201 @@
+import { now } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { Ending, FlowSpec, Inspection, Job, LogLine, OperationAnswer, OperationRequest, RunnerSetup } from "./protocol.ts";
+import { Runner } from "./runner.ts";
+import { makeSuspects, STRIKES } from "./suspects.ts";
+
+export interface RunnersOptions {
+  /** Absolute path of the runner's entry file. */
+  readonly runner: string;
+  /** Absolute path of the thread entry. */
+  readonly thread: string;
+  /** Absolute path of the module that `import "flowhook"` means. */
+  readonly author: string;
+  /** Folders that every thread must be able to read. */
+  readonly readable: readonly string[];
+  readonly worker_threads: number;
+  readonly warm_threads: number;
+  /** Milliseconds between the abort signal and the termination of the thread. */
+  readonly cancel_grace_ms: number;
+  readonly runner_memory_mb: number;
+  readonly max_output_bytes: number;
+  readonly max_log_lines: number;
+  readonly log: Log;
+  onLog(id: string, lines: readonly LogLine[]): void;
+  onOperation(request: OperationRequest): Promise<OperationAnswer>;
+  /** A flow version took runners down three times in ten minutes. */
+  onBroken(key: string, message: string): void;
+}
+
+export interface RunnerStatus {
+  readonly pid: number;
+  readonly rss_bytes: number;
+  readonly threads: number;
+  readonly running: number;
+}
+
+/** All runner processes behind one door. Nothing here rejects: a failure is a value. */
+export interface Runners {
+  /** Imports in a fresh thread without grants, bounded in time and memory. */
+  inspect(spec: FlowSpec): Promise<Inspection>;
+  /** Settles when the thread is free again. */
+  run(spec: FlowSpec, job: Job): Promise<Ending>;
+  /** The signal now, the thread's end after the grace, the runner's where the thread stays. */
+  abort(id: string, reason: string): void;
+  /** This version is no longer used: its idle threads go. */
+  retire(key: string): void;
+  status(): { runners: RunnerStatus[]; restarts: number };
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Inspections at the same time; each is a thread of its own. */
+const INSPECTIONS = 4;
+/** A runner of one version is let go after so long without a run. */
+const OWN_IDLE_MS = 30_000;
+const TIDY_MS = 1_000;
+
+/**
+ * Starts the first runner and a warm spare.
+ * @throws {Error} where a runner cannot be started or cannot restrict its threads
+ */
+export async function openRunners(options: RunnersOptions): Promise<Runners> {
+  const fleet = new Fleet(options);
+  try {
+    await fleet.ready();
+  } catch (error) {
+    await fleet[Symbol.asyncDispose]();
+    throw error;
+  }
+  return fleet;
+}
+
+class Fleet implements Runners {
+  readonly #options: RunnersOptions;
+  readonly #setup: RunnerSetup;
+  readonly #suspects = makeSuspects();
+  readonly #all = new Set<Runner>();
+  /** Runners of one version each. */
+  readonly #own = new Map<string, Runner>();
+  /** Inspections that wait for their turn. */
+  readonly #waiting: (() => void)[] = [];
+  readonly #tidying: NodeJS.Timeout;
+  #shared: Runner | null = null;
+  #spare: Runner | null = null;
+  #inspecting = 0;
+  #restarts = 0;
+  #closed = false;
+
+  constructor(options: RunnersOptions) {
+    this.#options = options;
+    const { thread, author, readable, worker_threads, warm_threads } = options;
+    const { cancel_grace_ms, max_output_bytes, max_log_lines } = options;
+    const limits = { worker_threads, warm_threads, cancel_grace_ms, max_output_bytes, max_log_lines };
+    this.#setup = { thread, author, readable, ...limits };
+    this.#tidying = setInterval(() => this.#tidy(), TIDY_MS).unref();
+  }
+
+  async ready(): Promise<void> {
+    await this.#take().ready;
+  }
+
+  run(spec: FlowSpec, job: Job): Promise<Ending> {
+    return (this.#suspects.has(spec.key) ? this.#takeOwn(spec.key) : this.#take()).run(spec, job);
+  }
+
+  /** In the spare, so that an import that takes its runner down costs no execution. */
+  async inspect(spec: FlowSpec): Promise<Inspection> {
+    if (this.#inspecting >= INSPECTIONS) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#inspecting += 1;
+    try {
+      return await (this.#spare ?? this.#take()).inspect(spec);
+    } finally {
+      this.#inspecting -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  abort(id: string, reason: string): void {
+    for (const runner of this.#all) if (runner.abort(id, reason)) return;
+  }
+
+  retire(key: string): void {
+    for (const runner of this.#all) runner.retire(key);
+    this.#suspects.clear(key);
+  }
+
+  status(): { runners: RunnerStatus[]; restarts: number } {
+    const runners = [...this.#all].map(({ pid, rss_bytes, threads, running }) => ({ pid, rss_bytes, threads, running }));
+    return { runners, restarts: this.#restarts };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#tidying);
+    await Promise.all([...this.#all].map((runner) => runner.close()));
+  }
+
+  /** The runner that takes the next run of a version without a runner of its own. */
+  #take(): Runner {
+    if (this.#shared === null || this.#shared.leaving) {
+      this.#shared = this.#takeSpare();
+    }
+    return this.#shared;
+  }
+
+  #takeOwn(key: string): Runner {
+    const own = this.#own.get(key);
+    if (own !== undefined && !own.leaving) return own;
+    const taken = this.#takeSpare();
+    this.#own.set(key, taken);
+    return taken;
+  }
+
+  #takeSpare(): Runner {
+    const taken = this.#spare === null || this.#spare.leaving ? this.#start() : this.#spare;
+    this.#spare = this.#start();
+    return taken;
+  }
+
+  #start(): Runner {
+    const { runner: file, runner_memory_mb, log, onLog, onOperation } = this.#options;
+    const onLost = (runner: Runner, keys: readonly string[], how: string): void => this.#lose(runner, keys, how);
+    const memory_bytes = runner_memory_mb * 2 ** 20;
+    const runner = new Runner({ file, setup: this.#setup, memory_bytes, log, onLog, onOperation, onLost });
+    this.#all.add(runner);
+    return runner;
+  }
+
+  #lose(runner: Runner, keys: readonly string[], how: string): void {
+    this.#all.delete(runner);
+    this.#restarts += 1;
+    this.#options.log.error({ pid: runner.pid, versions: keys, how }, "A runner was lost");
+    if (runner === this.#spare) this.#spare = null;
+    for (const key of keys) this.#strike(key, how);
+    // One that ends before it is ready would end again: its successor waits for the next tidying.
+    if (runner === this.#shared) this.#shared = null;
+    if (!this.#closed && runner.was_ready) this.#spare ??= this.#start();
+  }
+
+  #strike(key: string, how: string): void {
+    if (!this.#suspects.strike(key, now())) return;
+    this.#options.onBroken(key, `Took its runner down ${STRIKES} times in ten minutes; the last one, ${how}`);
+  }
+
+  /** Replaces who is missing, and lets go who is no longer needed. */
+  #tidy(): void {
+    this.#take();
+    this.#spare ??= this.#start();
+    for (const [key, runner] of this.#own) {
+      if (!runner.leaving && performance.now() - runner.used_at < OWN_IDLE_MS) continue;
+      if (runner.running === 0) runner.leaving = true;
+      this.#own.delete(key);
+    }
+    for (const runner of this.#all) {
+      if (!runner.leaving || runner.running > 0) continue;
+      this.#all.delete(runner);
+      void runner.close();
+    }
+  }
+}

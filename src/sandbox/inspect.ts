@@ -1,0 +1,33 @@
+import { pathToFileURL } from "node:url";
+import { toManifest } from "../flows/manifest.ts";
+import type { Inspection, Manifest } from "../runner/protocol.ts";
+import { lineFor } from "./builtins.ts";
+import { importFault } from "./import-fault.ts";
+import type { Imports } from "./modules.ts";
+import { relative, toStack } from "./text.ts";
+import type { ThreadData } from "./thread-messages.ts";
+
+/** Imports the flow and tells what it is. */
+export async function inspect(data: ThreadData, imports: Imports): Promise<Inspection> {
+  const { directory, entry } = data.spec;
+  try {
+    const module: object = await import(pathToFileURL(entry).href);
+    if (!("default" in module)) return { kind: "module" };
+    const manifest = toManifest(module.default);
+    const missing = missingPermission(imports, manifest);
+    if (missing !== null) return { kind: "broken", message: missing, stack: null };
+    return { kind: "flow", manifest };
+  } catch (error) {
+    const message = importFault(error, directory, imports);
+    return { kind: "broken", message, stack: relative(toStack(error), directory, data.hidden) };
+  }
+}
+
+function missingPermission(imports: Imports, manifest: Manifest): string | null {
+  const { net, read, write } = manifest.permissions;
+  for (const { need, name, by } of imports.needed) {
+    if (need === "net" ? net : read.length + write.length > 0) continue;
+    return `"${by}" imports "node:${name}" without a permission: add ${lineFor(need)} to the flow`;
+  }
+  return null;
+}

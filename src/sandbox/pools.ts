@@ -1,0 +1,73 @@
+import type { FlowSpec, FromRunner, Job, OperationAnswer, OperationRequest, RunnerSetup } from "../runner/protocol.ts";
+import { Pool } from "./pool.ts";
+
+/** All pools of a runner: one per flow version that has run and is still warm. */
+export class Pools {
+  readonly #setup: RunnerSetup;
+  readonly #send: (message: FromRunner) => void;
+  readonly #specs = new Map<string, FlowSpec>();
+  readonly #pools = new Map<string, Pool>();
+  readonly #replies = new Map<number, (answer: OperationAnswer) => void>();
+  #last = 0;
+
+  constructor(setup: RunnerSetup, send: (message: FromRunner) => void) {
+    this.#setup = setup;
+    this.#send = send;
+  }
+
+  get threads(): number {
+    let threads = 0;
+    for (const pool of this.#pools.values()) threads += pool.threads;
+    return threads;
+  }
+
+  know(spec: FlowSpec): void {
+    this.#specs.set(spec.key, spec);
+  }
+
+  run(key: string, job: Job): void {
+    const pool = this.#pools.get(key) ?? this.#open(key);
+    pool.run(job);
+  }
+
+  abort(key: string, id: string, reason: string): void {
+    this.#pools.get(key)?.abort(id, reason);
+  }
+
+  answer(number: number, answer: OperationAnswer): void {
+    this.#replies.get(number)?.(answer);
+    this.#replies.delete(number);
+  }
+
+  retire(key: string): void {
+    this.#pools.get(key)?.close();
+    this.#pools.delete(key);
+    this.#specs.delete(key);
+  }
+
+  /** Lets whole idle pools go, least recently used first, until the threads are few enough. */
+  trim(): void {
+    let threads = this.threads;
+    if (threads <= this.#setup.warm_threads) return;
+    const idle = [...this.#pools].filter(([, pool]) => pool.running === 0);
+    for (const [key, pool] of idle.toSorted(([, a], [, b]) => a.used_at - b.used_at)) {
+      threads -= pool.threads;
+      this.#pools.delete(key);
+      pool.close();
+      if (threads <= this.#setup.warm_threads) return;
+    }
+  }
+
+  #open(key: string): Pool {
+    const spec = this.#specs.get(key);
+    if (spec === undefined) throw new Error(`No flow version "${key}" is known to this runner`);
+    const ask = (request: OperationRequest, reply: (answer: OperationAnswer) => void): void => {
+      this.#replies.set((this.#last += 1), reply);
+      this.#send({ type: "operation", number: this.#last, request });
+    };
+    const pool = new Pool({ spec, setup: this.#setup, send: this.#send, ask });
+    this.#pools.set(key, pool);
+    this.trim();
+    return pool;
+  }
+}

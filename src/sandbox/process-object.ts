@@ -1,0 +1,143 @@
+/**
+ * What a flow sees as `process`: an object of its own with the few harmless members, not the
+ * original with members deleted (its report shows the environment of the runner, `kill` reaches
+ * the runner, `_rawDebug` passes by the captured output).
+ */
+
+const REFUSED = ["exit", "abort", "kill", "chdir", "dlopen", "binding", "getBuiltinModule"] as const;
+
+/** Members of the original that reach beyond the thread, also for who gets hold of it. */
+const DANGEROUS = [
+  "_debugEnd",
+  "_debugProcess",
+  "_getActiveHandles",
+  "_getActiveRequests",
+  "_kill",
+  "_linkedBinding",
+  "_rawDebug",
+  "binding",
+  "dlopen",
+  "execve",
+  "getBuiltinModule",
+  "kill",
+  "mainModule",
+  "moduleLoadList",
+  "permission",
+  "report",
+  "setUncaughtExceptionCaptureCallback",
+];
+
+/** Where what a flow prints past the console goes. */
+export type Print = (level: "info" | "warn" | "error", text: string) => void;
+
+/** Replaces `globalThis.process`; call before any code of a flow is loaded. */
+export function replaceProcess(print: Print): void {
+  const real = globalThis.process;
+  const substitute = makeSubstitute(real, print);
+  pinEmitter(real);
+  for (const name of DANGEROUS) disable(real, name);
+  // The runtime's own warnings would pass by the captured output.
+  real.emitWarning = () => {};
+  Object.defineProperty(globalThis, "process", {
+    value: substitute,
+    writable: true,
+    enumerable: false,
+    configurable: true,
+  });
+}
+
+function makeSubstitute(real: NodeJS.Process, print: Print): object {
+  const version = real.version;
+  const platform = real.platform;
+  const arch = real.arch;
+  const { hrtime, nextTick, uptime, memoryUsage } = real;
+  const substitute = {
+    env: {},
+    argv: [],
+    execArgv: [],
+    exitCode: undefined,
+    title: "flow",
+    version,
+    versions: { ...real.versions },
+    release: { name: "node" },
+    features: { ...real.features },
+    platform,
+    arch,
+    pid: 0,
+    hrtime: Object.assign((since?: [number, number]) => hrtime(since), {
+      bigint: () => hrtime.bigint(),
+    }),
+    nextTick: (task: (...args: unknown[]) => void, ...args: unknown[]) => nextTick(task, ...args),
+    uptime: () => uptime(),
+    memoryUsage: () => memoryUsage(),
+    cwd: () => "/",
+    emitWarning: (warning: unknown) => print("warn", textOf(warning)),
+    stdout: makeStream((text) => print("info", text)),
+    stderr: makeStream((text) => print("error", text)),
+    ...makeListening(),
+  };
+  for (const name of REFUSED) {
+    Object.defineProperty(substitute, name, { value: refuse(name), enumerable: false });
+  }
+  Object.defineProperty(substitute, Symbol.toStringTag, { value: "process" });
+  return substitute;
+}
+
+/** Listeners are taken and never called: the events of the process are not the flow's. */
+function makeListening(): Record<string, () => unknown> {
+  const chained = ["on", "once", "off", "addListener", "removeListener", "removeAllListeners"];
+  const listening: Record<string, () => unknown> = {};
+  for (const name of [...chained, "prependListener", "setMaxListeners"]) {
+    listening[name] = () => globalThis.process;
+  }
+  listening["emit"] = () => false;
+  listening["listeners"] = () => [];
+  listening["listenerCount"] = () => 0;
+  return listening;
+}
+
+/** Enough of a stream for code that prints; the pool's thread reads `writableLength`. */
+function makeStream(print: (text: string) => void): object {
+  const write = (chunk: unknown, encoding?: unknown, done?: unknown): boolean => {
+    print(typeof chunk === "string" ? chunk : textOf(chunk));
+    const callback = typeof encoding === "function" ? encoding : done;
+    if (typeof callback === "function") queueMicrotask(() => callback());
+    return true;
+  };
+  const chained = (): object => stream;
+  const stream = { isTTY: false, writable: true, writableLength: 0, write, on: chained, once: chained };
+  return stream;
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Error) return `${value.name}: ${value.message}`;
+  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  return String(value);
+}
+
+function refuse(name: string): () => never {
+  return () => {
+    throw new Error(`"process.${name}" is not available in a flow: return a value or throw an error`);
+  };
+}
+
+/** A flow that patches EventEmitter.prototype must not be handed the original as `this`. */
+function pinEmitter(real: NodeJS.Process): void {
+  for (let from = Object.getPrototypeOf(real); from !== null; from = Object.getPrototypeOf(from)) {
+    if (from === Object.prototype) return;
+    for (const name of Object.getOwnPropertyNames(from)) {
+      const found = Object.getOwnPropertyDescriptor(from, name);
+      if (name === "constructor" || typeof found?.value !== "function") continue;
+      if (Object.hasOwn(real, name)) continue;
+      Object.defineProperty(real, name, { value: found.value, configurable: true, writable: true });
+    }
+  }
+}
+
+function disable(real: NodeJS.Process, name: string): void {
+  try {
+    Object.defineProperty(real, name, { value: undefined, configurable: false, writable: false });
+  } catch {
+    // Not configurable on this runtime: what the flow sees is the substitute in any case.
+  }
+}

@@ -1,0 +1,104 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
+import { Hono } from "hono";
+import { createApi, respondFault, type Api } from "./api/api.ts";
+import { readAsset } from "./assets/read.ts";
+import { Refusal, toProblem } from "./lib/errors.ts";
+import { createUi, type Ui } from "./ui/login.ts";
+import { receive, type Corridor } from "./webhooks/receive.ts";
+import { readTarget } from "./webhooks/target.ts";
+
+export interface House extends Corridor, Api, Ui {
+  /** Whether the service takes calls: false before it is ready and while it shuts down. */
+  readonly isReady: () => boolean;
+}
+
+type App = Hono<{ Bindings: HttpBindings }>;
+
+/** The whole HTTP side of the service, matched on the target as it was sent. */
+export function createServer(house: House): App {
+  const app: App = new Hono({ getPath: (_, c) => toRawPath(c?.env?.incoming.url, house.prefix) });
+  for (const path of ["/api/latest/webhook/:name/call", "/api/latest/webhook/:name/call/*"])
+    app.all(path, (c) => receive(house, toCall(house, c.env)));
+  app.route("/api/latest", createApi(house));
+  app.route("/ui", createUi(house));
+  app.get("/", (c) => c.redirect(`${house.prefix}/ui/`));
+  app.get("/ui/", (c) => c.redirect(`${house.prefix}/ui/login`));
+  app.get("/default-styling.css", () => respondStyle());
+  app.get("/health/live", (c) => c.json({ status: "ok" }));
+  app.get("/health/ready", (c) => {
+    const is_ready = house.isReady();
+    return c.json({ status: is_ready ? "ok" : "not ready" }, is_ready ? 200 : 503);
+  });
+  app.notFound((c) => {
+    throw new Refusal("not_found", `There is nothing at "${c.req.path}"`);
+  });
+  app.onError((fault, c) => respondFault(house, c, fault));
+  return app;
+}
+
+function toCall({ addressOf, prefix }: House, { incoming, outgoing }: HttpBindings) {
+  const target = readTarget(toRawTarget(incoming.url, prefix));
+  if (target === null) throw new Refusal("not_found", "There is nothing at this path");
+  return {
+    incoming: incoming as IncomingMessage,
+    outgoing: outgoing as ServerResponse,
+    method: incoming.method ?? "",
+    target,
+    query: new URLSearchParams(target.query),
+    address: addressOf(incoming as IncomingMessage).address,
+  };
+}
+
+/** The target without the service's prefix; a target outside of it matches nothing. */
+function toRawTarget(url: string | undefined, prefix: string): string {
+  const raw = url ?? "/";
+  if (prefix === "") return raw;
+  return raw.startsWith(`${prefix}/`) ? raw.slice(prefix.length) : "";
+}
+
+function toRawPath(url: string | undefined, prefix: string): string {
+  return toRawTarget(url, prefix).split(/[?#]/, 1)[0] || "//";
+}
+
+const STYLE_HEADERS = {
+  "content-type": "text/css; charset=utf-8",
+  "cache-control": "public, max-age=300",
+  "x-content-type-options": "nosniff",
+};
+
+let style: Uint8Array<ArrayBuffer> | undefined;
+
+/** The default stylesheet for pages from flows (section 4.7). */
+function respondStyle(): Response {
+  style ??= new Uint8Array(readAsset("default-styling.css"));
+  return new Response(style, { headers: STYLE_HEADERS });
+}
+
+/**
+ * Refuses what an HTTP server in front of others must not guess about: two Host headers, an
+ * absolute-form target, a backslash or NUL in a path (contract, section 4, numbers 6 and 15).
+ *
+ * @returns whether it was refused, and answered
+ */
+export function refuseTarget(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+  const fault = findTargetFault(incoming);
+  if (fault === null) return false;
+  const refusal = new Refusal("bad_target", fault);
+  const problem = JSON.stringify(toProblem(refusal, "/"));
+  outgoing.writeHead(refusal.status, {
+    "content-type": "application/problem+json",
+    "cache-control": "no-store",
+    connection: "close",
+  });
+  outgoing.end(incoming.method === "HEAD" ? undefined : problem);
+  return true;
+}
+
+function findTargetFault({ url = "", rawHeaders }: IncomingMessage): string | null {
+  if (!url.startsWith("/")) return "Expected a target that starts with a slash";
+  const path = url.split("?", 1)[0] ?? "";
+  if (/[\\\0#]/.test(path)) return "The path has a character that must be percent-encoded";
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host");
+  return hosts.length === 1 ? null : `Found ${hosts.length} Host headers, expected one`;
+}

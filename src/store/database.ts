@@ -1,0 +1,68 @@
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { Kysely, SqliteDialect, type Compilable } from "kysely";
+import { migrate } from "./migrate.ts";
+import { openReader, ReaderDialect } from "./reader.ts";
+import type { Schema } from "./schema.ts";
+import { openConnection, type Durability, type SqliteFile } from "./sqlite.ts";
+import type { Statement, Unit } from "./thread-protocol.ts";
+import { openWriter } from "./writer.ts";
+
+/**
+ * The store: reads of single rows in the caller's thread, lists in a reader's thread, and every
+ * write through the committing writer's.
+ */
+export interface Store {
+  /** Single rows by their key, answered at once; also builds the statements of a unit. */
+  readonly rows: Kysely<Schema>;
+  /** Lists, statistics and exports, answered by the reader's thread. */
+  readonly lists: Kysely<Schema>;
+  /**
+   * Resolves after the commit with the rows changed by each statement.
+   *
+   * @throws StoreFault where nothing of the unit was committed
+   */
+  commit(unit: Unit): Promise<readonly number[]>;
+  counts(): { commits: number; units: number };
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface StoreOptions {
+  /** The database file; its folder is made when missing. */
+  readonly path: string;
+  readonly durability: Durability;
+  readonly addon: string | null;
+  /** Entry of the store's threads. */
+  readonly thread: string;
+}
+
+/** Opens the database file, brings its tables up to date, and starts the threads. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { path, durability, addon, thread } = options;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const file: SqliteFile = { path, durability, addon };
+  const rows = new Kysely<Schema>({
+    dialect: new SqliteDialect({ database: openConnection(file) }),
+  });
+  await migrate(rows);
+  const writer = await openWriter(thread, { role: "writer", file });
+  const reader = await openReader(thread, { role: "reader", file });
+  const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader) });
+  return {
+    rows,
+    lists,
+    commit: (unit) => writer.commit(unit),
+    counts: () => writer.counts(),
+    async [Symbol.asyncDispose]() {
+      await writer[Symbol.asyncDispose]();
+      await reader[Symbol.asyncDispose]();
+      await rows.destroy();
+    },
+  };
+}
+
+/** A Kysely query as a statement of a unit. */
+export function toStatement(query: Compilable, expect?: string): Statement {
+  const { sql, parameters } = query.compile();
+  return expect === undefined ? { sql, parameters } : { sql, parameters, expect };
+}

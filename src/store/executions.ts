@@ -1,0 +1,219 @@
+import type { Selectable } from "kysely";
+import { toStatement, type Store } from "./database.ts";
+import { prepare } from "./prepared.ts";
+import type { ExecutionLogTable, ExecutionPayloadTable, ExecutionTable } from "./schema.ts";
+import type { Statement, Unit } from "./thread-protocol.ts";
+
+export type ExecutionRow = Selectable<ExecutionTable>;
+export type PayloadRow = Selectable<ExecutionPayloadTable>;
+export type LogRow = Selectable<ExecutionLogTable>;
+
+/** What is written once an execution has ended. */
+export interface EndedRow {
+  readonly id: string;
+  readonly status: string;
+  readonly status_message: string | null;
+  readonly ended_at: number;
+  readonly output_value: string | null;
+  readonly response: string | null;
+}
+
+/** The statements of a call, compiled once: each commit of the hot path is made of them. */
+export interface ExecutionStatements {
+  /** A new execution, with its input. */
+  insert(row: ExecutionRow, input: PayloadInput): Unit;
+  /** PENDING becomes RUNNING; fails with `not_pending` where it is not PENDING any more. */
+  run(change: { id: string; started_at: number }): Statement;
+  /** An ending; fails with `already_ended`: an ended status is written once. */
+  end(row: EndedRow): Unit;
+  log(row: Omit<LogRow, "seq">): Statement;
+  /** One connection of the month; fails with `allowance_used` at the limit (null: none). */
+  connect(month: string, limit: number | null): Unit;
+}
+
+export type PayloadInput = Omit<PayloadRow, "execution_id" | "output_value" | "response">;
+
+export function prepareExecutions({ rows }: Pick<Store, "rows">): ExecutionStatements {
+  const insertRow = prepare<ExecutionRow>((row) => rows.insertInto("execution").values(pick(row)));
+  const insertPayload = prepare<PayloadInput & { execution_id: string }>((row) =>
+    rows.insertInto("execution_payload").values({
+      execution_id: row.execution_id,
+      input_value: row.input_value,
+      raw_body_at: row.raw_body_at,
+      raw_body: row.raw_body,
+      target: row.target,
+    }),
+  );
+  const run = prepare<{ id: string; started_at: number }>(
+    (row) =>
+      rows
+        .updateTable("execution")
+        .set({ status: "RUNNING", started_at: row.started_at })
+        .where("id", "=", row.id)
+        .where("status", "=", "PENDING"),
+    "not_pending",
+  );
+  const end = prepare<EndedRow>(
+    (row) =>
+      rows
+        .updateTable("execution")
+        .set({ status: row.status, status_message: row.status_message, ended_at: row.ended_at })
+        .where("id", "=", row.id)
+        .where("status", "in", ["PENDING", "RUNNING"]),
+    "already_ended",
+  );
+  const endPayload = prepare<EndedRow>((row) =>
+    rows
+      .updateTable("execution_payload")
+      .set({ output_value: row.output_value, response: row.response })
+      .where("execution_id", "=", row.id),
+  );
+  const log = prepare<Omit<LogRow, "seq">>((row) =>
+    rows.insertInto("execution_log").values({
+      execution_id: row.execution_id,
+      at: row.at,
+      level: row.level,
+      text: row.text,
+    }),
+  );
+  return {
+    insert: (row, input) => [insertRow(row), insertPayload({ ...input, execution_id: row.id })],
+    run,
+    end: (row) =>
+      row.output_value === null && row.response === null ? [end(row)] : [end(row), endPayload(row)],
+    log,
+    connect: prepareConnections(rows),
+  };
+}
+
+function pick(row: ExecutionRow): ExecutionRow {
+  return {
+    id: row.id,
+    status: row.status,
+    status_message: row.status_message,
+    webhook_id: row.webhook_id,
+    webhook: row.webhook,
+    flow: row.flow,
+    flow_version: row.flow_version,
+    is_productive: row.is_productive,
+    is_async: row.is_async,
+    project_id: row.project_id,
+    role_id: row.role_id,
+    acts_for: row.acts_for,
+    created_by: row.created_by,
+    parent_id: row.parent_id,
+    replay_of: row.replay_of,
+    created_at: row.created_at,
+    started_at: row.started_at,
+    ended_at: row.ended_at,
+  };
+}
+
+function prepareConnections(rows: Store["rows"]): ExecutionStatements["connect"] {
+  const open = prepare<{ month: string }>(({ month }) =>
+    rows
+      .insertInto("connection_usage")
+      .values({ month, used: 0 })
+      .onConflict((conflict) => conflict.doNothing()),
+  );
+  const count = prepare<{ month: string; limit: number }>(
+    ({ month, limit }) =>
+      rows
+        .updateTable("connection_usage")
+        .set((e) => ({ used: e("used", "+", 1) }))
+        .where("month", "=", month)
+        .where("used", "<", limit),
+    "allowance_used",
+  );
+  return (month, limit) => [
+    open({ month }),
+    count({ month, limit: limit ?? Number.MAX_SAFE_INTEGER }),
+  ];
+}
+
+export function findExecution(store: Store, id: string): Promise<ExecutionRow | undefined> {
+  return store.rows.selectFrom("execution").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+export function findPayload(store: Store, id: string): Promise<PayloadRow | undefined> {
+  return store.rows
+    .selectFrom("execution_payload")
+    .selectAll()
+    .where("execution_id", "=", id)
+    .executeTakeFirst();
+}
+
+export interface ExecutionFilter {
+  readonly status?: string | undefined;
+  readonly webhook?: string | undefined;
+  readonly flow?: string | undefined;
+  readonly project_id?: string | undefined;
+  /** Identifiers before this one (after it, when ascending). */
+  readonly after?: string | undefined;
+  readonly ascending?: boolean | undefined;
+  readonly limit: number;
+}
+
+/** Newest first: identifiers grow with time. */
+export function listExecutions(store: Store, filter: ExecutionFilter): Promise<ExecutionRow[]> {
+  let query = store.lists.selectFrom("execution").selectAll().limit(filter.limit);
+  query = query.orderBy("id", filter.ascending ? "asc" : "desc");
+  for (const column of ["status", "webhook", "flow", "project_id"] as const) {
+    const value = filter[column];
+    if (value !== undefined) query = query.where(column, "=", value);
+  }
+  if (filter.after !== undefined)
+    query = query.where("id", filter.ascending ? ">" : "<", filter.after);
+  return query.execute();
+}
+
+export function listLog(
+  store: Store,
+  execution_id: string,
+  page: { after: number; limit: number },
+): Promise<LogRow[]> {
+  return store.lists
+    .selectFrom("execution_log")
+    .selectAll()
+    .where("execution_id", "=", execution_id)
+    .where("seq", ">", page.after)
+    .orderBy("seq")
+    .limit(page.limit)
+    .execute();
+}
+
+/** Unended executions, oldest first, after an identifier. */
+export function listUnended(
+  store: Store,
+  status: "PENDING" | "RUNNING",
+  page: { after: string; limit: number },
+): Promise<ExecutionRow[]> {
+  return store.rows
+    .selectFrom("execution")
+    .selectAll()
+    .where("status", "=", status)
+    .where("ended_at", "is", null)
+    .where("id", ">", page.after)
+    .orderBy("id")
+    .limit(page.limit)
+    .execute();
+}
+
+/** Ends every execution that was in a thread when the service stopped (section 3.2). */
+export function interruptRunning(store: Store, at: number): Statement {
+  const query = store.rows
+    .updateTable("execution")
+    .set({ status: "ENDED_ERROR", status_message: "interrupted by a restart", ended_at: at })
+    .where("status", "=", "RUNNING")
+    .where("ended_at", "is", null);
+  return toStatement(query);
+}
+
+export async function connectionsUsed(store: Store, month: string): Promise<number> {
+  const row = await store.rows
+    .selectFrom("connection_usage")
+    .select("used")
+    .where("month", "=", month)
+    .executeTakeFirst();
+  return row?.used ?? 0;
+}

@@ -1,0 +1,263 @@
+import type { Insertable, Selectable } from "kysely";
+import { toStatement, type Store } from "./database.ts";
+import type { ProjectTable, RoleTable, TokenTable, UserTable } from "./schema.ts";
+import type { Statement } from "./thread-protocol.ts";
+
+export type UserRow = Selectable<UserTable>;
+export type RoleRow = Selectable<RoleTable>;
+export type ProjectRow = Selectable<ProjectTable>;
+export type TokenRow = Selectable<TokenTable>;
+
+/** Statements on the tables `user`, `user_role`, `role`, `token` and `project`. */
+
+export function findUserByName(store: Store, name: string): Promise<UserRow | undefined> {
+  return store.rows.selectFrom("user").selectAll().where("name", "=", name).executeTakeFirst();
+}
+
+export function findUser(store: Store, id: string): Promise<UserRow | undefined> {
+  return store.rows.selectFrom("user").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+export async function countUsers(store: Store): Promise<number> {
+  const { count } = await store.rows
+    .selectFrom("user")
+    .select((e) => e.fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export function insertUser(store: Store, row: Insertable<UserTable>): Statement {
+  return toStatement(store.rows.insertInto("user").values(row));
+}
+
+/** Sets a new password; fails the unit with `not_found` without such a user. */
+export function updatePassword(
+  store: Store,
+  change: { id: string; password_hash: string; at: number },
+): Statement {
+  const query = store.rows
+    .updateTable("user")
+    .set({ password_hash: change.password_hash, modified_at: change.at })
+    .where("id", "=", change.id);
+  return toStatement(query, "not_found");
+}
+
+export function updateActivity(store: Store, id: string, at: number): Statement {
+  return toStatement(store.rows.updateTable("user").set({ active_at: at }).where("id", "=", id));
+}
+
+export async function latestActivity(store: Store): Promise<number | null> {
+  const row = await store.rows
+    .selectFrom("user")
+    .select((e) => e.fn.max("active_at").as("at"))
+    .executeTakeFirst();
+  return row?.at ?? null;
+}
+
+export function rolesOfUser(store: Store, user_id: string): Promise<RoleRow[]> {
+  return store.rows
+    .selectFrom("role")
+    .innerJoin("user_role", "user_role.role_id", "role.id")
+    .where("user_role.user_id", "=", user_id)
+    .selectAll("role")
+    .orderBy("role.name")
+    .execute();
+}
+
+export function insertUserRole(store: Store, user_id: string, role_id: string): Statement {
+  return toStatement(store.rows.insertInto("user_role").values({ user_id, role_id }));
+}
+
+export function findRole(store: Store, id: string): Promise<RoleRow | undefined> {
+  return store.rows.selectFrom("role").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+export function findRoleByName(store: Store, name: string): Promise<RoleRow | undefined> {
+  return store.rows.selectFrom("role").selectAll().where("name", "=", name).executeTakeFirst();
+}
+
+export function listRoles(store: Store): Promise<RoleRow[]> {
+  return store.rows.selectFrom("role").selectAll().orderBy("name").execute();
+}
+
+export function insertRole(store: Store, row: Insertable<RoleTable>): Statement {
+  return toStatement(store.rows.insertInto("role").values(row));
+}
+
+export function findTokenByHash(store: Store, hash: string): Promise<TokenRow | undefined> {
+  return store.rows.selectFrom("token").selectAll().where("hash", "=", hash).executeTakeFirst();
+}
+
+export function insertToken(store: Store, row: Insertable<TokenTable>): Statement {
+  return toStatement(store.rows.insertInto("token").values(row));
+}
+
+export function touchToken(
+  store: Store,
+  id: string,
+  use: { last_used_at: number; last_used_from: string | null },
+): Statement {
+  return toStatement(store.rows.updateTable("token").set(use).where("id", "=", id));
+}
+
+export function deleteToken(store: Store, id: string): Statement {
+  return toStatement(store.rows.deleteFrom("token").where("id", "=", id));
+}
+
+/** All tokens of a user, but for the one that is kept. */
+export function deleteTokensOfUser(store: Store, user_id: string, kept?: string): Statement {
+  let query = store.rows.deleteFrom("token").where("user_id", "=", user_id);
+  if (kept !== undefined) query = query.where("id", "!=", kept);
+  return toStatement(query);
+}
+
+export function deleteExpiredTokens(store: Store, at: number): Statement {
+  return toStatement(store.rows.deleteFrom("token").where("expires_at", "<=", at));
+}
+
+export function findProject(store: Store, id: string): Promise<ProjectRow | undefined> {
+  return store.rows.selectFrom("project").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+export function findProjectByName(store: Store, name: string): Promise<ProjectRow | undefined> {
+  return store.rows.selectFrom("project").selectAll().where("name", "=", name).executeTakeFirst();
+}
+
+export function insertProject(store: Store, row: Insertable<ProjectTable>): Statement {
+  return toStatement(store.rows.insertInto("project").values(row));
+}
+
+interface NamedPage {
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly descending: boolean;
+}
+
+/** One page of users, roles or projects, in order of their names. */
+export function listPeople<T extends "user" | "role" | "project">(
+  store: Store,
+  table: T,
+  page: NamedPage,
+): Promise<{ user: UserRow; role: RoleRow; project: ProjectRow }[T][]>;
+export function listPeople(
+  store: Store,
+  table: "user" | "role" | "project",
+  page: NamedPage,
+): Promise<unknown[]> {
+  let query = store.lists.selectFrom(table).selectAll().limit(page.limit);
+  query = query.orderBy("name", page.descending ? "desc" : "asc");
+  if (page.after !== undefined)
+    query = query.where("name", page.descending ? "<" : ">", page.after);
+  return query.execute();
+}
+
+/** Each fails with `changed_meanwhile` where somebody else modified the row since `seen_at`. */
+export function updateUser(
+  store: Store,
+  id: string,
+  seen_at: number,
+  change: Partial<UserRow>,
+): Statement {
+  const query = store.rows
+    .updateTable("user")
+    .set(change)
+    .where("id", "=", id)
+    .where("modified_at", "=", seen_at);
+  return toStatement(query, "changed_meanwhile");
+}
+
+export function updateRole(
+  store: Store,
+  id: string,
+  seen_at: number,
+  change: Partial<RoleRow>,
+): Statement {
+  const query = store.rows
+    .updateTable("role")
+    .set(change)
+    .where("id", "=", id)
+    .where("modified_at", "=", seen_at);
+  return toStatement(query, "changed_meanwhile");
+}
+
+export function updateProject(
+  store: Store,
+  id: string,
+  seen_at: number,
+  change: Partial<ProjectRow>,
+): Statement {
+  const query = store.rows
+    .updateTable("project")
+    .set(change)
+    .where("id", "=", id)
+    .where("modified_at", "=", seen_at);
+  return toStatement(query, "changed_meanwhile");
+}
+
+/** Fails with SQLITE_CONSTRAINT_FOREIGNKEY while something refers to it. */
+export function deletePeople(
+  store: Store,
+  table: "user" | "role" | "project",
+  id: string,
+): Statement {
+  return toStatement(store.rows.deleteFrom(table).where("id", "=", id), "not_found");
+}
+
+export function deleteUserRoles(store: Store, user_id: string): Statement {
+  return toStatement(store.rows.deleteFrom("user_role").where("user_id", "=", user_id));
+}
+
+/** Roles of many users at once: [user_id, role name]. */
+export async function roleNamesOf(
+  store: Store,
+  user_ids: readonly string[],
+): Promise<Map<string, string[]>> {
+  const rows = await store.lists
+    .selectFrom("user_role")
+    .innerJoin("role", "role.id", "user_role.role_id")
+    .select(["user_role.user_id", "role.name"])
+    .where("user_role.user_id", "in", [...user_ids, ""])
+    .orderBy("role.name")
+    .execute();
+  const names = new Map<string, string[]>();
+  for (const { user_id, name } of rows) names.set(user_id, [...(names.get(user_id) ?? []), name]);
+  return names;
+}
+
+/** Enabled users, other than one, who have a role. */
+export async function countOthersWithRole(
+  store: Store,
+  role_id: string,
+  user_id: string,
+): Promise<number> {
+  const { count } = await store.rows
+    .selectFrom("user_role")
+    .innerJoin("user", "user.id", "user_role.user_id")
+    .select((e) => e.fn.countAll<number>().as("count"))
+    .where("user_role.role_id", "=", role_id)
+    .where("user.id", "!=", user_id)
+    .where("user.is_enabled", "=", 1)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export interface TokenWithUser extends TokenRow {
+  readonly user_name: string;
+}
+
+/** Login tokens, of one user or of everybody, newest first. */
+export function listTokens(store: Store, user_id: string | null): Promise<TokenWithUser[]> {
+  let query = store.lists
+    .selectFrom("token")
+    .innerJoin("user", "user.id", "token.user_id")
+    .selectAll("token")
+    .select("user.name as user_name")
+    .orderBy("token.created_at", "desc")
+    .limit(1000);
+  if (user_id !== null) query = query.where("token.user_id", "=", user_id);
+  return query.execute();
+}
+
+export function findTokenById(store: Store, id: string): Promise<TokenRow | undefined> {
+  return store.rows.selectFrom("token").selectAll().where("id", "=", id).executeTakeFirst();
+}

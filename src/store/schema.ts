@@ -1,0 +1,181 @@
+import type { Generated } from "kysely";
+
+/**
+ * The tables. Times are milliseconds since the epoch, flags 0 or 1, and wide values JSON text,
+ * all of which PostgreSQL stores as well (bigint, integer, text).
+ */
+export interface Schema {
+  migration: MigrationTable;
+  project: ProjectTable;
+  role: RoleTable;
+  user: UserTable;
+  user_role: UserRoleTable;
+  token: TokenTable;
+  webhook: WebhookTable;
+  execution: ExecutionTable;
+  execution_payload: ExecutionPayloadTable;
+  execution_log: ExecutionLogTable;
+  connection_usage: ConnectionUsageTable;
+  setting: SettingTable;
+  secret: SecretTable;
+  audit: AuditTable;
+}
+
+export interface MigrationTable {
+  name: string;
+  applied_at: number;
+}
+
+export interface ProjectTable {
+  id: string;
+  name: string;
+  description: string;
+  created_at: number;
+  modified_at: number;
+}
+
+export interface RoleTable {
+  id: string;
+  name: string;
+  /** JSON list of {permission, project_id?}. */
+  permissions: string;
+  propagate: number;
+  created_at: number;
+  modified_at: number;
+}
+
+export interface UserTable {
+  id: string;
+  name: string;
+  email: string;
+  password_hash: string;
+  is_enabled: number;
+  /** Latest sign of life in the UI, or login; the 402 rule reads it. */
+  active_at: number | null;
+  created_at: number;
+  modified_at: number;
+}
+
+export interface UserRoleTable {
+  user_id: string;
+  role_id: string;
+}
+
+export interface TokenTable {
+  id: string;
+  user_id: string;
+  /** SHA-256 of the token, hexadecimal. */
+  hash: string;
+  created_at: number;
+  expires_at: number;
+  last_used_at: number | null;
+  last_used_from: string | null;
+}
+
+export interface WebhookTable {
+  id: string;
+  name: string;
+  description: string;
+  flow: string;
+  role_id: string | null;
+  project_id: string | null;
+  bundle_id: string | null;
+  is_enabled: number;
+  is_productive: number;
+  require_login: number;
+  /** SHA-256 of the API key, hexadecimal; null: no key is required. */
+  key_hash: string | null;
+  previous_key_hash: string | null;
+  /** Until when the replaced key is still accepted. */
+  previous_key_until: number | null;
+  sync_mode: "redirect" | "hold" | null;
+  execution_location: "webhook" | "flow";
+  created_by: string;
+  created_at: number;
+  modified_by: string;
+  modified_at: number;
+}
+
+/** The narrow columns that lists and filters read. */
+export interface ExecutionTable {
+  id: string;
+  status: string;
+  status_message: string | null;
+  webhook_id: string | null;
+  webhook: string | null;
+  flow: string;
+  /** Content hash; null where the flow was not there. */
+  flow_version: string | null;
+  is_productive: number;
+  is_async: number;
+  project_id: string;
+  role_id: string | null;
+  /** The user whose permissions it has instead of its role's; see executions/permissions.ts. */
+  acts_for: string | null;
+  created_by: string | null;
+  parent_id: string | null;
+  replay_of: string | null;
+  created_at: number;
+  started_at: number | null;
+  ended_at: number | null;
+}
+
+/** The wide columns, apart from the narrow ones. */
+export interface ExecutionPayloadTable {
+  execution_id: string;
+  input_value: string;
+  /** Where in input_value the body stands as it was sent, when it does. */
+  raw_body_at: number | null;
+  /** The body as it was sent, where input_value does not hold it (YAML, forms). */
+  raw_body: string | null;
+  target: string | null;
+  output_value: string | null;
+  response: string | null;
+}
+
+export interface ExecutionLogTable {
+  seq: Generated<number>;
+  execution_id: string;
+  at: number;
+  level: string;
+  text: string;
+}
+
+/** Calls to productive webhooks, per calendar month (UTC). */
+export interface ConnectionUsageTable {
+  /** `2026-11` */
+  month: string;
+  used: number;
+}
+
+export interface SettingTable {
+  name: string;
+  /** JSON text. */
+  value: string;
+  created_at: number;
+  modified_at: number;
+}
+
+export interface SecretTable {
+  name: string;
+  /** AES-256-GCM: nonce, ciphertext and tag, base64. */
+  sealed: string;
+  created_at: number;
+  modified_at: number;
+}
+
+export interface AuditTable {
+  seq: Generated<number>;
+  at: number;
+  user_id: string | null;
+  user_name: string | null;
+  address: string;
+  /** `webhook.create` */
+  action: string;
+  /** Name or id of what was acted on. */
+  target: string | null;
+  /** HTTP status, or the code of the error. */
+  result: string;
+  /** JSON list of the members that were given; never their values. */
+  members: string;
+}

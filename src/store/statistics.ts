@@ -1,0 +1,54 @@
+import { sql } from "kysely";
+import type { Store } from "./database.ts";
+
+/** Executions of one interval, of one webhook or of all. */
+export interface StatisticsRow {
+  /** Start of the interval, milliseconds since the epoch. */
+  readonly at: number;
+  readonly webhook: string | null;
+  readonly calls: number;
+  readonly failures: number;
+  /** Milliseconds from start to end, of those that have ended. */
+  readonly duration_avg_ms: number | null;
+  readonly duration_max_ms: number | null;
+}
+
+export interface StatisticsRequest {
+  readonly from: number;
+  readonly to: number;
+  readonly interval_ms: number;
+  readonly by_webhook: boolean;
+  /** null: all projects. */
+  readonly project_ids: readonly string[] | null;
+}
+
+/** Grouped in the reader's thread; the range is a range of identifiers, which grow with time. */
+export function readStatistics(store: Store, request: StatisticsRequest): Promise<StatisticsRow[]> {
+  const { from, to, interval_ms, by_webhook, project_ids } = request;
+  const interval = sql<number>`(created_at / ${sql.lit(interval_ms)}) * ${sql.lit(interval_ms)}`;
+  const webhook = by_webhook ? sql<string | null>`webhook` : sql<string | null>`null`;
+  const duration = sql<number>`ended_at - started_at`;
+  const failed = sql<number>`case when status in ('ENDED_ERROR', 'ENDED_TIMEOUT', 'ENDED_CANCELLED') then 1 else 0 end`;
+  let query = store.lists
+    .selectFrom("execution")
+    .select((e) => [
+      interval.as("at"),
+      webhook.as("webhook"),
+      e.fn.countAll<number>().as("calls"),
+      e.fn.sum<number>(failed).as("failures"),
+      e.fn.avg<number | null>(duration).as("duration_avg_ms"),
+      e.fn.max<number | null>(duration).as("duration_max_ms"),
+    ])
+    .where("id", ">=", toFirstId(from))
+    .where("id", "<", toFirstId(to))
+    .groupBy(by_webhook ? [interval, sql`webhook`] : [interval])
+    .orderBy("at");
+  if (project_ids !== null) query = query.where("project_id", "in", [...project_ids, ""]);
+  return query.execute();
+}
+
+/** The smallest identifier (UUID version 7) of a time. */
+function toFirstId(at: number): string {
+  const time = Math.max(0, Math.floor(at)).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8, 12)}`;
+}

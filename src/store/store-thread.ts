@@ -1,0 +1,90 @@
+import { parentPort, workerData, type MessagePort } from "node:worker_threads";
+import type { Database, Statement as Prepared } from "better-sqlite3";
+import { openConnection } from "./sqlite.ts";
+import type {
+  CommitRequest,
+  ReadAnswer,
+  ReadRequest,
+  StoreThreadData,
+  UnitFault,
+  UnitResult,
+} from "./thread-protocol.ts";
+
+/** Entry of the store's own threads: an fsync or a long list never stops the HTTP loop. */
+
+function writeCommits(db: Database, port: MessagePort): void {
+  const statements = new Map<number, Prepared>();
+  port.on("message", (request: CommitRequest) => {
+    for (const [number, sql] of request.texts) statements.set(number, db.prepare(sql));
+    port.postMessage(commit(db, request, statements));
+  });
+}
+
+/**
+ * One transaction for all units. Where one of them fails, none is kept and each is tried in a
+ * transaction of its own, so that a fault costs nobody but its unit.
+ */
+function commit(
+  db: Database,
+  request: CommitRequest,
+  statements: ReadonlyMap<number, Prepared>,
+): readonly UnitResult[] {
+  const run = (unit: CommitRequest["units"][number]): readonly number[] =>
+    unit.map(([number, values, expect]) => {
+      const changes = (statements.get(number) as Prepared).run(...values).changes;
+      if (changes === 0 && expect !== undefined) throw new Unmet(expect);
+      return changes;
+    });
+  const together = db.transaction(() => request.units.map(run));
+  try {
+    return together.immediate();
+  } catch (fault) {
+    if (request.units.length === 1) return [toFault(fault)];
+    const alone = db.transaction(run);
+    return request.units.map((unit) => attempt(() => alone.immediate(unit)));
+  }
+}
+
+/** A statement that had to change a row changed none. */
+class Unmet extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`No row was changed: ${code}`);
+    this.code = code;
+  }
+}
+
+function attempt<T>(act: () => T): T | UnitFault {
+  try {
+    return act();
+  } catch (fault) {
+    return toFault(fault);
+  }
+}
+
+function toFault(fault: unknown): UnitFault {
+  const { code, message } = fault as { code?: unknown; message?: unknown };
+  return {
+    code: typeof code === "string" ? code : "SQLITE_ERROR",
+    message: typeof message === "string" ? message : String(fault),
+  };
+}
+
+function answerReads(db: Database, port: MessagePort): void {
+  port.on("message", (request: ReadRequest) => {
+    port.postMessage(read(db, request));
+  });
+}
+
+function read(db: Database, { id, sql, parameters }: ReadRequest): ReadAnswer {
+  const rows = attempt(() => db.prepare(sql).all(...parameters) as Record<string, unknown>[]);
+  return Array.isArray(rows) ? { id, rows } : { id, fault: rows as UnitFault };
+}
+
+const { role, file } = workerData as StoreThreadData;
+const connection = openConnection(file);
+const port = parentPort as MessagePort;
+if (role === "writer") writeCommits(connection, port);
+else answerReads(connection, port);
+port.once("close", () => connection.close());

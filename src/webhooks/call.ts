@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Principal } from "../access/login.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import type { CallTarget } from "./target.ts";
+
+/**
+ * The types at the doors of the corridor. Each holds the one before it and is made by one step
+ * only, so that no step can be skipped:
+ *
+ *     Call --match--> MatchedCall --authenticate--> Caller --admit--> Admission
+ */
+
+/** A request to the call endpoint, as it came. */
+export interface Call {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly method: string;
+  readonly target: CallTarget;
+  readonly query: URLSearchParams;
+  /** The client's address, for the log and the slow-down of failures. */
+  readonly address: string;
+}
+
+/** A call of an enabled webhook. */
+export interface MatchedCall {
+  readonly call: Call;
+  readonly webhook: WebhookRow;
+}
+
+/** A body that was read before the key was checked, because it may carry the key. */
+export interface ReadBody {
+  readonly text: string;
+  /** The parsed value; undefined where it could not be parsed. */
+  readonly value: unknown;
+  /** Held back until its turn in the order of checks. */
+  readonly fault: unknown;
+}
+
+/** A call whose login and key, as far as they are required, were right. */
+export interface Caller extends MatchedCall {
+  readonly principal: Principal | null;
+  /** null: not read yet. */
+  readonly body: ReadBody | null;
+  /** Whether the body's member `key` held the key. */
+  readonly is_key_in_body: boolean;
+  /** Whether the signature of an earlier leg admitted it, and not the key itself. */
+  readonly is_by_signature: boolean;
+}
+
+/** A call that may start an execution, with the input that the execution will receive. */
+export interface Admission extends Caller {
+  readonly input: {
+    readonly input_value: string;
+    readonly raw_body_at: number | null;
+    readonly raw_body: string | null;
+    readonly target: string;
+  };
+}

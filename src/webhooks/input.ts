@@ -1,0 +1,78 @@
+import { TOKEN_HEADER, findBearer, withoutToken } from "../access/credentials.ts";
+import type { Principal } from "../access/login.ts";
+import type { Admission, Caller } from "./call.ts";
+import { toPlain, type Payload } from "./payload.ts";
+import { KEY, WAIT, withoutParameters } from "./target.ts";
+
+/**
+ * The input_value of a call as JSON text (section 4.3). A JSON body is put in as it was sent:
+ * last, so that raw_body can be cut out of the text again.
+ *
+ * @param payload null without a body
+ */
+export function toCallInput(caller: Caller, payload: Payload | null): Admission["input"] {
+  const { call, webhook, principal } = caller;
+  const has_key = webhook.key_hash !== null;
+  const head = {
+    method: call.method,
+    path: call.target.path,
+    headers: toHeaders(call.incoming.rawHeaders, has_key),
+    query: toQuery(call.query, has_key),
+    ...(principal === null ? {} : { auth: toAuth(principal) }),
+  };
+  return { ...joinBody(JSON.stringify(head), caller, payload), target: toSafeTarget(caller) };
+}
+
+type Joined = Omit<Admission["input"], "target">;
+
+function joinBody(head: string, caller: Caller, payload: Payload | null): Joined {
+  if (payload === null) return { input_value: head, raw_body_at: null, raw_body: null };
+  const start = `${head.slice(0, -1)},"json":`;
+  if (caller.is_key_in_body) {
+    const { [KEY]: _key, ...rest } = payload.value as Record<string, unknown>;
+    return { input_value: `${start}${JSON.stringify(rest)}}`, raw_body_at: null, raw_body: null };
+  }
+  if (payload.is_json)
+    return { input_value: `${start}${payload.text}}`, raw_body_at: start.length, raw_body: null };
+  const json = JSON.stringify(payload.value);
+  return { input_value: `${start}${json}}`, raw_body_at: null, raw_body: payload.text };
+}
+
+/** Lower-case names, repeated ones joined; login tokens, and with a key Bearer, are taken out. */
+function toHeaders(raw: readonly string[], has_key: boolean): Record<string, string> {
+  const headers = Object.create(null) as Record<string, string>;
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = (raw[at] as string).toLowerCase();
+    const value = keepHeader(name, raw[at + 1] as string, has_key);
+    if (value === null) continue;
+    headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
+  }
+  return headers;
+}
+
+function keepHeader(name: string, value: string, has_key: boolean): string | null {
+  if (name === TOKEN_HEADER) return null;
+  if (name === "cookie") return withoutToken(value);
+  if (has_key && name === "authorization" && findBearer(value) !== null) return null;
+  return value;
+}
+
+function toQuery(query: URLSearchParams, has_key: boolean): Record<string, string> {
+  const plain = toPlain(query);
+  delete plain[WAIT];
+  if (has_key) delete plain[KEY];
+  return plain;
+}
+
+/** Contract, section 4, number 18. */
+function toAuth({ user_id, user_name, email, roles }: Principal): object {
+  return { user_id, user_name, email, roles };
+}
+
+/** The target as sent, for the URL of a `fetch` flow; no key, no reserved parameter. */
+function toSafeTarget({ call, webhook }: Caller): string {
+  const { target, incoming } = call;
+  const path = (incoming.url ?? "").split("?")[0] ?? "";
+  const query = withoutParameters(target.query, webhook.key_hash === null ? [WAIT] : [WAIT, KEY]);
+  return query === "" ? path : `${path}?${query}`;
+}

@@ -1,0 +1,200 @@
+import type { Flow } from "../flows/catalog.ts";
+import type { Executions, StartRequest } from "../executions/executions.ts";
+import type { LiveExecution } from "../executions/live.ts";
+import { readOutcome, type Outcome } from "../executions/outcome.ts";
+import { toRecordText } from "../executions/record.ts";
+import { now } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { Log } from "../lib/log.ts";
+import type { Store } from "../store/database.ts";
+import { findExecution, findPayload, type ExecutionRow } from "../store/executions.ts";
+import { findRole } from "../store/people.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import { admit, type AdmissionRules } from "./admit.ts";
+import { authenticate, LoginNeeded, type Gate } from "./authenticate.ts";
+import type { Admission, Call, Caller } from "./call.ts";
+import { SIGNATURE_LIFE_MS, toAsyncHint, toLocation } from "./legs.ts";
+import { match } from "./match.ts";
+import {
+  respondCreated,
+  respondEarlierRecord,
+  respondEarlierStarted,
+  respondEarlierStatus,
+  respondFound,
+  respondLogin,
+  respondNobody,
+  respondOutcome,
+  respondRefusal,
+  respondSeeOther,
+  respondUnauthorized,
+} from "./respond.ts";
+import { isAsync, KEY, WAIT, withoutParameters } from "./target.ts";
+import { waitFor, type Waited } from "../executions/wait.ts";
+
+/** What the corridor needs of the house. */
+export interface Corridor extends Gate, AdmissionRules {
+  readonly store: Store;
+  readonly executions: Executions;
+  readonly log: Log;
+  readonly findFlow: (name: string) => Flow | undefined;
+  readonly default_project_id: string;
+  /** EXECUTION_PERMISSIONS: whose permissions an execution has. */
+  readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;
+  /** SYNC_MODE, where the webhook has none of its own. */
+  readonly sync_mode: "redirect" | "hold";
+  readonly response_matrix: "current" | "earlier";
+  readonly window_ms: number;
+  readonly is_cancelling: boolean;
+  readonly is_login_redirect: boolean;
+  readonly is_sandboxed: boolean;
+  /** Path prefix of the service, from BASE_URL; empty without one. */
+  readonly prefix: string;
+}
+
+/**
+ * The way of a call (section 4): match, authenticate, admit, start, respond. Before the record
+ * exists a refusal is thrown and answered here; after it, every ending is a value.
+ */
+export async function receive(corridor: Corridor, call: Call): Promise<Response> {
+  try {
+    const matched = await match(corridor.store, call);
+    const caller = await authenticate(corridor, matched);
+    const reentry = call.query.get(WAIT);
+    if (reentry !== null) return await continueWaiting(corridor, caller, reentry);
+    const admission = await admit(corridor, caller);
+    const execution = await corridor.executions.start(toStartRequest(corridor, admission));
+    return await answer(corridor, admission, execution);
+  } catch (fault) {
+    return refuse(corridor, call, fault);
+  }
+}
+
+function toStartRequest(corridor: Corridor, admission: Admission): StartRequest {
+  const { webhook, call, input } = admission;
+  const is_productive = webhook.is_productive === 1;
+  return {
+    flow_name: webhook.flow,
+    flow: corridor.findFlow(webhook.flow),
+    webhook: { id: webhook.id, name: webhook.name },
+    input,
+    is_productive,
+    is_async: isAsync(call.query),
+    project_id: projectOf(corridor, webhook),
+    ...corridor.permissionsOf(webhook),
+    created_by: admission.principal?.user_id ?? null,
+    parent_id: null,
+    replay_of: null,
+    is_connection: is_productive,
+  };
+}
+
+/** Execution location (section 2.1): the flow's project, and that of a bundle, is the Default. */
+function projectOf(corridor: Corridor, webhook: Admission["webhook"]): string {
+  const is_own = webhook.execution_location === "webhook" && webhook.bundle_id === null;
+  return (is_own ? webhook.project_id : null) ?? corridor.default_project_id;
+}
+
+async function answer(
+  corridor: Corridor,
+  admission: Admission,
+  live: LiveExecution,
+): Promise<Response> {
+  const { call, webhook } = admission;
+  if (corridor.response_matrix === "earlier") return answerEarlier(corridor, admission, live);
+  if (live.is_async) return respondCreated(live.id);
+  if ((webhook.sync_mode ?? corridor.sync_mode) === "hold") {
+    const waited = await waitFor(corridor, live, call.outgoing, null);
+    return isOutcome(waited)
+      ? respondOutcome(waited.outcome, corridor.is_sandboxed)
+      : respondNobody();
+  }
+  const location = toLocation(call.target, corridor.legs.toValue(live.id, webhook));
+  return respondSeeOther(live.id, location, toAsyncHint(call.target));
+}
+
+/** A re-entry starts nothing: it waits for one window at most (section 4.4). */
+async function continueWaiting(
+  corridor: Corridor,
+  caller: Caller,
+  value: string,
+): Promise<Response> {
+  const { call, webhook } = caller;
+  const id = corridor.legs.toExecutionId(value);
+  const live = id === null ? undefined : corridor.executions.find(id);
+  if (live !== undefined && live.webhook_id === webhook.id) {
+    const waited = await waitFor(corridor, live, call.outgoing, corridor.window_ms);
+    if (isOutcome(waited)) return respondOutcome(waited.outcome, corridor.is_sandboxed);
+    if (waited === "gone") return respondNobody();
+    return respondFound(live.id, toLocation(call.target, value));
+  }
+  const outcome = id === null ? null : await readEnded(corridor, caller, id);
+  if (outcome !== null) return respondOutcome(outcome, corridor.is_sandboxed);
+  throw new Refusal("not_found", `Webhook "${webhook.name}" has no such execution`);
+}
+
+/** @throws Refusal not_authenticated where a signature has outlived its execution */
+async function readEnded(corridor: Corridor, caller: Caller, id: string): Promise<Outcome | null> {
+  const row = await findExecution(corridor.store, id);
+  if (row === undefined || row.webhook_id !== caller.webhook.id) return null;
+  if (caller.is_by_signature && (row.ended_at ?? now()) + SIGNATURE_LIFE_MS < now())
+    throw new Refusal("not_authenticated", "The signature of this leg is void");
+  return readOutcome(row, await findPayload(corridor.store, id));
+}
+
+/** The matrix of earlier releases: key by async (section 4.6), on held requests. */
+async function answerEarlier(
+  corridor: Corridor,
+  { call, webhook }: Admission,
+  live: LiveExecution,
+): Promise<Response> {
+  const has_key = webhook.key_hash !== null;
+  if (live.is_async)
+    return has_key
+      ? respondEarlierRecord(live.id, await readRecord(corridor, live.id))
+      : respondEarlierStarted(live.id);
+  const waited = await waitFor(corridor, live, call.outgoing, null);
+  if (!isOutcome(waited)) return respondNobody();
+  const { outcome } = waited;
+  const is_custom = outcome.status === "ENDED_SUCCESS" && outcome.response !== null;
+  if (!has_key || is_custom) return respondEarlierStatus(outcome, corridor.is_sandboxed);
+  return respondEarlierRecord(live.id, await readRecord(corridor, live.id));
+}
+
+async function readRecord({ store }: Corridor, id: string): Promise<string> {
+  const row = (await findExecution(store, id)) as ExecutionRow;
+  const role = row.role_id === null ? undefined : await findRole(store, row.role_id);
+  return toRecordText(row, await findPayload(store, id), role?.name ?? null);
+}
+
+function isOutcome(waited: Waited): waited is { outcome: Outcome } {
+  return typeof waited === "object";
+}
+
+/** A refused call records no execution; it is logged with its reason. */
+function refuse(corridor: Corridor, call: Call, fault: unknown): Response {
+  const { incoming, target } = call;
+  const path = (incoming.url ?? "").split("?")[0] ?? "";
+  if (fault instanceof LoginNeeded) {
+    corridor.log.info({ webhook: target.name, reason: "login needed" }, "Call refused");
+    const accepts_html = incoming.headers.accept?.includes("text/html") === true;
+    return corridor.is_login_redirect && accepts_html
+      ? respondLogin(toLogin(corridor.prefix, path, target.query))
+      : respondUnauthorized();
+  }
+  const refusal = fault instanceof Refusal ? fault : toInternal(corridor, call, fault);
+  const { code, message } = refusal;
+  corridor.log.info({ webhook: target.name, code, reason: message }, "Call refused");
+  return respondRefusal(refusal, path);
+}
+
+function toInternal({ log }: Corridor, { target }: Call, fault: unknown): Refusal {
+  log.error({ webhook: target.name, err: fault }, "Cannot answer a call");
+  return new Refusal("internal", "The service failed. Its log has the reason");
+}
+
+/** The login screen, and back to the call with its query; a key does not belong in a Location. */
+function toLogin(prefix: string, path: string, query: string): string {
+  const kept = withoutParameters(query, [KEY]);
+  const next = kept === "" ? path : `${path}?${kept}`;
+  return `${prefix}/ui/login?next=${encodeURIComponent(next)}`;
+}

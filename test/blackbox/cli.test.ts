@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { runCommand, type Finished } from "./command.ts";
+import { ADMIN_PASSWORD, launch, startService, terminate, type Service } from "./service.ts";
+import { environment, openTarget, ROOT } from "./target.ts";
+
+const target = openTarget();
+const skip = target.skip ?? false;
+
+/** A folder with these files, gone after `use`. */
+async function inFolder(
+  files: Readonly<Record<string, string>>,
+  use: (cwd: string) => Promise<void>,
+): Promise<void> {
+  const cwd = await mkdtemp(join(tmpdir(), "flowhook-cli-"));
+  try {
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(join(cwd, name, ".."), { recursive: true });
+      await writeFile(join(cwd, name), text);
+    }
+    await use(cwd);
+  } finally {
+    await rm(cwd, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function run(
+  cwd: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<Finished> {
+  return runCommand(target, args, { cwd, env });
+}
+
+function all({ stdout, stderr }: Finished): string {
+  return `${stdout}\n${stderr}`;
+}
+
+interface BadConfig {
+  readonly name: string;
+  readonly yaml: string;
+  readonly env?: Record<string, string>;
+  /** Each must be in what is printed. */
+  readonly says: readonly RegExp[];
+}
+
+const BAD_CONFIGS: readonly BadConfig[] = [
+  {
+    name: "an unknown key, with the nearest known one",
+    yaml: "LOG_LEVEL: info\nLISTEN_PROT: 8080\n",
+    says: [/flowhook\.yaml/, /\b2\b/, /LISTEN_PROT/, /LISTEN_PORT/],
+  },
+  {
+    name: "a wrong type",
+    yaml: "LISTEN_PORT: many\n",
+    says: [/flowhook\.yaml/, /\b1\b/, /LISTEN_PORT/, /many/, /number|integer|0 to 65535/i],
+  },
+  {
+    name: "a value out of range",
+    yaml: "# ports\n\nLISTEN_PORT: 70000\n",
+    says: [/flowhook\.yaml/, /\b3\b/, /LISTEN_PORT/, /70000/, /65535/],
+  },
+  {
+    name: "a value that is none of the choices",
+    yaml: "SYNC_MODE: wait\n",
+    says: [/SYNC_MODE/, /wait/, /redirect/, /hold/],
+  },
+  { name: "no YAML", yaml: "LISTEN_PORT: [1,\n", says: [/flowhook\.yaml/, /line|:\d/] },
+  { name: "a list", yaml: "- LISTEN_PORT\n", says: [/flowhook\.yaml/] },
+  {
+    name: "a key twice",
+    yaml: "LISTEN_PORT: 0\nLISTEN_PORT: 1\n",
+    says: [/LISTEN_PORT|duplicate/i],
+  },
+  {
+    name: "a wrong value in the environment",
+    yaml: "",
+    env: { FLOWHOOK_LISTEN_PORT: "many" },
+    says: [/FLOWHOOK_LISTEN_PORT/, /many/],
+  },
+  {
+    name: "a value from a file that is not there",
+    yaml: "",
+    env: {
+      FLOWHOOK_ADMIN_PASSWORD_FILE: "/nothing/here",
+      FLOWHOOK_LOG_LEVEL_FILE: "/nothing/here",
+    },
+    says: [/FLOWHOOK_(LOG_LEVEL|ADMIN_PASSWORD)_FILE/, /\/nothing\/here/],
+  },
+];
+
+describe(`bad configuration (${target.name})`, { skip }, () => {
+  for (const { name, yaml, env, says } of BAD_CONFIGS) {
+    test(`${name}: exit code 78`, () =>
+      inFolder({ "flowhook.yaml": yaml }, async (cwd) => {
+        const finished = await run(cwd, ["serve"], env);
+        assert.equal(finished.code, 78, all(finished));
+        for (const pattern of says) assert.match(all(finished), pattern);
+        assert.doesNotMatch(all(finished), /^\s+at .*\.ts:\d+/m, "a message, no stack");
+      }));
+  }
+
+  test("a file that --config names and that is not there", () =>
+    inFolder({}, async (cwd) => {
+      const finished = await run(cwd, ["serve", "--config", "other.yaml"]);
+      assert.equal(finished.code, 78, all(finished));
+      assert.match(all(finished), /other\.yaml/);
+    }));
+
+  test("an unknown FLOWHOOK_ variable only warns", () =>
+    inFolder({}, async (cwd) => {
+      const finished = await run(cwd, ["check"], { FLOWHOOK_SERVICE_HOST: "10.0.0.1" });
+      assert.equal(finished.code, 0, all(finished));
+      assert.match(all(finished), /FLOWHOOK_SERVICE_HOST/);
+    }));
+});
+
+describe(`commands (${target.name})`, { skip }, () => {
+  test("version", async () => {
+    const { version } = JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")) as {
+      version: string;
+    };
+    const finished = await run(tmpdir(), ["version"]);
+    assert.equal(finished.code, 0, all(finished));
+    assert.ok(finished.stdout.includes(version), finished.stdout);
+  });
+
+  for (const args of [["nonsense"], ["serve", "--nonsense"], ["call"], ["user", "nonsense"]]) {
+    test(`usage: ${args.join(" ")}`, () =>
+      inFolder({}, async (cwd) => {
+        const finished = await run(cwd, args);
+        assert.equal(finished.code, 2, all(finished));
+        assert.notEqual(finished.stderr.trim(), "");
+        assert.equal(finished.stdout, "", "a usage error goes to the error stream");
+      }));
+  }
+
+  test("help", async () => {
+    const finished = await run(tmpdir(), ["--help"]);
+    assert.equal(finished.code, 0);
+    for (const command of ["serve", "check", "call", "user", "version"]) {
+      assert.match(finished.stdout, new RegExp(`\\b${command}\\b`));
+    }
+  });
+
+  test("check: all is well", () =>
+    inFolder({ "plugins/fine.ts": "export default async () => ({ ok: true });\n" }, async (cwd) => {
+      const finished = await run(cwd, ["check"]);
+      assert.equal(finished.code, 0, all(finished));
+    }));
+
+  test("check: each fault, exit code 1", () =>
+    inFolder(
+      {
+        "plugins/fine.ts": "export default async () => ({ ok: true });\n",
+        "plugins/syntax.ts": "export default async () => {\n",
+        "plugins/throws.ts": 'throw new Error("at import");\nexport default () => 1;\n',
+        "plugins/number.ts": "export default 5;\n",
+      },
+      async (cwd) => {
+        const finished = await run(cwd, ["check"]);
+        assert.equal(finished.code, 1, all(finished));
+        for (const name of ["syntax", "throws", "number"]) {
+          assert.match(all(finished), new RegExp(name));
+        }
+        assert.match(all(finished), /at import/);
+      },
+    ));
+
+  test("check: bad configuration, exit code 78", () =>
+    inFolder({ "flowhook.yaml": "NOTHING: 1\n" }, async (cwd) => {
+      const finished = await run(cwd, ["check"]);
+      assert.equal(finished.code, 78, all(finished));
+      assert.match(all(finished), /NOTHING/);
+    }));
+});
+
+describe(`first start (${target.name})`, { skip }, () => {
+  test("a generated password is printed once", () =>
+    inFolder({ "flowhook.yaml": "LISTEN_PORT: 0\nLOG_FORMAT: json\n" }, async (cwd) => {
+      const first = await launch(target, cwd, ["serve"], environment());
+      const code = await terminate(first.child);
+      assert.equal(code, 0, "SIGTERM ends with exit code 0");
+      assert.match(first.logs(), /password/i);
+      const second = await launch(target, cwd, ["serve"], environment());
+      await terminate(second.child);
+      assert.doesNotMatch(second.logs(), /password/i);
+    }));
+
+  test("a port that is taken is an error of the act", async () => {
+    const service = await startService();
+    try {
+      await inFolder({ "flowhook.yaml": `LISTEN_PORT: ${service.origin.port}\n` }, async (cwd) => {
+        const finished = await run(cwd, ["serve"]);
+        assert.equal(finished.code, 1, all(finished));
+        assert.match(all(finished), new RegExp(`${service.origin.port}`));
+      });
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe(`user (${target.name})`, { skip }, () => {
+  let service: Service;
+  before(async () => {
+    service = await startService();
+    await service.stop({ keepFiles: true });
+  });
+  after(async () => {
+    await service.stop();
+  });
+
+  async function canLogIn(name: string, password: string): Promise<boolean> {
+    const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD });
+    const running = await launch(target, service.directory, ["serve"], env);
+    try {
+      const answer = await fetch(`${running.url}/api/latest/auth/login`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ user_name: name, password }),
+      });
+      return answer.status === 200;
+    } finally {
+      await terminate(running.child);
+    }
+  }
+
+  test("create, on the data folder of a stopped service", async () => {
+    const finished = await runCommand(target, ["user", "create", "ada"], {
+      cwd: service.directory,
+      input: "a password of ada 1815\n",
+    });
+    assert.equal(finished.code, 0, all(finished));
+    assert.ok(await canLogIn("ada", "a password of ada 1815"));
+  });
+
+  test("create, of a name that is taken", async () => {
+    const finished = await runCommand(target, ["user", "create", "admin"], {
+      cwd: service.directory,
+      input: "a password of ada 1815\n",
+    });
+    assert.equal(finished.code, 1, all(finished));
+    assert.match(all(finished), /admin/);
+  });
+
+  test("password, on the data folder of a stopped service", async () => {
+    const finished = await runCommand(target, ["user", "password", "admin"], {
+      cwd: service.directory,
+      input: "another password 1815\n",
+    });
+    assert.equal(finished.code, 0, all(finished));
+    assert.ok(!all(finished).includes("another password 1815"));
+    assert.ok(!(await canLogIn("admin", ADMIN_PASSWORD)));
+    assert.ok(await canLogIn("admin", "another password 1815"));
+  });
+});

@@ -1,0 +1,6 @@
+import { defineFlow } from "flowhook";
+
+export default defineFlow({
+  description: "Gives back what it received",
+  run: (flow) => flow.input_value,
+});

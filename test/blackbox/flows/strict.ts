@@ -1,0 +1,6 @@
+import { defineFlow, v } from "flowhook";
+
+export default defineFlow({
+  input: v.object({ json: v.object({ name: v.string() }) }),
+  run: (flow) => ({ hello: flow.input_value.json.name }),
+});

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test, type TestContext } from "node:test";
+import { assertNotKept } from "./canary.ts";
+import { follow, send, type Answer, type Call } from "./client.ts";
+import { countException, exceptionReason } from "./exceptions.ts";
+import { assertAnswer, assertForbidden, assertInput, assertMembers } from "./expectation.ts";
+import {
+  callTarget,
+  countExecutions,
+  endedExecution,
+  executionId,
+  isStory,
+  type CallRow,
+  type Group,
+  type Row,
+} from "./scenario.ts";
+import { ADMIN_PASSWORD, startService, type Service } from "./service.ts";
+import { openTarget } from "./target.ts";
+
+/** Registers a group with node:test: its service starts once, its rows run in order. */
+export function runGroup(group: Group): void {
+  const target = openTarget();
+  const options = { skip: target.skip ?? false, concurrency: 1 };
+  describe(`${group.name} (${target.name})`, options, () => {
+    let service: Service | undefined;
+    before(async () => {
+      service = await openService(group);
+    });
+    for (const row of group.rows) {
+      test(row.name, (context) => runRow(context, group, row, service));
+    }
+    test("the server is alive, and keeps no key, token or password", async () => {
+      assert.ok(service !== undefined, "the service did not start");
+      const running = service;
+      service = undefined;
+      await closeService(running, group);
+    });
+    after(async () => {
+      await service?.stop();
+    });
+  });
+}
+
+async function openService(group: Group): Promise<Service> {
+  const service = await startService(group);
+  try {
+    for (const [name, { flow, ...options }] of Object.entries(group.webhooks ?? {})) {
+      await service.createWebhook(name, flow, options);
+    }
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
+  return service;
+}
+
+async function runRow(
+  context: TestContext,
+  group: Group,
+  row: Row,
+  service: Service | undefined,
+): Promise<void> {
+  assert.ok(service !== undefined, "the service did not start");
+  const reason = exceptionReason(group.name, row.name, service.target.name);
+  const printedBefore = service.logs().length;
+  const failure = await tryRow(service, row);
+  if (reason !== null) {
+    assert.notEqual(failure, null, `No longer an exception: remove the row from exceptions.ts`);
+    countException(reason);
+    context.diagnostic(`exception on ${service.target.name}: ${reason}`);
+    return;
+  }
+  if (failure === null) return;
+  context.diagnostic(`The service printed meanwhile:\n${service.logs().slice(printedBefore)}`);
+  throw failure.error;
+}
+
+async function tryRow(service: Service, row: Row): Promise<{ readonly error: unknown } | null> {
+  try {
+    await (isStory(row) ? row.run(service) : runCall(service, row));
+    return null;
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Makes one row's call and compares all that the row states. */
+async function runCall(service: Service, row: CallRow): Promise<void> {
+  const expectsNone = row.expect.execution === "none" || refuses(row);
+  const before = expectsNone ? await known(service, row) : 0;
+  const call = toCall(service, row);
+  const first = row.follow === false ? await send(service.origin, call) : null;
+  const chain = first === null ? await follow(service.origin, call) : null;
+  const legs: readonly Answer[] = chain?.legs ?? (first === null ? [] : [first]);
+  const answer = legs.at(-1);
+  assert.ok(answer !== undefined);
+  assertAnswer(answer, legs, row.expect);
+  assertForbidden(legs, [service.token(), ADMIN_PASSWORD, ...(row.forbid ?? [])]);
+  if (expectsNone) {
+    assert.equal(await known(service, row), before, "a refused call records no execution");
+    assert.equal(answer.headers["flowhook-execution-id"], undefined);
+    assert.equal(answer.headers["cache-control"], "no-store");
+  } else {
+    await assertRecord(service, row, answer);
+  }
+}
+
+function refuses(row: CallRow): boolean {
+  if (row.expect.execution !== undefined || row.expect.input !== undefined) return false;
+  return [row.expect.status].flat().every((status) => status >= 400 && status !== 500);
+}
+
+/** Executions of the row's webhook; an unknown webhook has none. */
+function known(service: Service, row: CallRow): Promise<number> {
+  return countExecutions(service, row.webhook);
+}
+
+function toCall(service: Service, row: CallRow): Call {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(row.headers ?? {})) {
+    headers[name] = fill(service, value);
+  }
+  const { body } = row;
+  const isData = typeof body === "object" && !(body instanceof Uint8Array);
+  if (isData) headers["content-type"] ??= "application/json";
+  return {
+    method: row.method ?? (body === undefined ? "GET" : "POST"),
+    target: fill(service, callTarget(service, row.webhook, row.path)),
+    headers,
+    body: body === undefined ? null : isData ? JSON.stringify(body) : body,
+    chunked: row.chunked ?? false,
+  };
+}
+
+function fill(service: Service, text: string): string {
+  return text.replaceAll("<token>", service.token());
+}
+
+async function assertRecord(service: Service, row: CallRow, answer: Answer): Promise<void> {
+  const { execution, input, log } = row.expect;
+  if (execution === undefined && input === undefined && log === undefined) return;
+  const id = executionId(answer);
+  const record = await endedExecution(service, id);
+  if (execution !== undefined && execution !== "none") {
+    assertMembers(record, execution, "execution");
+  }
+  if (input !== undefined) assertInput(record, input);
+  if (log !== undefined) {
+    const lines = await service.api("GET", `/execution/${id}/log?limit=500`);
+    assert.match(lines.text, log, "log of the execution");
+  }
+}
+
+/** What a caller could use to get in: it must be nowhere once the service has stopped. */
+function secrets(service: Service, group: Group): string[] {
+  const keys = Object.values(group.webhooks ?? {}).map((webhook) => webhook.key ?? null);
+  return [service.token(), ADMIN_PASSWORD, ...keys.filter((key) => key !== null)];
+}
+
+async function closeService(service: Service, group: Group): Promise<void> {
+  try {
+    await service.assertAlive();
+  } finally {
+    await service.stop({ keepFiles: true });
+  }
+  try {
+    await assertNotKept(service, service.logs(), secrets(service, group));
+  } finally {
+    await service.stop();
+  }
+}

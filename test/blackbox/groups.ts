@@ -1,0 +1,41 @@
+import type { Group } from "./scenario.ts";
+import { ALLOWANCE, DEVELOPMENT, QUEUE } from "./scenarios/admission.ts";
+import { BODIES } from "./scenarios/bodies.ts";
+import { CANCEL, NO_CANCEL } from "./scenarios/cancel.ts";
+import { CONNECTOR, CONNECTOR_TIMEOUT } from "./scenarios/connector.ts";
+import { EARLIER } from "./scenarios/earlier.ts";
+import { HOLD } from "./scenarios/hold.ts";
+import { INPUT } from "./scenarios/input.ts";
+import { KEYS } from "./scenarios/keys.ts";
+import { LEGS } from "./scenarios/legs.ts";
+import { LOGINS, NO_LOGIN_REDIRECT } from "./scenarios/logins.ts";
+import { PREFIX } from "./scenarios/prefix.ts";
+import { NO_RESPONSE_SANDBOX, RESPONSES } from "./scenarios/responses.ts";
+import { TARGETS } from "./scenarios/targets.ts";
+
+/** All groups that run one after the other, each with a service of its own. */
+export const QUICK_GROUPS: readonly Group[] = [
+  INPUT,
+  BODIES,
+  TARGETS,
+  KEYS,
+  LOGINS,
+  NO_LOGIN_REDIRECT,
+  LEGS,
+  HOLD,
+  EARLIER,
+  RESPONSES,
+  NO_RESPONSE_SANDBOX,
+  CANCEL,
+  NO_CANCEL,
+  QUEUE,
+  ALLOWANCE,
+  DEVELOPMENT,
+  PREFIX,
+  CONNECTOR,
+];
+
+/** Groups that do little but wait. */
+export const SLOW_GROUPS: readonly Group[] = [CONNECTOR_TIMEOUT];
+
+export const GROUPS: readonly Group[] = [...QUICK_GROUPS, ...SLOW_GROUPS];

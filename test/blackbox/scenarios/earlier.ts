@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { send } from "../client.ts";
+import {
+  callTarget,
+  endedExecution,
+  executionId,
+  type CallRow,
+  type Group,
+  type StoryRow,
+} from "../scenario.ts";
+import type { Service } from "../service.ts";
+
+const KEY = "blackbox-canary-key-of-earlier";
+const BEARER = { authorization: `Bearer ${KEY}` };
+const JSON_TYPE = { "content-type": /^application\/json/ };
+
+const TEXT_ROWS: CallRow[] = [
+  {
+    name: "no key, synchronous, success",
+    covers: ["4.6 no key, sync", "C17 text"],
+    webhook: "open",
+    body: { steps: [{ status_message: "all good" }], output: { not: "shown" } },
+    expect: {
+      status: 200,
+      chain: [200],
+      headers: JSON_TYPE,
+      body: { json: "ENDED_SUCCESS: all good" },
+      execution: { output_value: { not: "shown" } },
+    },
+    forbid: ["shown"],
+  },
+  {
+    name: "no key, synchronous, without a status message",
+    covers: ["4.6 no key, sync", "C17 text"],
+    webhook: "open",
+    expect: { status: 200, headers: JSON_TYPE, body: { json: "ENDED_SUCCESS: " } },
+  },
+  {
+    name: "no key, synchronous, failure",
+    covers: ["4.6 no key, sync", "C17 text"],
+    webhook: "open",
+    body: { steps: [{ fail: "no stock" }] },
+    expect: {
+      status: 500,
+      chain: [500],
+      headers: JSON_TYPE,
+      body: { json: "ENDED_ERROR: no stock" },
+    },
+  },
+  {
+    name: "no key, async=0",
+    covers: ["4.6 async=0"],
+    webhook: "open",
+    path: "?async=0",
+    expect: { status: 200, body: { json: "ENDED_SUCCESS: " }, execution: { is_async: false } },
+  },
+  ...["?async=1", "?async"].map((path): CallRow => ({
+    name: `no key, ${path}`,
+    covers: ["4.6 no key, async"],
+    webhook: "open",
+    path,
+    expect: { status: 200, body: { text: "" }, execution: { is_async: true } },
+  })),
+  {
+    name: "a custom response wins",
+    covers: ["C17 custom wins"],
+    webhook: "open",
+    body: {
+      steps: [{ webhook_response: { status: 202, headers: { "x-a": "b" }, body: "custom" } }],
+    },
+    expect: { status: 202, headers: { "x-a": "b" }, body: { text: "custom" } },
+  },
+  {
+    name: "a custom response wins with a key too",
+    covers: ["C17 custom wins"],
+    webhook: "keyed",
+    headers: BEARER,
+    body: { steps: [{ webhook_json_response: { custom: true } }] },
+    expect: { status: 200, body: { json: { custom: true } } },
+    forbid: [KEY],
+  },
+];
+
+/** A call of the webhook with a key, and the record that is its answer. */
+async function recordOf(
+  service: Service,
+  path: string,
+  body: object,
+): Promise<Record<string, unknown>> {
+  const answer = await send(service.origin, {
+    method: "POST",
+    target: callTarget(service, "keyed", path),
+    headers: { ...BEARER, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  assert.equal(answer.status, 200, answer.text);
+  assert.match(answer.headers["content-type"] ?? "", /^application\/json/);
+  assert.ok(!answer.text.includes(KEY));
+  const record = JSON.parse(answer.text) as Record<string, unknown>;
+  assert.equal(record["id"], executionId(answer));
+  return record;
+}
+
+const RECORD_ROWS: StoryRow[] = [
+  {
+    name: "key, synchronous, success: the entire record",
+    covers: ["4.6 key, sync"],
+    async run(service) {
+      const record = await recordOf(service, "", { steps: [{ status_message: "m" }], output: [1] });
+      assert.equal(record["status"], "ENDED_SUCCESS");
+      assert.equal(record["status_message"], "m");
+      assert.deepEqual(record["output_value"], [1]);
+      const stored = await endedExecution(service, String(record["id"]));
+      assert.deepEqual(Object.keys(record).sort(), Object.keys(stored).sort());
+    },
+  },
+  {
+    name: "key, synchronous, failure: 200 and the entire record",
+    covers: ["4.6 key, sync"],
+    async run(service) {
+      const record = await recordOf(service, "?async=0", { steps: [{ fail: "no stock" }] });
+      assert.equal(record["status"], "ENDED_ERROR");
+      assert.equal(record["status_message"], "no stock");
+    },
+  },
+  {
+    name: "key, asynchronous: the record at start",
+    covers: ["4.6 key, async"],
+    async run(service) {
+      const record = await recordOf(service, "?async=1", { output: 1 });
+      assert.match(String(record["status"]), /^(RUNNING|PENDING)$/);
+      assert.equal(record["is_async"], true);
+      const ended = await endedExecution(service, String(record["id"]));
+      assert.equal(ended["output_value"], 1);
+    },
+  },
+];
+
+export const EARLIER: Group = {
+  name: "earlier matrix",
+  config: { RESPONSE_MATRIX: "earlier" },
+  flows: ["answer"],
+  webhooks: { open: { flow: "answer" }, keyed: { flow: "answer", key: KEY } },
+  rows: [
+    ...TEXT_ROWS,
+    ...RECORD_ROWS,
+    {
+      name: "the key is asked for as ever",
+      covers: ["5.2 rule 1"],
+      webhook: "keyed",
+      expect: { status: 401, body: { text: '"401 Unauthorized"' }, execution: "none" },
+    },
+  ],
+};

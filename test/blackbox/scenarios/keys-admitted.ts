@@ -1,0 +1,119 @@
+import type { CallRow } from "../scenario.ts";
+
+export const KEY = "blackbox-canary-key-0123456789";
+
+/** Admitted; the input must be so and the key nowhere in any answer. */
+function admitted(
+  name: string,
+  covers: CallRow["covers"],
+  request: Pick<CallRow, "path" | "headers" | "body" | "method" | "webhook"> | Partial<CallRow>,
+  input: NonNullable<CallRow["expect"]["input"]>,
+): CallRow {
+  return {
+    name,
+    covers,
+    webhook: "keyed",
+    path: "?async",
+    ...request,
+    expect: { status: 201, input },
+    forbid: [KEY],
+  };
+}
+
+export const ADMITTED_ROWS: CallRow[] = [
+  admitted(
+    "the key as a Bearer header",
+    ["5.2 header", "5.2 rule 3", "4.3 key"],
+    { headers: { authorization: `Bearer ${KEY}` } },
+    { headers: { authorization: null }, query: { async: "" } },
+  ),
+  ...["bearer", "BEARER", "bEaReR"].map((scheme) =>
+    admitted(
+      `the scheme in another case: ${scheme}`,
+      ["5.2 header", "C5 taken out"],
+      { headers: { authorization: `${scheme} ${KEY}` } },
+      { headers: { authorization: null } },
+    ),
+  ),
+  admitted(
+    "the key as a query parameter",
+    ["5.2 query", "5.2 rule 3", "4.3 key"],
+    { path: `?a=1&key=${KEY}&async` },
+    { query: { a: "1", async: "" } },
+  ),
+  admitted(
+    "the key as a percent-encoded query parameter",
+    ["5.2 query", "C5 taken out"],
+    { path: `?%6bey=${KEY.replace("b", "%62")}&async` },
+    { query: { async: "" } },
+  ),
+  admitted(
+    "the key in the body",
+    ["5.2 body", "5.2 rule 3", "4.3 key"],
+    { body: { key: KEY, order: 7 } },
+    { json: { order: 7 } },
+  ),
+  ...["PUT", "PATCH", "DELETE"].map((method) =>
+    admitted(
+      `the key in the body of ${method}`,
+      ["5.2 body", "C2 methods with body"],
+      { method, body: { order: 7, key: KEY } },
+      { method, json: { order: 7 } },
+    ),
+  ),
+  admitted(
+    "the key in a body of application/json with a parameter",
+    ["5.2 body"],
+    { body: { key: KEY }, headers: { "content-type": "application/json; charset=utf-8" } },
+    { json: {} },
+  ),
+  admitted(
+    "a body with a key of its own and the right header",
+    ["C5 first that fits", "C5 stays", "5.2 rule 2"],
+    { body: { key: "of the payload", n: 1 }, headers: { authorization: `Bearer ${KEY}` } },
+    { json: { key: "of the payload", n: 1 }, headers: { authorization: null } },
+  ),
+  admitted(
+    "a wrong query parameter and the right header",
+    ["C5 first that fits", "C5 taken out", "5.2 rule 2"],
+    { path: "?key=wrong&async", headers: { authorization: `Bearer ${KEY}` } },
+    { query: { async: "" }, headers: { authorization: null } },
+  ),
+  admitted(
+    "the right body and a wrong query parameter and header",
+    ["C5 first that fits", "C5 taken out", "5.2 rule 2"],
+    { path: "?key=wrong&async", body: { key: KEY, a: 1 }, headers: { authorization: "Bearer no" } },
+    { query: { async: "" }, json: { a: 1 }, headers: { authorization: null } },
+  ),
+  admitted(
+    "the key in all three places",
+    ["C5 taken out", "5.2 rule 2", "5.2 rule 3"],
+    {
+      path: `?key=${KEY}&async`,
+      body: { key: KEY, a: { key: "inner" } },
+      headers: { authorization: `Bearer ${KEY}` },
+    },
+    { query: { async: "" }, json: { a: { key: "inner" } }, headers: { authorization: null } },
+  ),
+  admitted(
+    "an Authorization header of another scheme stays",
+    ["C5 stays"],
+    { path: `?key=${KEY}&async`, headers: { authorization: "Basic dTpw" } },
+    { headers: { authorization: "Basic dTpw" } },
+  ),
+  admitted(
+    "a number as key of the payload stays",
+    ["C5 stays"],
+    { body: { key: 17 }, headers: { authorization: `Bearer ${KEY}` } },
+    { json: { key: 17 } },
+  ),
+  admitted(
+    "YAML with a header",
+    ["4.1 body types"],
+    {
+      body: "key: own\n",
+      headers: { "content-type": "application/yaml", authorization: `Bearer ${KEY}` },
+    },
+    { json: { key: "own" } },
+  ),
+];

@@ -1,0 +1,275 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { send, type Answer, type Origin } from "./client.ts";
+import { environment, openTarget, type Target } from "./target.ts";
+
+export const ADMIN_PASSWORD = "correct horse battery staple 7";
+
+export interface ServiceOptions {
+  /** Members of flowhook.yaml beside the harness's own. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Names of files in `flows/`, without extension, to be copied into PLUGINS_DIR. */
+  readonly flows?: readonly string[];
+  /** Paths of other files to be copied there. */
+  readonly plugins?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** The path under which BASE_URL puts the service, for example `/flowhook`. */
+  readonly prefix?: string;
+  readonly target?: Target;
+}
+
+export interface WebhookOptions {
+  readonly key?: string | null;
+  readonly require_login?: boolean;
+  readonly is_enabled?: boolean;
+  readonly is_productive?: boolean;
+  readonly sync_mode?: "redirect" | "hold";
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  /** The parsed body; null without one. */
+  readonly body: Json;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+export interface Service {
+  readonly origin: Origin;
+  readonly url: string;
+  readonly prefix: string;
+  readonly directory: string;
+  readonly target: Target;
+  readonly pid: number;
+  /** The login token of the administrator. */
+  token(): string;
+  login(userName?: string, password?: string): Promise<string>;
+  api(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<ApiAnswer>;
+  createWebhook(name: string, flow: string, options?: WebhookOptions): Promise<void>;
+  /** Throws when the process that was started has ended or does not answer. */
+  assertAlive(): Promise<void>;
+  /** Everything that the service printed. */
+  logs(): string;
+  /** SIGTERM; resolves with the exit code after the files were removed, unless kept. */
+  stop(options?: { keepFiles?: boolean }): Promise<number | null>;
+}
+
+const HARNESS_CONFIG = {
+  LISTEN_PORT: 0,
+  LOG_FORMAT: "json",
+  SHUTDOWN_GRACE_SEC: 1,
+};
+
+/** Starts the target's `serve` in a folder of its own and waits until it listens. */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const target = options.target ?? openTarget();
+  const directory = await openFolder(options);
+  const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD, ...options.env });
+  const running = await launch(target, directory, ["serve"], env);
+  const service = toService(options, target, directory, running);
+  await service.login();
+  return service;
+}
+
+async function openFolder(options: ServiceOptions): Promise<string> {
+  const directory = await realpath(await mkdtemp(join(tmpdir(), "flowhook-blackbox-")));
+  await mkdir(join(directory, "plugins"));
+  await mkdir(join(directory, "data"));
+  const config = { ...HARNESS_CONFIG, ...options.config };
+  // JSON is YAML: no printer is needed.
+  await writeFile(join(directory, "flowhook.yaml"), `${JSON.stringify(config, null, 2)}\n`);
+  const flows = (options.flows ?? []).map((flow) =>
+    fileURLToPath(new URL(`flows/${flow}.ts`, import.meta.url)),
+  );
+  for (const source of [...flows, ...(options.plugins ?? [])]) {
+    await cp(source, join(directory, "plugins", basename(source)));
+  }
+  return directory;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly origin: Origin;
+  readonly url: string;
+  logs(): string;
+}
+
+const START_DEADLINE_MS = 30_000;
+
+/** Starts a server and resolves when it has printed where it listens. */
+export async function launch(
+  target: Target,
+  directory: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<Running> {
+  const [program, ...leading] = target.command;
+  const child = spawn(program, [...leading, ...args], { cwd: directory, env });
+  const printed: string[] = [];
+  child.stderr.setEncoding("utf8").on("data", (text: string) => printed.push(text));
+  child.stdout.setEncoding("utf8").on("data", (text: string) => printed.push(text));
+  const logs = () => printed.join("");
+  try {
+    const url = await listeningUrl(child, logs);
+    const { hostname, port } = new URL(url);
+    return { child, url, logs, origin: { host: hostname, port: Number(port) } };
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  }
+}
+
+function listeningUrl(child: ChildProcess, logs: () => string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail("did not listen in time"), START_DEADLINE_MS);
+    function fail(reason: string): void {
+      clearTimeout(timer);
+      reject(new Error(`The service ${reason}; it printed:\n${logs()}`));
+    }
+    child.once("error", (error) => fail(`could not be started (${error.message})`));
+    child.once("exit", (code, signal) => fail(`ended with ${code ?? signal}`));
+    child.stdout?.on("data", () => {
+      const url = findUrl(logs());
+      if (url === null) return;
+      clearTimeout(timer);
+      resolve(url);
+    });
+  });
+}
+
+function findUrl(text: string): string | null {
+  for (const line of text.split("\n")) {
+    if (!line.includes('"Listening')) continue;
+    try {
+      const entry = JSON.parse(line) as { msg?: string; url?: string };
+      if (entry.msg?.startsWith("Listening") === true && entry.url !== undefined) return entry.url;
+    } catch {
+      // A line that has not come whole yet.
+    }
+  }
+  return null;
+}
+
+function toService(
+  options: ServiceOptions,
+  target: Target,
+  directory: string,
+  running: Running,
+): Service {
+  const { child, origin } = running;
+  const prefix = options.prefix ?? "";
+  let token = "";
+
+  async function login(userName = "admin", password = ADMIN_PASSWORD): Promise<string> {
+    const answer = await api("POST", "/auth/login", { user_name: userName, password });
+    if (answer.status !== 200) throw new Error(`Login failed: ${answer.status} ${answer.text}`);
+    const { token: issued } = answer.body as { token: string };
+    if (userName === "admin") token = issued;
+    return issued;
+  }
+
+  async function api(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<ApiAnswer> {
+    const answer = await send(origin, {
+      method,
+      target: `${prefix}/api/latest${path}`,
+      headers: {
+        ...(token === "" ? {} : { "x-service-token": token }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    return toApiAnswer(answer);
+  }
+
+  return {
+    origin,
+    url: `http://${origin.host}:${origin.port}${prefix}`,
+    prefix,
+    directory,
+    target,
+    pid: child.pid ?? 0,
+    token: () => token,
+    login,
+    api,
+    createWebhook: (name, flow, webhook = {}) => createWebhook(api, name, flow, webhook),
+    assertAlive: () => assertAlive(running, prefix),
+    logs: running.logs,
+    stop: (how) => stop(running, directory, how?.keepFiles === true),
+  };
+}
+
+function toApiAnswer(answer: Answer): ApiAnswer {
+  const isJson = /json/.test(answer.headers["content-type"] ?? "");
+  const body = isJson && answer.text !== "" ? (JSON.parse(answer.text) as Json) : null;
+  return { status: answer.status, headers: answer.headers, text: answer.text, body };
+}
+
+async function createWebhook(
+  api: Service["api"],
+  name: string,
+  flow: string,
+  { is_enabled = true, key = null, require_login = false, ...fields }: WebhookOptions,
+): Promise<void> {
+  const created = await api("POST", "/webhook", { name, flow, ...fields });
+  expectStatus(created, 201, `Creating the webhook "${name}"`);
+  const changed = await api("PUT", `/webhook/${encodeURIComponent(name)}/authentication`, {
+    password: ADMIN_PASSWORD,
+    is_enabled,
+    require_login,
+    key,
+  });
+  expectStatus(changed, 200, `Setting the authentication of the webhook "${name}"`);
+}
+
+function expectStatus(answer: ApiAnswer, status: number, act: string): void {
+  if (answer.status !== status) throw new Error(`${act} failed: ${answer.status} ${answer.text}`);
+}
+
+async function assertAlive(running: Running, prefix: string): Promise<void> {
+  const { exitCode, signalCode } = running.child;
+  if (exitCode !== null || signalCode !== null) {
+    throw new Error(`The server has ended (${exitCode ?? signalCode}):\n${running.logs()}`);
+  }
+  const answer = await send(running.origin, { target: `${prefix}/health/live` });
+  if (answer.status !== 200) throw new Error(`/health/live answered ${answer.status}`);
+}
+
+const STOP_DEADLINE_MS = 10_000;
+
+async function stop(
+  running: Running,
+  directory: string,
+  keepFiles: boolean,
+): Promise<number | null> {
+  const code = await terminate(running.child);
+  if (!keepFiles) await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+  return code;
+}
+
+/** SIGTERM, and SIGKILL where that is not heard; resolves with the exit code (null: killed). */
+export async function terminate(child: ChildProcess): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_DEADLINE_MS);
+  await exited;
+  clearTimeout(timer);
+  return child.exitCode;
+}

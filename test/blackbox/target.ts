@@ -1,0 +1,87 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** The forms of the product that the one suite runs against; chosen by FLOWHOOK_TARGET. */
+export const TARGET_NAMES = ["source", "bundle", "binary", "deno"] as const;
+export type TargetName = (typeof TARGET_NAMES)[number];
+
+export interface Target {
+  readonly name: TargetName;
+  /** Program and leading arguments; the command line's own words follow. */
+  readonly command: readonly [string, ...string[]];
+  /** Why the target cannot run on this machine, or null. Printed with each skip. */
+  readonly skip: string | null;
+}
+
+export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The pinned runtime, so that a machine's older Node never runs the product. */
+export const NODE = join(ROOT, "node_modules/.bin/node");
+
+/**
+ * The target that FLOWHOOK_TARGET names, `source` without it. A target that has to be built and
+ * is not is an error, because a suite that skips what it was asked for proves nothing.
+ */
+export function openTarget(name = process.env["FLOWHOOK_TARGET"] ?? "source"): Target {
+  switch (name) {
+    case "source":
+      return target(name, [NODE, "--import", tsx(), join(ROOT, "src/main.ts")]);
+    case "bundle":
+      return target(name, [NODE, built("flowhook.mjs")]);
+    case "binary":
+      return target(name, [built("flowhook")]);
+    case "deno":
+      return target(name, [denoProgram(), "run", "-A", built("flowhook.mjs")], denoMissing());
+    default:
+      throw new Error(`Unknown FLOWHOOK_TARGET "${name}": use one of ${TARGET_NAMES.join(", ")}`);
+  }
+}
+
+function target(
+  name: TargetName,
+  command: readonly [string, ...string[]],
+  skip: string | null = null,
+): Target {
+  return { name, command, skip };
+}
+
+function built(file: string): string {
+  const path = join(ROOT, "build", file);
+  if (!existsSync(path)) throw new Error(`Missing "build/${file}": run npm run build first`);
+  return path;
+}
+
+/** Absolute, because the service starts in a folder of its own. */
+function tsx(): string {
+  return pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+}
+
+function denoProgram(): string {
+  return join(ROOT, "node_modules/.bin/deno");
+}
+
+function denoMissing(): string | null {
+  return existsSync(denoProgram()) ? null : "no Deno for this platform in node_modules";
+}
+
+/** Where `name` is on this machine, or null: for clients that a machine may lack. */
+export function findProgram(name: string): string | null {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+  return found ?? null;
+}
+
+/**
+ * The least environment that a target needs: nothing of the caller's FLOWHOOK_ variables.
+ * `bare` leaves the pinned runtime out too.
+ */
+export function environment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const kept = ["HOME", "TMPDIR", "LANG", "SYSTEMROOT"].flatMap((key) => {
+    const value = process.env[key];
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  const path = [dirname(NODE), process.env["PATH"] ?? ""].join(delimiter);
+  return { ...Object.fromEntries(kept), PATH: path, ...extra };
+}

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { readCredentials, readEnvironment } from "../../src/config/environment.ts";
+
+test("credentials are null where nothing is set", () => {
+  assert.deepEqual(readCredentials({}), { adminPassword: null, url: null, token: null });
+});
+
+test("the administrator's password may stand in a file", () => {
+  const folder = mkdtempSync(join(tmpdir(), "flowhook-password-"));
+  try {
+    const file = join(folder, "password");
+    writeFileSync(file, "open sesame\r\n");
+    const env = {
+      FLOWHOOK_ADMIN_PASSWORD_FILE: file,
+      FLOWHOOK_URL: "http://a",
+      FLOWHOOK_TOKEN: "t",
+    };
+    const expected = { adminPassword: "open sesame", url: "http://a", token: "t" };
+    assert.deepEqual(readCredentials(env), expected);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("the environment is a copy", () => {
+  const env = readEnvironment();
+  assert.equal(env["PATH"], process.env["PATH"]);
+  assert.notEqual(env, process.env);
+});

@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { ConfigError } from "../../src/config/fault.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { databaseFile } from "../../src/config/resolve.ts";
+import { CONFIG_KEYS } from "../../src/config/schema.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-config-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Loads a configuration file with this content. */
+function load(yaml: string | Uint8Array, env: Record<string, string> = {}) {
+  const file = join(folder, "flowhook.yaml");
+  writeFileSync(file, yaml);
+  return loadConfig({ file, env, cwd: folder, terminal: false });
+}
+
+function refusal(act: () => unknown): ConfigError {
+  try {
+    act();
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error;
+  }
+  return assert.fail("The configuration was accepted");
+}
+
+interface Row {
+  readonly yaml?: string;
+  readonly env?: Record<string, string>;
+  /** What the message has. */
+  readonly says: readonly string[];
+  readonly hides?: string;
+}
+
+const WRONG: Record<string, Row> = {
+  "a misspelt key": {
+    yaml: "# ports\nLISTEN_PROT: 80",
+    says: ["flowhook.yaml:2: ", '"LISTEN_PROT"', 'expected "LISTEN_PORT"'],
+  },
+  "a key in lower case": { yaml: "data_dir: x", says: ['"data_dir"', 'expected "DATA_DIR"'] },
+  "a key like nothing known": {
+    yaml: "COLOUR: red",
+    says: [":1: ", '"COLOUR"', "expected a key of the configuration"],
+  },
+  "a key of every object": { yaml: "__proto__: 1", says: ['"__proto__"'] },
+  "a word for a number": {
+    yaml: "\n\nLISTEN_PORT: eighty",
+    says: [":3: ", 'Found "eighty" for LISTEN_PORT', "expected a whole number from 0 to 65535"],
+  },
+  "a number in quotes": { yaml: 'LISTEN_PORT: "80"', says: ['Found "80" for LISTEN_PORT'] },
+  "a number out of range": { yaml: "LISTEN_PORT: 65536", says: ["65536", "from 0 to 65535"] },
+  "a fraction of a thread": { yaml: "WORKER_THREADS: 1.5", says: ["1.5", "or `auto`"] },
+  "an infinite number": { yaml: "FLOW_TIMEOUT_SEC: .inf", says: ["FLOW_TIMEOUT_SEC", "seconds"] },
+  "no value": { yaml: "LISTEN_HOST:", says: ["Found null for LISTEN_HOST"] },
+  "a word for a switch": { yaml: "ALLOW_NET: yes", says: ['"yes"', "true or false"] },
+  "an unknown choice": { yaml: "SYNC_MODE: held", says: ['"held"', "`redirect` or `hold`"] },
+  "a mapping for a text": { yaml: "LOG_LEVEL: { a: 1 }", says: ["LOG_LEVEL", "`debug`"] },
+  "a text for a list": { yaml: "ALLOW_READ: /tmp", says: ['"/tmp" for ALLOW_READ', "a list of"] },
+  "a wrong member of a list": {
+    yaml: "TRUSTED_PROXIES: [10.0.0.0/8, 10.0.0.0/33]",
+    says: ['"10.0.0.0/33" for TRUSTED_PROXIES[1]', "CIDR"],
+  },
+  "a host with a path": { yaml: "LISTEN_HOST: localhost/a", says: ["a host name"] },
+  "a base URL with a query": { yaml: "BASE_URL: https://a.example/?b", says: ["without query"] },
+  "a base URL of another scheme": { yaml: "BASE_URL: ftp://a.example", says: ["http or https"] },
+  "a store of another kind, without its password": {
+    yaml: "DATABASE_URL: postgres://me:canary@host/db",
+    says: ['"postgres:..." for DATABASE_URL', "`sqlite:PATH`"],
+    hides: "canary",
+  },
+  "one half of TLS": {
+    yaml: "TLS_CERT_FILE: cert.pem",
+    says: ["Found TLS_CERT_FILE alone", "expected TLS_KEY_FILE with it"],
+  },
+  "a time limit above the most": {
+    yaml: "FLOW_TIMEOUT_SEC: 7200",
+    says: ["Found 7200 for FLOW_TIMEOUT_SEC", "FLOW_TIMEOUT_MAX_SEC (3600)"],
+  },
+  "a key twice": {
+    yaml: "LISTEN_PORT: 1\nLOG_LEVEL: info\nLISTEN_PORT: 2",
+    says: [":3: ", "LISTEN_PORT again", "line 1"],
+  },
+  "broken YAML": {
+    yaml: "LISTEN_PORT: 1\nALLOW_READ: [",
+    says: [":2:14: ", "YAML cannot be parsed"],
+  },
+  "a tab as indentation": { yaml: "LISTEN_PORT:\n\t1", says: [":2:1: ", "tab"] },
+  "an alias without an anchor": { yaml: "LISTEN_PORT: *a", says: [":1:", "YAML cannot be parsed"] },
+  "an unknown tag": { yaml: "LISTEN_PORT: !!binary AA==", says: [":1:", "YAML cannot be parsed"] },
+  "several documents": { yaml: "LISTEN_PORT: 1\n---\nLISTEN_PORT: 2", says: ["several YAML doc"] },
+  "a list as document": { yaml: "- LISTEN_PORT", says: ["Found a list, expected a mapping"] },
+  "a text as document": { yaml: "LISTEN_PORT", says: ["Found the string", "expected a mapping"] },
+  "a wrong variable": {
+    env: { FLOWHOOK_LISTEN_PORT: "http" },
+    says: ['FLOWHOOK_LISTEN_PORT: Found "http" for LISTEN_PORT', "from 0 to 65535"],
+  },
+  "a variable that is no YAML": {
+    env: { FLOWHOOK_ALLOW_READ: "[a" },
+    says: ["FLOWHOOK_ALLOW_READ: YAML cannot be parsed"],
+  },
+  "a variable that names no file": {
+    env: { FLOWHOOK_DATABASE_URL_FILE: "/nowhere/x" },
+    says: ["FLOWHOOK_DATABASE_URL_FILE: ", '"/nowhere/x"', "ENOENT"],
+  },
+  "a variable and its file": {
+    env: { FLOWHOOK_LOG_LEVEL: "info", FLOWHOOK_LOG_LEVEL_FILE: "/etc/hostname" },
+    says: ['FLOWHOOK_LOG_LEVEL_FILE: Found together with "FLOWHOOK_LOG_LEVEL"'],
+  },
+};
+
+describe("a configuration that cannot be used is refused with exit code 78", () => {
+  for (const [name, { yaml = "", env = {}, says, hides }] of Object.entries(WRONG)) {
+    test(name, () => {
+      const { message, exitCode } = refusal(() => load(yaml, env));
+      assert.equal(exitCode, 78);
+      for (const part of says) assert.ok(message.includes(part), `"${part}" is not in: ${message}`);
+      if (hides) assert.ok(!message.includes(hides), message);
+    });
+  }
+
+  test("every fault is in one message, in the order of the lines", () => {
+    const error = refusal(() => load("LOG_LEVEL: loud\nCOLOUR: red\nLISTEN_PORT: -1"));
+    const lines = error.faults.map(({ place }) => place.split(":").at(-1));
+    assert.deepEqual(lines, ["1", "2", "3"]);
+    assert.equal(error.message.split("\n").length, 4);
+  });
+
+  test("a named file that does not exist", () => {
+    const error = refusal(() => loadConfig({ file: "none.yaml", env: {}, cwd: folder }));
+    assert.match(error.message, /none\.yaml: File cannot be read: ENOENT/);
+  });
+
+  test("bytes that are not UTF-8", () => {
+    const error = refusal(() => load(Uint8Array.of(0x4c, 0xff)));
+    assert.match(error.message, /not UTF-8/);
+  });
+});
+
+describe("a configuration", () => {
+  const threads = { FLOWHOOK_WORKER_THREADS: "6" };
+
+  test("is made of defaults where nothing is given", () => {
+    const cwd = mkdtempSync(join(folder, "empty-"));
+    const { config, file, warnings } = loadConfig({ env: {}, cwd, terminal: true });
+    assert.deepEqual([file, warnings], [null, []]);
+    assert.deepEqual(Object.keys(config), [...CONFIG_KEYS]);
+    assert.equal(config.LISTEN_PORT, 8080);
+    assert.equal(config.DATA_DIR, join(cwd, "data"));
+    assert.equal(databaseFile(config), join(cwd, "data/flowhook.db"));
+    assert.equal(config.LOG_FORMAT, "pretty");
+    assert.ok(config.WORKER_THREADS >= 4 && config.WORKER_THREADS % 4 === 0);
+  });
+
+  test("is found in the working folder", () => {
+    const cwd = mkdtempSync(join(folder, "usual-"));
+    writeFileSync(join(cwd, "flowhook.yaml"), "LISTEN_PORT: 1");
+    const { config, file } = loadConfig({ env: {}, cwd });
+    assert.deepEqual([config.LISTEN_PORT, file], [1, join(cwd, "flowhook.yaml")]);
+  });
+
+  test("may be empty, or nothing but comments", () => {
+    for (const yaml of ["", "\n", "# nothing", "---\n...\n", "\uFEFF# nothing"]) {
+      assert.equal(load(yaml).config.LISTEN_PORT, 8080);
+    }
+  });
+
+  test("takes the environment before the file", () => {
+    const { config } = load("LISTEN_PORT: 1\nLOG_LEVEL: warn", { FLOWHOOK_LISTEN_PORT: "2" });
+    assert.deepEqual([config.LISTEN_PORT, config.LOG_LEVEL], [2, "warn"]);
+  });
+
+  test("takes an empty variable as not set", () => {
+    assert.equal(load("LISTEN_PORT: 1", { FLOWHOOK_LISTEN_PORT: "" }).config.LISTEN_PORT, 1);
+  });
+
+  test("reads a value from the file that a variable names", () => {
+    const secret = join(folder, "secret");
+    writeFileSync(secret, "sqlite:elsewhere.db\n");
+    const { config } = load("", { FLOWHOOK_DATABASE_URL_FILE: secret });
+    assert.equal(databaseFile(config), join(folder, "elsewhere.db"));
+  });
+
+  test("tells TLS_CERT_FILE from the file of a variable", () => {
+    const { config } = load("TLS_KEY_FILE: key.pem", { FLOWHOOK_TLS_CERT_FILE: "cert.pem" });
+    assert.equal(config.TLS_CERT_FILE, join(folder, "cert.pem"));
+    assert.equal(config.TLS_KEY_FILE, join(folder, "key.pem"));
+  });
+
+  test("reads lists and null from variables", () => {
+    const { config } = load("RETENTION_DAYS: 5", {
+      FLOWHOOK_TRUSTED_PROXIES: "10.0.0.0/8, ::1",
+      FLOWHOOK_ALLOW_READ: "[/a, b]",
+      FLOWHOOK_RETENTION_DAYS: "null",
+      FLOWHOOK_ALLOW_NET: "false",
+    });
+    assert.deepEqual(config.TRUSTED_PROXIES, ["10.0.0.0/8", "::1"]);
+    assert.deepEqual(config.ALLOW_READ, ["/a", join(folder, "b")]);
+    assert.deepEqual([config.RETENTION_DAYS, config.ALLOW_NET], [null, false]);
+  });
+
+  test("works out what is left to it", () => {
+    const { config } = load("FLOW_MEMORY_MB: 100", threads);
+    const { FLOW_MAX_CONCURRENT, WARM_THREADS, RUNNER_MEMORY_MB, LOG_FORMAT } = config;
+    assert.deepEqual(
+      [FLOW_MAX_CONCURRENT, WARM_THREADS, RUNNER_MEMORY_MB, LOG_FORMAT],
+      [3, 12, 1112, "json"],
+    );
+  });
+
+  test("keeps what is given instead", () => {
+    const { config } = load(
+      "FLOW_MAX_CONCURRENT: 1\nWARM_THREADS: 7\nRUNNER_MEMORY_MB: 900",
+      threads,
+    );
+    const { FLOW_MAX_CONCURRENT, WARM_THREADS, RUNNER_MEMORY_MB } = config;
+    assert.deepEqual([FLOW_MAX_CONCURRENT, WARM_THREADS, RUNNER_MEMORY_MB], [1, 7, 900]);
+  });
+
+  test("has its base URL without the last slash", () => {
+    assert.equal(
+      load("BASE_URL: https://a.example/hooks/").config.BASE_URL,
+      "https://a.example/hooks",
+    );
+  });
+
+  test("cannot be changed", () => {
+    assert.throws(() => Object.assign(load("").config, { LISTEN_PORT: 1 }), TypeError);
+  });
+});
+
+describe("an unknown variable", () => {
+  test("warns, with the nearest known one", () => {
+    const { warnings } = load("", { FLOWHOOK_LISTEN_PROT: "1", FLOWHOOK_SERVICE_HOST: "10.0.0.1" });
+    assert.equal(warnings.length, 2);
+    assert.match(warnings[0]!, /"FLOWHOOK_LISTEN_PROT".*did you mean "FLOWHOOK_LISTEN_PORT"\?/);
+    assert.match(warnings[1]!, /"FLOWHOOK_SERVICE_HOST"/);
+  });
+
+  test("does not warn where it is no configuration", () => {
+    const env = { FLOWHOOK_TOKEN: "t", FLOWHOOK_URL: "u", FLOWHOOK_ADMIN_PASSWORD: "p", HOME: "/" };
+    assert.deepEqual(load("", env).warnings, []);
+  });
+});

@@ -1,0 +1,488 @@
+import assert from "node:assert/strict";
+import { readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { suite, test } from "node:test";
+import { inspect, openFixture } from "./fixture.ts";
+
+const greet = (word: string) => `export default () => ${JSON.stringify(word)};\n`;
+const isReady = (name: string) => (flow: { name: string; state: string }) =>
+  flow.name === name && flow.state === "ready";
+const isBroken = (name: string) => (flow: { name: string; state: string }) =>
+  flow.name === name && flow.state === "broken";
+
+suite("catalog", { timeout: 60_000 }, () => {
+  test("names flows by their path and leaves out what is none", async () => {
+    await using fixture = await openFixture({
+      "hello.ts": greet("hello"),
+      "billing/index.ts": greet("billing"),
+      "billing/invoice.mjs": greet("invoice"),
+      "money.ts": "export const vat = 0.19;",
+      "hello.test.ts": greet("test"),
+      "types.d.ts": "export default 1;",
+      "_draft.ts": greet("draft"),
+      ".hidden/x.ts": greet("hidden"),
+      "node_modules/x/index.js": greet("package"),
+      "readme.md": "default",
+    });
+    const catalog = await fixture.open();
+    assert.deepEqual(
+      catalog.list().map((flow) => [flow.name, flow.file, flow.state]),
+      [
+        ["billing", "billing/index.ts", "ready"],
+        ["billing.invoice", "billing/invoice.mjs", "ready"],
+        ["hello", "hello.ts", "ready"],
+      ],
+    );
+    assert.equal(catalog.find("money"), undefined);
+  });
+
+  test("keeps an immutable copy of a flow and what it names", async () => {
+    await using fixture = await openFixture({
+      "shop/order.ts": `import { vat } from "../_lib/vat.ts";
+        const page = new URL('./page.html?x', import.meta.url);
+        const loaded = () => import(\`./lazy.mjs\`);
+        export default () => [vat, page, loaded];`,
+      "shop/page.html": "<h1>page</h1>",
+      "shop/lazy.mjs": "export {};",
+      "shop/other.ts": greet("other"),
+      "_lib/vat.ts": "export { vat } from './rate.ts';",
+      "_lib/rate.ts": "export const vat = 0.19;",
+    });
+    const catalog = await fixture.open();
+    const spec = catalog.find("shop.order")?.spec;
+    assert.ok(spec);
+    assert.equal(spec.key, `shop.order@${spec.version}`);
+    assert.equal(spec.directory, join(fixture.data, "versions", "shop.order", spec.version));
+    assert.equal(spec.entry, join(spec.directory, "shop/order.ts"));
+    assert.equal(spec.plugins_dir, fixture.plugins);
+    for (const path of ["shop/page.html", "shop/lazy.mjs", "_lib/vat.ts", "_lib/rate.ts"]) {
+      assert.equal((await stat(join(spec.directory, path))).mode & 0o777, 0o444);
+    }
+    await assert.rejects(stat(join(spec.directory, "shop/other.ts")));
+  });
+
+  test("takes up a change, a new file, a deleted file and a changed import", async () => {
+    await using fixture = await openFixture({
+      "a.ts": `import { word } from "./_word.ts"; export default () => word;`,
+      "_word.ts": `export const word = "one";`,
+    });
+    const catalog = await fixture.open();
+    const first = catalog.find("a")?.spec;
+    const changed = fixture.change((flow) => flow.name === "a" && flow.version !== first?.version);
+    await fixture.write("_word.ts", `export const word = "two";`);
+    const { spec } = await changed;
+    assert.match(await readFile(join(spec?.directory ?? "", "_word.ts"), "utf8"), /two/);
+    assert.deepEqual(fixture.retired, [first?.key]);
+    assert.equal(catalog.findVersion("a", first?.version ?? "")?.key, first?.key);
+
+    const added = fixture.change(isReady("sub.b"));
+    await fixture.write("sub/b.ts", greet("b"));
+    await added;
+    const gone = fixture.change((flow) => flow.name === "sub.b");
+    await fixture.remove("sub");
+    await gone;
+    assert.equal(catalog.find("sub.b"), undefined);
+    assert.ok(catalog.findVersion("sub.b", (await fixture.versions("sub.b"))[0] ?? ""));
+  });
+
+  test("serves the last good version while the newest is broken, also after a restart", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const before = await fixture.open();
+    const good = before.find("a")?.version;
+    assert.ok(good);
+    const broken = fixture.change(isBroken("a"));
+    await fixture.write("a.ts", "export default function ( {");
+    const flow = await broken;
+    assert.equal(flow.version, good);
+    assert.equal(flow.spec?.version, good);
+    assert.ok(flow.error?.message);
+    assert.deepEqual(fixture.retired, []);
+    await before[Symbol.asyncDispose]();
+
+    const after = await fixture.open();
+    assert.equal(after.find("a")?.state, "broken");
+    assert.equal(after.find("a")?.version, good);
+    const mended = fixture.change(isReady("a"));
+    await fixture.write("a.ts", greet("two"));
+    assert.notEqual((await mended).version, good);
+    assert.equal(after.find("a")?.error, null);
+  });
+
+  test("a flow that was never good is listed with its error", async () => {
+    await using fixture = await openFixture({
+      "a.ts": "throw new Error('no luck'); export default 1;",
+    });
+    const flow = (await fixture.open()).find("a");
+    assert.equal(flow?.state, "broken");
+    assert.equal(flow?.error?.message, "no luck");
+    assert.equal(flow?.spec, null);
+    assert.deepEqual(await fixture.versions("a"), []);
+  });
+
+  test("inspects a content once, also over restarts", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one"), "b.ts": greet("two") });
+    const first = await fixture.open();
+    const specs = first.list().map((flow) => flow.spec);
+    assert.equal(fixture.inspected.length, 2);
+    await first[Symbol.asyncDispose]();
+    const second = await fixture.open();
+    assert.deepEqual(
+      second.list().map((flow) => flow.spec),
+      specs,
+    );
+    assert.equal(fixture.inspected.length, 2);
+  });
+
+  test("makes a version folder anew that somebody changed", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const first = await fixture.open();
+    const entry = first.find("a")?.spec?.entry ?? "";
+    await first[Symbol.asyncDispose]();
+    await rm(entry);
+    await writeFile(entry, greet("forged"));
+    const second = await fixture.open();
+    assert.equal(second.find("a")?.spec?.entry, entry);
+    assert.equal(await readFile(entry, "utf8"), greet("one"));
+  });
+
+  test("two files with one name are broken until one goes", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one"), "a/index.ts": greet("two") });
+    const catalog = await fixture.open();
+    assert.match(catalog.find("a")?.error?.message ?? "", /'a.ts' and 'a\/index.ts'.*'a'/);
+    assert.equal(catalog.find("a")?.spec, null);
+    await fixture.remove("a/index.ts");
+    await catalog.reload();
+    assert.equal(catalog.find("a")?.state, "ready");
+  });
+
+  test("a link that leads out of the folder is not followed", async () => {
+    await using fixture = await openFixture({
+      "a.ts": `import "./_out.ts"; export default () => 1;`,
+      "b.ts": greet("b"),
+    });
+    await writeFile(join(fixture.data, "..", "secret.ts"), "export default () => 1;");
+    await symlink("../secret.ts", join(fixture.plugins, "_out.ts"));
+    await symlink("../secret.ts", join(fixture.plugins, "c.ts"));
+    await symlink("b.ts", join(fixture.plugins, "d.ts"));
+    await symlink("nothing.ts", join(fixture.plugins, "e.ts"));
+    const catalog = await fixture.open();
+    assert.match(catalog.find("a")?.error?.message ?? "", /'_out.ts' is a link that leads out/);
+    assert.match(catalog.find("c")?.error?.message ?? "", /'c.ts' is a link that leads out/);
+    assert.equal(catalog.find("d")?.state, "ready");
+    assert.equal(catalog.find("e"), undefined);
+  });
+
+  test("a folder that comes later, goes and comes again is followed", async () => {
+    await using fixture = await openFixture();
+    const catalog = await fixture.open();
+    assert.deepEqual(catalog.list(), []);
+    for (const word of ["one", "two"]) {
+      const added = fixture.change(isReady("a"));
+      await fixture.write("a.ts", greet(word));
+      await added;
+      const gone = fixture.change(() => true);
+      await rm(fixture.plugins, { recursive: true });
+      await gone;
+      assert.deepEqual(catalog.list(), []);
+    }
+  });
+
+  test("a folder that is swapped as a whole is followed", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one"), "../next/b.ts": greet("two") });
+    const catalog = await fixture.open();
+    const swapped = fixture.change(isReady("b"));
+    await rename(fixture.plugins, join(fixture.plugins, "../last"));
+    await rename(join(fixture.plugins, "../next"), fixture.plugins);
+    await swapped;
+    await catalog.idle();
+    assert.deepEqual(
+      catalog.list().map((flow) => flow.name),
+      ["b"],
+    );
+  });
+
+  test("a link to a folder that is set to another one is followed", async () => {
+    await using fixture = await openFixture({
+      "../v1/a.ts": greet("one"),
+      "../v2/a.ts": greet("two"),
+    });
+    await symlink("v1", fixture.plugins);
+    const catalog = await fixture.open({ look_ms: 50 });
+    const first = catalog.find("a")?.spec;
+    assert.equal(first?.plugins_dir, join(fixture.plugins, "../v1"));
+    const swapped = fixture.change((flow) => flow.version !== first?.version);
+    await symlink("v2", `${fixture.plugins}-new`);
+    await rename(`${fixture.plugins}-new`, fixture.plugins);
+    assert.equal((await swapped).spec?.plugins_dir, join(fixture.plugins, "../v2"));
+    assert.deepEqual(fixture.retired, [first?.key]);
+  });
+
+  test("a change without an event is found by looking", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    // The watch is on a folder where nothing happens: all events are lost.
+    await symlink("plugins", `${fixture.plugins}-link`);
+    await fixture.open({ plugins_dir: `${fixture.plugins}-link`, look_ms: 50 });
+    const added = fixture.change(isReady("b"));
+    await fixture.write("b.ts", greet("two"));
+    await added;
+  });
+
+  test("a passing fault of the disk is got over without an event", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const catalog = await fixture.open({ look_ms: 50 });
+    const blocked = join(fixture.data, "versions", "b");
+    await symlink("/dev/null/x", blocked);
+    await fixture.write("b.ts", greet("two"));
+    await catalog.reload();
+    assert.match(catalog.find("b")?.error?.message ?? "", /Cannot copy the flow's files/);
+    const mended = fixture.change(isReady("b"));
+    await rm(blocked);
+    await mended;
+  });
+
+  test("a failed import is tried again, in growing pauses and without noise", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    let tries = 0;
+    const catalog = await fixture.open({
+      look_ms: 10,
+      async inspect(spec) {
+        tries++;
+        return tries < 3 ? { kind: "broken", message: "Too slow", stack: null } : inspect(spec);
+      },
+    });
+    assert.equal(catalog.find("a")?.state, "broken");
+    await fixture.change(isReady("a"));
+    assert.equal(tries, 3);
+    assert.equal(fixture.logged.filter((line) => line.includes("Too slow")).length, 1);
+  });
+
+  test("a flow whose file is cut to nothing keeps serving", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one"), "b.ts": "" });
+    const catalog = await fixture.open();
+    assert.equal(catalog.find("b"), undefined);
+    await fixture.write("a.ts", "\n");
+    await catalog.reload();
+    assert.match(catalog.find("a")?.error?.message ?? "", /'a.ts' is empty/);
+    assert.ok(catalog.find("a")?.spec);
+    await fixture.write("a.ts", "export const one = 1;");
+    await catalog.reload();
+    assert.equal(catalog.find("a"), undefined);
+  });
+
+  test("files that are links into a folder that is swapped, as a ConfigMap mounts them", async () => {
+    await using fixture = await openFixture({
+      "..v1/a.ts": `import "./_b.ts"; export default () => 1;`,
+      "..v1/_b.ts": "export const b = 1;",
+      "..v2/a.ts": `import "./_b.ts"; export default () => 2;`,
+      "..v2/_b.ts": "export const b = 2;",
+    });
+    await symlink("..v1", join(fixture.plugins, "..data"));
+    for (const path of ["a.ts", "_b.ts"]) {
+      await symlink(`..data/${path}`, join(fixture.plugins, path));
+    }
+    const catalog = await fixture.open();
+    const first = catalog.find("a")?.version;
+    assert.ok(first);
+    const swapped = fixture.change((flow) => flow.version !== first);
+    await symlink("..v2", join(fixture.plugins, "..data-new"));
+    await rename(join(fixture.plugins, "..data-new"), join(fixture.plugins, "..data"));
+    const { spec } = await swapped;
+    assert.match(await readFile(spec?.entry ?? "", "utf8"), /=> 2/);
+    assert.match(await readFile(join(spec?.directory ?? "", "_b.ts"), "utf8"), /b = 2/);
+  });
+
+  test("a set of files that is written one after the other is taken as a whole", async () => {
+    const files = (word: string) => ({
+      "a.ts": `import "./_x/1.ts"; export default () => "${word}";`,
+      "_x/1.ts": `import "./2.ts"; export const one = "${word}";`,
+      "_x/2.ts": `import "../a.ts"; export const two = "${word}";`,
+    });
+    await using fixture = await openFixture(files("old"));
+    const catalog = await fixture.open();
+    const first = catalog.find("a")?.version;
+    const versions = new Set<string | null>();
+    const done = fixture.change((flow) => {
+      versions.add(flow.version);
+      return flow.version !== first;
+    });
+    for (const [path, text] of Object.entries(files("new"))) await fixture.write(path, text);
+    const { spec } = await done;
+    await catalog.idle();
+    assert.equal(versions.size, 1);
+    for (const path of Object.keys(files(""))) {
+      assert.match(await readFile(join(spec?.directory ?? "", path), "utf8"), /new/);
+    }
+  });
+
+  test("a file with the same size and time as before is seen to differ", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const catalog = await fixture.open();
+    const path = join(fixture.plugins, "a.ts");
+    const { atime, mtime } = await stat(path);
+    const first = catalog.find("a")?.version;
+    await writeFile(path, greet("two"));
+    await utimes(path, atime, mtime);
+    await catalog.reload();
+    assert.notEqual(catalog.find("a")?.version, first);
+  });
+
+  test("what the service writes is never a flow, wherever DATA_DIR lies", async () => {
+    await using fixture = await openFixture({
+      "a.ts": `export default () => "./data/versions/x/b.ts";`,
+      "data/versions/x/b.ts": greet("b"),
+    });
+    const inside = await fixture.open({ data_dir: join(fixture.plugins, "data") });
+    await inside.reload();
+    assert.deepEqual(
+      inside.list().map((flow) => flow.name),
+      ["a"],
+    );
+    await inside[Symbol.asyncDispose]();
+    await fixture.remove("data");
+    const same = await fixture.open({ data_dir: fixture.plugins });
+    await same.reload();
+    assert.deepEqual(
+      same.list().map((flow) => flow.name),
+      ["a"],
+    );
+  });
+
+  test("a file that is written in pieces is taken when it is whole", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const catalog = await fixture.open();
+    const first = catalog.find("a")?.version;
+    const seen = new Set<string>();
+    const done = fixture.change((flow) => {
+      seen.add(flow.state);
+      return flow.version !== first;
+    });
+    const text = greet("two");
+    for (let end = 1; end <= text.length; end++) {
+      await writeFile(join(fixture.plugins, "a.ts"), text.slice(0, end));
+    }
+    assert.match(await readFile((await done).spec?.entry ?? "", "utf8"), /two/);
+    assert.deepEqual(seen, new Set(["ready"]));
+  });
+
+  test("grants what is declared and allowed, and breaks what asks for more", async () => {
+    await using fixture = await openFixture({
+      "net.ts": flowOf("permissions: { net: true }"),
+      "read.ts": flowOf("permissions: { read: ['/srv/in/x.csv', 'tables'] }"),
+      "write.ts": flowOf("permissions: { write: ['/srv/input'] }"),
+      "slow.ts": flowOf("timeout_sec: 601"),
+      "quick.ts": flowOf("timeout_sec: 0.5, memory_mb: 256"),
+      "big.ts": flowOf("memory_mb: 513"),
+    });
+    const allow = { net: false, read: ["/srv/in", "tables"], write: ["/srv/in"] };
+    const catalog = await fixture.open({ allow, timeout_max_ms: 600_000 });
+    const message = (name: string) => catalog.find(name)?.error?.message ?? "";
+    assert.match(message("net"), /ALLOW_NET/);
+    assert.match(message("write"), /'\/srv\/input'.*ALLOW_WRITE/);
+    assert.match(message("slow"), /timeout_sec 601.*FLOW_TIMEOUT_MAX_SEC is 600/);
+    assert.match(message("big"), /memory_mb 513.*512/);
+    assert.deepEqual(catalog.find("read")?.spec?.grants, {
+      net: false,
+      read: ["/srv/in/x.csv", join(fixture.plugins, "tables")],
+      write: [],
+      secrets: [],
+    });
+    assert.equal(catalog.find("quick")?.timeout_ms, 500);
+    assert.equal(catalog.find("quick")?.spec?.memory_mb, 256);
+  });
+
+  test("a last good version that today's limits forbid does not serve", async () => {
+    await using fixture = await openFixture({ "net.ts": flowOf("permissions: { net: true }") });
+    const first = await fixture.open();
+    const version = first.find("net")?.version ?? "";
+    await first[Symbol.asyncDispose]();
+    const second = await fixture.open({ allow: { net: false, read: [], write: [] } });
+    assert.equal(second.find("net")?.spec, null);
+    assert.equal(second.findVersion("net", version), undefined);
+  });
+
+  test("flows belong to the nearest bundle", async () => {
+    await using fixture = await openFixture({
+      "crm/bundle.yaml": "name: Customers\ndescription: All about them\n",
+      "crm/new.ts": greet("new"),
+      "crm/mail/bundle.yaml": "",
+      "crm/mail/send.ts": greet("send"),
+      "bad/bundle.yaml": "name: [1]",
+      "bundle.yaml": "name: root",
+      "hello.ts": greet("hello"),
+    });
+    const catalog = await fixture.open();
+    assert.deepEqual(catalog.bundles(), [
+      { name: "bad", directory: "bad", description: null },
+      { name: "Customers", directory: "crm", description: "All about them" },
+      { name: "crm.mail", directory: "crm/mail", description: null },
+    ]);
+    assert.equal(catalog.find("crm.new")?.bundle, "Customers");
+    assert.equal(catalog.find("crm.mail.send")?.bundle, "crm.mail");
+    assert.equal(catalog.find("hello")?.bundle, null);
+    assert.ok(fixture.logged.some((line) => line.includes("bundle.yaml")));
+  });
+
+  test("a version that the runner gave up serves again after a reload by hand", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const catalog = await fixture.open();
+    const { version = "", spec } = catalog.find("a") ?? {};
+    catalog.markBroken(spec?.key ?? "", "It took the runner down three times");
+    assert.equal(catalog.find("a")?.state, "broken");
+    assert.equal(catalog.find("a")?.spec, null);
+    assert.equal(catalog.findVersion("a", version ?? ""), undefined);
+    assert.deepEqual(fixture.retired, [spec?.key]);
+    await fixture.write("b.ts", greet("b"));
+    await catalog.idle();
+    assert.equal(catalog.find("a")?.state, "broken");
+    await catalog.reload();
+    assert.equal(catalog.find("a")?.version, version);
+    assert.equal(catalog.find("a")?.state, "ready");
+  });
+
+  test("keeps the serving version and the ten newest others", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("0") });
+    const catalog = await fixture.open();
+    const seen = [catalog.find("a")?.version ?? ""];
+    for (let round = 1; round <= 14; round++) {
+      await fixture.write("a.ts", greet(String(round)));
+      await catalog.reload();
+      seen.push(catalog.find("a")?.version ?? "");
+    }
+    assert.equal(new Set(seen).size, 15);
+    assert.deepEqual(await fixture.versions("a"), seen.slice(-11).toSorted());
+    assert.equal(catalog.findVersion("a", seen[0] ?? ""), undefined);
+    assert.ok(catalog.findVersion("a", seen[4] ?? ""));
+    await fixture.write("a.ts", greet("4"));
+    await catalog.reload();
+    assert.equal(catalog.find("a")?.version, seen[4]);
+  });
+
+  test("gives the source as it is in the folder", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const catalog = await fixture.open();
+    assert.equal(await catalog.source("a"), greet("one"));
+    assert.equal(await catalog.source("b"), null);
+  });
+
+  test("closes while an import does not end", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const catalog = await fixture.open();
+    const hung = Promise.withResolvers<void>();
+    const stuck = await fixture.open({
+      data_dir: `${fixture.data}-2`,
+      plugins_dir: `${fixture.plugins}-2`,
+      inspect() {
+        hung.resolve();
+        return new Promise(() => {});
+      },
+    });
+    await fixture.write("../plugins-2/b.ts", greet("b"));
+    await hung.promise;
+    await stuck[Symbol.asyncDispose]();
+    assert.equal(catalog.find("a")?.state, "ready");
+  });
+});
+
+function flowOf(members: string): string {
+  return `import { defineFlow } from "flowhook"; export default defineFlow({ ${members}, run() {} });`;
+}

@@ -1,0 +1,24 @@
+import { registerHooks } from "node:module";
+import { parentPort, workerData } from "node:worker_threads";
+import { toManifest } from "../../src/flows/manifest.ts";
+import type { Inspection } from "../../src/runner/protocol.ts";
+
+// What the sandbox does to a flow's imports, as far as these tests need it.
+registerHooks({
+  resolve(specifier, context, next) {
+    const url = new URL("../../src/flows/author.ts", import.meta.url).href;
+    return specifier === "flowhook" ? { url, shortCircuit: true } : next(specifier, context);
+  },
+});
+
+async function inspect(entry: string): Promise<Inspection> {
+  try {
+    const found: { readonly default?: unknown } = await import(entry);
+    if (!("default" in found)) return { kind: "module" };
+    return { kind: "flow", manifest: toManifest(found.default) };
+  } catch (error) {
+    return { kind: "broken", message: error instanceof Error ? error.message : "?", stack: null };
+  }
+}
+
+parentPort?.postMessage(await inspect(String(workerData)));

@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { maySee, mayUse, OWNERS, roomOf, ROOMS } from "../scripts/rooms.ts";
+
+const SRC = join(import.meta.dirname, "../src");
+
+interface SourceFile {
+  /** Relative to src/, with forward slashes. */
+  readonly path: string;
+  /** Without comments. */
+  readonly code: string;
+  /** The files below src/ that it imports, types included. */
+  readonly files: readonly string[];
+  /** The packages that it imports. */
+  readonly packages: readonly { readonly name: string; readonly typesOnly: boolean }[];
+}
+
+const sources = globSync("**/*.ts", { cwd: SRC }).map(readSource);
+
+test("every room has a rank", () => {
+  assert.deepEqual(
+    rows((file) => !ROOMS.includes(roomOf(file.path))),
+    [],
+  );
+});
+
+test("a file imports its own room or a lower rank", () => {
+  const faults = sources.flatMap((file) =>
+    file.files
+      .filter((other) => !maySee(file.path, other))
+      .map((other) => `${file.path} imports ${other}`),
+  );
+  assert.deepEqual(faults, []);
+});
+
+test("each dependency has its owners", () => {
+  const faults = sources.flatMap((file) =>
+    file.packages
+      .filter(({ name, typesOnly }) => !mayUse(file.path, name, typesOnly))
+      .map(({ name }) => `${file.path} imports ${name}`),
+  );
+  assert.deepEqual(faults, []);
+});
+
+test("each dependency of the program is in the table of owners", () => {
+  const manifest = readFileSync(join(SRC, "../package.json"), "utf8");
+  const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
+  assert.deepEqual(
+    Object.keys(dependencies).filter((name) => OWNERS[name] === undefined),
+    [],
+  );
+});
+
+test("there is no cycle of imports, types included", () => {
+  assert.deepEqual(findCycles(), []);
+});
+
+test("what has one home is used nowhere else", () => {
+  assert.deepEqual(
+    rows(({ code }) => /\bDate\.now\b/.test(code)),
+    ["lib/clock.ts"],
+  );
+  assert.deepEqual(
+    rows(({ path, code }) => roomOf(path) !== "sandbox" && /\bprocess\.env\b/.test(code)),
+    ["config/environment.ts"],
+  );
+  const comparing = rows(({ code }) => /\btimingSafeEqual\b/.test(code));
+  assert.deepEqual([...new Set(comparing.map(roomOf))], ["access"]);
+});
+
+test("there are no barrels and no default exports", () => {
+  assert.deepEqual(
+    rows(({ code }) => /^export \* from/m.test(code)),
+    [],
+  );
+  assert.deepEqual(
+    rows(({ code }) => isBarrel(code)),
+    [],
+  );
+  // Piscina calls the default export of its thread entry.
+  assert.deepEqual(
+    rows(({ code }) => /^export default\b/m.test(code)),
+    ["sandbox/thread.ts"],
+  );
+});
+
+test("files are named by nouns of the product", () => {
+  const vague = /(^|[/-])(utils?|helpers?|common|misc|types|context|manager|index)\.ts$/;
+  assert.deepEqual(
+    rows(({ path }) => vague.test(path)),
+    [],
+  );
+  assert.deepEqual(
+    rows(({ path }) => path !== path.toLowerCase() || path.includes("_")),
+    [],
+  );
+});
+
+test("long files are named", (t) => {
+  for (const { path, code } of sources) {
+    const lines = code.split("\n").filter((line) => line.trim() !== "").length;
+    if (lines > 250) t.diagnostic(`${path} has ${lines} lines of code: is a noun missing?`);
+  }
+});
+
+function rows(holds: (file: SourceFile) => boolean): string[] {
+  return sources.filter(holds).map((file) => file.path);
+}
+
+function readSource(found: string): SourceFile {
+  const path = found.replaceAll("\\", "/");
+  const code = withoutComments(readFileSync(join(SRC, path), "utf8"));
+  const imports = [
+    ...code.matchAll(/^(?:import|export)\b(\s+type\b)?[^;"']*?from\s*"([^"]+)"/gm),
+    ...code.matchAll(/^import()\s*"([^"]+)"/gm),
+    ...code.matchAll(/\bimport\(()\s*"([^"]+)"\s*\)/g),
+  ].map((match) => ({ name: match[2]!, typesOnly: Boolean(match[1]) }));
+  const files = imports.filter(({ name }) => name.startsWith("."));
+  const packages = imports.filter(({ name }) => !name.startsWith("."));
+  return {
+    path,
+    code,
+    files: files
+      .map(({ name }) => join(dirname(path), name).replaceAll("\\", "/"))
+      .filter(isBelowSrc),
+    packages: packages.map(({ name, typesOnly }) => ({ name: packageOf(name), typesOnly })),
+  };
+}
+
+/** package.json is read for the version; it is no room. */
+function isBelowSrc(path: string): boolean {
+  return !path.startsWith("..");
+}
+
+function packageOf(specifier: string): string {
+  const [first = "", second] = specifier.split("/");
+  return first.startsWith("@") ? `${first}/${second}` : first;
+}
+
+/** Rough but enough: no text of this program holds these marks of a comment at a line's start. */
+function withoutComments(text: string): string {
+  return text.replace(/^\s*\/\*[\s\S]*?\*\//gm, "").replace(/^\s*\/\/.*$/gm, "");
+}
+
+/** A file that does nothing but pass on the exports of others. */
+function isBarrel(code: string): boolean {
+  const statements = code.split(/;\s*\n/).map((part) => part.trim());
+  const real = statements.filter((part) => part !== "");
+  return real.length > 0 && real.every((part) => /^export\s+(type\s+)?\{[^}]*\}\s+from/.test(part));
+}
+
+/** Each cycle once, as the path around it. */
+function findCycles(): string[] {
+  const imports = new Map(sources.map((file) => [file.path, file.files]));
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (path: string, way: readonly string[]): void => {
+    const start = way.indexOf(path);
+    if (start >= 0) cycles.push([...way.slice(start), path].join(" > "));
+    if (start >= 0 || done.has(path)) return;
+    for (const next of imports.get(path) ?? []) visit(next, [...way, path]);
+    done.add(path);
+  };
+  for (const { path } of sources) visit(path, []);
+  return cycles;
+}

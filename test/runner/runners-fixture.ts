@@ -1,0 +1,109 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { openLog } from "../../src/lib/log.ts";
+import type { Ending, FlowSpec, Grants, Job, LogLine, OperationAnswer, OperationRequest } from "../../src/runner/protocol.ts";
+import { openRunners, type Runners, type RunnersOptions } from "../../src/runner/runners.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+export interface FlowOptions {
+  /** Further files of the version folder, by path. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly entry?: string;
+  readonly grants?: Partial<Grants>;
+  readonly memory_mb?: number;
+}
+
+export interface Bench extends AsyncDisposable {
+  readonly folder: string;
+  readonly runners: Runners;
+  readonly lines: Map<string, LogLine[]>;
+  readonly broken: { key: string; message: string }[];
+  answer: (request: OperationRequest) => OperationAnswer;
+  /** Writes a version folder. */
+  flow(code: string, options?: FlowOptions): FlowSpec;
+  start(spec: FlowSpec, job?: Partial<Job>): { id: string; ending: Promise<Ending> };
+  run(spec: FlowSpec, job?: Partial<Job>): Promise<Ending>;
+  /** Text of the log of an execution. */
+  log(id: string): string;
+}
+
+let last = 0;
+
+/** Real runners on the sources, and flows written to a folder of their own. */
+export async function openBench(options: Partial<RunnersOptions> = {}): Promise<Bench> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-runner-")));
+  const lines = new Map<string, LogLine[]>();
+  const broken: Bench["broken"] = [];
+  mkdirSync(join(folder, "plugins/node_modules"), { recursive: true });
+  const runners = await openRunners({
+    runner: join(ROOT, "src/sandbox/runner.ts"),
+    thread: join(ROOT, "src/sandbox/thread.ts"),
+    author: join(ROOT, "src/flows/author.ts"),
+    readable: [join(ROOT, "src"), join(ROOT, "node_modules")],
+    worker_threads: 4,
+    warm_threads: 8,
+    cancel_grace_ms: 100,
+    runner_memory_mb: 900,
+    max_output_bytes: 1_000_000,
+    max_log_lines: 50,
+    log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
+    onLog: (id, added) => void lines.set(id, [...(lines.get(id) ?? []), ...added]),
+    onOperation: async (request) => bench.answer(request),
+    onBroken: (key, message) => void broken.push({ key, message }),
+    ...options,
+  });
+  const bench: Bench = {
+    folder,
+    runners,
+    lines,
+    broken,
+    answer: ({ args }) => ({ ok: true, value: args }),
+    flow: (code, more) => writeFlow(folder, code, more),
+    start(spec, job) {
+      const id = job?.id ?? `run-${(last += 1)}`;
+      return { id, ending: runners.run(spec, toJob(id, spec, job)) };
+    },
+    run: (spec, job) => bench.start(spec, job).ending,
+    log: (id) => (lines.get(id) ?? []).map(({ level, text }) => `${level} ${text}`).join("\n"),
+    async [Symbol.asyncDispose]() {
+      await runners[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return bench;
+}
+
+function writeFlow(folder: string, code: string, options: FlowOptions = {}): FlowSpec {
+  const version = `v${(last += 1)}`;
+  const directory = join(folder, version);
+  const entry = join(directory, options.entry ?? "flow.ts");
+  for (const [path, text] of Object.entries({ ...options.files, [options.entry ?? "flow.ts"]: code })) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), text);
+  }
+  return {
+    key: `flow@${version}`,
+    flow: "flow",
+    version,
+    directory,
+    entry,
+    plugins_dir: join(folder, "plugins"),
+    grants: { net: false, read: [], write: [], ...options.grants },
+    memory_mb: options.memory_mb ?? 64,
+  };
+}
+
+function toJob(id: string, spec: FlowSpec, job: Partial<Job> = {}): Job {
+  const execution = { id, webhook: "w", flow: spec.flow, is_productive: true, project_id: "p" };
+  return {
+    id,
+    execution: JSON.stringify(execution),
+    input_value: '{"method":"POST","path":null,"headers":{},"query":{},"json":{"name":"Ada"}}',
+    raw_body: '{"name":"Ada"}',
+    base_url: "http://flowhook",
+    target: "/api/latest/webhook/w/call",
+    ...job,
+  };
+}

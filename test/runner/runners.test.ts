@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { FlowSpec } from "../../src/runner/protocol.ts";
+import { openBench, type Bench } from "./runners-fixture.ts";
+
+const HELLO = `export default () => "here"`;
+const SLOW = `export default () => new Promise((resolve) => setTimeout(resolve, 60_000))`;
+/** Ends its runner: V8 aborts the process where a Map cannot grow. */
+const CRASH = `export default () => { const all = new Map(); for (let i = 0; ; i++) all.set(i, i); }`;
+
+test("a runner that is killed is replaced, and only its executions end", async () => {
+  await using bench = await openBench();
+  const spec = bench.flow(SLOW);
+  const other = bench.flow(HELLO);
+  await bench.run(other);
+  const slow = bench.start(spec);
+  await bench.run(other);
+  const [pid] = pids(bench);
+  process.kill(pid ?? 0, "SIGKILL");
+  const lost = await slow.ending;
+  assert.equal(lost.status, "ENDED_ERROR");
+  assert.match(lost.status_message ?? "", /^Lost with its runner, which was killed from outside/);
+  const started = performance.now();
+  assert.equal((await bench.run(other)).output_value, '"here"');
+  assert.ok(performance.now() - started < 500, `answered after ${performance.now() - started} ms`);
+  assert.equal(bench.runners.status().restarts, 1);
+});
+
+test("a version that took a runner down runs in its own, and is broken after three times", async () => {
+  await using bench = await openBench({ worker_threads: 2 });
+  const crash = bench.flow(CRASH, { memory_mb: 512 });
+  const other = bench.flow(SLOW);
+  const strikes: string[] = [];
+  while (bench.broken.length === 0 && strikes.length < 6) {
+    strikes.push((await bench.run(crash)).status_message ?? "");
+    if (strikes.length === 1) bench.start(other, { id: "beside" });
+  }
+  assert.equal(strikes.length, 3, strikes.join("; "));
+  assert.match(strikes[0] ?? "", /^Lost with its runner, which ended with SIGABRT/);
+  assert.equal(bench.broken[0]?.key, crash.key);
+  assert.match(bench.broken[0]?.message ?? "", /^Took its runner down 3 times in ten minutes/);
+  assert.ok(bench.runners.status().runners.some(({ running }) => running === 1), "the other one still runs");
+});
+
+test("an import that takes its runner down costs no execution", async () => {
+  await using bench = await openBench();
+  const slow = bench.start(bench.flow(SLOW), { id: "slow" });
+  const crash = bench.flow(`const all = new Map(); for (let i = 0; ; i++) all.set(i, i); export default () => 1`, { memory_mb: 512 });
+  const inspection = await bench.runners.inspect(crash);
+  assert.equal(inspection.kind, "broken");
+  assert.equal(await Promise.race([slow.ending.then(() => "ended"), delay(50, "runs")]), "runs");
+});
+
+test("a runner that grows too large takes no more runs, and ends when its last has", async () => {
+  await using bench = await openBench({ runner_memory_mb: 600 });
+  const large = bench.flow(
+    `export default async () => { const all = []; for (let i = 0; i < 26; i++) all.push(Buffer.alloc(20e6, 1)); await new Promise((r) => setTimeout(r, 1500)); return all.length; }`,
+  );
+  const other = bench.flow(HELLO);
+  const [before] = pids(bench);
+  const { ending } = bench.start(large);
+  await delay(1000);
+  assert.equal((await bench.run(other)).output_value, '"here"');
+  assert.equal((await ending).output_value, "26");
+  await delay(1500);
+  assert.ok(!pids(bench).includes(before ?? 0), "the large one was let go");
+});
+
+test("runners end with the server", async () => {
+  const script = `
+    import { openBench } from ${JSON.stringify(join(import.meta.dirname, "runners-fixture.ts"))};
+    const bench = await openBench();
+    bench.start(bench.flow("export default () => { for (;;); }"));
+    process.stdout.write(JSON.stringify(bench.runners.status().runners.map(({ pid }) => pid)));
+  `;
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const [text] = await once(child.stdout, "data");
+  child.kill("SIGKILL");
+  const found: number[] = JSON.parse(String(text));
+  assert.equal(found.length, 2);
+  const deadline = performance.now() + 5_000;
+  while (found.some(isAlive) && performance.now() < deadline) await delay(20);
+  assert.deepEqual(found.filter(isAlive), []);
+});
+
+test("what a runner sends without a known shape is dropped", async () => {
+  const bench = await openBench();
+  const fake = join(bench.folder, "fake.mjs");
+  writeFileSync(
+    fake,
+    `process.on("message", (batch) => { for (const { type, job } of batch) {
+      if (type === "setup") process.send([{ type: "ready" }]);
+      if (type !== "run") continue;
+      process.send(7); process.send(null); process.send({ type: "ended" });
+      process.send([null, 7, "x", {}, { type: "unknown" }, { type: "__proto__" }, { type: "ended", id: job.id }, { type: "ended", id: "nobody", ending: null },
+        { type: "log", id: job.id, lines: [{ at: "x" }] }, { type: "log", id: "nobody", lines: [] },
+        { type: "operation", number: 1, request: { id: "nobody", name: "secret", args: "[]" } }, { type: "operation", number: 1, request: { id: job.id, name: "other", args: "" } },
+        { type: "beat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} },
+        { type: "ended", id: job.id, ending: { status: "ENDED_SUCCESS", status_message: null, output_value: "1", response: null, aborted: false } }]);
+    } });`,
+  );
+  const asked: unknown[] = [];
+  await using faked = await openBench({ runner: fake, onOperation: async (request) => (asked.push(request), { ok: false, message: "" }) });
+  assert.equal((await faked.run(faked.flow(HELLO))).output_value, "1");
+  assert.deepEqual(asked, []);
+  await bench[Symbol.asyncDispose]();
+});
+
+test("a runner that says nothing is replaced", { timeout: 20_000 }, async () => {
+  const folder = await openBench();
+  const fake = join(folder.folder, "silent.mjs");
+  writeFileSync(fake, `process.on("message", (batch) => { if (batch[0].type === "setup") process.send([{ type: "ready" }]); });`);
+  await using bench = await openBench({ runner: fake });
+  await folder[Symbol.asyncDispose]();
+  const { status_message } = await bench.run(bench.flow(HELLO));
+  assert.match(status_message ?? "", /which was ended because it was silent for 10 s/);
+});
+
+test("a runner that cannot be started is an error of opening", async () => {
+  await assert.rejects(openBench({ runner: "/nowhere/runner.ts" }), /A runner was lost/);
+});
+
+test("threads are reused, and idle pools are let go beyond the warm ones", async () => {
+  await using bench = await openBench({ worker_threads: 2, warm_threads: 3 });
+  const counting = `let runs = 0; export default () => (runs += 1)`;
+  const first = bench.flow(counting);
+  assert.equal((await bench.run(first)).output_value, "1");
+  assert.equal((await bench.run(first)).output_value, "2");
+  for (let i = 0; i < 5; i++) await bench.run(bench.flow(counting));
+  assert.equal((await bench.run(first)).output_value, "1", "its threads had been let go");
+  await until(() => (bench.runners.status().runners[0]?.threads ?? 0) <= 3);
+});
+
+test("a retired version ends its run and gives up its threads", async () => {
+  await using bench = await openBench();
+  const spec = bench.flow(`export default () => new Promise((resolve) => setTimeout(resolve, 100, "done"))`);
+  const { ending } = bench.start(spec);
+  bench.runners.retire(spec.key);
+  assert.equal((await ending).output_value, '"done"');
+  await until(() => (bench.runners.status().runners[0]?.threads ?? 1) === 0);
+  assert.equal((await bench.run(spec)).output_value, '"done"', "and comes back where it is needed");
+});
+
+test("late failures of one execution do not harm the next", async () => {
+  await using bench = await openBench({ worker_threads: 1 });
+  const spec = bench.flow(`
+    let runs = 0;
+    export default async () => {
+      runs += 1;
+      if (runs === 1) { setTimeout(() => { throw new Error("late timer"); }, 20); Promise.reject(new Error("left behind")); console.log("own"); setTimeout(() => console.log("late line"), 10); return runs; }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return runs;
+    }`);
+  assert.equal((await bench.run(spec)).output_value, "1");
+  const { id, ending } = bench.start(spec);
+  const second = await ending;
+  assert.equal(second.status, "ENDED_SUCCESS", second.status_message ?? "");
+  assert.equal(second.output_value, "2");
+  assert.equal(bench.log(id), "");
+  assert.equal((await bench.run(spec)).output_value, "1", "the thread was replaced afterwards");
+});
+
+test("a thread is replaced after an error", async () => {
+  await using bench = await openBench({ worker_threads: 1 });
+  const spec = bench.flow(`let runs = 0; export default () => { runs += 1; if (runs === 2) throw new Error("second"); return runs; }`);
+  const seen: (string | null)[] = [];
+  for (let i = 0; i < 3; i++) {
+    const { output_value, status_message } = await bench.run(spec);
+    seen.push(output_value ?? status_message);
+  }
+  assert.deepEqual(seen, ["1", "second", "1"]);
+});
+
+test("a prototype that one flow pollutes is clean in another", async () => {
+  await using bench = await openBench();
+  await bench.run(bench.flow(`export default () => { Object.prototype.polluted = 1; globalThis.leak = 2; }`));
+  const other = bench.flow(`export default () => [({}).polluted ?? null, globalThis.leak ?? null]`);
+  assert.equal((await bench.run(other)).output_value, "[null,null]");
+});
+
+test("many executions at once each get their own answer and log", async () => {
+  await using bench = await openBench();
+  const spec = bench.flow(`export default async ({ input_value, execution }) => { console.log(execution.id); await new Promise((r) => setTimeout(r, input_value % 7)); return input_value; }`);
+  const runs = Array.from({ length: 200 }, (_, i) => bench.start(spec, { input_value: String(i) }));
+  for (const [i, { id, ending }] of runs.entries()) {
+    assert.equal((await ending).output_value, String(i));
+    assert.equal(bench.log(id), `info ${id}`);
+  }
+});
+
+test("an abort reaches a run that waits for its thread", async () => {
+  await using bench = await openBench({ worker_threads: 1 });
+  const spec = bench.flow(`export default () => { for (;;); }`);
+  const runs = [bench.start(spec), bench.start(spec), bench.start(spec)];
+  for (const { id } of runs) bench.runners.abort(id, "stop");
+  for (const { ending } of runs) assert.deepEqual((await ending).aborted, true);
+  bench.runners.abort("nobody", "stop");
+});
+
+test("an aborted run that returns at once is marked, and its thread replaced", async () => {
+  await using bench = await openBench({ worker_threads: 1, cancel_grace_ms: 5_000 });
+  const spec = bench.flow(`let runs = 0; export default ({ signal, input_value }) => { runs += 1; return input_value === 0 ? new Promise((r) => signal.addEventListener("abort", () => r(signal.reason.message))) : runs; }`);
+  const { id, ending } = bench.start(spec, { input_value: "0" });
+  await delay(200);
+  bench.runners.abort(id, "stop");
+  const { aborted, output_value } = await ending;
+  assert.deepEqual([aborted, output_value], [true, '"stop"']);
+  assert.equal((await bench.run(spec, { input_value: "1" })).output_value, "1");
+});
+
+test("the name of the folder of another version is no key to it", async () => {
+  await using bench = await openBench();
+  const [short, long] = [join(bench.folder, "data"), join(bench.folder, "data-of-others")];
+  for (const folder of [short, long]) {
+    mkdirSync(folder);
+    writeFileSync(join(folder, "f"), "x");
+  }
+  const code = (folder: string): string =>
+    `import { readFileSync } from "node:fs"; export default () => readFileSync(${JSON.stringify(join(folder, "f"))}, "utf8")`;
+  const read = (folder: string): FlowSpec => bench.flow(code(folder), { grants: { read: [short] } });
+  assert.equal((await bench.run(read(short))).output_value, '"x"');
+  assert.match((await bench.run(read(long))).status_message ?? "", /has been restricted/);
+});
+
+function pids(bench: Bench): number[] {
+  return bench.runners.status().runners.map(({ pid }) => pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!holds() && performance.now() < deadline) await delay(50);
+  assert.ok(holds());
+}
