@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readInline, type Given } from "./document.ts";
 import { reasonOf, refuse } from "./fault.ts";
-import { nearestWord } from "./nearest.ts";
+import { nearestWord } from "../lib/nearest.ts";
 import { CONFIG_KEYS, factsOf, type ConfigKey } from "./schema.ts";
 
 /** Environment variables as the process got them. */

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { readDocument, type Given } from "./document.ts";
 import { readVariables, warnOfVariables, type Environment } from "./environment.ts";
 import { ConfigError, type ConfigFault } from "./fault.ts";
-import { nearestWord } from "./nearest.ts";
+import { nearestWord } from "../lib/nearest.ts";
 import { folderOf, resolveConfig, type Config } from "./resolve.ts";
 import { CONFIG_KEYS, CONFIG_SCHEMA, factsOf, type ConfigKey, type Settings } from "./schema.ts";
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Manifest } from "../runner/protocol.ts";
-import { nearestName } from "./nearest.ts";
+import { nearestWord } from "../lib/nearest.ts";
 
 const FLOW = Symbol.for("flowhook.flow");
 
@@ -132,7 +132,7 @@ function unknown(member: string, definition: object): string {
   const inPermissions = member.startsWith("permissions.");
   const name = inPermissions ? member.slice("permissions.".length) : member;
   const known = Object.keys(inPermissions ? Permissions.entries : Definition.entries);
-  const meant = nearestName(
+  const meant = nearestWord(
     name,
     known.filter((entry) => !(entry in definition)),
   );

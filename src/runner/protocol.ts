@@ -11,6 +11,8 @@ export interface Grants {
   readonly read: readonly string[];
   /** Absolute paths of files or folders that it may write. */
   readonly write: readonly string[];
+  /** Names of the secrets that it declared; the server hands out no others. */
+  readonly secrets: readonly string[];
 }
 
 /** One loaded version of a flow: what a runner needs to know to give it threads of its own. */

@@ -8,7 +8,7 @@ export const INSPECT_MS = 10_000;
 
 /** Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. */
 export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promise<Inspection> {
-  const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [] } };
+  const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
   const threads = startThreads(bare, setup, { inspecting: true });
   threads.on("error", () => {});
   const task: Task = { type: "inspect" };

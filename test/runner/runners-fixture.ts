@@ -90,7 +90,7 @@ function writeFlow(folder: string, code: string, options: FlowOptions = {}): Flo
     directory,
     entry,
     plugins_dir: join(folder, "plugins"),
-    grants: { net: false, read: [], write: [], ...options.grants },
+    grants: { net: false, read: [], write: [], secrets: [], ...options.grants },
     memory_mb: options.memory_mb ?? 64,
   };
 }
