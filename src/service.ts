@@ -11,9 +11,10 @@ import { openDataKey } from "./access/data-key.ts";
 import { fillEmptyStore } from "./access/first-start.ts";
 import { openLogins } from "./access/login.ts";
 import { openSecretBox, type SecretBox } from "./access/secret-box.ts";
-import { openRuntime, type Runtime } from "./assets/runtime.ts";
+import { openRuntime, removeOldRuntimes, type Runtime } from "./assets/runtime.ts";
 import { databaseFile, type Config } from "./config/resolve.ts";
 import { openExecutions, type Executions } from "./executions/executions.ts";
+import { openRetention } from "./executions/retention.ts";
 import { operate } from "./executions/operations.ts";
 import { recover } from "./executions/recover.ts";
 import { openCatalog, type Catalog } from "./flows/catalog.ts";
@@ -22,6 +23,7 @@ import type { OperationAnswer } from "./runner/protocol.ts";
 import { openRunners, type Runners, type RunnersOptions } from "./runner/runners.ts";
 import { createServer, refuseTarget, type House } from "./server.ts";
 import { openStore, type Store } from "./store/database.ts";
+import { takeLock } from "./store/lock.ts";
 import { openLegs } from "./webhooks/legs.ts";
 
 /** A running service. */
@@ -49,6 +51,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const { config, log, admin_password } = options;
   await using opened = new AsyncDisposableStack();
   const runtime = openRuntime(config.DATA_DIR);
+  const lock = takeLock(config.DATA_DIR, runtime.addon);
+  opened.defer(() => lock.release());
+  removeOldRuntimes(config.DATA_DIR);
   const store = opened.use(
     await openStore({
       path: databaseFile(config),
@@ -84,6 +89,17 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   });
   if (recovered.interrupted + recovered.resumed > 0)
     log.warn(recovered, "Executions of the last run were put in order");
+  opened.use(
+    openRetention(
+      store,
+      {
+        days: config.RETENTION_DAYS,
+        max_executions: config.RETENTION_MAX_EXECUTIONS,
+        max_bytes: config.RETENTION_MAX_BYTES,
+      },
+      log,
+    ),
+  );
   let is_ready = true;
   const isReady = () => is_ready;
   const rooms = { config, log, store, executions, catalog, secrets, isReady };
@@ -98,8 +114,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     async stop() {
       is_ready = false;
       await executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
-      server.close();
-      server.closeAllConnections();
+      await closeServer(server);
       await disposal.disposeAsync();
     },
   };
@@ -189,6 +204,18 @@ function openExecutionsOf(config: Config, log: Log, store: Store, runners: Runne
     connection_allowance: config.CONNECTION_ALLOWANCE,
     base_url: config.BASE_URL ?? "http://flowhook",
   });
+}
+
+/** How long answers that are under way may take to leave. */
+const CLOSE_MS = 2000;
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeIdleConnections();
+  const limit = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+  await closed;
+  clearTimeout(limit);
 }
 
 /** What the doors see: each value from the one place that knows it. */

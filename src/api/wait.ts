@@ -27,7 +27,7 @@ export const waitExecution = defineRoute({
       // A disconnect here cancels nothing (contract, section 4, number 9).
       const rules = { executions: api.executions, is_cancelling: false };
       const waited = await waitFor(rules, live, outgoing, api.window_ms);
-      if (waited === "unfinished") return redirectTo("./wait");
+      if (waited === "unfinished" || waited === "stopping") return redirectTo("./wait");
     }
     const ended = await requireExecution(api, principal, row.id);
     return { status: 200, text: await answerExecution(api, ended) };

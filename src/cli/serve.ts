@@ -1,3 +1,4 @@
+import { StartFault } from "../lib/errors.ts";
 import { openLog, type Log } from "../lib/log.ts";
 import { openService, type Service } from "../service.ts";
 import { readConfiguration } from "./configuration.ts";
@@ -24,6 +25,7 @@ async function open(options: Parameters<typeof openService>[0]): Promise<Service
   try {
     return await openService(options);
   } catch (fault) {
+    if (fault instanceof StartFault) throw new CommandFailure(fault.message);
     const { message, code } = fault as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE" && code !== "EACCES" && code !== "EADDRNOTAVAIL") throw fault;
     const { LISTEN_HOST: host, LISTEN_PORT: port } = options.config;

@@ -59,7 +59,16 @@ export interface Executions {
   counts(): { running: number; waiting: number };
   /** What happens to executions, for whoever looks on. */
   readonly changes: Changes;
-  /** From now on `start` refuses; resolves when nothing runs any more, or the time is over. */
+  /**
+   * Calls back once the service stops, at once where it has: whoever waits is to be answered.
+   *
+   * @returns forgets the listener
+   */
+  onStop(listener: () => void): () => void;
+  /**
+   * From now on `start` refuses. Resolves when nothing runs any more, or the time is over; then
+   * the listeners of `onStop` are called. What waits for a thread stays PENDING for the next start.
+   */
   drain(grace_ms: number): Promise<void>;
 }
 
@@ -89,7 +98,9 @@ export function openExecutions(options: ExecutionsOptions): Executions {
   });
   const live = new Map<string, LiveExecution>();
   const changes = openChanges();
+  const stopListeners = new Set<() => void>();
   let is_closing = false;
+  let is_stopped = false;
   let idle: (() => void) | null = null;
 
   function requireRoom(): void {
@@ -195,6 +206,8 @@ export function openExecutions(options: ExecutionsOptions): Executions {
     }, timeout_ms);
     const ending = await options.run(spec, job);
     clearTimeout(limit);
+    // Lost with the service itself: the next start ends it as interrupted.
+    if (is_stopped) return;
     const finished =
       execution.decided === null
         ? finish(execution, toOutcome(execution.id, ending, options.limits))
@@ -271,6 +284,11 @@ export function openExecutions(options: ExecutionsOptions): Executions {
     requireRoom,
     start,
     changes,
+    onStop(listener) {
+      if (is_stopped) listener();
+      stopListeners.add(listener);
+      return () => stopListeners.delete(listener);
+    },
     addLog,
     find: (id) => live.get(id),
     cancel(id, reason) {
@@ -287,9 +305,12 @@ export function openExecutions(options: ExecutionsOptions): Executions {
     async drain(grace_ms) {
       is_closing = true;
       slots.stop();
-      if (slots.running === 0) return;
-      const ended = new Promise<void>((resolve) => (idle = resolve));
-      await Promise.race([ended, wait(grace_ms, undefined, { ref: false })]);
+      if (slots.running > 0) {
+        const ended = new Promise<void>((resolve) => (idle = resolve));
+        await Promise.race([ended, wait(grace_ms, undefined, { ref: false })]);
+      }
+      is_stopped = true;
+      for (const listener of stopListeners) listener();
     },
   };
 }

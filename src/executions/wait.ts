@@ -9,10 +9,12 @@ export type Waited =
   /** The poll window is over. */
   | "unfinished"
   /** The client's connection has closed. */
-  | "gone";
+  | "gone"
+  /** The service shuts down: the client is to come back to the next start. */
+  | "stopping";
 
 export interface WaitRules {
-  readonly executions: Pick<Executions, "cancel">;
+  readonly executions: Pick<Executions, "cancel" | "onStop">;
   /** WEBHOOK_CANCEL_ENABLED, for the legs of a synchronous call. */
   readonly is_cancelling: boolean;
 }
@@ -33,12 +35,14 @@ export async function waitFor(
   const { promise, resolve } = Promise.withResolvers<Waited>();
   const onClose = (): void => resolve("gone");
   outgoing.once("close", onClose);
+  const forget = rules.executions.onStop(() => resolve("stopping"));
   if (outgoing.destroyed) onClose();
   const timer = window_ms === null ? undefined : setTimeout(() => resolve("unfinished"), window_ms);
   void live.ended.then((outcome) => resolve({ outcome }));
   const waited = await promise;
   clearTimeout(timer);
   outgoing.off("close", onClose);
+  forget();
   live.watchers -= 1;
   if (waited === "gone" && live.watchers === 0 && !live.is_async && rules.is_cancelling)
     rules.executions.cancel(live.id, "Cancelled: the caller's connection was closed");

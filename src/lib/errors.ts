@@ -78,3 +78,6 @@ export function toProblem(refusal: Refusal, instance: string): Record<string, un
     ...(refusal.fields.length === 0 ? {} : { errors: refusal.fields }),
   };
 }
+
+/** The service cannot start, for a reason that an operator can mend: one line, no stack. */
+export class StartFault extends Error {}

@@ -134,7 +134,8 @@ export interface RunnerSetup {
 
 /** Server to runner. Several travel in one array, once per turn of the event loop. */
 export type ToRunner =
-  | { readonly type: "setup"; readonly setup: RunnerSetup }
+  /** The first message; the token begins each frame of the runner. */
+  | { readonly type: "setup"; readonly setup: RunnerSetup; readonly token: string }
   | { readonly type: "spec"; readonly spec: FlowSpec }
   | { readonly type: "run"; readonly key: string; readonly job: Job }
   | { readonly type: "abort"; readonly key: string; readonly id: string; readonly reason: string }

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
-import type { Readable } from "node:stream";
+import { randomBytes } from "node:crypto";
+import type { Duplex, Readable } from "node:stream";
 import type { Log } from "../lib/log.ts";
 import type {
   Ending,
@@ -13,6 +14,7 @@ import type {
   RunnerSetup,
   ToRunner,
 } from "./protocol.ts";
+import { encodeFrames, FrameReader } from "./frames.ts";
 import { isFromRunner } from "./shapes.ts";
 import { spawnRunner } from "./spawn.ts";
 import { residentBytes } from "./memory.ts";
@@ -45,6 +47,9 @@ interface Run {
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #child: ChildProcess;
+  readonly #channel: Duplex;
+  readonly #token = randomBytes(16).toString("hex");
+  readonly #frames = new FrameReader(this.#token);
   readonly #runs = new Map<string, Run>();
   readonly #inspections = new Map<number, (inspection: Inspection) => void>();
   readonly #specs = new Set<string>();
@@ -55,6 +60,7 @@ export class Runner {
   #last = 0;
   #silent = 0;
   #closing = false;
+  #ended = false;
   #stuck: string | null = null;
   #killed: string | null = null;
   rss_bytes = 0;
@@ -68,13 +74,17 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#child = spawnRunner(options.file);
+    this.#channel = this.#child.stdio[3] as Duplex;
     this.#ready.promise.catch(() => {});
-    this.#child.on("message", (batch: unknown) => this.#receive(batch));
-    this.#child.on("error", (error) => this.#end(`could not be started: ${error.message}`));
-    this.#child.on("exit", (code, signal) => void this.#exited(code, signal));
+    this.#channel.on("data", (chunk: Buffer) => this.#receive(chunk));
+    // A broken channel is followed by the end of the process, which settles everything.
+    this.#channel.on("error", () => this.#kill("its channel broke", null));
+    this.#child.on("error", (error) => this.#end(`which could not be started: ${error.message}`));
+    // Not "exit": what it sent before its end is still being read then.
+    this.#child.on("close", (code, signal) => this.#closed(code, signal));
     for (const stream of [this.#child.stdout, this.#child.stderr]) this.#capture(stream);
     this.#watching = setInterval(() => this.#watch(), WATCH_MS);
-    this.#send({ type: "setup", setup: options.setup });
+    this.#send({ type: "setup", setup: options.setup, token: this.#token });
   }
 
   /** Rejects where it ends or refuses before it takes runs. */
@@ -139,16 +149,20 @@ export class Runner {
   #flush(): void {
     const batch = this.#outbox;
     this.#outbox = [];
-    // A failure to send is followed by the end of the process, which settles everything.
-    if (this.#child.connected) this.#child.send(batch, () => {});
+    if (!this.#channel.writable) return;
+    for (const frame of encodeFrames("", batch)) this.#channel.write(frame);
   }
 
-  #receive(batch: unknown): void {
+  #receive(chunk: Buffer): void {
     this.#silent = 0;
-    if (!Array.isArray(batch)) return;
-    for (const message of batch) {
-      if (isFromRunner(message)) this.#take(message);
-      else this.#options.log.warn({ pid: this.pid }, "Dropped a message of a runner without a known shape");
+    if (this.#killed !== null) return;
+    try {
+      for (const message of this.#frames.push(chunk)) {
+        if (isFromRunner(message)) this.#take(message);
+        else this.#options.log.warn({ pid: this.pid }, "Dropped a message of a runner without a known shape");
+      }
+    } catch (error) {
+      this.#kill(`its channel was damaged: ${String(error)}`, null);
     }
   }
 
@@ -220,15 +234,13 @@ export class Runner {
     this.#child.kill("SIGKILL");
   }
 
-  async #exited(code: number | null, signal: string | null): Promise<void> {
-    // What it sent before its end is still being read.
-    if (this.#child.connected) {
-      await new Promise((resolve) => this.#child.once("disconnect", resolve));
-    }
+  #closed(code: number | null, signal: string | null): void {
     this.#end(this.#killed === null ? howItEnded(code, signal) : `which was ended because ${this.#killed}`);
   }
 
   #end(how: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
     clearInterval(this.#watching);
     this.leaving = true;
     this.#ready.reject(new Error(`A runner was lost, ${how}`));

@@ -10,7 +10,7 @@ const PORT_CLASSES = [MessagePort, MessageEvent, AbortSignal];
  * the permission layer refuses it too, but its errors do not say what to add.
  */
 export function closeGlobals(net: boolean): void {
-  Reflect.deleteProperty(globalThis, "BroadcastChannel");
+  for (const name of ["BroadcastChannel", "Worker", "Deno"]) Reflect.deleteProperty(globalThis, name);
   for (const { prototype } of PORT_CLASSES) freezeChain(prototype);
   if (net) return;
   replace("fetch", async () => refuse("fetch"));

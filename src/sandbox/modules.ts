@@ -10,6 +10,8 @@ import type { ThreadData } from "./thread-messages.ts";
  */
 
 const SUBSTITUTE = "flowhook-substitute:";
+/** Threads take the global away later. */
+const IS_DENO = "Deno" in globalThis;
 const REFUSED = "flowhook-refused:";
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -77,7 +79,7 @@ export function guardModules(data: ThreadData): Imports {
  * only for worker_threads it is the other way round (measured with 2.9.6).
  */
 function refuse(specifier: string, error: unknown): ResolveFnOutput {
-  if (!("Deno" in globalThis) || specifier === "node:worker_threads") throw error;
+  if (!IS_DENO || specifier === "node:worker_threads") throw error;
   const message = error instanceof Error ? error.message : String(error);
   return { url: REFUSED + encodeURIComponent(message), format: "module", shortCircuit: true };
 }

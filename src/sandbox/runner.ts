@@ -1,3 +1,5 @@
+import { Socket } from "node:net";
+import { CHANNEL_FD, encodeFrames, FrameReader } from "../runner/frames.ts";
 import type { FromRunner, RunnerSetup, ToRunner } from "../runner/protocol.ts";
 import { inspectInThread } from "./inspection.ts";
 import { Pools } from "./pools.ts";
@@ -10,18 +12,23 @@ import { testFlags } from "./thread-flags.ts";
 
 const BEAT_MS = 500;
 
+const channel = new Socket({ fd: CHANNEL_FD, readable: true, writable: true });
+const frames = new FrameReader("");
 let outbox: FromRunner[] = [];
 let setup: RunnerSetup | null = null;
 let pools: Pools | null = null;
+/** Threads do not know it: what they write to the channel is not taken for the runner's. */
+let token = "";
 
-// Not process.exit, which waits for a thread that a native call holds.
-process.on("disconnect", () => process.kill(process.pid, "SIGKILL"));
-process.on("message", (batch: ToRunner[]) => {
-  for (const message of batch) receive(message);
+channel.on("data", (chunk: Buffer) => {
+  for (const message of frames.push(chunk)) receive(message as ToRunner);
 });
+// Not process.exit, which waits for a thread that a native call holds.
+channel.on("close", () => process.kill(process.pid, "SIGKILL"));
+channel.on("error", () => {});
 
 function receive(message: ToRunner): void {
-  if (message.type === "setup") return open(message.setup);
+  if (message.type === "setup") return open(message.setup, message.token);
   if (setup === null || pools === null) return;
   if (message.type === "inspect") return inspect(message.number, message);
   if (message.type === "run") pools.run(message.key, message.job);
@@ -31,8 +38,9 @@ function receive(message: ToRunner): void {
   else pools.know(message.spec);
 }
 
-function open(given: RunnerSetup): void {
+function open(given: RunnerSetup, own: string): void {
   setup = given;
+  token = own;
   pools = new Pools(given, send);
   setInterval(beat, BEAT_MS);
   testFlags(given.readable).then(
@@ -59,5 +67,5 @@ function send(message: FromRunner): void {
 function flush(): void {
   const batch = outbox;
   outbox = [];
-  if (process.connected) process.send?.(batch);
+  for (const frame of encodeFrames(token, batch)) channel.write(frame);
 }

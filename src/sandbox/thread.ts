@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { pathToFileURL } from "node:url";
 import { MessageChannel, parentPort, threadId, workerData } from "node:worker_threads";
 import type { Ending, LogLevel } from "../runner/protocol.ts";
+import { guardDescriptors } from "./descriptors.ts";
 import { makeLog, replaceConsole } from "./flow-log.ts";
 import { closeGlobals } from "./globals.ts";
 import { ImportFault, importFault } from "./import-fault.ts";
@@ -43,6 +44,7 @@ parentPort?.postMessage({ port: port2, thread: threadId }, [port2]);
 replaceConsole(write);
 replaceProcess((level, text) => write(level, [text.replace(/\n$/, "")]));
 closeGlobals(data.spec.grants.net);
+guardDescriptors(data.spec.grants);
 
 /** Piscina's entry. Of failed executions it never returns: the runner ends the thread. */
 export default async function perform(task: Task): Promise<TaskResult> {

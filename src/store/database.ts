@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { Kysely, SqliteDialect, type Compilable } from "kysely";
-import { migrate } from "./migrate.ts";
+import { migrate, refuseNewer } from "./migrate.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "./schema.ts";
-import { openConnection, type Durability, type SqliteFile } from "./sqlite.ts";
-import type { Statement, Unit } from "./thread-protocol.ts";
+import { inspectDatabase, openConnection, type Durability, type SqliteFile } from "./sqlite.ts";
+import type { Statement, StoreSize, Unit } from "./thread-protocol.ts";
 import { openWriter } from "./writer.ts";
 
 /**
@@ -23,6 +23,8 @@ export interface Store {
    * @throws StoreFault where nothing of the unit was committed
    */
   commit(unit: Unit): Promise<readonly number[]>;
+  /** Gives free pages back to the file system and keeps the WAL small; see store-thread.ts. */
+  maintain(): Promise<StoreSize>;
   counts(): { commits: number; units: number };
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -41,10 +43,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { path, durability, addon, thread } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
+  const applied = inspectDatabase(file);
+  refuseNewer(applied);
   const rows = new Kysely<Schema>({
     dialect: new SqliteDialect({ database: openConnection(file) }),
   });
-  await migrate(rows);
+  await migrate(rows, applied, path);
   const writer = await openWriter(thread, { role: "writer", file });
   const reader = await openReader(thread, { role: "reader", file });
   const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader) });
@@ -52,6 +56,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     rows,
     lists,
     commit: (unit) => writer.commit(unit),
+    maintain: () => writer.maintain(),
     counts: () => writer.counts(),
     async [Symbol.asyncDispose]() {
       await writer[Symbol.asyncDispose]();

@@ -1,15 +1,36 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import { now } from "../lib/clock.ts";
+import { StartFault } from "../lib/errors.ts";
 import { MIGRATIONS } from "./migrations/migrations.ts";
 import type { Schema } from "./schema.ts";
 
+/** @throws StartFault where the database was written by a newer version */
+export function refuseNewer(applied: readonly string[]): void {
+  const unknown = applied.find((name) => !MIGRATIONS.has(name));
+  if (unknown === undefined) return;
+  throw new StartFault(
+    `Cannot open the database: it was written by a newer version of Flowhook ` +
+      `(migration "${unknown}" is not known here). Start that version, or restore a backup`,
+  );
+}
+
 /**
  * Brings the tables up to this version, all in one transaction: a start that fails leaves the
- * file as it was.
+ * file as it was. A database that is not new is copied first.
  *
- * @throws Error where the database was written by a newer version
+ * @param applied names of the migrations that the file has
+ * @param path the database file; the copy lies beside it
  */
-export async function migrate(db: Kysely<Schema>): Promise<void> {
+export async function migrate(
+  db: Kysely<Schema>,
+  applied: readonly string[],
+  path: string,
+): Promise<void> {
+  const due = [...MIGRATIONS].filter(([name]) => !applied.includes(name));
+  if (due.length === 0) return;
+  const [first] = due[0] as [string, unknown];
+  if (applied.length > 0)
+    await sql`vacuum into ${sql.lit(`${path}.before-${first}-${now()}`)}`.execute(db);
   await db.transaction().execute(async (tx) => {
     await tx.schema
       .createTable("migration")
@@ -17,22 +38,9 @@ export async function migrate(db: Kysely<Schema>): Promise<void> {
       .addColumn("name", "text", (c) => c.primaryKey())
       .addColumn("applied_at", "bigint", (c) => c.notNull())
       .execute();
-    const rows = await tx.selectFrom("migration").select("name").execute();
-    const applied = new Set(rows.map((row) => row.name));
-    refuseNewer(applied);
-    for (const [name, up] of MIGRATIONS) {
-      if (applied.has(name)) continue;
+    for (const [name, up] of due) {
       await up(tx as unknown as Kysely<unknown>);
       await tx.insertInto("migration").values({ name, applied_at: now() }).execute();
     }
   });
-}
-
-function refuseNewer(applied: ReadonlySet<string>): void {
-  const unknown = [...applied].filter((name) => !MIGRATIONS.has(name));
-  if (unknown.length === 0) return;
-  throw new Error(
-    `Cannot open the database: it was written by a newer version of Flowhook ` +
-      `(migration "${unknown[0]}" is not known here). Start that version, or restore a backup`,
-  );
 }

@@ -3,8 +3,10 @@ import type { Database, Statement as Prepared } from "better-sqlite3";
 import { openConnection } from "./sqlite.ts";
 import type {
   CommitRequest,
+  MaintainRequest,
   ReadAnswer,
   ReadRequest,
+  StoreSize,
   StoreThreadData,
   UnitFault,
   UnitResult,
@@ -14,10 +16,24 @@ import type {
 
 function writeCommits(db: Database, port: MessagePort): void {
   const statements = new Map<number, Prepared>();
-  port.on("message", (request: CommitRequest) => {
+  port.on("message", (request: CommitRequest | MaintainRequest) => {
+    if ("maintain" in request) return port.postMessage(attempt(() => maintain(db)));
     for (const [number, sql] of request.texts) statements.set(number, db.prepare(sql));
     port.postMessage(commit(db, request, statements));
   });
+}
+
+/** Pages given back at once: a few milliseconds, during which commits wait. */
+const VACUUM_PAGES = 500;
+
+function maintain(db: Database): StoreSize {
+  db.pragma(`incremental_vacuum(${VACUUM_PAGES})`);
+  // Passive: waits for nobody. Without readers it lets the WAL start again from its beginning.
+  db.pragma("wal_checkpoint(PASSIVE)");
+  const page = db.pragma("page_size", { simple: true }) as number;
+  const free = db.pragma("freelist_count", { simple: true }) as number;
+  const all = db.pragma("page_count", { simple: true }) as number;
+  return { used: (all - free) * page, free: free * page };
 }
 
 /**

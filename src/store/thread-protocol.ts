@@ -30,6 +30,18 @@ export interface UnitFault {
   readonly message: string;
 }
 
+/** Writer: give back free pages and keep the WAL small. */
+export interface MaintainRequest {
+  readonly maintain: true;
+}
+
+/** In bytes. */
+export interface StoreSize {
+  /** Pages in use; the file may be larger by its free pages. */
+  readonly used: number;
+  readonly free: number;
+}
+
 /** Reader: one query. */
 export interface ReadRequest {
   readonly id: number;

@@ -4,8 +4,10 @@ import { StoreFault } from "./fault.ts";
 import type {
   CommitRequest,
   Statement,
+  StoreSize,
   StoreThreadData,
   Unit,
+  UnitFault,
   UnitResult,
 } from "./thread-protocol.ts";
 
@@ -17,6 +19,8 @@ export interface Writer {
    * @throws StoreFault where the unit was not committed
    */
   commit(unit: Unit): Promise<readonly number[]>;
+  /** @throws StoreFault */
+  maintain(): Promise<StoreSize>;
   /** Commits made, and units in them, since the start. */
   counts(): { commits: number; units: number };
   [Symbol.asyncDispose](): Promise<void>;
@@ -42,8 +46,15 @@ function gatherCommits(worker: Worker): Writer {
   let units = 0;
   let lost: Error | null = null;
   let drained: (() => void) | null = null;
+  let maintained: PromiseWithResolvers<StoreSize> | null = null;
 
-  worker.on("message", (results: readonly UnitResult[]) => {
+  worker.on("message", (results: readonly UnitResult[] | StoreSize | UnitFault) => {
+    if (!Array.isArray(results)) {
+      if ("code" in results) maintained?.reject(new StoreFault(results));
+      else maintained?.resolve(results as StoreSize);
+      maintained = null;
+      return;
+    }
     const done = underWay;
     underWay = [];
     commits += 1;
@@ -76,6 +87,13 @@ function gatherCommits(worker: Worker): Writer {
             if (underWay.length === 0 && gathered.length > 0) send();
           });
       });
+    },
+    maintain() {
+      if (maintained === null) {
+        maintained = Promise.withResolvers<StoreSize>();
+        worker.postMessage({ maintain: true });
+      }
+      return maintained.promise;
     },
     counts: () => ({ commits, units }),
     async [Symbol.asyncDispose]() {

@@ -104,9 +104,8 @@ async function answer(
   if (live.is_async) return respondCreated(live.id);
   if ((webhook.sync_mode ?? corridor.sync_mode) === "hold") {
     const waited = await waitFor(corridor, live, call.outgoing, null);
-    return isOutcome(waited)
-      ? respondOutcome(waited.outcome, corridor.is_sandboxed)
-      : respondNobody();
+    if (isOutcome(waited)) return respondOutcome(waited.outcome, corridor.is_sandboxed);
+    return respondUnfinished(admission, live.id, corridor.legs.toValue(live.id, webhook), waited);
   }
   const location = toLocation(call.target, corridor.legs.toValue(live.id, webhook));
   return respondSeeOther(live.id, location, toAsyncHint(call.target));
@@ -124,12 +123,22 @@ async function continueWaiting(
   if (live !== undefined && live.webhook_id === webhook.id) {
     const waited = await waitFor(corridor, live, call.outgoing, corridor.window_ms);
     if (isOutcome(waited)) return respondOutcome(waited.outcome, corridor.is_sandboxed);
-    if (waited === "gone") return respondNobody();
-    return respondFound(live.id, toLocation(call.target, value));
+    return respondUnfinished(caller, live.id, value, waited);
   }
   const outcome = id === null ? null : await readEnded(corridor, caller, id);
   if (outcome !== null) return respondOutcome(outcome, corridor.is_sandboxed);
   throw new Refusal("not_found", `Webhook "${webhook.name}" has no such execution`);
+}
+
+/** Another leg; when the service stops, one that the client walks at the next start. */
+function respondUnfinished(
+  { call }: Caller,
+  execution_id: string,
+  value: string,
+  waited: "unfinished" | "gone" | "stopping",
+): Response {
+  if (waited === "gone") return respondNobody();
+  return respondFound(execution_id, toLocation(call.target, value), waited === "stopping");
 }
 
 /** @throws Refusal not_authenticated where a signature has outlived its execution */
@@ -144,16 +153,18 @@ async function readEnded(corridor: Corridor, caller: Caller, id: string): Promis
 /** The matrix of earlier releases: key by async (section 4.6), on held requests. */
 async function answerEarlier(
   corridor: Corridor,
-  { call, webhook }: Admission,
+  admission: Admission,
   live: LiveExecution,
 ): Promise<Response> {
+  const { call, webhook } = admission;
   const has_key = webhook.key_hash !== null;
   if (live.is_async)
     return has_key
       ? respondEarlierRecord(live.id, await readRecord(corridor, live.id))
       : respondEarlierStarted(live.id);
   const waited = await waitFor(corridor, live, call.outgoing, null);
-  if (!isOutcome(waited)) return respondNobody();
+  if (!isOutcome(waited))
+    return respondUnfinished(admission, live.id, corridor.legs.toValue(live.id, webhook), waited);
   const { outcome } = waited;
   const is_custom = outcome.status === "ENDED_SUCCESS" && outcome.response !== null;
   if (!has_key || is_custom) return respondEarlierStatus(outcome, corridor.is_sandboxed);
@@ -166,7 +177,7 @@ async function readRecord({ store }: Corridor, id: string): Promise<string> {
   return toRecordText(row, await findPayload(store, id), role?.name ?? null);
 }
 
-function isOutcome(waited: Waited): waited is { outcome: Outcome } {
+function isOutcome(waited: Waited): waited is { readonly outcome: Outcome } {
   return typeof waited === "object";
 }
 

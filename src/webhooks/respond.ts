@@ -82,10 +82,15 @@ export function respondSeeOther(execution_id: string, location: string, hint: st
   return respond(303, TEXT_TYPE, text, { location, [EXECUTION_ID]: execution_id });
 }
 
-/** The execution has not ended within the poll window (section 4.4). */
-export function respondFound(execution_id: string, location: string): Response {
+/**
+ * The execution has not ended within the poll window (section 4.4).
+ *
+ * @param is_last whether the service stops, so that the connection cannot be used again
+ */
+export function respondFound(execution_id: string, location: string, is_last: boolean): Response {
   const text = `Execution ${execution_id} has not ended yet. Follow the redirect to go on waiting.\n`;
-  return respond(302, TEXT_TYPE, text, { location, [EXECUTION_ID]: execution_id });
+  const connection: Record<string, string> = is_last ? { connection: "close" } : {};
+  return respond(302, TEXT_TYPE, text, { location, [EXECUTION_ID]: execution_id, ...connection });
 }
 
 /** The browser's way over the login screen (section 5.1). */

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { encodeFrames, FrameReader } from "../../src/runner/frames.ts";
 import type { FlowSpec } from "../../src/runner/protocol.ts";
 import { openBench, type Bench } from "./runners-fixture.ts";
 
@@ -88,35 +90,73 @@ test("runners end with the server", async () => {
   assert.deepEqual(found.filter(isAlive), []);
 });
 
-test("what a runner sends without a known shape is dropped", async () => {
-  const bench = await openBench();
-  const fake = join(bench.folder, "fake.mjs");
+/** A runner that speaks the protocol and answers as its program says. */
+function fakeRunner(folder: string, onRun: string): string {
+  const file = join(folder, `fake-${Math.random()}.mjs`);
+  const frames = JSON.stringify(join(import.meta.dirname, "../../src/runner/frames.ts"));
   writeFileSync(
-    fake,
-    `process.on("message", (batch) => { for (const { type, job } of batch) {
-      if (type === "setup") process.send([{ type: "ready" }]);
-      if (type !== "run") continue;
-      process.send(7); process.send(null); process.send({ type: "ended" });
-      process.send([null, 7, "x", {}, { type: "unknown" }, { type: "__proto__" }, { type: "ended", id: job.id }, { type: "ended", id: "nobody", ending: null },
-        { type: "log", id: job.id, lines: [{ at: "x" }] }, { type: "log", id: "nobody", lines: [] },
-        { type: "operation", number: 1, request: { id: "nobody", name: "secret", args: "[]" } }, { type: "operation", number: 1, request: { id: job.id, name: "other", args: "" } },
-        { type: "beat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} },
-        { type: "ended", id: job.id, ending: { status: "ENDED_SUCCESS", status_message: null, output_value: "1", response: null, aborted: false } }]);
+    file,
+    `import { Socket } from "node:net"; import { CHANNEL_FD, encodeFrames, FrameReader } from ${frames};
+    const channel = new Socket({ fd: CHANNEL_FD, readable: true, writable: true }); const frames = new FrameReader(""); let token = "";
+    channel.on("close", () => process.exit());
+    const send = (messages) => { for (const frame of encodeFrames(token, messages)) channel.write(frame); };
+    channel.on("data", (chunk) => { for (const message of frames.push(chunk)) {
+      if (message.type === "setup") { token = message.token; send([{ type: "ready" }]); }
+      if (message.type === "run") { const { job } = message; ${onRun} }
     } });`,
   );
+  return file;
+}
+
+const FINE = `{ type: "ended", id: job.id, ending: { status: "ENDED_SUCCESS", status_message: null, output_value: "1", response: null, aborted: false } }`;
+
+test("what a runner sends without a known shape is dropped", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "flowhook-fake-"));
+  const runner = fakeRunner(
+    folder,
+    `send([null, 7, "x", [], {}, { type: "unknown" }, { type: "__proto__" }, { type: "ended", id: job.id }, { type: "ended", id: "nobody", ending: null },
+      { type: "log", id: job.id, lines: [{ at: "x" }] }, { type: "log", id: "nobody", lines: [] },
+      { type: "operation", number: 1, request: { id: "nobody", name: "secret", args: "[]" } }, { type: "operation", number: 1, request: { id: job.id, name: "other", args: "" } },
+      { type: "beat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} }, ${FINE}]);`,
+  );
   const asked: unknown[] = [];
-  await using faked = await openBench({ runner: fake, onOperation: async (request) => (asked.push(request), { ok: false, message: "" }) });
-  assert.equal((await faked.run(faked.flow(HELLO))).output_value, "1");
+  await using bench = await openBench({ runner, onOperation: async (request) => (asked.push(request), { ok: false, message: "" }) });
+  assert.equal((await bench.run(bench.flow(HELLO))).output_value, "1");
   assert.deepEqual(asked, []);
-  await bench[Symbol.asyncDispose]();
+});
+
+const DAMAGES: Readonly<Record<string, string>> = {
+  garbage: `channel.write("garbage that is no frame");`,
+  "a frame without the token": `for (const frame of encodeFrames("", [${FINE}])) channel.write(frame);`,
+  "a frame that is no JSON": `channel.write(Buffer.concat([Buffer.from([0, 0, 0, 33]), Buffer.from(token + "{")]));`,
+  "a frame that is no list": `channel.write(Buffer.concat([Buffer.from([0, 0, 0, 34]), Buffer.from(token + "{}")]));`,
+  "a frame of two gigabytes": `channel.write(Buffer.from([127, 255, 255, 255, 0]));`,
+};
+
+for (const [name, onRun] of Object.entries(DAMAGES)) {
+  test(`a runner that sends ${name} is ended`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "flowhook-fake-"));
+    await using bench = await openBench({ runner: fakeRunner(folder, onRun) });
+    const { status, status_message } = await bench.run(bench.flow(HELLO));
+    assert.equal(status, "ENDED_ERROR");
+    assert.match(status_message ?? "", /^Lost with its runner, which was ended because its channel was damaged/);
+  });
+}
+
+test("messages arrive whole, however they are cut", () => {
+  const messages = [{ a: "é".repeat(10) }, "\ud800", { b: "x".repeat(100_000) }, []];
+  const bytes = Buffer.concat(encodeFrames("token", messages));
+  for (const size of [1, 3, 64, 65_536, bytes.length]) {
+    const reader = new FrameReader("token");
+    const found: unknown[] = [];
+    for (let at = 0; at < bytes.length; at += size) found.push(...reader.push(bytes.subarray(at, at + size)));
+    assert.deepEqual(found, messages, `in chunks of ${size}`);
+  }
 });
 
 test("a runner that says nothing is replaced", { timeout: 20_000 }, async () => {
-  const folder = await openBench();
-  const fake = join(folder.folder, "silent.mjs");
-  writeFileSync(fake, `process.on("message", (batch) => { if (batch[0].type === "setup") process.send([{ type: "ready" }]); });`);
-  await using bench = await openBench({ runner: fake });
-  await folder[Symbol.asyncDispose]();
+  const folder = mkdtempSync(join(tmpdir(), "flowhook-fake-"));
+  await using bench = await openBench({ runner: fakeRunner(folder, "") });
   const { status_message } = await bench.run(bench.flow(HELLO));
   assert.match(status_message ?? "", /which was ended because it was silent for 10 s/);
 });

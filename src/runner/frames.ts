@@ -1,0 +1,95 @@
+import { Buffer } from "node:buffer";
+
+/**
+ * Frames on the channel between server and runner: four bytes with the length (big endian),
+ * then the sender's token and a JSON array of messages.
+ *
+ * Not the runtime's own channel: what has no form ends the process that reads it there, and a
+ * thread of the runner can write to any open file of its process. The token is known to the
+ * runner's main thread alone, so that a thread cannot forge a message either.
+ */
+
+/** The file descriptor of the channel, in the runner. */
+export const CHANNEL_FD = 3;
+
+const HEAD = 4;
+/** A frame that is larger was made by nobody here. */
+const MAX_FRAME = 2 ** 28;
+/** Messages are gathered in one frame up to this many characters. */
+const FULL_FRAME = 2 ** 22;
+
+/** The frames of one turn of the event loop. */
+export function encodeFrames(token: string, messages: readonly unknown[]): Buffer[] {
+  const frames: Buffer[] = [];
+  let texts: string[] = [];
+  let size = 0;
+  for (const message of messages) {
+    const text = JSON.stringify(message);
+    texts.push(text);
+    size += text.length;
+    if (size < FULL_FRAME) continue;
+    frames.push(toFrame(token, texts));
+    texts = [];
+    size = 0;
+  }
+  if (texts.length > 0) frames.push(toFrame(token, texts));
+  return frames;
+}
+
+function toFrame(token: string, texts: readonly string[]): Buffer {
+  const text = `${token}[${texts.join(",")}]`;
+  const length = Buffer.byteLength(text);
+  const frame = Buffer.allocUnsafe(HEAD + length);
+  frame.writeUInt32BE(length, 0);
+  frame.write(text, HEAD);
+  return frame;
+}
+
+/** Puts frames together out of chunks. */
+export class FrameReader {
+  readonly #token: string;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #needed = HEAD;
+
+  /** @param token what the other side's frames begin with */
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  /**
+   * The messages that a chunk completes.
+   * @throws {Error} where it is no frame of the other side's; nothing can be read afterwards
+   */
+  push(chunk: Buffer): unknown[] {
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size < this.#needed) return [];
+    const all = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
+    const messages: unknown[] = [];
+    let at = 0;
+    for (let end = endOf(all, at); end !== null && end <= all.length; end = endOf(all, at)) {
+      for (const message of this.#parse(all.toString("utf8", at + HEAD, end))) messages.push(message);
+      at = end;
+    }
+    const rest = all.subarray(at);
+    this.#chunks = [rest];
+    this.#size = rest.length;
+    this.#needed = endOf(rest, 0) ?? HEAD;
+    return messages;
+  }
+
+  #parse(text: string): unknown[] {
+    const messages: unknown = text.startsWith(this.#token) ? JSON.parse(text.slice(this.#token.length)) : null;
+    if (Array.isArray(messages)) return messages;
+    throw new Error("A frame does not begin with the token of its sender");
+  }
+}
+
+/** Where the frame at a position ends, null where its length is not there yet. */
+function endOf(bytes: Buffer, at: number): number | null {
+  if (bytes.length - at < HEAD) return null;
+  const length = bytes.readUInt32BE(at);
+  if (length > MAX_FRAME) throw new Error(`A frame claims ${length} bytes`);
+  return at + HEAD + length;
+}

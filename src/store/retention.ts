@@ -1,0 +1,37 @@
+import { sql } from "kysely";
+import { toStatement, type Store } from "./database.ts";
+import type { Unit } from "./thread-protocol.ts";
+
+/** Statements that delete ended executions, oldest first. */
+
+/** Identifiers of the oldest ended executions, created before a time where one is given. */
+export async function oldestEnded(
+  store: Store,
+  page: { before: number | null; limit: number },
+): Promise<string[]> {
+  let query = store.lists
+    .selectFrom("execution")
+    .select("id")
+    .where("ended_at", "is not", null)
+    .orderBy("id")
+    .limit(page.limit);
+  if (page.before !== null) query = query.where("created_at", "<", page.before);
+  return (await query.execute()).map(({ id }) => id);
+}
+
+export async function countExecutions(store: Store): Promise<number> {
+  const { count } = await store.lists
+    .selectFrom("execution")
+    .select(sql<number>`count(*)`.as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export function deleteExecutions(store: Store, ids: readonly string[]): Unit {
+  const list = [...ids];
+  return [
+    toStatement(store.rows.deleteFrom("execution_log").where("execution_id", "in", list)),
+    toStatement(store.rows.deleteFrom("execution_payload").where("execution_id", "in", list)),
+    toStatement(store.rows.deleteFrom("execution").where("id", "in", list)),
+  ];
+}
