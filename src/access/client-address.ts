@@ -24,9 +24,10 @@ export function openAddressReader(trusted_proxies: readonly string[]): AddressRe
   };
   return (incoming) => {
     const socket = incoming.socket;
-    const peer = normalize(socket.remoteAddress ?? "");
+    const raw = socket.remoteAddress ?? "";
+    const peer = raw.startsWith("::ffff:") ? raw.slice("::ffff:".length) : raw;
     const is_secure = "encrypted" in socket && socket.encrypted === true;
-    if (!isTrusted(peer)) return { address: peer, is_secure };
+    if (ranges.length === 0 || !isTrusted(peer)) return { address: peer, is_secure };
     const proto = last(incoming.headers["x-forwarded-proto"]);
     return {
       address: findClient(incoming.headers["x-forwarded-for"], isTrusted) ?? peer,
@@ -48,10 +49,6 @@ function findClient(
 
 function last(header: string | string[] | undefined): string | undefined {
   return header === undefined ? undefined : String(header).split(",").at(-1)?.trim();
-}
-
-function normalize(address: string): string {
-  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
 }
 
 function toCidr(text: string): string {

@@ -3,16 +3,27 @@ import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newExecutionId } from "../lib/id.ts";
 import type { Log } from "../lib/log.ts";
+import type { Trace } from "../lib/trace.ts";
 import type { Flow } from "../flows/catalog.ts";
 import type { Ending, FlowSpec, Job, LogLine } from "../runner/protocol.ts";
 import type { Store } from "../store/database.ts";
-import { findPayload, prepareExecutions, type ExecutionRow } from "../store/executions.ts";
+import {
+  countConnection,
+  endExecution,
+  findPayload,
+  insertExecution,
+  insertLogLine,
+  runExecution,
+  type ExecutionRow,
+} from "../store/executions.ts";
 import { StoreFault, toRefusal } from "../store/fault.ts";
+import type { Statement } from "../store/thread-protocol.ts";
 import { toJob, type Input } from "./input.ts";
 import { openChanges, type Changes } from "./changes.ts";
 import { newLive, type LiveExecution } from "./live.ts";
 import { decide, toOutcome, type Outcome, type OutcomeLimits } from "./outcome.ts";
 import { openSlots } from "./slots.ts";
+import type { EndedStatus } from "./status.ts";
 
 /** What an execution is started from: a call, a command, another execution. */
 export interface StartRequest {
@@ -32,6 +43,8 @@ export interface StartRequest {
   readonly replay_of: string | null;
   /** Whether it consumes one connection of the month's allowance. */
   readonly is_connection: boolean;
+  /** The request that starts it; for the log alone. */
+  readonly trace?: Trace;
 }
 
 /** The life of executions: recorded, run, ended; see status.ts for the states. */
@@ -56,7 +69,8 @@ export interface Executions {
   resume(row: ExecutionRow, flow: StartRequest["flow"]): void;
   /** Log lines from a thread. */
   addLog(id: string, lines: readonly LogLine[]): void;
-  counts(): { running: number; waiting: number };
+  /** Now in a thread, now waiting for one, and ended since the start by status. */
+  counts(): { running: number; waiting: number; ended: Readonly<Record<EndedStatus, number>> };
   /** What happens to executions, for whoever looks on. */
   readonly changes: Changes;
   /**
@@ -91,13 +105,13 @@ const RETRY_MS = 1000;
 
 export function openExecutions(options: ExecutionsOptions): Executions {
   const { store, log } = options;
-  const statements = prepareExecutions(store);
   const slots = openSlots({
     total: options.worker_threads,
     per_flow: options.flow_max_concurrent,
   });
   const live = new Map<string, LiveExecution>();
   const changes = openChanges();
+  const ended = { ENDED_SUCCESS: 0, ENDED_ERROR: 0, ENDED_TIMEOUT: 0, ENDED_CANCELLED: 0 };
   const stopListeners = new Set<() => void>();
   let is_closing = false;
   let is_stopped = false;
@@ -121,14 +135,14 @@ export function openExecutions(options: ExecutionsOptions): Executions {
     const row = toRow(request, is_running);
     try {
       await store.commit([
-        ...(request.is_connection ? connect() : []),
-        ...statements.insert(row, request.input),
+        ...(request.is_connection ? [connect(row.created_at)] : []),
+        ...insertExecution(row, request.input),
       ]);
     } catch (fault) {
       if (is_running) release(row.flow);
       throw toStartRefusal(fault);
     }
-    const execution = register(row, spec);
+    const execution = register(row, spec, request.trace);
     changes.publish(row.id, "status");
     if (spec === null) endWithoutFlow(execution);
     else if (is_running) void runJob(execution, request, spec, jobOf(row, request.input));
@@ -136,13 +150,23 @@ export function openExecutions(options: ExecutionsOptions): Executions {
     return execution;
   }
 
-  function connect(): ReturnType<typeof statements.connect> {
-    return statements.connect(monthOf(now()), options.connection_allowance);
+  /** @throws Refusal allowance_used: nothing can be counted under an allowance of 0 */
+  function connect(at: number): Statement {
+    const limit = options.connection_allowance ?? Number.MAX_SAFE_INTEGER;
+    if (limit < 1) throw refuseConnection();
+    return countConnection({ month: monthOf(at), limit });
   }
 
-  function register(row: ExecutionRow, spec: FlowSpec | null): LiveExecution {
+  function register(row: ExecutionRow, spec: FlowSpec | null, trace?: Trace): LiveExecution {
     const { id, flow, webhook_id } = row;
-    const execution = newLive({ id, flow, spec, webhook_id, is_async: row.is_async === 1 });
+    const execution = newLive({
+      id,
+      flow,
+      spec,
+      webhook_id,
+      is_async: row.is_async === 1,
+      trace: trace ?? null,
+    });
     live.set(row.id, execution);
     return execution;
   }
@@ -177,7 +201,7 @@ export function openExecutions(options: ExecutionsOptions): Executions {
     row: ExecutionRow,
   ): Promise<void> {
     try {
-      await store.commit([statements.run({ id: row.id, started_at: now() })]);
+      await store.commit([runExecution({ id: row.id, started_at: now() })]);
       changes.publish(row.id, "status");
       const payload = await findPayload(store, row.id);
       if (execution.decided === null && payload !== undefined)
@@ -233,6 +257,8 @@ export function openExecutions(options: ExecutionsOptions): Executions {
     const warnings = outcome.warnings.map((text) => ({ at: now(), level: "warn" as const, text }));
     if (warnings.length > 0) addLog(execution.id, warnings);
     await writeEnding(outcome);
+    ended[outcome.status] += 1;
+    logEnding(log, execution, outcome.status);
     execution.settle(outcome);
     changes.publish(outcome.id, "status");
   }
@@ -240,7 +266,7 @@ export function openExecutions(options: ExecutionsOptions): Executions {
   async function writeEnding(outcome: Outcome): Promise<void> {
     const { id, status, status_message, output_value } = outcome;
     const response = outcome.response === null ? null : JSON.stringify(outcome.response);
-    const unit = statements.end({
+    const unit = endExecution({
       id,
       status,
       status_message,
@@ -271,7 +297,7 @@ export function openExecutions(options: ExecutionsOptions): Executions {
 
   function addLog(id: string, lines: readonly LogLine[]): void {
     if (!live.has(id)) return;
-    const unit = lines.map((line) => statements.log({ execution_id: id, ...line }));
+    const unit = lines.map((line) => insertLogLine({ execution_id: id, ...line }));
     store.commit(unit).then(
       () => changes.publish(id, "log"),
       (fault: unknown) => {
@@ -301,7 +327,7 @@ export function openExecutions(options: ExecutionsOptions): Executions {
       if (spec === null) endWithoutFlow(execution);
       else queue(execution, { flow }, spec, row);
     },
-    counts: () => ({ running: slots.running, waiting: slots.waiting }),
+    counts: () => ({ running: slots.running, waiting: slots.waiting, ended }),
     async drain(grace_ms) {
       is_closing = true;
       slots.stop();
@@ -313,6 +339,12 @@ export function openExecutions(options: ExecutionsOptions): Executions {
       for (const listener of stopListeners) listener();
     },
   };
+}
+
+/** The status message is the flow's own text, which may hold anything: the record has it. */
+function logEnding(log: Log, { id, flow, trace }: LiveExecution, status: EndedStatus): void {
+  const level = status === "ENDED_SUCCESS" ? "debug" : "info";
+  if (log.isLevelEnabled(level)) log[level]({ execution: id, flow, status, ...trace }, "Ended");
 }
 
 function toRow(request: StartRequest, is_running: boolean): ExecutionRow {
@@ -339,20 +371,30 @@ function toRow(request: StartRequest, is_running: boolean): ExecutionRow {
   };
 }
 
-/** `2026-11`, in UTC. */
+let month = { name: "", from: 0, to: 0 };
+
+/** `2026-11`, in UTC. The latest answer is kept, because each call asks. */
 export function monthOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 7);
+  if (at >= month.from && at < month.to) return month.name;
+  const date = new Date(at);
+  const [year, index] = [date.getUTCFullYear(), date.getUTCMonth()];
+  const name = date.toISOString().slice(0, 7);
+  month = { name, from: Date.UTC(year, index, 1), to: Date.UTC(year, index + 1, 1) };
+  return name;
 }
 
 /** Seconds until the next calendar month begins in UTC. */
 function secondsToNextMonth(at: number): number {
-  const date = new Date(at);
-  const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-  return Math.ceil((next - at) / 1000);
+  monthOf(at);
+  return Math.ceil((month.to - at) / 1000);
 }
 
 function toStartRefusal(fault: unknown): unknown {
-  if (!(fault instanceof StoreFault) || fault.code !== "allowance_used") return toRefusal(fault);
+  const is_used = fault instanceof StoreFault && fault.code === "allowance_used";
+  return is_used ? refuseConnection() : toRefusal(fault);
+}
+
+function refuseConnection(): Refusal {
   return new Refusal(
     "allowance_used",
     "The connection allowance of this month is used. It is renewed with the next month (UTC)",

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import type { Database, Statement as Prepared } from "better-sqlite3";
 import { Kysely, SqliteDialect, type Compilable } from "kysely";
 import { migrate, refuseNewer } from "./migrate.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
@@ -13,8 +14,10 @@ import { openWriter } from "./writer.ts";
  * write through the committing writer's.
  */
 export interface Store {
-  /** Single rows by their key, answered at once; also builds the statements of a unit. */
+  /** Few rows, answered at once; also builds the statements of a unit. */
   readonly rows: Kysely<Schema>;
+  /** The first row of a statement that was compiled once: what each call asks. */
+  find<Row>(statement: Statement): Promise<Row | undefined>;
   /** Lists, statistics and exports, answered by the reader's thread. */
   readonly lists: Kysely<Schema>;
   /**
@@ -45,9 +48,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const file: SqliteFile = { path, durability, addon };
   const applied = inspectDatabase(file);
   refuseNewer(applied);
-  const rows = new Kysely<Schema>({
-    dialect: new SqliteDialect({ database: openConnection(file) }),
-  });
+  const connection = openConnection(file);
+  const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
   await migrate(rows, applied, path);
   const writer = await openWriter(thread, { role: "writer", file });
   const reader = await openReader(thread, { role: "reader", file });
@@ -55,6 +57,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return {
     rows,
     lists,
+    find: openFinder(connection),
     commit: (unit) => writer.commit(unit),
     maintain: () => writer.maintain(),
     counts: () => writer.counts(),
@@ -63,6 +66,16 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       await reader[Symbol.asyncDispose]();
       await rows.destroy();
     },
+  };
+}
+
+/** Keeps a prepared statement for each text: SQLite parses it once. */
+function openFinder(connection: Database): Store["find"] {
+  const prepared = new Map<string, Prepared>();
+  return async <Row>({ sql, parameters }: Statement) => {
+    let statement = prepared.get(sql);
+    if (statement === undefined) prepared.set(sql, (statement = connection.prepare(sql)));
+    return statement.get(...parameters) as Row | undefined;
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import { toStatement, type Store } from "./database.ts";
-import { prepare } from "./prepared.ts";
+import { builder, prepare } from "./prepared.ts";
 import type { ExecutionLogTable, ExecutionPayloadTable, ExecutionTable } from "./schema.ts";
 import type { Statement, Unit } from "./thread-protocol.ts";
 
@@ -18,76 +18,10 @@ export interface EndedRow {
   readonly response: string | null;
 }
 
-/** The statements of a call, compiled once: each commit of the hot path is made of them. */
-export interface ExecutionStatements {
-  /** A new execution, with its input. */
-  insert(row: ExecutionRow, input: PayloadInput): Unit;
-  /** PENDING becomes RUNNING; fails with `not_pending` where it is not PENDING any more. */
-  run(change: { id: string; started_at: number }): Statement;
-  /** An ending; fails with `already_ended`: an ended status is written once. */
-  end(row: EndedRow): Unit;
-  log(row: Omit<LogRow, "seq">): Statement;
-  /** One connection of the month; fails with `allowance_used` at the limit (null: none). */
-  connect(month: string, limit: number | null): Unit;
-}
-
 export type PayloadInput = Omit<PayloadRow, "execution_id" | "output_value" | "response">;
 
-export function prepareExecutions({ rows }: Pick<Store, "rows">): ExecutionStatements {
-  const insertRow = prepare<ExecutionRow>((row) => rows.insertInto("execution").values(pick(row)));
-  const insertPayload = prepare<PayloadInput & { execution_id: string }>((row) =>
-    rows.insertInto("execution_payload").values({
-      execution_id: row.execution_id,
-      input_value: row.input_value,
-      raw_body_at: row.raw_body_at,
-      raw_body: row.raw_body,
-      target: row.target,
-    }),
-  );
-  const run = prepare<{ id: string; started_at: number }>(
-    (row) =>
-      rows
-        .updateTable("execution")
-        .set({ status: "RUNNING", started_at: row.started_at })
-        .where("id", "=", row.id)
-        .where("status", "=", "PENDING"),
-    "not_pending",
-  );
-  const end = prepare<EndedRow>(
-    (row) =>
-      rows
-        .updateTable("execution")
-        .set({ status: row.status, status_message: row.status_message, ended_at: row.ended_at })
-        .where("id", "=", row.id)
-        .where("status", "in", ["PENDING", "RUNNING"]),
-    "already_ended",
-  );
-  const endPayload = prepare<EndedRow>((row) =>
-    rows
-      .updateTable("execution_payload")
-      .set({ output_value: row.output_value, response: row.response })
-      .where("execution_id", "=", row.id),
-  );
-  const log = prepare<Omit<LogRow, "seq">>((row) =>
-    rows.insertInto("execution_log").values({
-      execution_id: row.execution_id,
-      at: row.at,
-      level: row.level,
-      text: row.text,
-    }),
-  );
-  return {
-    insert: (row, input) => [insertRow(row), insertPayload({ ...input, execution_id: row.id })],
-    run,
-    end: (row) =>
-      row.output_value === null && row.response === null ? [end(row)] : [end(row), endPayload(row)],
-    log,
-    connect: prepareConnections(rows),
-  };
-}
-
-function pick(row: ExecutionRow): ExecutionRow {
-  return {
+const INSERT = prepare<ExecutionRow>((row) =>
+  builder.insertInto("execution").values({
     id: row.id,
     status: row.status,
     status_message: row.status_message,
@@ -106,41 +40,96 @@ function pick(row: ExecutionRow): ExecutionRow {
     created_at: row.created_at,
     started_at: row.started_at,
     ended_at: row.ended_at,
-  };
+  }),
+);
+
+const INSERT_PAYLOAD = prepare<PayloadInput & { execution_id: string }>((row) =>
+  builder.insertInto("execution_payload").values({
+    execution_id: row.execution_id,
+    input_value: row.input_value,
+    raw_body_at: row.raw_body_at,
+    raw_body: row.raw_body,
+    target: row.target,
+  }),
+);
+
+/** A new execution, with its input. */
+export function insertExecution(row: ExecutionRow, input: PayloadInput): Unit {
+  return [INSERT(row), INSERT_PAYLOAD({ ...input, execution_id: row.id })];
 }
 
-function prepareConnections(rows: Store["rows"]): ExecutionStatements["connect"] {
-  const open = prepare<{ month: string }>(({ month }) =>
-    rows
-      .insertInto("connection_usage")
-      .values({ month, used: 0 })
-      .onConflict((conflict) => conflict.doNothing()),
-  );
-  const count = prepare<{ month: string; limit: number }>(
-    ({ month, limit }) =>
-      rows
-        .updateTable("connection_usage")
-        .set((e) => ({ used: e("used", "+", 1) }))
-        .where("month", "=", month)
-        .where("used", "<", limit),
-    "allowance_used",
-  );
-  return (month, limit) => [
-    open({ month }),
-    count({ month, limit: limit ?? Number.MAX_SAFE_INTEGER }),
-  ];
+/** PENDING becomes RUNNING; fails with `not_pending` where it is not PENDING any more. */
+export const runExecution = prepare<{ id: string; started_at: number }>(
+  (row) =>
+    builder
+      .updateTable("execution")
+      .set({ status: "RUNNING", started_at: row.started_at })
+      .where("id", "=", row.id)
+      .where("status", "=", "PENDING"),
+  "not_pending",
+);
+
+const END = prepare<EndedRow>(
+  (row) =>
+    builder
+      .updateTable("execution")
+      .set({ status: row.status, status_message: row.status_message, ended_at: row.ended_at })
+      .where("id", "=", row.id)
+      .where("status", "in", ["PENDING", "RUNNING"]),
+  "already_ended",
+);
+
+const END_PAYLOAD = prepare<EndedRow>((row) =>
+  builder
+    .updateTable("execution_payload")
+    .set({ output_value: row.output_value, response: row.response })
+    .where("execution_id", "=", row.id),
+);
+
+/** An ending; fails with `already_ended`: an ended status is written once. */
+export function endExecution(row: EndedRow): Unit {
+  const is_narrow = row.output_value === null && row.response === null;
+  return is_narrow ? [END(row)] : [END(row), END_PAYLOAD(row)];
 }
+
+export const insertLogLine = prepare<Omit<LogRow, "seq">>((row) =>
+  builder.insertInto("execution_log").values({
+    execution_id: row.execution_id,
+    at: row.at,
+    level: row.level,
+    text: row.text,
+  }),
+);
+
+/** One connection of a month; fails with `allowance_used` at the limit, which is at least 1. */
+export const countConnection = prepare<{ month: string; limit: number }>(
+  ({ month, limit }) =>
+    builder
+      .insertInto("connection_usage")
+      .values({ month, used: 1 })
+      .onConflict((conflict) =>
+        conflict
+          .column("month")
+          .doUpdateSet((e) => ({ used: e("connection_usage.used", "+", 1) }))
+          .where("connection_usage.used", "<", limit),
+      ),
+  "allowance_used",
+);
+
+const EXECUTION = prepare<{ id: string }>(({ id }) =>
+  builder.selectFrom("execution").selectAll().where("id", "=", id),
+);
 
 export function findExecution(store: Store, id: string): Promise<ExecutionRow | undefined> {
-  return store.rows.selectFrom("execution").selectAll().where("id", "=", id).executeTakeFirst();
+  return store.find(EXECUTION({ id }));
 }
 
+const PAYLOAD = prepare<{ id: string }>(({ id }) =>
+  builder.selectFrom("execution_payload").selectAll().where("execution_id", "=", id),
+);
+
 export function findPayload(store: Store, id: string): Promise<PayloadRow | undefined> {
-  return store.rows
-    .selectFrom("execution_payload")
-    .selectAll()
-    .where("execution_id", "=", id)
-    .executeTakeFirst();
+  return store.find(PAYLOAD({ id }));
 }
 
 export interface ExecutionFilter {
@@ -148,6 +137,8 @@ export interface ExecutionFilter {
   readonly webhook?: string | undefined;
   readonly flow?: string | undefined;
   readonly project_id?: string | undefined;
+  /** Only what ran in these projects; null or undefined: in any. */
+  readonly project_ids?: readonly string[] | null | undefined;
   /** Identifiers before this one (after it, when ascending). */
   readonly after?: string | undefined;
   readonly ascending?: boolean | undefined;
@@ -162,6 +153,7 @@ export function listExecutions(store: Store, filter: ExecutionFilter): Promise<E
     const value = filter[column];
     if (value !== undefined) query = query.where(column, "=", value);
   }
+  if (filter.project_ids) query = query.where("project_id", "in", [...filter.project_ids, ""]);
   if (filter.after !== undefined)
     query = query.where("id", filter.ascending ? ">" : "<", filter.after);
   return query.execute();

@@ -1,5 +1,6 @@
 import type { Insertable, Selectable } from "kysely";
 import { toStatement, type Store } from "./database.ts";
+import { builder, prepare } from "./prepared.ts";
 import type { ProjectTable, RoleTable, TokenTable, UserTable } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
 
@@ -10,12 +11,20 @@ export type TokenRow = Selectable<TokenTable>;
 
 /** Statements on the tables `user`, `user_role`, `role`, `token` and `project`. */
 
+const USER_BY_NAME = prepare<{ name: string }>(({ name }) =>
+  builder.selectFrom("user").selectAll().where("name", "=", name),
+);
+
 export function findUserByName(store: Store, name: string): Promise<UserRow | undefined> {
-  return store.rows.selectFrom("user").selectAll().where("name", "=", name).executeTakeFirst();
+  return store.find(USER_BY_NAME({ name }));
 }
 
+const USER = prepare<{ id: string }>(({ id }) =>
+  builder.selectFrom("user").selectAll().where("id", "=", id),
+);
+
 export function findUser(store: Store, id: string): Promise<UserRow | undefined> {
-  return store.rows.selectFrom("user").selectAll().where("id", "=", id).executeTakeFirst();
+  return store.find(USER({ id }));
 }
 
 export async function countUsers(store: Store): Promise<number> {
@@ -68,8 +77,12 @@ export function insertUserRole(store: Store, user_id: string, role_id: string): 
   return toStatement(store.rows.insertInto("user_role").values({ user_id, role_id }));
 }
 
+const ROLE = prepare<{ id: string }>(({ id }) =>
+  builder.selectFrom("role").selectAll().where("id", "=", id),
+);
+
 export function findRole(store: Store, id: string): Promise<RoleRow | undefined> {
-  return store.rows.selectFrom("role").selectAll().where("id", "=", id).executeTakeFirst();
+  return store.find(ROLE({ id }));
 }
 
 export function findRoleByName(store: Store, name: string): Promise<RoleRow | undefined> {
@@ -84,8 +97,12 @@ export function insertRole(store: Store, row: Insertable<RoleTable>): Statement 
   return toStatement(store.rows.insertInto("role").values(row));
 }
 
+const TOKEN_BY_HASH = prepare<{ hash: string }>(({ hash }) =>
+  builder.selectFrom("token").selectAll().where("hash", "=", hash),
+);
+
 export function findTokenByHash(store: Store, hash: string): Promise<TokenRow | undefined> {
-  return store.rows.selectFrom("token").selectAll().where("hash", "=", hash).executeTakeFirst();
+  return store.find(TOKEN_BY_HASH({ hash }));
 }
 
 export function insertToken(store: Store, row: Insertable<TokenTable>): Statement {
@@ -131,6 +148,8 @@ interface NamedPage {
   readonly after: string | undefined;
   readonly limit: number;
   readonly descending: boolean;
+  /** Only these, by their ids; null or undefined: all. */
+  readonly ids?: readonly string[] | null | undefined;
 }
 
 /** One page of users, roles or projects, in order of their names. */
@@ -148,6 +167,7 @@ export function listPeople(
   query = query.orderBy("name", page.descending ? "desc" : "asc");
   if (page.after !== undefined)
     query = query.where("name", page.descending ? "<" : ">", page.after);
+  if (page.ids) query = query.where("id", "in", [...page.ids, ""]);
   return query.execute();
 }
 

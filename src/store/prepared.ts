@@ -1,5 +1,17 @@
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { Compilable } from "kysely";
+import type { Schema } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
+
+/** Builds queries and runs none: what is compiled once needs no connection. */
+export const builder = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+});
 
 /** Stands in a query for a value that comes later. */
 class Placeholder {
@@ -11,8 +23,10 @@ class Placeholder {
 }
 
 /**
- * Compiles a Kysely query once. `build` sees a placeholder for each member of P and may only
- * pass it on as a value; the result fills in the values of one use.
+ * Compiles a query once. `build` sees a placeholder for each member of P and may only pass it on
+ * as a value; the result fills in the values of one use.
+ *
+ * @param expect code with which a unit fails unless the statement changes at least one row
  */
 export function prepare<P extends object>(
   build: (values: P) => Compilable,
@@ -27,6 +41,8 @@ export function prepare<P extends object>(
   );
   return (values) => {
     const filled = fill.map((value) => value(values));
-    return expect === undefined ? { sql, parameters: filled } : { sql, parameters: filled, expect };
+    return expect === undefined
+      ? { sql, parameters: filled }
+      : { sql, parameters: filled, expect };
   };
 }

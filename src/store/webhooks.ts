@@ -1,19 +1,32 @@
-import type { Insertable, Selectable, Updateable } from "kysely";
+import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kysely";
 import { toStatement, type Store } from "./database.ts";
-import type { WebhookTable } from "./schema.ts";
+import { builder, prepare } from "./prepared.ts";
+import type { Schema, WebhookTable } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
 
 export type WebhookRow = Selectable<WebhookTable>;
 
 /** Statements on the table `webhook`. */
 
+const BY_NAME = prepare<{ name: string }>(({ name }) =>
+  builder.selectFrom("webhook").selectAll().where("name", "=", name),
+);
+
 export function findWebhook(store: Store, name: string): Promise<WebhookRow | undefined> {
-  return store.rows.selectFrom("webhook").selectAll().where("name", "=", name).executeTakeFirst();
+  return store.find(BY_NAME({ name }));
+}
+
+/** A webhook in a bundle, or in no project, is in the Default project (contract, section 2). */
+export interface Within {
+  readonly project_ids: readonly string[];
+  readonly default_project_id: string;
 }
 
 export interface WebhookFilter {
   readonly flow?: string | undefined;
   readonly is_enabled?: number | undefined;
+  /** Only what is in these projects; null or undefined: in any. */
+  readonly within?: Within | null | undefined;
   /** Names after this one. */
   readonly after?: string | undefined;
   readonly descending?: boolean | undefined;
@@ -28,7 +41,20 @@ export function listWebhooks(store: Store, filter: WebhookFilter): Promise<Webho
   if (filter.is_enabled !== undefined) query = query.where("is_enabled", "=", filter.is_enabled);
   if (filter.after !== undefined)
     query = query.where("name", filter.descending ? "<" : ">", filter.after);
+  const { within } = filter;
+  if (within) query = query.where((e) => isWithin(e, within));
   return query.execute();
+}
+
+function isWithin(e: ExpressionBuilder<Schema, "webhook">, within: Within) {
+  const ids = [...within.project_ids, ""];
+  if (!ids.includes(within.default_project_id))
+    return e.and([e("bundle_id", "is", null), e("project_id", "in", ids)]);
+  return e.or([
+    e("bundle_id", "is not", null),
+    e("project_id", "is", null),
+    e("project_id", "in", ids),
+  ]);
 }
 
 export function insertWebhook(store: Store, row: Insertable<WebhookTable>): Statement {

@@ -1,0 +1,129 @@
+import { closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Database } from "better-sqlite3";
+import { now } from "../lib/clock.ts";
+import { StartFault } from "../lib/errors.ts";
+import { refuseNewer } from "./migrate.ts";
+import { inspectDatabase, openDatabase, type SqliteFile } from "./sqlite.ts";
+
+/** Copies of the database: whole, checked, and in one file without a WAL beside it. */
+
+/** SQLite copies in one step, so that writes of a running service cannot make it start again. */
+const ALL_PAGES = 0x7fffffff;
+
+/**
+ * Copies the database to a new file, also while a service writes to it, and checks the copy.
+ *
+ * @throws Error where there is no database, the file is there already, or the copy is damaged
+ */
+export async function backupTo(file: SqliteFile, path: string): Promise<void> {
+  if (existsSync(path)) throw new Error(`The file "${path}" is there already`);
+  // A half-written file never has the name of a backup; nobody else may read what is in it.
+  const beside = `${path}.partial`;
+  closeSync(openSync(beside, "w", 0o600));
+  try {
+    const source = openDatabase(file.path, file.addon, { fileMustExist: true });
+    try {
+      await source.backup(beside, { progress: () => ALL_PAGES });
+    } finally {
+      source.close();
+    }
+    settle(beside, file.addon);
+    renameSync(beside, path);
+    sync(dirname(path));
+  } finally {
+    rmSync(beside, { force: true });
+  }
+}
+
+/**
+ * Puts a backup in the place of the database. Only for the process that holds the data folder's
+ * lock. What had not ended when the backup was made is not run again, and every login has ended:
+ * neither is known to be wanted still.
+ *
+ * @returns the path of the replaced database, beside the new one; null where there was none
+ * @throws Error or StartFault where the backup is damaged, none of this product, or of a newer
+ *   version; the database stays as it was
+ */
+export function restoreFrom(file: SqliteFile, backup: string): string | null {
+  refuseNewer(requireOurs(file, backup));
+  const beside = `${file.path}.restoring`;
+  mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+  try {
+    copyFileSync(backup, beside);
+    settle(beside, file.addon, endWhatWasOpen);
+    const old = setAside(file);
+    renameSync(beside, file.path);
+    sync(dirname(file.path));
+    return old;
+  } finally {
+    rmSync(beside, { force: true });
+  }
+}
+
+/** @returns names of the migrations in it */
+function requireOurs(file: SqliteFile, backup: string): string[] {
+  const applied = readApplied({ ...file, path: backup });
+  if (applied.length > 0) return applied;
+  throw new StartFault(`"${backup}" is no backup of Flowhook, or it is damaged`);
+}
+
+function readApplied(file: SqliteFile): string[] {
+  try {
+    return inspectDatabase(file);
+  } catch (fault) {
+    if (fault instanceof StartFault) return [];
+    throw fault;
+  }
+}
+
+/** Checks a copy whole, and leaves it in one file, on disk. */
+function settle(path: string, addon: string | null, change?: (db: Database) => void): void {
+  const db = openDatabase(path, addon, { fileMustExist: true });
+  try {
+    db.pragma("journal_mode = DELETE");
+    const found = db.pragma("integrity_check(1)", { simple: true });
+    if (found !== "ok") throw new Error(`The copy is damaged: ${String(found)}`);
+    change?.(db);
+  } finally {
+    db.close();
+  }
+  sync(path);
+}
+
+function endWhatWasOpen(db: Database): void {
+  db.transaction(() => {
+    db.prepare(
+      "update execution set status = 'ENDED_ERROR', ended_at = ?, " +
+        "status_message = 'not ended when the backup was made' where ended_at is null",
+    ).run(now());
+    db.prepare("delete from token").run();
+  })();
+}
+
+/** The database under another name, with what its WAL held. */
+function setAside({ path, addon }: SqliteFile): string | null {
+  if (!existsSync(path)) return null;
+  const old = `${path}.before-restore-${now()}`;
+  try {
+    const db = openDatabase(path, addon);
+    db.pragma("wal_checkpoint(TRUNCATE)");
+    db.close();
+  } catch (fault) {
+    // A damaged database is a reason to restore: it is kept as it is, with its WAL.
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test((fault as { code?: string }).code ?? "")) throw fault;
+  }
+  renameSync(path, old);
+  for (const end of ["-wal", "-shm"])
+    if (existsSync(path + end)) renameSync(path + end, old + end);
+  return old;
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
