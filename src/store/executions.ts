@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import { sql, type RawBuilder, type Selectable, type SqlBool } from "kysely";
 import { toStatement, type Store } from "./database.ts";
 import { builder, prepare } from "./prepared.ts";
 import type { ExecutionLogTable, ExecutionPayloadTable, ExecutionTable } from "./schema.ts";
@@ -133,10 +133,16 @@ export function findPayload(store: Store, id: string): Promise<PayloadRow | unde
 }
 
 export interface ExecutionFilter {
-  readonly status?: string | undefined;
+  /** Any of these. */
+  readonly statuses?: readonly string[] | undefined;
   readonly webhook?: string | undefined;
   readonly flow?: string | undefined;
   readonly project_id?: string | undefined;
+  /** Created from this time on, and before that; milliseconds since the epoch. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  /** What the status message contains, in any case. */
+  readonly text?: string | undefined;
   /** Only what ran in these projects; null or undefined: in any. */
   readonly project_ids?: readonly string[] | null | undefined;
   /** Identifiers before this one (after it, when ascending). */
@@ -149,14 +155,43 @@ export interface ExecutionFilter {
 export function listExecutions(store: Store, filter: ExecutionFilter): Promise<ExecutionRow[]> {
   let query = store.lists.selectFrom("execution").selectAll().limit(filter.limit);
   query = query.orderBy("id", filter.ascending ? "asc" : "desc");
-  for (const column of ["status", "webhook", "flow", "project_id"] as const) {
+  for (const column of ["webhook", "flow", "project_id"] as const) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, "=", value);
   }
+  if (filter.statuses !== undefined) query = query.where(hasStatus(filter.statuses));
+  if (filter.from !== undefined) query = query.where("id", ">=", toFirstId(filter.from));
+  if (filter.to !== undefined) query = query.where("id", "<", toFirstId(filter.to));
+  if (filter.text !== undefined) query = query.where(contains("status_message", filter.text));
   if (filter.project_ids) query = query.where("project_id", "in", [...filter.project_ids, ""]);
   if (filter.after !== undefined)
     query = query.where("id", filter.ascending ? ">" : "<", filter.after);
   return query.execute();
+}
+
+const FAILURES = ["ENDED_CANCELLED", "ENDED_ERROR", "ENDED_TIMEOUT"];
+
+/** Written out, so that the planner sees that the index of failures or unended ones fits. */
+function hasStatus(statuses: readonly string[]): RawBuilder<SqlBool> {
+  const is_failure = statuses.every((status) => FAILURES.includes(status));
+  const is_unended = statuses.every((status) => status === "PENDING" || status === "RUNNING");
+  const list = sql.join(statuses.map((status) => sql.lit(status)));
+  if (is_failure)
+    return sql<SqlBool>`status in ('ENDED_CANCELLED', 'ENDED_ERROR', 'ENDED_TIMEOUT') and status in (${list})`;
+  if (is_unended) return sql<SqlBool>`ended_at is null and status in (${list})`;
+  return sql<SqlBool>`status in (${list})`;
+}
+
+/** Whether a column contains a text, whatever its case. */
+export function contains(column: string, text: string): RawBuilder<SqlBool> {
+  const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+  return sql<SqlBool>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`;
+}
+
+/** The smallest identifier (UUID version 7) of a time in milliseconds since the epoch. */
+export function toFirstId(at: number): string {
+  const time = Math.max(0, Math.floor(at)).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8, 12)}`;
 }
 
 export function listLog(

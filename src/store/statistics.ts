@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Store } from "./database.ts";
+import { toFirstId } from "./executions.ts";
 
 /** Executions of one interval, of one webhook or of all. */
 export interface StatisticsRow {
@@ -45,10 +46,4 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
     .orderBy("at");
   if (project_ids !== null) query = query.where("project_id", "in", [...project_ids, ""]);
   return query.execute();
-}
-
-/** The smallest identifier (UUID version 7) of a time. */
-function toFirstId(at: number): string {
-  const time = Math.max(0, Math.floor(at)).toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8, 12)}`;
 }

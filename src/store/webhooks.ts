@@ -1,5 +1,6 @@
 import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kysely";
 import { toStatement, type Store } from "./database.ts";
+import { contains } from "./executions.ts";
 import { builder, prepare } from "./prepared.ts";
 import type { Schema, WebhookTable } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
@@ -25,6 +26,8 @@ export interface Within {
 export interface WebhookFilter {
   readonly flow?: string | undefined;
   readonly is_enabled?: number | undefined;
+  /** What the name or the description contains, in any case. */
+  readonly text?: string | undefined;
   /** Only what is in these projects; null or undefined: in any. */
   readonly within?: Within | null | undefined;
   /** Names after this one. */
@@ -41,7 +44,9 @@ export function listWebhooks(store: Store, filter: WebhookFilter): Promise<Webho
   if (filter.is_enabled !== undefined) query = query.where("is_enabled", "=", filter.is_enabled);
   if (filter.after !== undefined)
     query = query.where("name", filter.descending ? "<" : ">", filter.after);
-  const { within } = filter;
+  const { within, text } = filter;
+  if (text !== undefined)
+    query = query.where((e) => e.or([contains("name", text), contains("description", text)]));
   if (within) query = query.where((e) => isWithin(e, within));
   return query.execute();
 }

@@ -127,7 +127,7 @@ async function createExecution(db: Kysely<unknown>): Promise<void> {
     .on("execution_log")
     .columns(["execution_id", "seq"])
     .execute();
-  await createUnendedIndex(db);
+  await createIndexes(db);
   await schema
     .createTable("connection_usage")
     .addColumn("month", "text", (c) => c.primaryKey())
@@ -165,8 +165,23 @@ async function createWorkspace(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Few rows are unended at any time, so that recovery after a crash does not read a million. */
-async function createUnendedIndex(db: Kysely<unknown>): Promise<void> {
+/**
+ * What lists filter by. Few rows are unended, and few have failed, so these two indexes cost a
+ * call that succeeds next to nothing.
+ */
+async function createIndexes(db: Kysely<unknown>): Promise<void> {
+  for (const column of ["webhook", "flow"])
+    await db.schema
+      .createIndex(`execution_${column}`)
+      .on("execution")
+      .columns([column, "id"])
+      .execute();
+  await db.schema
+    .createIndex("execution_failed")
+    .on("execution")
+    .columns(["id"])
+    .where("status" as never, "in", ["ENDED_CANCELLED", "ENDED_ERROR", "ENDED_TIMEOUT"] as never)
+    .execute();
   await db.schema
     .createIndex("execution_unended")
     .on("execution")
