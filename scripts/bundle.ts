@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants } from "node:zlib";
 import { build, type BuildOptions, type Plugin } from "esbuild";
+import { bundleBrowser } from "./browser.ts";
+import { listSources } from "../src/assets/carried.ts";
 import { ROOT, type Target } from "./targets.ts";
 
 /** What the build carries: names as `readAsset` knows them, and contents. */
@@ -18,10 +20,12 @@ const COMMON: BuildOptions = {
   legalComments: "inline",
   logLevel: "warning",
   tsconfigRaw: {},
+  jsx: "automatic",
+  jsxImportSource: "hono/jsx",
   external: ["@napi-rs/nice"],
 };
 
-/** CommonJS inside an ES module asks for these three. */
+/** CommonJS packages inside the program's ES module ask for these three. */
 const ESM_BANNER = `import { createRequire as __createRequire } from "node:module";
 const require = __createRequire(import.meta.url);
 const __filename = import.meta.filename;
@@ -36,20 +40,22 @@ export async function bundleProgram(
   target: string,
   assets: Assets,
 ): Promise<Uint8Array> {
-  return bundleModule(entry, [embed(embeddedModule(mode, target, assets))]);
+  const plugins = [embed(embeddedModule(mode, target, assets))];
+  return bundleModule(entry, { banner: { js: ESM_BANNER }, plugins });
 }
 
 /** Everything that the program reads at run time: threads, addons, styles, example flows. */
 export async function gatherAssets(target: Target): Promise<Assets> {
-  const [runner, worker, thread, author, store] = await Promise.all([
+  const [runner, worker, thread, author, store, browser] = await Promise.all([
     bundleCommonJs("src/sandbox/runner.ts"),
     // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
     bundleCommonJs("node_modules/piscina/dist/worker.js"),
     bundleModule("src/sandbox/thread.ts"),
     bundleModule("src/flows/author.ts"),
     bundleCommonJs("src/store/store-thread.ts"),
+    bundleBrowser(),
   ]);
-  return new Map([
+  return new Map<string, Uint8Array>([
     ["runtime/runner.cjs", runner],
     ["runtime/worker.js", worker],
     ["runtime/thread.mjs", thread],
@@ -57,14 +63,14 @@ export async function gatherAssets(target: Target): Promise<Assets> {
     ["runtime/store-thread.cjs", store],
     ["runtime/package.json", Buffer.from('{"type":"commonjs"}\n')],
     ...target.addons.map((name) => [`addon/${name}.node`, readAddon(name)] as const),
-    ...readFolder("src/assets/files", ""),
-    ...readFolder("plugins", "demo/"),
+    ...[...browser].map(([name, bytes]) => [`ui/${name}`, bytes] as const),
+    ...[...listSources(ROOT)].map(([name, path]) => [name, readFileSync(path)] as const),
   ]);
 }
 
-async function bundleModule(entry: string, plugins: Plugin[] = []): Promise<Uint8Array> {
-  const banner = { js: ESM_BANNER };
-  return firstOutput({ ...COMMON, entryPoints: [entry], format: "esm", banner, plugins });
+/** Without a banner unless asked for: a flow may not import what the banner imports. */
+async function bundleModule(entry: string, more: BuildOptions = {}): Promise<Uint8Array> {
+  return firstOutput({ ...COMMON, entryPoints: [entry], format: "esm", ...more });
 }
 
 async function bundleCommonJs(entry: string): Promise<Uint8Array> {
@@ -107,6 +113,7 @@ function embeddedModule(mode: "bundle" | "binary", target: string, assets: Asset
     `mode: ${JSON.stringify(mode)}, target: ${JSON.stringify(target)},`,
     `digests: ${JSON.stringify(digests)},`,
     `texts: {${texts.join("\n")}} };`,
+    "export const bundleBrowser = null;",
   ].join("\n");
 }
 
@@ -122,15 +129,4 @@ function digestOf(bytes: Uint8Array): string {
 
 function readAddon(name: string): Uint8Array {
   return readFileSync(join(ROOT, "node_modules/better-sqlite3/prebuilds", `${name}.node`));
-}
-
-function readFolder(folder: string, prefix: string): [string, Uint8Array][] {
-  const files = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true });
-  return files
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .map((path) => [
-      prefix + path.slice(join(ROOT, folder).length + 1).replaceAll("\\", "/"),
-      readFileSync(path),
-    ]);
 }

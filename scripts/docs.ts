@@ -1,26 +1,61 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ROUTES } from "../src/api/routes.ts";
 import { describeConfig } from "../src/config/schema.ts";
+import { ERRORS } from "../src/lib/errors.ts";
+import { DECLARATIONS, makeDeclarations } from "./declarations.ts";
 
-/** `npm run docs`: rewrites the parts of README.md that are made from the program. */
+/**
+ * `npm run docs`: rewrites the parts of README.md that are made from the program, and the
+ * declarations that editors need for flows.
+ */
 
 export const README = join(import.meta.dirname, "../README.md");
 
 /** The text with each generated part renewed. */
 export function renew(readme: string): string {
-  return replacePart(readme, "config", configTable());
+  const parts = { config: configTable(), errors: errorTable(), routes: routeTable() };
+  return Object.entries(parts).reduce(
+    (text, [name, part]) => replacePart(text, name, part),
+    readme,
+  );
+}
+
+/** The table of refusals, made from the registry. */
+function errorTable(): string {
+  const rows = Object.entries(ERRORS).sort(([, a], [, b]) => a.status - b.status);
+  return toTable(
+    ["Status", "Code (the end of `type`)", "Title"],
+    rows.map(([code, { status, title }]) => [String(status), `\`${code}\``, title]),
+  );
+}
+
+/** The table of the management API, made from its routes. */
+function routeTable(): string {
+  return toTable(
+    ["Method and path", "What", "Needs"],
+    ROUTES.map(({ method, path, summary, needs }) => [
+      `\`${method} ${path.replace(/:(\w+)/g, "{$1}")}\``,
+      summary,
+      needs === "login" ? "a login" : needs === "anyone" ? "-" : `\`${needs}\``,
+    ]),
+  );
 }
 
 /** The table of the configuration, made from its schema. */
 export function configTable(): string {
-  const rows = describeConfig().map((row) =>
-    [`\`${row.key}\``, row.default, row.type, row.meaning].map(toCell).join(" | "),
-  );
-  return [
-    "| Key | Default | Value | Meaning |",
-    "|---|---|---|---|",
-    ...rows.map((row) => `| ${row} |`),
-  ].join("\n");
+  const rows = describeConfig().map((row) => [
+    `\`${row.key}\``,
+    row.default,
+    row.type,
+    row.meaning,
+  ]);
+  return toTable(["Key", "Default", "Value", "Meaning"], rows);
+}
+
+function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => "---"), ...rows.map((row) => row.map(toCell))];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 function replacePart(text: string, name: string, content: string): string {
@@ -36,4 +71,5 @@ function toCell(text: string): string {
 
 if (import.meta.main) {
   writeFileSync(README, renew(readFileSync(README, "utf8")));
+  writeFileSync(DECLARATIONS, makeDeclarations());
 }

@@ -16,6 +16,7 @@ export const RANKS: readonly (readonly string[])[] = [
 /** A program of its own: what it sees beside itself. Nobody imports from it. */
 export const SANDBOX_SEES: readonly string[] = [
   "lib",
+  "runner/channel.ts",
   "runner/protocol.ts",
   "flows/author.ts",
   "flows/manifest.ts",
@@ -31,13 +32,18 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   kysely: ["store"],
   "better-sqlite3": ["store"],
   piscina: ["sandbox"],
-  "js-yaml": ["config", "webhooks/yaml.ts", "api/import.ts", "flows/bundles.ts"],
+  "js-yaml": ["config", "webhooks/yaml.ts", "api/import.ts", "api/export.ts", "flows/bundles.ts"],
+  "@valibot/to-json-schema": ["api"],
+  "prom-client": ["lib"],
+  // Not imported: pages refer to their files, which are carried as assets.
+  "swagger-ui-dist": [],
   valibot: ["config", "api", "flows"],
   chokidar: ["flows"],
   commander: ["cli"],
   "ipaddr.js": ["access"],
   pino: ["lib"],
   "pino-pretty": ["lib"],
+  uplot: ["ui"],
   uuid: ["lib"],
   "node:sea": ["assets"],
 };
@@ -51,7 +57,7 @@ export const ROOMS: readonly string[] = [...RANKS.flat(), "sandbox"];
 
 /** The room of a file below src/: its folder, or its name where it stands alone. */
 export function roomOf(file: string): string {
-  return file.split("/")[0]!.replace(/\.ts$/, "");
+  return file.split("/")[0]!.replace(/\.tsx?$/, "");
 }
 
 /** What a room may import from src/: rooms, or single files for the sandbox. */

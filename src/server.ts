@@ -3,12 +3,18 @@ import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { createApi, respondFault, type Api } from "./api/api.ts";
 import { readAsset } from "./assets/read.ts";
+import { monthOf } from "./executions/executions.ts";
+import { now } from "./lib/clock.ts";
 import { Refusal, toProblem } from "./lib/errors.ts";
-import { createUi, type Ui } from "./ui/login.ts";
+import type { Meters, Readings } from "./lib/meters.ts";
+import { connectionsUsed } from "./store/executions.ts";
+import type { Ui } from "./ui/session.ts";
+import { createUi } from "./ui/ui.ts";
 import { receive, type Corridor } from "./webhooks/receive.ts";
 import { readTarget } from "./webhooks/target.ts";
 
 export interface House extends Corridor, Api, Ui {
+  readonly meters: Meters;
   /** Whether the service takes calls: false before it is ready and while it shuts down. */
   readonly isReady: () => boolean;
 }
@@ -21,14 +27,17 @@ export function createServer(house: House): App {
   for (const path of ["/api/latest/webhook/:name/call", "/api/latest/webhook/:name/call/*"])
     app.all(path, (c) => receive(house, toCall(house, c.env)));
   app.route("/api/latest", createApi(house));
-  app.route("/ui", createUi(house));
-  app.get("/", (c) => c.redirect(`${house.prefix}/ui/`));
-  app.get("/ui/", (c) => c.redirect(`${house.prefix}/ui/login`));
+  app.route("/", createUi(house));
   app.get("/default-styling.css", () => respondStyle());
   app.get("/health/live", (c) => c.json({ status: "ok" }));
   app.get("/health/ready", (c) => {
     const is_ready = house.isReady();
     return c.json({ status: is_ready ? "ok" : "not ready" }, is_ready ? 200 : 503);
+  });
+  house.meters.watch(() => readMeters(house));
+  app.get("/metrics", async () => {
+    const { print, type } = house.meters;
+    return new Response(await print(), { headers: { "content-type": type } });
   });
   app.notFound((c) => {
     throw new Refusal("not_found", `There is nothing at "${c.req.path}"`);
@@ -59,6 +68,21 @@ function toRawTarget(url: string | undefined, prefix: string): string {
 
 function toRawPath(url: string | undefined, prefix: string): string {
   return toRawTarget(url, prefix).split(/[?#]/, 1)[0] || "//";
+}
+
+async function readMeters(house: House): Promise<Readings> {
+  const { store, executions, connection_allowance } = house;
+  const { runners, restarts } = house.runnersStatus();
+  return {
+    ...executions.counts(),
+    ...store.counts(),
+    threads: runners.reduce((sum, runner) => sum + runner.threads, 0),
+    runners: runners.length,
+    runner_restarts: restarts,
+    runner_memory_bytes: runners.reduce((sum, runner) => sum + runner.rss_bytes, 0),
+    connections_used: await connectionsUsed(store, monthOf(now())),
+    connection_allowance,
+  };
 }
 
 const STYLE_HEADERS = {

@@ -19,6 +19,8 @@ import { operate } from "./executions/operations.ts";
 import { recover } from "./executions/recover.ts";
 import { openCatalog, type Catalog } from "./flows/catalog.ts";
 import type { Log } from "./lib/log.ts";
+import { openMeters } from "./lib/meters.ts";
+import { identifyRequest } from "./lib/trace.ts";
 import type { OperationAnswer } from "./runner/protocol.ts";
 import { openRunners, type Runners, type RunnersOptions } from "./runner/runners.ts";
 import { createServer, refuseTarget, type House } from "./server.ts";
@@ -102,7 +104,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   );
   let is_ready = true;
   const isReady = () => is_ready;
-  const rooms = { config, log, store, executions, catalog, secrets, isReady };
+  const rooms = { config, log, store, executions, catalog, runners, secrets, isReady };
   const server = await listen(config, await toHouse({ ...rooms, ...first }));
   const url = urlOf(config, server);
   const disposal = opened.move();
@@ -225,13 +227,19 @@ async function toHouse(rooms: {
   store: Store;
   executions: Executions;
   catalog: Catalog;
+  runners: Runners;
   secrets: SecretBox;
   default_project_id: string;
   isReady: () => boolean;
 }): Promise<House> {
-  const { config, store, executions, catalog } = rooms;
+  const { config, store, executions, catalog, runners } = rooms;
   const activity = await openActivity(store);
-  const attempts = openAttempts({ free: 3, most: 10, window_ms: 15 * 60 * 1000 });
+  const attempts = openAttempts({
+    free: 3,
+    most: 10,
+    most_of_address: 100,
+    window_ms: 15 * 60 * 1000,
+  });
   const ttl_ms = config.LOGIN_TOKEN_TTL_SEC * 1000;
   return {
     ...rooms,
@@ -245,6 +253,9 @@ async function toHouse(rooms: {
       acts_for: config.EXECUTION_PERMISSIONS === "creator" ? created_by : null,
     }),
     requireRoom: () => executions.requireRoom(),
+    meters: openMeters(),
+    runnersStatus: () => runners.status(),
+    connection_allowance: config.CONNECTION_ALLOWANCE,
     inactivity_ms: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
     max_body_bytes: config.MAX_BODY_BYTES,
     sync_mode: config.SYNC_MODE,
@@ -271,6 +282,7 @@ async function listen(config: Config, house: House): Promise<Server> {
   });
   const server = createSocketServer(config, house.log);
   server.on("request", (incoming, outgoing) => {
+    identifyRequest(incoming, outgoing);
     if (!refuseTarget(incoming, outgoing)) void handle(incoming, outgoing);
   });
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);

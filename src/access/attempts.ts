@@ -2,24 +2,34 @@ import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 
+/** Who tries what: the failures of both together, and of the address alone, are counted. */
+export interface Attempt {
+  /** What is guessed at, such as a user's password. */
+  readonly subject: string;
+  readonly address: string;
+}
+
 /**
- * Slows and then refuses whoever fails again and again, counted per name and per address.
- * Kept in memory: a restart forgives.
+ * Slows and then refuses whoever fails again and again. A subject is locked for the address that
+ * failed, so that nobody can lock out somebody else; an address that fails with many subjects is
+ * locked for all of them. Kept in memory: a restart forgives.
  */
 export interface Attempts {
   /**
    * Runs a check that answers null for a failure.
    *
-   * @throws Refusal too_many_attempts where one of the keys failed too often
+   * @throws Refusal too_many_attempts
    */
-  guard<T>(keys: readonly string[], check: () => Promise<T | null>): Promise<T | null>;
+  guard<T>(attempt: Attempt, check: () => Promise<T | null>): Promise<T | null>;
 }
 
 export interface AttemptLimits {
   /** Failures without any delay. */
   readonly free: number;
-  /** Failures after which attempts are refused. */
+  /** Failures of an address with one subject after which attempts are refused. */
   readonly most: number;
+  /** Failures of an address with any subjects, which a success with one does not forgive. */
+  readonly most_of_address: number;
   /** Time after the latest failure that forgives all. */
   readonly window_ms: number;
 }
@@ -50,18 +60,28 @@ export function openAttempts(limits: AttemptLimits): Attempts {
     if (failures.size > MOST_KEYS) failures.delete(failures.keys().next().value as string);
   }
 
+  /** Takes back one failure that was counted ahead. */
+  function forgive(key: string): void {
+    const found = failures.get(key);
+    if (found !== undefined) found.count -= 1;
+  }
+
   return {
-    async guard(keys, check) {
-      const worst = Math.max(...keys.map(count));
-      if (worst >= limits.most) throw refuse(limits.window_ms);
+    async guard({ subject, address }, check) {
+      const [pair, all] = [`${address} ${subject}`, address];
+      const failed = count(pair);
+      if (failed >= limits.most || count(all) >= limits.most_of_address)
+        throw refuse(limits.window_ms);
       // Counted before the check, so that many attempts at once are not all free.
-      for (const key of keys) add(key);
+      add(pair);
+      add(all);
       const passed = await check();
       if (passed !== null) {
-        for (const key of keys) failures.delete(key);
+        failures.delete(pair);
+        forgive(all);
         return passed;
       }
-      if (worst >= limits.free) await wait(Math.min(100 * 2 ** (worst - limits.free), 3000));
+      if (failed >= limits.free) await wait(Math.min(100 * 2 ** (failed - limits.free), 3000));
       return null;
     },
   };

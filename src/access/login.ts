@@ -91,8 +91,8 @@ export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions):
 
   return {
     async login(user_name, password, from) {
-      const keys = [`name ${user_name}`, `address ${from}`];
-      const user = await attempts.guard(keys, () => check(user_name, password));
+      const attempt = { subject: user_name, address: from };
+      const user = await attempts.guard(attempt, () => check(user_name, password));
       return user === null ? null : create(user, from);
     },
     async authenticate(token, from) {
@@ -104,8 +104,9 @@ export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions):
       return toPrincipal(store, user, row.id);
     },
     async checkPassword(principal, password) {
-      const keys = [`name ${principal.user_name}`];
-      const user = await attempts.guard(keys, () => check(principal.user_name, password));
+      // A login token is one attacker, from wherever it is used.
+      const attempt = { subject: principal.user_name, address: `token of ${principal.user_id}` };
+      const user = await attempts.guard(attempt, () => check(principal.user_name, password));
       return user !== null;
     },
     async logout(token_id) {

@@ -37,18 +37,27 @@ export interface Grant {
   readonly project_id: string | null;
 }
 
-/** Whether the grants allow an act; without a project: whether they allow it anywhere. */
+/**
+ * Whether the grants allow an act in a project; without one, whether they allow it at all: in
+ * which projects is another question then.
+ */
 export function isAllowed(
   grants: readonly Grant[],
   permission: Permission,
   project_id?: string,
 ): boolean {
-  return grants.some(
-    (grant) =>
-      includes(grant.permission, permission) &&
-      (grant.project_id === null || project_id === undefined || grant.project_id === project_id),
-  );
+  const projects = allowedProjects(grants, permission);
+  if (projects === "all") return true;
+  if (project_id !== undefined) return projects.has(project_id);
+  return projects.size > 0 && IN_PROJECTS.test(permission);
 }
+
+/**
+ * What a grant for one project opens the door to: resources that are in projects, and the
+ * catalogue of flows that all projects use. Users, roles, settings, secrets, the audit and the
+ * workspace belong to no project, so a grant for one project does not reach them.
+ */
+const IN_PROJECTS = /^(webhook\.|execution\.|project\.|flow\.read$|bundle\.read$)/;
 
 /** The projects in which an act is allowed; "all" without a limit. */
 export function allowedProjects(

@@ -1,6 +1,7 @@
 import type { Principal } from "../access/login.ts";
 import { allowedProjects, covers, isAllowed, type Permission } from "../access/permission.ts";
 import { toGrants } from "../access/login.ts";
+import { grantsOf } from "../executions/permissions.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Store } from "../store/database.ts";
 import { invalid } from "./named.ts";
@@ -15,6 +16,12 @@ export function may(principal: Principal, permission: Permission, project_id: st
 export function requireIn(principal: Principal, permission: Permission, project_id: string): void {
   if (may(principal, permission, project_id)) return;
   throw new Refusal("forbidden", `This needs the permission "${permission}" in this project`);
+}
+
+/** The ids of the projects that a list is limited to; null: none. */
+export function visibleProjects(principal: Principal, permission: Permission): string[] | null {
+  const projects = allowedProjects(principal.grants, permission);
+  return projects === "all" ? null : [...projects];
 }
 
 /** Whether a row of a project is to be seen: what is filtered out of lists is 404 elsewhere. */
@@ -37,7 +44,7 @@ export async function requireRole(
   principal: Principal,
   name: string,
 ): Promise<RoleRow> {
-  const role = await findRoleByName(store, name);
+  const role = await findRoleByName(store, name.normalize("NFC"));
   if (role === undefined) throw invalid("role", `there is no role "${name}"`);
   if (!covers(principal.grants, toGrants(role.permissions)))
     throw new Refusal("forbidden", `The role "${name}" allows more than your own roles do`);
@@ -45,16 +52,21 @@ export async function requireRole(
 }
 
 /**
- * Whoever lets a webhook do something else uses its role, and so must hold what it allows.
+ * Whoever lets an execution or a webhook do something uses its role, propagating or not, and the
+ * permissions of the user for whom it acts: they must hold all of them.
  *
  * @throws Refusal forbidden
  */
 export async function requireUsable(
   store: Store,
   principal: Principal,
-  role_id: string | null,
+  { role_id, acts_for }: { role_id: string | null; acts_for: string | null },
 ): Promise<void> {
   const role = role_id === null ? undefined : await findRole(store, role_id);
-  if (role === undefined || covers(principal.grants, toGrants(role.permissions))) return;
-  throw new Refusal("forbidden", `The role "${role.name}" allows more than your own roles do`);
+  if (role !== undefined && !covers(principal.grants, toGrants(role.permissions)))
+    throw new Refusal("forbidden", `The role "${role.name}" allows more than your own roles do`);
+  if (acts_for === null || acts_for === principal.user_id) return;
+  const grants = await grantsOf(store, { role_id: null, acts_for });
+  if (!covers(principal.grants, grants))
+    throw new Refusal("forbidden", "It acts for a user who may do more than your own roles allow");
 }

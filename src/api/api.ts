@@ -13,6 +13,10 @@ import type { Executions } from "../executions/executions.ts";
 import type { Catalog } from "../flows/catalog.ts";
 import { Refusal, toProblem } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { readTrace } from "../lib/trace.ts";
+import type { StartRequest } from "../executions/executions.ts";
+import type { Runners } from "../runner/runners.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
 import type { Store } from "../store/database.ts";
 import { toRefusal } from "../store/fault.ts";
 import type { Answer, ApiRequest, Route } from "./route.ts";
@@ -29,6 +33,11 @@ export interface Api {
   readonly addressOf: AddressReader;
   readonly secrets: SecretBox;
   readonly log: Log;
+  readonly runnersStatus: Runners["status"];
+  /** EXECUTION_PERMISSIONS: whose permissions an execution of a webhook has. */
+  readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;
+  /** CONNECTION_ALLOWANCE; null: unlimited. */
+  readonly connection_allowance: number | null;
   /** WAIT_POLL_WINDOW_SEC in milliseconds. */
   readonly window_ms: number;
   readonly default_project_id: string;
@@ -51,7 +60,10 @@ export function createApi(api: Api): Hono<Env> {
     bodyLimit({
       maxSize: MAX_BODY_BYTES,
       onError: () => {
-        throw new Refusal("body_too_large", `The body is larger than ${MAX_BODY_BYTES} bytes`);
+        // The rest of the body is not read, so the connection cannot be used again.
+        throw new Refusal("body_too_large", `The body is larger than ${MAX_BODY_BYTES} bytes`, {
+          headers: { connection: "close" },
+        });
       },
     }),
   );
@@ -84,7 +96,7 @@ async function serve(api: Api, route: Route, c: ApiContext): Promise<Answer> {
     trail.given(body);
     const request = toRequest(api, route, c, { principal, address, is_secure, body });
     const answer = await route.act(api, request as ApiRequest<never, never>);
-    await trail.close(String(answer.status));
+    await trail.close(String(answer.status), answer.target);
     return answer;
   } catch (fault) {
     const refusal = toRefusal(fault);
@@ -114,6 +126,7 @@ function toRequest(
     last_event_id: c.req.header("last-event-id") ?? null,
     search: new URL(c.req.url).searchParams,
     text: () => c.req.text(),
+    incoming: c.env.incoming as IncomingMessage,
     outgoing: c.env.outgoing as ServerResponse,
   };
 }
@@ -127,7 +140,10 @@ async function identify(
   const { headers } = c.env.incoming;
   const sent = findToken(headers);
   const changes = route.method !== "GET";
-  if (changes && sent?.by !== "header" && isCrossSite(headers, { host: headers.host ?? "" }))
+  // A proxy may have put another Host in the place of the one that the browser asked for.
+  const hosts = [headers.host ?? "", api.base_url === null ? "" : new URL(api.base_url).host];
+  const is_foreign = hosts.every((host) => isCrossSite(headers, { host }));
+  if (changes && sent?.by !== "header" && is_foreign)
     throw new Refusal("cross_site", "A page of another site cannot change anything here");
   if (route.needs === "anyone") return null;
   const principal = sent === null ? null : await api.logins.authenticate(sent.token, address);
@@ -163,23 +179,29 @@ function check(schema: v.GenericSchema, value: unknown): unknown {
   throw new Refusal("invalid", list.join("; "), { fields });
 }
 
-function toResponse({ status, body, text, stream, headers }: Answer): Response {
+function toResponse({ status, body, text, bytes, stream, headers }: Answer): Response {
   if (status === 204 || status === 302)
     return new Response(null, { status, headers: { ...headers } });
-  return new Response(stream ?? text ?? JSON.stringify(body), {
+  return new Response(stream ?? bytes ?? text ?? JSON.stringify(body), {
     status,
     headers: {
       "content-type": "application/json; charset=utf-8",
       "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
       ...headers,
     },
   });
 }
 
+function traceOf({ env }: ApiContext) {
+  return readTrace(env.incoming as IncomingMessage, env.outgoing as ServerResponse);
+}
+
 /** Every error of the API as problem details (RFC 9457). */
 export function respondFault({ log }: Pick<Api, "log">, c: ApiContext, fault: unknown): Response {
   const known = toRefusal(fault);
-  if (!(known instanceof Refusal)) log.error({ path: c.req.path, err: fault }, "Cannot answer");
+  if (!(known instanceof Refusal))
+    log.error({ path: c.req.path, err: fault, ...traceOf(c) }, "Cannot answer");
   const refusal =
     known instanceof Refusal
       ? known

@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { toIso } from "../lib/clock.ts";
 import { listAudit, type AuditRow } from "../store/workspace.ts";
-import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { fromNumberCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { AUDIT_ENTRY, listOf } from "./shapes.ts";
 
 function toEntry(row: AuditRow): Record<string, unknown> {
   return {
@@ -29,10 +30,10 @@ export const getAudit = defineRoute({
     action: v.optional(v.string()),
     target: v.optional(v.string()),
   }),
+  answer: listOf(AUDIT_ENTRY),
   async act(api, { query }) {
     const { limit, cursor, ...filter } = query;
-    const after = fromCursor(cursor);
-    const before = after === undefined ? null : Number(after);
+    const before = fromNumberCursor(cursor) ?? null;
     const rows = await listAudit(api.store, { ...filter, before, limit: limit + 1 });
     const page = toPage(rows, limit, (row) => String(row.seq));
     return { status: 200, body: toList(page, toEntry) };

@@ -4,6 +4,7 @@ import type { Principal } from "../access/login.ts";
 import { now, toIso } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { defineRoute } from "./route.ts";
+import { LOGIN, ME } from "./shapes.ts";
 
 function toUser({ user_id, user_name, email, roles }: Principal): Record<string, unknown> {
   return { id: user_id, name: user_name, email, roles };
@@ -16,8 +17,9 @@ export const login = defineRoute({
   needs: "anyone",
   action: "auth.login",
   body: v.strictObject({ user_name: v.string(), password: v.string() }),
+  answer: LOGIN,
   async act(api, { body, address, is_secure }) {
-    const found = await api.logins.login(body.user_name, body.password, address);
+    const found = await api.logins.login(body.user_name.normalize("NFC"), body.password, address);
     if (found === null)
       throw new Refusal("not_authenticated", "The user name or the password is wrong");
     const { token, expires_at, principal } = found;
@@ -37,10 +39,11 @@ export const logout = defineRoute({
   summary: "End the token that the request carries",
   needs: "login",
   action: "auth.logout",
+  status: 204,
   async act(api, { principal, is_secure }) {
     await api.logins.logout(principal.token_id);
     const cookie = toTokenCookie("", { path: `${api.prefix}/`, max_age_sec: 0, is_secure });
-    return { status: 204, headers: { "set-cookie": cookie } };
+    return { status: 204, headers: { "set-cookie": cookie }, target: principal.user_name };
   },
 });
 
@@ -49,6 +52,7 @@ export const getMe = defineRoute({
   path: "/auth/me",
   summary: "Who am I, and what do my roles allow",
   needs: "login",
+  answer: ME,
   async act(_api, { principal }) {
     return { status: 200, body: { ...toUser(principal), permissions: principal.grants } };
   },

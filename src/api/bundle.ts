@@ -1,6 +1,7 @@
 import { Refusal } from "../lib/errors.ts";
 import type { Api } from "./api.ts";
 import { defineRoute } from "./route.ts";
+import { BUNDLE, listOf } from "./shapes.ts";
 
 /** A bundle is a folder of PLUGINS_DIR: it is read here, and changed there. */
 function toBundle(api: Api, bundle: ReturnType<Api["catalog"]["bundles"]>[number]) {
@@ -18,6 +19,7 @@ export const getBundles = defineRoute({
   path: "/bundle",
   summary: "List the bundles of the plugins folder",
   needs: "bundle.read",
+  answer: listOf(BUNDLE),
   async act(api) {
     const items = api.catalog.bundles().map((bundle) => toBundle(api, bundle));
     return { status: 200, body: { items, next_cursor: null } };
@@ -29,6 +31,7 @@ export const getBundle = defineRoute({
   path: "/bundle/:name",
   summary: "Read one bundle",
   needs: "bundle.read",
+  answer: BUNDLE,
   async act(api, { params }) {
     const found = api.catalog.bundles().find((bundle) => bundle.name === params["name"]);
     if (found === undefined)

@@ -1,8 +1,10 @@
 import type { Principal } from "../access/login.ts";
 import { toSummary } from "../executions/record.ts";
 import { isEnded } from "../executions/status.ts";
-import { toIso } from "../lib/clock.ts";
+import { now, toIso } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
 import { findExecution, listLog } from "../store/executions.ts";
+import { findRole, findTokenById } from "../store/people.ts";
 import { isVisible } from "./access.ts";
 import type { Api } from "./api.ts";
 import { requireExecution } from "./execution.ts";
@@ -21,14 +23,23 @@ interface EventStream {
   close(): void;
 }
 
-function openStream(start: (stream: EventStream) => () => void): Answer {
+/** Ends with the service, and once the login token of whoever listens is not valid any more. */
+function openStream(
+  api: Api,
+  principal: Principal,
+  start: (stream: EventStream) => () => void,
+): Answer {
   const encoder = new TextEncoder();
   let stop = (): void => {};
   const stream = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        const heartbeat = setInterval(() => write(": \n\n"), HEARTBEAT_MS);
+        const heartbeat = setInterval(() => {
+          write(": \n\n");
+          requireToken(api, principal).catch(close);
+        }, HEARTBEAT_MS);
         let unsubscribe = (): void => {};
+        let forget = (): void => {};
         let is_open = true;
         const close = (): void => {
           if (!is_open) return;
@@ -44,6 +55,7 @@ function openStream(start: (stream: EventStream) => () => void): Answer {
           is_open = false;
           clearInterval(heartbeat);
           unsubscribe();
+          forget();
         };
         const send: EventStream["send"] = (event, data, id) => {
           const number = id === undefined ? "" : `id: ${id}\n`;
@@ -51,6 +63,7 @@ function openStream(start: (stream: EventStream) => () => void): Answer {
         };
         write("retry: 2000\n\n");
         unsubscribe = start({ send, close });
+        forget = api.executions.onStop(close);
       },
       cancel: () => stop(),
     },
@@ -59,15 +72,22 @@ function openStream(start: (stream: EventStream) => () => void): Answer {
   return { status: 200, stream, headers: { "content-type": "text/event-stream; charset=utf-8" } };
 }
 
+async function requireToken({ store }: Api, { token_id }: Principal): Promise<void> {
+  const token = await findTokenById(store, token_id);
+  if (token === undefined || token.expires_at <= now())
+    throw new Refusal("not_authenticated", "The login token is not valid any more");
+}
+
 export const getExecutionsEvents = defineRoute({
   method: "GET",
   path: "/execution/events",
   summary: "Follow executions as they change, as server-sent events",
   needs: "execution.read",
+  type: "text/event-stream",
   async act(api, { principal }) {
-    return openStream((stream) =>
+    return openStream(api, principal, (stream) =>
       api.executions.changes.subscribe((id, change) => {
-        if (change === "status") void sendSummary(api, principal, stream, id);
+        if (change === "status") sendSummary(api, principal, stream, id).catch(stream.close);
       }),
     );
   },
@@ -81,7 +101,8 @@ async function sendSummary(
 ): Promise<void> {
   const row = await findExecution(api.store, id);
   if (row === undefined || !isVisible(principal, "execution.read", row.project_id)) return;
-  stream.send("execution", toSummary(row, null));
+  const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
+  stream.send("execution", toSummary(row, role?.name ?? null));
 }
 
 export const getExecutionEvents = defineRoute({
@@ -89,10 +110,11 @@ export const getExecutionEvents = defineRoute({
   path: "/execution/:id/events",
   summary: "Follow one execution: its states and log lines; resumable by Last-Event-ID",
   needs: "execution.read",
+  type: "text/event-stream",
   async act(api, { principal, params, last_event_id }) {
     const { id } = await requireExecution(api, principal, params["id"] ?? "");
     const after = Number(last_event_id ?? 0);
-    return openStream((stream) => followOne(api, stream, id, Number.isInteger(after) ? after : 0));
+    return openStream(api, principal, (stream) => followOne(api, stream, id, Number.isInteger(after) ? after : 0));
   },
 });
 
@@ -112,7 +134,10 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
     }
     if (lines.length === 500) is_due = true;
     if (row === undefined) return stream.close();
-    if (row.status !== status) stream.send("status", toSummary(row, null));
+    if (row.status !== status) {
+      const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
+      stream.send("status", toSummary(row, role?.name ?? null));
+    }
     status = row.status;
     if (isEnded(status) && lines.length < 500) stream.close();
   }
@@ -125,7 +150,7 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
         await look();
       }
       looking = null;
-    })();
+    })().catch(stream.close);
   }
 
   const unsubscribe = api.executions.changes.subscribe((changed) => {

@@ -13,10 +13,18 @@ import {
   type LogRow,
 } from "../store/executions.ts";
 import { findRole, listRoles } from "../store/people.ts";
-import { isVisible, requireIn } from "./access.ts";
+import { isVisible, requireIn, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
-import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { fromCursor, fromNumberCursor, PAGE_QUERY, TIME, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { EXECUTION, EXECUTION_SUMMARY, listOf, LOG_LINE } from "./shapes.ts";
+
+/** One status or several, joined by commas. */
+const STATUS_LIST = v.pipe(
+  v.string(),
+  v.transform((text) => text.split(",")),
+  v.array(v.picklist(STATUSES, `expected one or more of ${STATUSES.join(",")}`)),
+);
 
 /** @throws Refusal not_found, also where the principal may not see it */
 export async function requireExecution(
@@ -41,25 +49,29 @@ export const getExecutions = defineRoute({
   needs: "execution.read",
   query: v.strictObject({
     ...PAGE_QUERY,
-    status: v.optional(v.picklist(STATUSES, `expected one of ${STATUSES.join(", ")}`)),
+    status: v.optional(STATUS_LIST),
     webhook: v.optional(v.string()),
     flow: v.optional(v.string()),
     project_id: v.optional(v.string()),
+    from: v.optional(TIME),
+    to: v.optional(TIME),
+    text: v.optional(v.string()),
   }),
+  answer: listOf(EXECUTION_SUMMARY),
   async act(api, { principal, query }) {
-    const { limit, cursor, order, ...filter } = query;
+    const { limit, cursor, order, status: statuses, ...filter } = query;
     const rows = await listExecutions(api.store, {
       ...filter,
+      statuses,
+      project_ids: visibleProjects(principal, "execution.read"),
       after: fromCursor(cursor),
       ascending: order === "asc",
       limit: limit + 1,
     });
     const roles = new Map((await listRoles(api.store)).map((role) => [role.id, role.name]));
     const page = toPage(rows, limit, (row) => row.id);
-    const items = page.rows
-      .filter((row) => isVisible(principal, "execution.read", row.project_id))
-      .map((row) => toSummary(row, roles.get(row.role_id ?? "") ?? null));
-    return { status: 200, body: { items, next_cursor: page.next_cursor } };
+    const toItem = (row: ExecutionRow) => toSummary(row, roles.get(row.role_id ?? "") ?? null);
+    return { status: 200, body: toList(page, toItem) };
   },
 });
 
@@ -68,6 +80,7 @@ export const getExecution = defineRoute({
   path: "/execution/:id",
   summary: "Read one execution, with input, output and response",
   needs: "execution.read",
+  answer: EXECUTION,
   async act(api, { principal, params }) {
     const row = await requireExecution(api, principal, params["id"] ?? "");
     return { status: 200, text: await answerExecution(api, row) };
@@ -80,9 +93,10 @@ export const getLog = defineRoute({
   summary: "Read the log lines of an execution, oldest first",
   needs: "execution.read",
   query: v.strictObject({ limit: PAGE_QUERY.limit, cursor: PAGE_QUERY.cursor }),
+  answer: listOf(LOG_LINE),
   async act(api, { principal, params, query }) {
     const { id } = await requireExecution(api, principal, params["id"] ?? "");
-    const after = Number(fromCursor(query.cursor) ?? 0);
+    const after = fromNumberCursor(query.cursor) ?? 0;
     const rows = await listLog(api.store, id, { after, limit: query.limit + 1 });
     const page = toPage(rows, query.limit, (row) => String(row.seq));
     const toLine = ({ at, level, text }: LogRow) => ({ at: toIso(at), level, text });
@@ -96,6 +110,7 @@ export const cancelExecution = defineRoute({
   summary: "Cancel an execution that has not ended",
   needs: "execution.cancel",
   action: "execution.cancel",
+  answer: EXECUTION,
   async act(api, { principal, params }) {
     const row = await requireExecution(api, principal, params["id"] ?? "");
     requireIn(principal, "execution.cancel", row.project_id);

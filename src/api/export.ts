@@ -2,11 +2,10 @@ import { dump } from "js-yaml";
 import * as v from "valibot";
 import { Refusal } from "../lib/errors.ts";
 import { findProject, listRoles } from "../store/people.ts";
-import { listWebhooks, type WebhookRow } from "../store/webhooks.ts";
-import { isVisible } from "./access.ts";
+import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";
 import { defineRoute } from "./route.ts";
-import { projectOf, requireWebhook } from "./webhook.ts";
+import { requireWebhook, withinVisible } from "./webhook.ts";
 
 /** What is carried of a webhook (contract, section 3); never is_enabled, require_login or key. */
 export const CARRIED = v.strictObject({
@@ -43,6 +42,7 @@ export const getExport = defineRoute({
   path: "/export",
   summary: "Export webhooks as YAML: those named by webhook=, or all",
   needs: "webhook.read",
+  type: "application/yaml",
   async act(api, { principal, search }) {
     const names = search.getAll("webhook");
     const unknown = [...search.keys()].filter((name) => name !== "webhook");
@@ -50,9 +50,8 @@ export const getExport = defineRoute({
     const rows =
       names.length > 0
         ? await Promise.all(names.map((name) => requireWebhook(api, principal, name)))
-        : await listAll(api);
-    const visible = rows.filter((row) => isVisible(principal, "webhook.read", projectOf(api, row)));
-    const webhooks = await Promise.all(visible.map((row) => toCarried(api, row)));
+        : await listAll(api, withinVisible(api, principal));
+    const webhooks = await Promise.all(rows.map((row) => toCarried(api, row)));
     return {
       status: 200,
       text: dump({ format: FORMAT, webhooks }),
@@ -64,10 +63,10 @@ export const getExport = defineRoute({
   },
 });
 
-async function listAll(api: Api): Promise<WebhookRow[]> {
+async function listAll(api: Api, within: Within | null): Promise<WebhookRow[]> {
   const rows: WebhookRow[] = [];
   for (;;) {
-    const page = await listWebhooks(api.store, { after: rows.at(-1)?.name, limit: 500 });
+    const page = await listWebhooks(api.store, { within, after: rows.at(-1)?.name, limit: 500 });
     rows.push(...page);
     if (page.length < 500) return rows;
   }

@@ -2,9 +2,11 @@ import * as v from "valibot";
 import { toInput } from "../executions/input.ts";
 import type { Flow } from "../flows/catalog.ts";
 import { Refusal } from "../lib/errors.ts";
+import { readTrace } from "../lib/trace.ts";
 import { requireIn } from "./access.ts";
 import type { Api } from "./api.ts";
 import { defineRoute } from "./route.ts";
+import { FLOW, FLOW_WITH_SOURCE, listOf, STARTED } from "./shapes.ts";
 
 /** A flow as the API shows it, with what it declares and what it was granted. */
 function toFlow(flow: Flow): Record<string, unknown> {
@@ -36,6 +38,7 @@ export const getFlows = defineRoute({
   summary: "List flows by name, with their state",
   needs: "flow.read",
   query: v.strictObject({ state: v.optional(v.picklist(["ready", "broken"])) }),
+  answer: listOf(FLOW),
   async act(api, { query }) {
     const flows = api.catalog.list();
     const shown = flows.filter(({ state }) => query.state === undefined || state === query.state);
@@ -48,6 +51,7 @@ export const getFlow = defineRoute({
   path: "/flow/:name",
   summary: "Read one flow, with its source",
   needs: "flow.read",
+  answer: FLOW_WITH_SOURCE,
   async act(api, { params }) {
     const flow = requireFlow(api, params["name"] ?? "");
     const source = await api.catalog.source(flow.name);
@@ -62,7 +66,9 @@ export const startFlow = defineRoute({
   needs: "execution.start",
   action: "execution.start",
   body: v.strictObject({ input_value: v.optional(v.unknown()) }),
-  async act(api, { principal, params, body }) {
+  status: 201,
+  answer: STARTED,
+  async act(api, { principal, params, body, incoming, outgoing }) {
     requireIn(principal, "execution.start", api.default_project_id);
     const flow = requireFlow(api, params["name"] ?? "");
     const live = await api.executions.start({
@@ -79,6 +85,7 @@ export const startFlow = defineRoute({
       parent_id: null,
       replay_of: null,
       is_connection: false,
+      trace: readTrace(incoming, outgoing),
     });
     return { status: 201, body: { id: live.id } };
   },
@@ -90,6 +97,7 @@ export const reloadFlows = defineRoute({
   summary: "Look into the plugins folder now, also at broken flows",
   needs: "flow.reload",
   action: "flow.reload",
+  answer: listOf(FLOW),
   async act(api) {
     await api.catalog.reload();
     const flows = api.catalog.list();

@@ -11,15 +11,18 @@ import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../s
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { CARRIED, FORMAT, toCarried, type CarriedWebhook } from "./export.ts";
-import { NAME } from "./name.ts";
+import { DESCRIPTION, NAME } from "./name.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { projectOf } from "./webhook.ts";
+import { IMPORTED } from "./shapes.ts";
 
 const DOCUMENT = v.strictObject({
   format: v.literal(FORMAT, `expected "${FORMAT}"`),
-  webhooks: v.array(v.strictObject({ ...CARRIED.entries, name: NAME })),
+  webhooks: v.array(
+    v.strictObject({ ...CARRIED.entries, name: NAME, description: v.optional(DESCRIPTION, "") }),
+  ),
 });
 
 /** What is done about a webhook whose name is taken. */
@@ -48,6 +51,7 @@ export const importWebhooks = defineRoute({
     dry_run: v.optional(FLAG, "false"),
     conflicts: v.optional(v.picklist(CONFLICTS, `expected one of ${CONFLICTS.join(", ")}`), "skip"),
   }),
+  answer: IMPORTED,
   async act(api, { principal, query, text }) {
     const { webhooks } = readDocument(await text());
     const steps = await plan(api, principal, webhooks, query.conflicts);
@@ -56,7 +60,8 @@ export const importWebhooks = defineRoute({
     const items = steps.map(({ statements: _statements, key, ...step }) =>
       key === undefined || query.dry_run ? step : { ...step, key },
     );
-    return { status: 200, body: { dry_run: query.dry_run, items } };
+    const target = items.map(({ name }) => name).join(", ");
+    return { status: 200, body: { dry_run: query.dry_run, items }, target };
   },
 });
 
@@ -180,10 +185,12 @@ async function toReplacement(
   webhook: CarriedWebhook,
 ): Promise<Step> {
   requireIn(principal, "webhook.write", projectOf(api, found));
-  await requireUsable(api.store, principal, found.role_id);
+  await requireUsable(api.store, principal, api.permissionsOf(found));
   const changes = difference(await toCarried(api, found), webhook);
   const stamps = { modified_by: principal.user_id, modified_at: nextTime(found) };
-  const change = { ...columns, ...stamps };
+  // In a project it is in no bundle any more: it can be in one of them only.
+  const place = columns.project_id === null ? {} : { bundle_id: null };
+  const change = { ...columns, ...place, ...stamps };
   const statements =
     Object.keys(changes).length === 0
       ? []
@@ -200,8 +207,9 @@ function difference(from: CarriedWebhook, to: CarriedWebhook): Step["changes"] {
 }
 
 async function freeName(api: Api, name: string, taken: Set<string>): Promise<string> {
+  const stem = [...name].slice(0, 120).join("");
   for (let number = 2; ; number += 1) {
-    const candidate = `${name}-${number}`;
+    const candidate = `${stem}-${number}`;
     if (taken.has(candidate) || (await findWebhook(api.store, candidate)) !== undefined) continue;
     taken.add(candidate);
     return candidate;

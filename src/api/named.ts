@@ -13,7 +13,8 @@ export function toEtag(row: { modified_at: number }): string {
 
 /** @throws Refusal changed_meanwhile where If-Match names another state */
 export function requireMatch(row: { modified_at: number }, if_match: string | null): void {
-  if (if_match === null || if_match === "*" || if_match === toEtag(row)) return;
+  if (if_match === null || if_match.trim() === "*") return;
+  if (if_match.split(",").some((tag) => tag.trim() === toEtag(row))) return;
   throw changedMeanwhile();
 }
 

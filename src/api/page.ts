@@ -23,12 +23,27 @@ export const FLAG = v.pipe(
   v.transform((text) => text === "true"),
 );
 
+/** A query parameter that is a time in ISO 8601; milliseconds since the epoch. */
+export const TIME = v.pipe(
+  v.string(),
+  v.check((text) => !Number.isNaN(Date.parse(text)), "expected a time in ISO 8601"),
+  v.transform((text) => Date.parse(text)),
+);
+
 /** @throws Refusal invalid where it is no cursor of this service */
 export function fromCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const key = Buffer.from(cursor, "base64url").toString();
   if (toCursor(key) !== cursor) throw new Refusal("invalid", "cursor: not one of this service");
   return key;
+}
+
+/** A cursor of a list in order of numbers. */
+export function fromNumberCursor(cursor: string | undefined): number | undefined {
+  const key = fromCursor(cursor);
+  if (key === undefined) return undefined;
+  if (!/^\d{1,15}$/.test(key)) throw new Refusal("invalid", "cursor: not one of this service");
+  return Number(key);
 }
 
 function toCursor(key: string): string {

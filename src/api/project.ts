@@ -12,12 +12,13 @@ import {
   updateProject,
   type ProjectRow,
 } from "../store/people.ts";
-import { isVisible, requireIn } from "./access.ts";
+import { isVisible, requireIn, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
-import { fromCursor, PAGE_QUERY, toPage } from "./page.ts";
+import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { listOf, PROJECT } from "./shapes.ts";
 
 function toProject(row: ProjectRow): Record<string, unknown> {
   return {
@@ -46,18 +47,16 @@ export const getProjects = defineRoute({
   summary: "List projects by name",
   needs: "project.read",
   query: v.strictObject({ ...PAGE_QUERY }),
+  answer: listOf(PROJECT),
   async act(api, { principal, query }) {
     const rows = await listPeople(api.store, "project", {
       after: fromCursor(query.cursor),
       limit: query.limit + 1,
       descending: query.order === "desc",
+      ids: visibleProjects(principal, "project.read"),
     });
     const page = toPage(rows, query.limit, (row) => row.name);
-    const visible = page.rows.filter((row) => isVisible(principal, "project.read", row.id));
-    return {
-      status: 200,
-      body: { items: visible.map(toProject), next_cursor: page.next_cursor },
-    };
+    return { status: 200, body: toList(page, toProject) };
   },
 });
 
@@ -66,6 +65,7 @@ export const getProject = defineRoute({
   path: "/project/:name",
   summary: "Read one project",
   needs: "project.read",
+  answer: PROJECT,
   async act(api, { principal, params }) {
     const row = await requireProject(api, principal, params["name"] ?? "");
     return { status: 200, body: toProject(row), headers: { etag: toEtag(row) } };
@@ -79,6 +79,8 @@ export const createProject = defineRoute({
   needs: "project.write",
   action: "project.create",
   body: v.strictObject({ name: NAME, description: v.optional(DESCRIPTION, "") }),
+  status: 201,
+  answer: PROJECT,
   async act(api, { principal, body }) {
     const at = now();
     const row: ProjectRow = { id: newId(), ...body, created_at: at, modified_at: at };
@@ -96,6 +98,7 @@ export const patchProject = defineRoute({
   needs: "project.write",
   action: "project.change",
   body: v.strictObject({ name: v.optional(NAME), description: v.optional(DESCRIPTION) }),
+  answer: PROJECT,
   async act(api, { principal, params, body, if_match }) {
     const row = await requireProject(api, principal, params["name"] ?? "");
     requireIn(principal, "project.write", row.id);
@@ -120,6 +123,7 @@ export const removeProject = defineRoute({
   summary: "Delete a project that no webhook is in; its executions keep its id",
   needs: "project.write",
   action: "project.delete",
+  status: 204,
   async act(api, { principal, params, if_match }) {
     const row = await requireProject(api, principal, params["name"] ?? "");
     requireIn(principal, "project.write", row.id);

@@ -1,14 +1,13 @@
 import * as v from "valibot";
-import { covers } from "../access/permission.ts";
 import { toInput, type Input } from "../executions/input.ts";
-import { grantsOf } from "../executions/permissions.ts";
-import { Refusal } from "../lib/errors.ts";
+import { readTrace } from "../lib/trace.ts";
 import { findPayload, type ExecutionRow } from "../store/executions.ts";
-import { requireIn } from "./access.ts";
+import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { requireExecution } from "./execution.ts";
 import { invalid } from "./named.ts";
 import { defineRoute } from "./route.ts";
+import { STARTED } from "./shapes.ts";
 
 /** Runs an execution again, with its own permissions: whoever asks must hold them all. */
 export const replayExecution = defineRoute({
@@ -21,11 +20,12 @@ export const replayExecution = defineRoute({
     input_value: v.optional(v.unknown()),
     flow_version: v.optional(v.string("expected a string")),
   }),
-  async act(api, { principal, params, body }) {
+  status: 201,
+  answer: STARTED,
+  async act(api, { principal, params, body, incoming, outgoing }) {
     const row = await requireExecution(api, principal, params["id"] ?? "");
     requireIn(principal, "execution.start", row.project_id);
-    if (!covers(principal.grants, await grantsOf(api.store, row)))
-      throw new Refusal("forbidden", "The execution may do more than your own roles allow");
+    await requireUsable(api.store, principal, row);
     const live = await api.executions.start({
       flow_name: row.flow,
       flow: findVersion(api, row, body.flow_version),
@@ -40,6 +40,7 @@ export const replayExecution = defineRoute({
       parent_id: null,
       replay_of: row.id,
       is_connection: false,
+      trace: readTrace(incoming, outgoing),
     });
     return { status: 201, body: { id: live.id } };
   },

@@ -18,6 +18,7 @@ import { NAME } from "./name.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { listOf, ROLE } from "./shapes.ts";
 
 /** `webhook.read`, `webhook.*` or `*`, for all projects or for one. */
 const GRANT = v.strictObject({
@@ -74,6 +75,7 @@ export const getRoles = defineRoute({
   summary: "List roles by name",
   needs: "role.read",
   query: v.strictObject({ ...PAGE_QUERY }),
+  answer: listOf(ROLE),
   async act(api, { query }) {
     const rows = await listPeople(api.store, "role", {
       after: fromCursor(query.cursor),
@@ -90,6 +92,7 @@ export const getRole = defineRoute({
   path: "/role/:name",
   summary: "Read one role",
   needs: "role.read",
+  answer: ROLE,
   async act(api, { params }) {
     const row = await findNamed(api, params["name"] ?? "");
     return { status: 200, body: toRole(row), headers: { etag: toEtag(row) } };
@@ -107,6 +110,8 @@ export const createRole = defineRoute({
     permissions: v.array(GRANT),
     propagate: v.optional(v.boolean("expected true or false"), false),
   }),
+  status: 201,
+  answer: ROLE,
   async act(api, { principal, body }) {
     requireCovered(principal, body.permissions);
     await requireProjects(api, body.permissions);
@@ -135,6 +140,7 @@ export const patchRole = defineRoute({
     permissions: v.optional(v.array(GRANT)),
     propagate: v.optional(v.boolean("expected true or false")),
   }),
+  answer: ROLE,
   async act(api, { principal, params, body, if_match }) {
     const row = await findNamed(api, params["name"] ?? "");
     refuseAdmin(row);
@@ -161,6 +167,7 @@ export const removeRole = defineRoute({
   summary: "Delete a role that no user and no webhook has",
   needs: "role.write",
   action: "role.delete",
+  status: 204,
   async act(api, { principal, params, if_match }) {
     const row = await findNamed(api, params["name"] ?? "");
     refuseAdmin(row);

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GenericSchema, InferOutput } from "valibot";
 import type { Permission } from "../access/permission.ts";
 import type { Principal } from "../access/login.ts";
@@ -7,11 +7,14 @@ import type { Api } from "./api.ts";
 /** What a route hands back; one place makes the response of it. */
 export interface Answer {
   readonly status: 200 | 201 | 204 | 302;
-  /** A value that becomes JSON, text as it is (JSON without another type), or a stream. */
+  /** A value that becomes JSON, text or bytes as they are (JSON without a type), or a stream. */
   readonly body?: unknown;
   readonly text?: string;
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly stream?: ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What the audit says was acted on, where it is not named by the path or the body. */
+  readonly target?: string;
 }
 
 /** A request whose login, permission and input have been checked. */
@@ -30,6 +33,7 @@ export interface ApiRequest<Body, Query> {
   readonly search: URLSearchParams;
   /** The request's body as text, for what is not JSON. */
   readonly text: () => Promise<string>;
+  readonly incoming: IncomingMessage;
   /** Tells when the client is gone. */
   readonly outgoing: ServerResponse;
 }
@@ -46,6 +50,12 @@ export interface Route {
   readonly action: string | null;
   readonly body: GenericSchema | null;
   readonly query: GenericSchema | null;
+  /** Status of a success. */
+  readonly status: 200 | 201 | 204;
+  /** What a success answers as JSON; null: nothing, or another type. */
+  readonly answer: GenericSchema | null;
+  /** Media type of a success that is not JSON. */
+  readonly type: string | null;
   act(api: Api, request: ApiRequest<never, never>): Promise<Answer>;
 }
 
@@ -61,6 +71,9 @@ export function defineRoute<
   action?: string;
   body?: Body;
   query?: Query;
+  status?: Route["status"];
+  answer?: GenericSchema;
+  type?: string;
   act(
     api: Api,
     request: ApiRequest<
@@ -70,5 +83,7 @@ export function defineRoute<
   ): Promise<Answer>;
 }): Route {
   const { action = null, body = null, query = null } = route;
-  return { ...route, action, body, query } as unknown as Route;
+  const { status = 200, answer = null, type = null } = route;
+  const all = { ...route, action, body, query, status, answer, type };
+  return all as unknown as Route;
 }

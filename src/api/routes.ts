@@ -7,6 +7,7 @@ import { getExport } from "./export.ts";
 import { getFlow, getFlows, reloadFlows, startFlow } from "./flow.ts";
 import { importWebhooks } from "./import.ts";
 import { createProject, getProject, getProjects, patchProject, removeProject } from "./project.ts";
+import { describingRoutes } from "./reference.ts";
 import { replayExecution } from "./replay.ts";
 import { createRole, getRole, getRoles, patchRole, removeRole } from "./role.ts";
 import type { Route } from "./route.ts";
@@ -22,6 +23,8 @@ import { getWorkspace, reportActivity } from "./workspace.ts";
 
 /** The management API's table of contents (contract, section 3). */
 export const ROUTES: readonly Route[] = [
+  ...describingRoutes(() => ROUTES),
+
   login,
   logout,
   getMe,

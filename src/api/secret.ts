@@ -14,6 +14,7 @@ import { NAME } from "./name.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { listOf, SECRET } from "./shapes.ts";
 
 const VALUE = v.pipe(
   v.string("expected a string"),
@@ -42,6 +43,7 @@ export const getSecrets = defineRoute({
   summary: "List the names of secrets",
   needs: "secret.write",
   query: v.strictObject({ ...PAGE_QUERY }),
+  answer: listOf(SECRET),
   async act(api, { query }) {
     const rows = await listNamed(api.store, "secret", {
       after: fromCursor(query.cursor),
@@ -58,6 +60,7 @@ export const getSecret = defineRoute({
   path: "/secret/:name",
   summary: "Read when a secret was set; its value cannot be read back",
   needs: "secret.write",
+  answer: SECRET,
   async act(api, { params }) {
     const row = await requireSecret(api, params["name"] ?? "");
     return { status: 200, body: toSecret(row), headers: { etag: toEtag(row) } };
@@ -71,6 +74,8 @@ export const createSecret = defineRoute({
   needs: "secret.write",
   action: "secret.create",
   body: v.strictObject({ name: NAME, value: VALUE }),
+  status: 201,
+  answer: SECRET,
   async act(api, { body }) {
     const at = now();
     const sealed = api.secrets.seal(body.name, body.value);
@@ -87,6 +92,7 @@ export const patchSecret = defineRoute({
   needs: "secret.write",
   action: "secret.change",
   body: v.strictObject({ value: VALUE }),
+  answer: SECRET,
   async act(api, { params, body, if_match }) {
     const row = await requireSecret(api, params["name"] ?? "");
     requireMatch(row, if_match);
@@ -103,6 +109,7 @@ export const removeSecret = defineRoute({
   summary: "Delete a secret",
   needs: "secret.write",
   action: "secret.delete",
+  status: 204,
   async act(api, { params, if_match }) {
     const row = await requireSecret(api, params["name"] ?? "");
     requireMatch(row, if_match);

@@ -14,6 +14,7 @@ import { NAME } from "./name.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { listOf, SETTING } from "./shapes.ts";
 
 function toSetting(row: SettingRow): Record<string, unknown> {
   return {
@@ -36,6 +37,7 @@ export const getSettings = defineRoute({
   summary: "List settings by name",
   needs: "setting.read",
   query: v.strictObject({ ...PAGE_QUERY }),
+  answer: listOf(SETTING),
   async act(api, { query }) {
     const rows = await listNamed(api.store, "setting", {
       after: fromCursor(query.cursor),
@@ -52,6 +54,7 @@ export const getSetting = defineRoute({
   path: "/setting/:name",
   summary: "Read one setting",
   needs: "setting.read",
+  answer: SETTING,
   async act(api, { params }) {
     const row = await requireSetting(api, params["name"] ?? "");
     return { status: 200, body: toSetting(row), headers: { etag: toEtag(row) } };
@@ -65,6 +68,8 @@ export const createSetting = defineRoute({
   needs: "setting.write",
   action: "setting.create",
   body: v.strictObject({ name: NAME, value: v.unknown() }),
+  status: 201,
+  answer: SETTING,
   async act(api, { body }) {
     const at = now();
     const value = JSON.stringify(body.value ?? null);
@@ -81,6 +86,7 @@ export const patchSetting = defineRoute({
   needs: "setting.write",
   action: "setting.change",
   body: v.strictObject({ value: v.unknown() }),
+  answer: SETTING,
   async act(api, { params, body, if_match }) {
     const row = await requireSetting(api, params["name"] ?? "");
     requireMatch(row, if_match);
@@ -97,6 +103,7 @@ export const removeSetting = defineRoute({
   summary: "Delete a setting",
   needs: "setting.write",
   action: "setting.delete",
+  status: 204,
   async act(api, { params, if_match }) {
     const row = await requireSetting(api, params["name"] ?? "");
     requireMatch(row, if_match);

@@ -3,13 +3,9 @@ import { allowedProjects } from "../access/permission.ts";
 import { now, toIso } from "../lib/clock.ts";
 import { readStatistics, type StatisticsRow } from "../store/statistics.ts";
 import { invalid } from "./named.ts";
+import { TIME } from "./page.ts";
 import { defineRoute } from "./route.ts";
-
-const TIME = v.pipe(
-  v.string(),
-  v.check((text) => !Number.isNaN(Date.parse(text)), "expected a time in ISO 8601"),
-  v.transform((text) => Date.parse(text)),
-);
+import { STATISTICS } from "./shapes.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -43,6 +39,7 @@ export const getStatistics = defineRoute({
       ),
     ),
   }),
+  answer: STATISTICS,
   async act(api, { principal, query }) {
     const to = query.to ?? now();
     const from = query.from ?? to - DAY_MS;

@@ -5,6 +5,7 @@ import { Refusal } from "../lib/errors.ts";
 import { deleteToken, findTokenById, listTokens, type TokenWithUser } from "../store/people.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { listOf, TOKEN } from "./shapes.ts";
 
 function toToken(row: TokenWithUser, own_id: string): Record<string, unknown> {
   return {
@@ -24,6 +25,7 @@ export const getTokens = defineRoute({
   summary: "List the own login tokens, or everybody's with all=true",
   needs: "login",
   query: v.strictObject({ all: v.optional(FLAG) }),
+  answer: listOf(TOKEN),
   async act(api, { principal, query }) {
     if (query.all === true && !isAllowed(principal.grants, "user.write"))
       throw new Refusal("forbidden", 'This needs the permission "user.write"');
@@ -39,6 +41,7 @@ export const removeToken = defineRoute({
   summary: "End a login token",
   needs: "login",
   action: "token.delete",
+  status: 204,
   async act(api, { principal, params }) {
     const row = await findTokenById(api.store, params["id"] ?? "");
     const is_visible =

@@ -10,7 +10,12 @@ export interface Trail {
   /** Names of the members that were given; never their values, which may be secrets. */
   given(body: unknown): void;
   /** Resolves when the entry is committed. */
-  close(result: string): Promise<void>;
+  close(result: string, acted_on?: string): Promise<void>;
+}
+
+/** What is named otherwise is no member of any resource, and might be a value gone astray. */
+function isMember(name: string): boolean {
+  return /^[a-z_]{1,40}$/.test(name);
 }
 
 /** For a route without an action nothing is written. */
@@ -21,7 +26,7 @@ export function openTrail(
 ): Trail {
   let actor: Principal | null = null;
   let members: string[] = [];
-  let target = Object.values(from.params)[0] ?? null;
+  let named = Object.values(from.params)[0] ?? null;
   return {
     actor(principal) {
       actor = principal;
@@ -29,11 +34,12 @@ export function openTrail(
     given(body) {
       if (typeof body !== "object" || body === null) return;
       const { name, user_name } = body as Record<string, unknown>;
-      members = Object.keys(body);
-      for (const named of [user_name, name]) if (typeof named === "string") target ??= named;
+      members = Object.keys(body).filter(isMember).slice(0, 40);
+      for (const given of [user_name, name]) if (typeof given === "string") named ??= given;
     },
-    async close(result) {
+    async close(result, acted_on) {
       if (action === null) return;
+      const target = acted_on ?? named;
       const entry = {
         at: now(),
         user_id: actor?.user_id ?? null,

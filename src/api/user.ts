@@ -27,6 +27,7 @@ import { NAME } from "./name.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { listOf, USER } from "./shapes.ts";
 
 const PASSWORD = v.pipe(
   v.string("expected a string"),
@@ -87,6 +88,7 @@ export const getUsers = defineRoute({
   summary: "List users by name",
   needs: "user.read",
   query: v.strictObject({ ...PAGE_QUERY }),
+  answer: listOf(USER),
   async act(api, { query }) {
     const rows = await listPeople(api.store, "user", {
       after: fromCursor(query.cursor),
@@ -106,6 +108,7 @@ export const getUser = defineRoute({
   path: "/user/:name",
   summary: "Read one user",
   needs: "user.read",
+  answer: USER,
   async act(api, { params }) {
     const row = await requireUser(api, params["name"] ?? "");
     const roles = await rolesOfUser(api.store, row.id);
@@ -130,6 +133,8 @@ export const createUser = defineRoute({
     roles: v.optional(ROLES, []),
     is_enabled: v.optional(v.boolean(), true),
   }),
+  status: 201,
+  answer: USER,
   async act(api, { principal, body }) {
     const roles = await Promise.all(
       body.roles.map((name) => requireRole(api.store, principal, name)),
@@ -166,6 +171,7 @@ export const patchUser = defineRoute({
     roles: v.optional(ROLES),
     is_enabled: v.optional(v.boolean("expected true or false")),
   }),
+  answer: USER,
   async act(api, { principal, params, body, if_match }) {
     const row = await requireUser(api, params["name"] ?? "");
     const held = await requireNotAbove(api, principal, row);
@@ -225,6 +231,7 @@ export const removeUser = defineRoute({
   summary: "Delete a user, and with it the user's login tokens",
   needs: "user.write",
   action: "user.delete",
+  status: 204,
   async act(api, { principal, params, if_match }) {
     const row = await requireUser(api, params["name"] ?? "");
     const held = await requireNotAbove(api, principal, row);
@@ -242,6 +249,7 @@ export const changePassword = defineRoute({
   needs: "login",
   action: "auth.password",
   body: v.strictObject({ password: v.optional(v.string()), new_password: PASSWORD }),
+  status: 204,
   async act(api, { principal, body }) {
     await requirePassword(api.logins, principal, body.password);
     const password_hash = await hashPassword(body.new_password);
@@ -249,6 +257,6 @@ export const changePassword = defineRoute({
       updatePassword(api.store, { id: principal.user_id, password_hash, at: now() }),
       deleteTokensOfUser(api.store, principal.user_id, principal.token_id),
     ]);
-    return { status: 204 };
+    return { status: 204, target: principal.user_name };
   },
 });

@@ -12,6 +12,7 @@ import { getSetting } from "./setting.ts";
 import { getUser } from "./user.ts";
 import { getWebhook } from "./webhook.ts";
 import { isAllowed } from "../access/permission.ts";
+import { EXECUTION } from "./shapes.ts";
 
 /** The wait endpoints: the mechanism of section 4.4 for the management API. */
 
@@ -20,6 +21,7 @@ export const waitExecution = defineRoute({
   path: "/execution/:id/wait",
   summary: "Wait until an execution has ended: 302 to itself after each poll window",
   needs: "execution.read",
+  answer: EXECUTION,
   async act(api, { principal, params, outgoing }) {
     const row = await requireExecution(api, principal, params["id"] ?? "");
     const live = isEnded(row.status) ? undefined : api.executions.find(row.id);

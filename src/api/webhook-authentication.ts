@@ -6,6 +6,7 @@ import { requireIn, requireUsable } from "./access.ts";
 import { defineRoute } from "./route.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { answerWebhook, projectOf, requireWebhook } from "./webhook.ts";
+import { AUTHENTICATED_WEBHOOK } from "./shapes.ts";
 
 const BODY = v.strictObject({
   password: v.optional(v.string()),
@@ -42,10 +43,11 @@ export const authenticateWebhook = defineRoute({
   needs: "webhook.authenticate",
   action: "webhook.authenticate",
   body: BODY,
+  answer: AUTHENTICATED_WEBHOOK,
   async act(api, { principal, params, body, base_url, if_match }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     requireIn(principal, "webhook.authenticate", projectOf(api, row));
-    await requireUsable(api.store, principal, row.role_id);
+    await requireUsable(api.store, principal, api.permissionsOf(row));
     await requirePassword(api.logins, principal, body.password);
     requireMatch(row, if_match);
     const key = newKey(body);

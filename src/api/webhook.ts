@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
-import type { Principal } from "../access/login.ts";
+import { toGrants, type Principal } from "../access/login.ts";
+import { covers } from "../access/permission.ts";
 import { now, toIso } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
@@ -12,13 +13,15 @@ import {
   listWebhooks,
   updateWebhook,
   type WebhookRow,
+  type Within,
 } from "../store/webhooks.ts";
-import { isVisible, requireIn, requireRole, requireUsable } from "./access.ts";
+import { isVisible, requireIn, requireRole, requireUsable, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
-import { FLAG, fromCursor, PAGE_QUERY, toPage } from "./page.ts";
+import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
+import { listOf, NEW_WEBHOOK, WEBHOOK } from "./shapes.ts";
 
 /** The members of a webhook that anybody with webhook.write can set. */
 const FIELDS = {
@@ -78,6 +81,13 @@ export async function requireWebhook(
   throw new Refusal("not_found", `There is no webhook "${name}"`);
 }
 
+/** Where the webhooks are that the principal may see; null: anywhere. */
+export function withinVisible(api: Api, principal: Principal): Within | null {
+  const project_ids = visibleProjects(principal, "webhook.read");
+  const { default_project_id } = api;
+  return project_ids === null ? null : { project_ids, default_project_id };
+}
+
 export async function answerWebhook(
   api: Api,
   row: WebhookRow,
@@ -96,10 +106,14 @@ export const getWebhooks = defineRoute({
     ...PAGE_QUERY,
     flow: v.optional(v.string()),
     is_enabled: v.optional(FLAG),
+    text: v.optional(v.string()),
   }),
+  answer: listOf(WEBHOOK),
   async act(api, { principal, query, base_url }) {
     const rows = await listWebhooks(api.store, {
+      within: withinVisible(api, principal),
       flow: query.flow,
+      text: query.text,
       is_enabled: query.is_enabled === undefined ? undefined : Number(query.is_enabled),
       after: fromCursor(query.cursor),
       descending: query.order === "desc",
@@ -107,10 +121,9 @@ export const getWebhooks = defineRoute({
     });
     const roles = new Map((await listRoles(api.store)).map((role) => [role.id, role.name]));
     const page = toPage(rows, query.limit, (row) => row.name);
-    const items = page.rows
-      .filter((row) => isVisible(principal, "webhook.read", projectOf(api, row)))
-      .map((row) => toWebhook(row, { role: roles.get(row.role_id ?? "") ?? null, base_url }));
-    return { status: 200, body: { items, next_cursor: page.next_cursor } };
+    const toItem = (row: WebhookRow) =>
+      toWebhook(row, { role: roles.get(row.role_id ?? "") ?? null, base_url });
+    return { status: 200, body: toList(page, toItem) };
   },
 });
 
@@ -119,6 +132,7 @@ export const getWebhook = defineRoute({
   path: "/webhook/:name",
   summary: "Read one webhook",
   needs: "webhook.read",
+  answer: WEBHOOK,
   async act(api, { principal, params, base_url }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     const body = await answerWebhook(api, row, base_url);
@@ -133,6 +147,8 @@ export const createWebhook = defineRoute({
   needs: "webhook.write",
   action: "webhook.create",
   body: v.strictObject({ ...FIELDS, name: NAME, flow: v.string("expected a string") }),
+  status: 201,
+  answer: NEW_WEBHOOK,
   async act(api, { principal, body, base_url }) {
     requireFlow(api, body.flow);
     const key = generateKey();
@@ -176,11 +192,12 @@ export const patchWebhook = defineRoute({
     name: v.optional(NAME),
     flow: v.optional(v.string("expected a string")),
   }),
+  answer: WEBHOOK,
   async act(api, { principal, params, body, base_url, if_match }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     refuseGuarded(body, row.name);
     requireIn(principal, "webhook.write", projectOf(api, row));
-    await requireUsable(api.store, principal, row.role_id);
+    await requireUsable(api.store, principal, api.permissionsOf(row));
     requireMatch(row, if_match);
     if (body.flow !== undefined && body.flow !== row.flow) requireFlow(api, body.flow);
     const changed = { ...row, ...(await toChange(api, principal, row, body)) };
@@ -200,6 +217,7 @@ export const removeWebhook = defineRoute({
   summary: "Delete a webhook; its executions stay",
   needs: "webhook.write",
   action: "webhook.delete",
+  status: 204,
   async act(api, { principal, params, if_match }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     requireIn(principal, "webhook.write", projectOf(api, row));
@@ -256,9 +274,10 @@ function requireFlow(api: Api, name: string): void {
 /** New webhooks get the role `webhook`, as far as whoever makes them may give it. */
 async function roleOf(api: Api, principal: Principal, body: Fields): Promise<string | null> {
   if (body.role === null) return null;
-  if (body.role === undefined && (await findRoleByName(api.store, "webhook")) === undefined)
-    return null;
-  return (await requireRole(api.store, principal, body.role ?? "webhook")).id;
+  if (body.role !== undefined) return (await requireRole(api.store, principal, body.role)).id;
+  const usual = await findRoleByName(api.store, "webhook");
+  const is_own = usual !== undefined && covers(principal.grants, toGrants(usual.permissions));
+  return is_own ? usual.id : null;
 }
 
 /** @throws Refusal invalid, or forbidden in the project that it is put in */

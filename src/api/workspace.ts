@@ -3,18 +3,27 @@ import { now } from "../lib/clock.ts";
 import { connectionsUsed } from "../store/executions.ts";
 import { VERSION } from "../assets/read.ts";
 import { defineRoute } from "./route.ts";
+import { WORKSPACE } from "./shapes.ts";
 
 export const getWorkspace = defineRoute({
   method: "GET",
   path: "/workspace",
-  summary: "Version, connections used this month, executions running and waiting",
+  summary: "Version, connections used this month, executions and runners",
   needs: "workspace.read",
+  answer: WORKSPACE,
   async act(api) {
     const month = monthOf(now());
     const used = await connectionsUsed(api.store, month);
+    const { running, waiting } = api.executions.counts();
+    const { restarts, runners } = api.runnersStatus();
     return {
       status: 200,
-      body: { version: VERSION, connections: { month, used }, executions: api.executions.counts() },
+      body: {
+        version: VERSION,
+        connections: { month, used, allowance: api.connection_allowance },
+        executions: { running, waiting },
+        runners: { restarts, processes: runners.map(({ pid: _pid, ...process }) => process) },
+      },
     };
   },
 });
@@ -24,6 +33,7 @@ export const reportActivity = defineRoute({
   path: "/workspace/activity",
   summary: "The user interface reports that its user is active",
   needs: "login",
+  status: 204,
   async act(api, { principal }) {
     await api.activity.report(principal.user_id);
     return { status: 204 };

@@ -11,3 +11,7 @@ export interface Embedded {
 
 /** Null: the program runs from its source. */
 export const EMBEDDED: Embedded | null = null;
+
+/** Bundles the user interface's browser modules; null in a build, which carries them as assets. */
+export const bundleBrowser: (() => Promise<ReadonlyMap<string, Uint8Array>>) | null = async () =>
+  (await import("../../scripts/browser.ts")).bundleBrowser();

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { readCredentials, readEnvironment } from "../config/environment.ts";
+import { reasonOf } from "./client.ts";
+import { openConnection } from "./connection.ts";
 import { CommandFailure } from "./failure.ts";
 
 export interface CallOptions {
@@ -16,16 +17,13 @@ export interface CallOptions {
 const MOST_REDIRECTS = 10;
 const TIMEOUT_MS = 30_000;
 
-const DEFAULT_URL = "http://127.0.0.1:8080";
-
 /**
  * Calls a webhook and prints the body of the answer.
  *
  * @throws CommandFailure for an answer of 400 and above, too many redirects, or no answer
  */
 export async function call(name: string, options: CallOptions): Promise<void> {
-  const { url: given, token } = readCredentials(readEnvironment());
-  const base = (options.url ?? given ?? DEFAULT_URL).replace(/\/+$/, "");
+  const { url: base, token } = openConnection(options);
   const headers = toHeaders(options, token);
   const body = options.data === undefined ? undefined : readData(options.data);
   if (body !== undefined && !headers.has("content-type"))
@@ -81,8 +79,11 @@ async function follow(url: string, init: RequestInit): Promise<Response> {
     const location = answer.headers.get("location");
     if (answer.status < 300 || answer.status >= 400 || location === null) return answer;
     await answer.body?.cancel();
-    next = new URL(location, next).href;
+    const target = URL.parse(location, next);
+    if (target === null) throw new CommandFailure(`Cannot follow the redirect to "${location}"`);
     if (answer.status === 303) request = toGet(request);
+    if (target.origin !== new URL(next).origin) request = withoutSecrets(request);
+    next = target.href;
   }
   throw new CommandFailure(
     `Stopped after ${MOST_REDIRECTS} redirects: the execution goes on. Use --async for long ones`,
@@ -95,18 +96,23 @@ function toGet({ headers }: RequestInit): RequestInit {
   return { method: "GET", headers: kept };
 }
 
+/** Only the service itself gets the login token and the key: a flow may redirect anywhere. */
+function withoutSecrets({ headers, ...request }: RequestInit): RequestInit {
+  const kept = new Headers(headers);
+  for (const name of ["x-service-token", "authorization", "cookie"]) kept.delete(name);
+  return { ...request, headers: kept };
+}
+
 async function send(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (fault) {
-    const { name, message, cause } = fault as Error;
-    if (name === "TimeoutError")
+    if ((fault as Error).name === "TimeoutError")
       throw new CommandFailure(
         `No answer within ${TIMEOUT_MS / 1000} s. Use --async for long ones`,
       );
-    const reason = cause instanceof Error ? cause.message : message;
     throw new CommandFailure(
-      `Cannot reach ${new URL(url).origin}: ${reason}. Is the service running?`,
+      `Cannot reach ${new URL(url).origin}: ${reasonOf(fault as Error)}. Is the service running?`,
     );
   }
 }

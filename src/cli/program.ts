@@ -1,33 +1,75 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../assets/read.ts";
 import { ConfigError } from "../config/fault.ts";
+import { StartFault } from "../lib/errors.ts";
 import { call } from "./call.ts";
-import { check } from "./check.ts";
+import { writeTypes } from "./declarations.ts";
+import { addExecutionCommands } from "./execution.ts";
 import { CommandFailure } from "./failure.ts";
-import { serve } from "./serve.ts";
-import { createUser, setPassword } from "./user.ts";
+import { addFlowCommands } from "./flow.ts";
+import { init } from "./init.ts";
+import { login, logout } from "./login.ts";
+import { printUnit } from "./systemd.ts";
+import { addWebhookCommands } from "./webhook.ts";
 
-/** The command table (contract, section 6). */
+/** Options that many commands have: flags and meaning. */
+const CONFIG = ["--config <file>", "configuration file (default: ./flowhook.yaml)"] as const;
+const URL = [
+  "--url <url>",
+  "the service (default: FLOWHOOK_URL, the last login, or this folder's configuration)",
+] as const;
+
+/**
+ * The command table (contract, section 6); groups are in the file of their noun. What needs the
+ * service or the store is loaded when it runs: the other commands start without them.
+ */
 function createProgram(): Command {
   const program = new Command("flowhook")
     .description("Inbound REST endpoints that start executions of flows")
     .exitOverride()
     .configureHelp({ sortSubcommands: false })
     .showHelpAfterError("Run with --help for the usage");
-  const config = ["--config <file>", "configuration file (default: ./flowhook.yaml)"] as const;
+  addServiceCommands(program);
+  addFlowCommands(program, URL, CONFIG);
+  addWebhookCommands(program, URL);
+  addExecutionCommands(program, URL);
+  addCallCommand(program);
+  addLoginCommands(program);
+  addUserCommands(program);
+  addDataCommands(program);
+  program
+    .command("version")
+    .description("Print the version")
+    .action(() => void process.stdout.write(`${VERSION}\n`));
+  return program;
+}
 
+function addServiceCommands(program: Command): void {
   program
     .command("serve")
     .description("Run the service")
-    .option(...config)
+    .option(...CONFIG)
     .option("--demo", "write example flows into an empty plugins folder, with a webhook for each")
-    .action(serve);
+    .action(async (options) => (await import("./serve.ts")).serve(options));
+  program
+    .command("init")
+    .description("Set up a folder to serve from; nothing that is there is overwritten")
+    .argument("[dir]", "the folder", ".")
+    .action(init);
+  program
+    .command("types")
+    .description("Write the declaration files that make editors understand import 'flowhook'")
+    .argument("[dir]", "the folder of your tsconfig.json", ".")
+    .action(writeTypes);
   program
     .command("check")
     .description("Check the configuration and every flow")
-    .option(...config)
+    .option(...CONFIG)
     .option("--json", "print JSON")
-    .action(check);
+    .action(async (options) => (await import("./check.ts")).check(options));
+}
+
+function addCallCommand(program: Command): void {
   program
     .command("call")
     .description("Call a webhook, following up to 10 redirects within 30 s")
@@ -38,29 +80,63 @@ function createProgram(): Command {
     .option("-q, --query <pair...>", "query parameter, as name=value")
     .option("--key <key>", "API key")
     .option("--async", "do not wait: print the execution's id")
-    .option("--url <url>", "the service (default: FLOWHOOK_URL, else http://127.0.0.1:8080)")
+    .option(...URL)
     .action(call);
+}
+
+function addLoginCommands(program: Command): void {
+  program
+    .command("login")
+    .description("Log in to a service, and keep the token for the other commands")
+    .argument("[url]", "the service")
+    .option("--user <name>", "user name (asked for without it)")
+    .option("--password-stdin", "read the password from standard input")
+    .option(...URL)
+    .action(login);
+  program
+    .command("logout")
+    .description("End the kept login")
+    .argument("[url]", "the service")
+    .option(...URL)
+    .action(logout);
+}
+
+function addUserCommands(program: Command): void {
   const user = program.command("user").description("Users, also of a stopped service");
   user
     .command("create")
     .description("Create a user; the password is read from standard input, or generated")
     .argument("<name>")
-    .option(...config)
+    .option(...CONFIG)
     .option("--email <email>", "e-mail address", "")
     .option("--role <role...>", "roles", ["viewer"])
-    .action(createUser);
+    .action(async (name, options) => (await import("./user.ts")).createUser(name, options));
   user
     .command("password")
     .description("Set a user's password, read from standard input, or generated")
     .argument("<name>")
-    .option(...config)
-    .action(setPassword);
+    .option(...CONFIG)
+    .action(async (name, options) => (await import("./user.ts")).setPassword(name, options));
+}
+
+function addDataCommands(program: Command): void {
   program
-    .command("version")
-    .description("Print the version")
-    .action(() => void process.stdout.write(`${VERSION}\n`));
-  for (const command of [...program.commands, ...user.commands]) command.exitOverride();
-  return program;
+    .command("backup")
+    .description("Copy the database to a file, also while the service runs")
+    .argument("<file>", "a file that is not there yet")
+    .option(...CONFIG)
+    .action(async (file, options) => (await import("./backup.ts")).backup(file, options));
+  program
+    .command("restore")
+    .description("Put a backup in the place of the database of a stopped service")
+    .argument("<file>", "what backup wrote")
+    .option(...CONFIG)
+    .action(async (file, options) => (await import("./backup.ts")).restore(file, options));
+  program
+    .command("systemd")
+    .description("Print a hardened unit for systemd")
+    .option(...CONFIG)
+    .action(printUnit);
 }
 
 /** @returns the exit code: 0, 1 (the act failed), 2 (usage), 78 (configuration) */
@@ -76,16 +152,19 @@ export async function runCommand(args: readonly string[]): Promise<number> {
 function report(fault: unknown): number {
   // Commander has printed its message already.
   if (fault instanceof CommanderError) return fault.exitCode === 0 ? 0 : 2;
-  if (fault instanceof ConfigError) {
-    process.stderr.write(`${fault.message}\n`);
-    return 78;
-  }
-  if (fault instanceof CommandFailure) {
-    process.stderr.write(`${fault.message}\n`);
-    return fault.exit_code;
-  }
-  process.stderr.write(
-    `${fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)}\n`,
-  );
-  return 1;
+  const known = toKnown(fault);
+  process.stderr.write(`${known?.message ?? describe(fault)}\n`);
+  return known?.exit_code ?? 1;
+}
+
+/** The faults that people can mend: one line, no stack. */
+function toKnown(fault: unknown): { message: string; exit_code: number } | null {
+  if (fault instanceof CommandFailure) return fault;
+  if (fault instanceof ConfigError) return { message: fault.message, exit_code: 78 };
+  if (fault instanceof StartFault) return { message: fault.message, exit_code: 1 };
+  return null;
+}
+
+function describe(fault: unknown): string {
+  return fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
 }

@@ -4,6 +4,7 @@ import { openService, type Service } from "../service.ts";
 import { readConfiguration } from "./configuration.ts";
 import { describeDemo, fillDemo, writeExamples } from "./demo.ts";
 import { CommandFailure } from "./failure.ts";
+import { describeStart } from "./welcome.ts";
 
 /** Runs the service until SIGTERM or SIGINT. */
 export async function serve(options: { config?: string; demo?: true }): Promise<void> {
@@ -14,7 +15,8 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   if (is_demo) writeExamples(config.PLUGINS_DIR);
   const service = await open({ config, log, admin_password: credentials.adminPassword });
   log.info({ url: service.url }, `Listening on ${service.url}`);
-  if (service.admin_password !== null) showPassword(service.admin_password);
+  if (process.stdout.isTTY) process.stderr.write(describeStart(service, config));
+  else if (service.admin_password !== null) showPassword(service.admin_password);
   if (is_demo) process.stdout.write(describeDemo(service.url, await fillDemo(service)));
   await untilSignal(log);
   await service.stop();

@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import { readInline, type Given } from "./document.ts";
 import { reasonOf, refuse } from "./fault.ts";
 import { nearestWord } from "../lib/nearest.ts";
@@ -39,6 +41,12 @@ export function readCredentials(env: Environment): Credentials {
     url: env["FLOWHOOK_URL"] || null,
     token: env["FLOWHOOK_TOKEN"] || null,
   };
+}
+
+/** Where this product keeps what belongs to a person (XDG Base Directory Specification 0.8). */
+export function personalFolder(env: Environment): string {
+  const given = env["XDG_CONFIG_HOME"];
+  return join(given && isAbsolute(given) ? given : join(homedir(), ".config"), "flowhook");
 }
 
 /** The keys that the environment sets. An empty variable counts as not set. */

@@ -110,26 +110,26 @@ export const CONFIG_SCHEMA = v.strictObject({
     orNull(whole(0, Number.MAX_SAFE_INTEGER)),
     null,
     "Calls to productive webhooks per calendar month (UTC).",
-    "null (unlimited)",
+    "`null` (unlimited)",
   ),
   WORKER_THREADS: key(
     orAuto(whole(1, 4096)),
     "auto",
     "Executions that run at the same time.",
-    "auto (4 x cores, at least 4)",
+    "`auto` (4 x cores, at least 4)",
   ),
   FLOW_MAX_CONCURRENT: key(
     orAuto(whole(1, 4096)),
     "auto",
     "Executions of one flow at the same time; waiting flows take turns, so that one cannot " +
       "starve the others.",
-    "auto (half of WORKER_THREADS)",
+    "`auto` (half of WORKER_THREADS)",
   ),
   WARM_THREADS: key(
     orAuto(whole(1, 8192)),
     "auto",
     "Threads kept, busy and idle; whole idle pools are let go, least recently used first.",
-    "auto (2 x WORKER_THREADS)",
+    "`auto` (2 x WORKER_THREADS)",
   ),
   MAX_QUEUED_EXECUTIONS: key(
     whole(0, 10_000_000),
@@ -151,7 +151,7 @@ export const CONFIG_SCHEMA = v.strictObject({
     orAuto(whole(128, 4_194_304, "MB")),
     "auto",
     "Resident memory of one runner process, above which it is replaced.",
-    "auto (WORKER_THREADS x FLOW_MEMORY_MB + 512)",
+    "`auto` (WORKER_THREADS x FLOW_MEMORY_MB + 512)",
   ),
   CANCEL_GRACE_SEC: key(
     seconds(0, 3600),
@@ -185,13 +185,13 @@ export const CONFIG_SCHEMA = v.strictObject({
     orNull(whole(0, Number.MAX_SAFE_INTEGER)),
     null,
     "Ended executions beyond this number are deleted.",
-    "null (unlimited)",
+    "`null` (unlimited)",
   ),
   RETENTION_MAX_BYTES: key(
     orNull(whole(0, Number.MAX_SAFE_INTEGER, "bytes")),
     null,
     "Ended executions are deleted while the store is larger than this.",
-    "null (unlimited)",
+    "`null` (unlimited)",
   ),
   RESPONSE_SANDBOX: key(
     boolean(),
@@ -210,7 +210,7 @@ export const CONFIG_SCHEMA = v.strictObject({
     choice("auto", "json", "pretty"),
     "auto",
     "One JSON object per line, or lines for people.",
-    "auto (`pretty` on a terminal, else `json`)",
+    "`auto` (`pretty` on a terminal, else `json`)",
   ),
 });
 
@@ -250,7 +250,7 @@ export function describeConfig(): ConfigRow[] {
 }
 
 function showValue(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
 }
 
 /** @param shown The default in words, where the value alone does not say it. */

@@ -130,6 +130,8 @@ export interface RunnerSetup {
   readonly cancel_grace_ms: number;
   readonly max_output_bytes: number;
   readonly max_log_lines: number;
+  /** Longest import of a flow by an inspection. */
+  readonly inspect_ms: number;
 }
 
 /** Server to runner. Several travel in one array, once per turn of the event loop. */

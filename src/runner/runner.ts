@@ -1,6 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import type { Duplex, Readable } from "node:stream";
+import type { Duplex } from "node:stream";
 import type { Log } from "../lib/log.ts";
 import type {
   Ending,
@@ -14,14 +14,13 @@ import type {
   RunnerSetup,
   ToRunner,
 } from "./protocol.ts";
-import { encodeFrames, FrameReader } from "./frames.ts";
+import { Channel, CHANNEL_FD } from "./channel.ts";
+import { howItEnded, lostEnding } from "./lost.ts";
+import { logPrinted } from "./printed.ts";
 import { isFromRunner } from "./shapes.ts";
 import { spawnRunner } from "./spawn.ts";
-import { residentBytes } from "./memory.ts";
+import { Vitals } from "./vitals.ts";
 
-/** Longest silence of a runner that has something to do. */
-const SILENCE_MS = 10_000;
-const WATCH_MS = 250;
 /** After the grace and the termination; the thread must have ended by then. */
 const TERMINATION_MS = 2_000;
 
@@ -30,6 +29,8 @@ export interface RunnerOptions {
   readonly setup: RunnerSetup;
   /** Resident memory above which it takes no more runs; a quarter more ends it. */
   readonly memory_bytes: number;
+  /** Longest silence while it has something to do. */
+  readonly silence_ms: number;
   readonly log: Log;
   onLog(id: string, lines: readonly LogLine[]): void;
   onOperation(request: OperationRequest): Promise<OperationAnswer>;
@@ -47,23 +48,18 @@ interface Run {
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #child: ChildProcess;
-  readonly #channel: Duplex;
-  readonly #token = randomBytes(16).toString("hex");
-  readonly #frames = new FrameReader(this.#token);
+  readonly #channel: Channel<ToRunner>;
   readonly #runs = new Map<string, Run>();
   readonly #inspections = new Map<number, (inspection: Inspection) => void>();
   readonly #specs = new Set<string>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
-  readonly #watching: NodeJS.Timeout;
-  #outbox: ToRunner[] = [];
+  readonly #vitals: Vitals;
   #last = 0;
-  #silent = 0;
   #closing = false;
   #ended = false;
   #stuck: string | null = null;
   #killed: string | null = null;
-  rss_bytes = 0;
   threads = 0;
   was_ready = false;
   /** When it last took a run, as performance.now(). */
@@ -74,17 +70,29 @@ export class Runner {
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#child = spawnRunner(options.file);
-    this.#channel = this.#child.stdio[3] as Duplex;
+    const stream = this.#child.stdio[CHANNEL_FD] as Duplex;
+    const token = randomBytes(16).toString("hex");
+    this.#channel = new Channel(stream, {
+      expected: token,
+      receive: (message) => this.#receive(message),
+      onDamage: (why) => this.#kill(`its channel was damaged: ${why}`, null),
+    });
     this.#ready.promise.catch(() => {});
-    this.#channel.on("data", (chunk: Buffer) => this.#receive(chunk));
-    // A broken channel is followed by the end of the process, which settles everything.
-    this.#channel.on("error", () => this.#kill("its channel broke", null));
+    stream.on("error", () => this.#kill("its channel broke", null));
     this.#child.on("error", (error) => this.#end(`which could not be started: ${error.message}`));
     // Not "exit": what it sent before its end is still being read then.
     this.#child.on("close", (code, signal) => this.#closed(code, signal));
-    for (const stream of [this.#child.stdout, this.#child.stderr]) this.#capture(stream);
-    this.#watching = setInterval(() => this.#watch(), WATCH_MS);
-    this.#send({ type: "setup", setup: options.setup, token: this.#token });
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      logPrinted(stream, this.pid, options.log);
+    this.#vitals = new Vitals({
+      pid: this.pid,
+      memory_bytes: options.memory_bytes,
+      silence_ms: options.silence_ms,
+      isBusy: () => this.#runs.size + this.#inspections.size > 0,
+      onLarge: () => void (this.leaving = true),
+      onFatal: (why) => this.#kill(why, null),
+    });
+    this.#channel.send({ type: "setup", setup: options.setup, token });
   }
 
   /** Rejects where it ends or refuses before it takes runs. */
@@ -94,6 +102,10 @@ export class Runner {
 
   get pid(): number {
     return this.#child.pid ?? 0;
+  }
+
+  get rss_bytes(): number {
+    return this.#vitals.rss_bytes;
   }
 
   get running(): number {
@@ -106,16 +118,16 @@ export class Runner {
     this.#runs.set(job.id, { key: spec.key, settle: resolve, watch: null });
     if (!this.#specs.has(spec.key)) {
       this.#specs.add(spec.key);
-      this.#send({ type: "spec", spec });
+      this.#channel.send({ type: "spec", spec });
     }
-    this.#send({ type: "run", key: spec.key, job });
+    this.#channel.send({ type: "run", key: spec.key, job });
     return promise;
   }
 
   inspect(spec: FlowSpec): Promise<Inspection> {
     const { promise, resolve } = Promise.withResolvers<Inspection>();
     this.#inspections.set((this.#last += 1), resolve);
-    this.#send({ type: "inspect", number: this.#last, spec });
+    this.#channel.send({ type: "inspect", number: this.#last, spec });
     return promise;
   }
 
@@ -124,14 +136,17 @@ export class Runner {
     const run = this.#runs.get(id);
     if (run === undefined) return false;
     if (run.watch !== null) return true;
-    this.#send({ type: "abort", key: run.key, id, reason });
+    this.#channel.send({ type: "abort", key: run.key, id, reason });
     const limit = this.#options.setup.cancel_grace_ms + TERMINATION_MS;
-    run.watch = setTimeout(() => this.#kill(`a thread of "${run.key}" did not end`, run.key), limit);
+    run.watch = setTimeout(
+      () => this.#kill(`a thread of "${run.key}" did not end`, run.key),
+      limit,
+    );
     return true;
   }
 
   retire(key: string): void {
-    if (this.#specs.delete(key)) this.#send({ type: "retire", key });
+    if (this.#specs.delete(key)) this.#channel.send({ type: "retire", key });
   }
 
   /** Ends it; what still runs in it is lost. */
@@ -142,28 +157,15 @@ export class Runner {
     await this.#gone.promise;
   }
 
-  #send(message: ToRunner): void {
-    if (this.#outbox.push(message) === 1) setImmediate(() => this.#flush());
-  }
-
-  #flush(): void {
-    const batch = this.#outbox;
-    this.#outbox = [];
-    if (!this.#channel.writable) return;
-    for (const frame of encodeFrames("", batch)) this.#channel.write(frame);
-  }
-
-  #receive(chunk: Buffer): void {
-    this.#silent = 0;
+  #receive(message: unknown): void {
+    this.#vitals.hear();
     if (this.#killed !== null) return;
-    try {
-      for (const message of this.#frames.push(chunk)) {
-        if (isFromRunner(message)) this.#take(message);
-        else this.#options.log.warn({ pid: this.pid }, "Dropped a message of a runner without a known shape");
-      }
-    } catch (error) {
-      this.#kill(`its channel was damaged: ${String(error)}`, null);
-    }
+    if (isFromRunner(message)) this.#take(message);
+    else
+      this.#options.log.warn(
+        { pid: this.pid },
+        "Dropped a message of a runner without a known shape",
+      );
   }
 
   #take(message: FromRunner): void {
@@ -172,8 +174,9 @@ export class Runner {
       if (this.#runs.has(message.id)) this.#options.onLog(message.id, message.lines);
     } else if (message.type === "operation") void this.#operate(message.number, message.request);
     else if (message.type === "inspected") this.#inspected(message.number, message.inspection);
-    else if (message.type === "beat") this.#measure(message.rss_bytes, message.threads);
-    else if (message.type === "stuck") this.#kill(`a thread of "${message.key}" did not end`, message.key);
+    else if (message.type === "beat") this.#beat(message.rss_bytes, message.threads);
+    else if (message.type === "stuck")
+      this.#kill(`a thread of "${message.key}" did not end`, message.key);
     else if (message.type === "ready") this.#open();
     else this.#refuse(message.message);
   }
@@ -196,33 +199,24 @@ export class Runner {
     run.settle(ending);
   }
 
+  #beat(rss_bytes: number, threads: number): void {
+    this.threads = threads;
+    this.#vitals.measure(rss_bytes);
+  }
+
   #inspected(number: number, inspection: Inspection): void {
     this.#inspections.get(number)?.(inspection);
     this.#inspections.delete(number);
   }
 
   async #operate(number: number, request: OperationRequest): Promise<void> {
-    if (!this.#runs.has(request.id)) return;
-    const answer = await this.#options.onOperation(request).catch(
-      (error: unknown): OperationAnswer => ({ ok: false, message: String(error) }),
-    );
-    this.#send({ type: "answer", number, answer });
-  }
-
-  #watch(): void {
-    const busy = this.#runs.size + this.#inspections.size > 0;
-    const measured = busy ? residentBytes(this.pid) : null;
-    if (measured !== null) this.#measure(measured, this.threads);
-    this.#silent = busy ? this.#silent + WATCH_MS : 0;
-    if (this.#silent >= SILENCE_MS) this.#kill(`it was silent for ${SILENCE_MS / 1000} s`, null);
-  }
-
-  #measure(rss_bytes: number, threads: number): void {
-    this.rss_bytes = rss_bytes;
-    this.threads = threads;
-    const { memory_bytes } = this.#options;
-    if (rss_bytes > memory_bytes) this.leaving = true;
-    if (rss_bytes > memory_bytes * 1.25) this.#kill(`it used ${Math.round(rss_bytes / 2 ** 20)} MB of memory`, null);
+    let answer: OperationAnswer = { ok: false, message: "The execution has ended" };
+    try {
+      if (this.#runs.has(request.id)) answer = await this.#options.onOperation(request);
+    } catch (error) {
+      answer = { ok: false, message: error instanceof Error ? error.message : String(error) };
+    }
+    this.#channel.send({ type: "answer", number, answer });
   }
 
   /** @param key The version that is known to be the cause, if any. */
@@ -235,36 +229,32 @@ export class Runner {
   }
 
   #closed(code: number | null, signal: string | null): void {
-    this.#end(this.#killed === null ? howItEnded(code, signal) : `which was ended because ${this.#killed}`);
+    // It may have ended by itself just before it was killed.
+    const isKilled = this.#killed !== null && signal === "SIGKILL";
+    this.#end(isKilled ? `which was ended because ${this.#killed}` : howItEnded(code, signal));
   }
 
   #end(how: string): void {
     if (this.#ended) return;
     this.#ended = true;
-    clearInterval(this.#watching);
+    this.#vitals.stop();
     this.leaving = true;
     this.#ready.reject(new Error(`A runner was lost, ${how}`));
-    const keys = this.#stuck === null ? [...new Set([...this.#runs.values()].map((run) => run.key))] : [this.#stuck];
-    const status_message = `Lost with its runner, ${how}`;
-    const ending: Ending = { status: "ENDED_ERROR", status_message, output_value: null, response: null, aborted: false };
-    for (const [id, run] of [...this.#runs]) this.#settle(id, run.watch === null ? ending : { ...ending, aborted: true });
-    for (const number of [...this.#inspections.keys()]) {
-      this.#inspected(number, { kind: "broken", message: status_message, stack: null });
+    const keys =
+      this.#stuck === null
+        ? [...new Set([...this.#runs.values()].map((run) => run.key))]
+        : [this.#stuck];
+    const ending = lostEnding(how);
+    for (const [id, run] of this.#runs)
+      this.#settle(id, run.watch === null ? ending : { ...ending, aborted: true });
+    for (const number of this.#inspections.keys()) {
+      this.#inspected(number, {
+        kind: "broken",
+        message: ending.status_message ?? how,
+        stack: null,
+      });
     }
     this.#gone.resolve();
     if (!this.#closing) this.#options.onLost(this, keys, how);
   }
-
-  #capture(stream: Readable | null): void {
-    let room = 100;
-    stream?.setEncoding("utf8").on("data", (text: string) => {
-      if (room-- > 0) this.#options.log.warn({ pid: this.pid, text: text.slice(0, 2000) }, "A runner printed");
-    });
-  }
-}
-
-function howItEnded(code: number | null, signal: string | null): string {
-  if (signal === "SIGABRT" || code === 134) return "which ended with SIGABRT: most likely its memory ran out";
-  if (signal === "SIGKILL") return "which was killed from outside: most likely the system ran out of memory";
-  return signal === null ? `which ended with exit code ${code}` : `which ended with ${signal}`;
 }

@@ -1,6 +1,16 @@
 import { now } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import type { Ending, FlowSpec, Inspection, Job, LogLine, OperationAnswer, OperationRequest, RunnerSetup } from "./protocol.ts";
+import type {
+  Ending,
+  FlowSpec,
+  Inspection,
+  Job,
+  LogLine,
+  OperationAnswer,
+  OperationRequest,
+  RunnerSetup,
+} from "./protocol.ts";
+import { lostEnding } from "./lost.ts";
 import { Runner } from "./runner.ts";
 import { makeSuspects, STRIKES } from "./suspects.ts";
 
@@ -20,6 +30,10 @@ export interface RunnersOptions {
   readonly runner_memory_mb: number;
   readonly max_output_bytes: number;
   readonly max_log_lines: number;
+  /** Longest import of a flow by an inspection; 10 s. */
+  readonly inspect_ms?: number;
+  /** Longest silence of a runner that has something to do; 10 s. */
+  readonly silence_ms?: number;
   readonly log: Log;
   onLog(id: string, lines: readonly LogLine[]): void;
   onOperation(request: OperationRequest): Promise<OperationAnswer>;
@@ -52,6 +66,9 @@ export interface Runners {
 const INSPECTIONS = 4;
 /** A runner of one version is let go after so long without a run. */
 const OWN_IDLE_MS = 30_000;
+/** Runners of one version each; further suspects share one. */
+const OWN_RUNNERS = 4;
+const OTHERS = "others";
 const TIDY_MS = 1_000;
 
 /**
@@ -88,8 +105,15 @@ class Fleet implements Runners {
   constructor(options: RunnersOptions) {
     this.#options = options;
     const { thread, author, readable, worker_threads, warm_threads } = options;
-    const { cancel_grace_ms, max_output_bytes, max_log_lines } = options;
-    const limits = { worker_threads, warm_threads, cancel_grace_ms, max_output_bytes, max_log_lines };
+    const { cancel_grace_ms, max_output_bytes, max_log_lines, inspect_ms = 10_000 } = options;
+    const limits = {
+      worker_threads,
+      warm_threads,
+      cancel_grace_ms,
+      max_output_bytes,
+      max_log_lines,
+      inspect_ms,
+    };
     this.#setup = { thread, author, readable, ...limits };
     this.#tidying = setInterval(() => this.#tidy(), TIDY_MS).unref();
   }
@@ -98,7 +122,8 @@ class Fleet implements Runners {
     await this.#take().ready;
   }
 
-  run(spec: FlowSpec, job: Job): Promise<Ending> {
+  async run(spec: FlowSpec, job: Job): Promise<Ending> {
+    if (this.#closed) return lostEnding("when the service was closed");
     return (this.#suspects.has(spec.key) ? this.#takeOwn(spec.key) : this.#take()).run(spec, job);
   }
 
@@ -109,6 +134,7 @@ class Fleet implements Runners {
     }
     this.#inspecting += 1;
     try {
+      if (this.#closed) return { kind: "broken", message: "The service was closed", stack: null };
       return await (this.#spare ?? this.#take()).inspect(spec);
     } finally {
       this.#inspecting -= 1;
@@ -126,7 +152,12 @@ class Fleet implements Runners {
   }
 
   status(): { runners: RunnerStatus[]; restarts: number } {
-    const runners = [...this.#all].map(({ pid, rss_bytes, threads, running }) => ({ pid, rss_bytes, threads, running }));
+    const runners = [...this.#all].map(({ pid, rss_bytes, threads, running }) => ({
+      pid,
+      rss_bytes,
+      threads,
+      running,
+    }));
     return { runners, restarts: this.#restarts };
   }
 
@@ -145,6 +176,9 @@ class Fleet implements Runners {
   }
 
   #takeOwn(key: string): Runner {
+    // One that fell with many versions in it must not be followed by as many runners.
+    if (key !== OTHERS && !this.#own.has(key) && this.#own.size >= OWN_RUNNERS)
+      return this.#takeOwn(OTHERS);
     const own = this.#own.get(key);
     if (own !== undefined && !own.leaving) return own;
     const taken = this.#takeSpare();
@@ -160,9 +194,20 @@ class Fleet implements Runners {
 
   #start(): Runner {
     const { runner: file, runner_memory_mb, log, onLog, onOperation } = this.#options;
-    const onLost = (runner: Runner, keys: readonly string[], how: string): void => this.#lose(runner, keys, how);
+    const onLost = (runner: Runner, keys: readonly string[], how: string): void =>
+      this.#lose(runner, keys, how);
     const memory_bytes = runner_memory_mb * 2 ** 20;
-    const runner = new Runner({ file, setup: this.#setup, memory_bytes, log, onLog, onOperation, onLost });
+    const silence_ms = this.#options.silence_ms ?? 10_000;
+    const runner = new Runner({
+      file,
+      setup: this.#setup,
+      memory_bytes,
+      silence_ms,
+      log,
+      onLog,
+      onOperation,
+      onLost,
+    });
     this.#all.add(runner);
     return runner;
   }
@@ -180,7 +225,10 @@ class Fleet implements Runners {
 
   #strike(key: string, how: string): void {
     if (!this.#suspects.strike(key, now())) return;
-    this.#options.onBroken(key, `Took its runner down ${STRIKES} times in ten minutes; the last one, ${how}`);
+    this.#options.onBroken(
+      key,
+      `Took its runner down ${STRIKES} times in ten minutes; the last one, ${how}`,
+    );
   }
 
   /** Replaces who is missing, and lets go who is no longer needed. */

@@ -37,10 +37,23 @@ export function guardDescriptors(grants: Grants): void {
   const own = new Set<unknown>();
   const functions = fs as unknown as Record<string, AnyFunction>;
   for (const name of [...TAKE_DESCRIPTOR, ...TAKE_EITHER]) {
-    for (const form of [name, `${name}Sync`]) wrap(functions, form, (plain) => refuseForeign(plain, form, own));
+    for (const form of [name, `${name}Sync`])
+      wrap(functions, form, (plain) => refuseForeign(plain, form, own));
   }
-  wrap(functions, "openSync", (plain) => (...args) => noted(own, plain(...args)));
-  wrap(functions, "open", (plain) => (...args) => plain(...notingCallback(own, args)));
+  wrap(
+    functions,
+    "openSync",
+    (plain) =>
+      (...args) =>
+        noted(own, plain(...args)),
+  );
+  wrap(
+    functions,
+    "open",
+    (plain) =>
+      (...args) =>
+        plain(...notingCallback(own, args)),
+  );
   hideConstructor();
   Reflect.set(fs, "Utf8Stream", undefined);
   syncBuiltinESMExports();
@@ -50,7 +63,9 @@ function refuseForeign(plain: AnyFunction, name: string, own: Set<unknown>): Any
   return (...args) => {
     const [descriptor] = args;
     if (typeof descriptor === "number" && !own.has(descriptor)) {
-      throw new Error(`Cannot use "${name}" with descriptor ${descriptor}: the flow has not opened it`);
+      throw new Error(
+        `Cannot use "${name}" with descriptor ${descriptor}: the flow has not opened it`,
+      );
     }
     if (name.startsWith("close")) own.delete(descriptor);
     return plain(...args);
@@ -73,7 +88,11 @@ function notingCallback(own: Set<unknown>, args: unknown[]): unknown[] {
 }
 
 /** Keeps what is fastened to a function, such as how it is made a promise. */
-function wrap(functions: Record<string, AnyFunction>, name: string, wrapper: (plain: AnyFunction) => AnyFunction): void {
+function wrap(
+  functions: Record<string, AnyFunction>,
+  name: string,
+  wrapper: (plain: AnyFunction) => AnyFunction,
+): void {
   const plain = functions[name];
   if (plain === undefined) return;
   const wrapped = wrapper(plain);
@@ -98,7 +117,9 @@ function guardHandles(): void {
   pipe.connect("/");
   const tcp: unknown = Reflect.get(net, "_createServerHandle")?.("127.0.0.1", 0, 4);
   const udp = dgram.createSocket("udp4");
-  const state: unknown = Object.getOwnPropertySymbols(udp).map((name) => Reflect.get(udp, name)).find(hasHandle);
+  const state: unknown = Object.getOwnPropertySymbols(udp)
+    .map((name) => Reflect.get(udp, name))
+    .find(hasHandle);
   refuseMembers(Reflect.get(pipe, "_handle"), ["open", "bind", "connect"]);
   refuseMembers(tcp, ["open"]);
   refuseMembers(hasHandle(state) ? state.handle : null, ["open"]);

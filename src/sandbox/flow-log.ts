@@ -79,7 +79,8 @@ export function replaceConsole(write: Write): void {
     },
     countReset: (label = "default") => void counts.delete(label),
     time: (label = "default") => void timers.set(label, performance.now()),
-    timeLog: (label = "default", ...values: unknown[]) => write("info", [elapsed(label), ...values]),
+    timeLog: (label = "default", ...values: unknown[]) =>
+      write("info", [elapsed(label), ...values]),
     timeEnd: (label = "default") => {
       write("info", [elapsed(label)]);
       timers.delete(label);
@@ -92,5 +93,9 @@ export function replaceConsole(write: Write): void {
     profileEnd: nothing,
     timeStamp: nothing,
   };
-  Object.defineProperty(globalThis, "console", { value: console, writable: true, configurable: true });
+  Object.defineProperty(globalThis, "console", {
+    value: console,
+    writable: true,
+    configurable: true,
+  });
 }

@@ -10,16 +10,29 @@ const PORT_CLASSES = [MessagePort, MessageEvent, AbortSignal];
  * the permission layer refuses it too, but its errors do not say what to add.
  */
 export function closeGlobals(net: boolean): void {
-  for (const name of ["BroadcastChannel", "Worker", "Deno"]) Reflect.deleteProperty(globalThis, name);
+  for (const name of ["BroadcastChannel", "Worker"]) Reflect.deleteProperty(globalThis, name);
+  closeDeno();
   for (const { prototype } of PORT_CLASSES) freezeChain(prototype);
   if (net) return;
   replace("fetch", async () => refuse("fetch"));
   for (const name of NETWORK_CLASSES) {
-    replace(name, class {
-      constructor() {
-        refuse(name);
-      }
-    });
+    replace(
+      name,
+      class {
+        constructor() {
+          refuse(name);
+        }
+      },
+    );
+  }
+}
+
+/** The runtime's own modules use the global, so it stays, without what ends or starts processes. */
+function closeDeno(): void {
+  const deno: unknown = Reflect.get(globalThis, "Deno");
+  if (typeof deno !== "object" || deno === null) return;
+  for (const name of ["exit", "kill", "Command", "dlopen", "chdir"]) {
+    Reflect.defineProperty(deno, name, { value: undefined, configurable: false, writable: false });
   }
 }
 

@@ -3,9 +3,6 @@ import { startThreads } from "./threads.ts";
 import { isTaskResult } from "./thread-shapes.ts";
 import type { Task } from "./thread-messages.ts";
 
-/** Longest import of a flow. */
-export const INSPECT_MS = 10_000;
-
 /** Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. */
 export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promise<Inspection> {
   const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
@@ -13,11 +10,13 @@ export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promi
   threads.on("error", () => {});
   const task: Task = { type: "inspect" };
   try {
-    const result: unknown = await threads.run(task, { signal: AbortSignal.timeout(INSPECT_MS) });
+    const result: unknown = await threads.run(task, {
+      signal: AbortSignal.timeout(setup.inspect_ms),
+    });
     if (isTaskResult(result) && result.type === "inspected") return result.inspection;
     return broken("The flow replaced the answer of its thread");
   } catch (error) {
-    return broken(reasonOf(error, spec));
+    return broken(reasonOf(error, spec, setup));
   } finally {
     void threads.destroy();
   }
@@ -27,9 +26,10 @@ function broken(message: string): Inspection {
   return { kind: "broken", message, stack: null };
 }
 
-function reasonOf(error: unknown, { memory_mb }: FlowSpec): string {
+function reasonOf(error: unknown, { memory_mb }: FlowSpec, { inspect_ms }: RunnerSetup): string {
   if (!(error instanceof Error)) return "The thread that imported the flow was lost";
-  if (error.name === "AbortError") return `Importing the flow took longer than ${INSPECT_MS / 1000} s`;
+  if (error.name === "AbortError")
+    return `Importing the flow took longer than ${inspect_ms / 1000} s`;
   if (Reflect.get(error, "code") === "ERR_WORKER_OUT_OF_MEMORY") {
     return `Importing the flow used more than ${memory_mb} MB`;
   }

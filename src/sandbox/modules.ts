@@ -1,4 +1,9 @@
-import Module, { registerHooks, isBuiltin, type ResolveFnOutput, type ResolveHookContext } from "node:module";
+import Module, {
+  registerHooks,
+  isBuiltin,
+  type ResolveFnOutput,
+  type ResolveHookContext,
+} from "node:module";
 import { extname, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { lineFor, needOf, substituteOf } from "./builtins.ts";
@@ -10,8 +15,6 @@ import type { ThreadData } from "./thread-messages.ts";
  */
 
 const SUBSTITUTE = "flowhook-substitute:";
-/** Threads take the global away later. */
-const IS_DENO = "Deno" in globalThis;
 const REFUSED = "flowhook-refused:";
 
 const FORMATS: Readonly<Record<string, string>> = {
@@ -67,7 +70,9 @@ export function guardModules(data: ThreadData): Imports {
     },
     load: (url, context, next) => {
       const source = sourceOf(url);
-      return source === null ? next(url, context) : { format: "module", source, shortCircuit: true };
+      return source === null
+        ? next(url, context)
+        : { format: "module", source, shortCircuit: true };
     },
   });
   closeLoader();
@@ -79,7 +84,7 @@ export function guardModules(data: ThreadData): Imports {
  * only for worker_threads it is the other way round (measured with 2.9.6).
  */
 function refuse(specifier: string, error: unknown): ResolveFnOutput {
-  if (!IS_DENO || specifier === "node:worker_threads") throw error;
+  if (!("Deno" in globalThis) || specifier === "node:worker_threads") throw error;
   const message = error instanceof Error ? error.message : String(error);
   return { url: REFUSED + encodeURIComponent(message), format: "module", shortCircuit: true };
 }
@@ -94,7 +99,8 @@ function sourceOf(url: string): string | null {
 
 /** Packages in the older format get hold of the loader as `module.constructor`. */
 function closeLoader(): void {
-  for (const name of ["registerHooks", "register", "createRequire"]) Reflect.set(Module, name, undefined);
+  for (const name of ["registerHooks", "register", "createRequire"])
+    Reflect.set(Module, name, undefined);
   const cache: unknown = Reflect.get(Module, "_cache");
   if (typeof cache !== "object" || cache === null) return;
   for (const path of Object.keys(cache)) Reflect.deleteProperty(cache, path);
@@ -104,18 +110,31 @@ function closeLoader(): void {
  * The file that imports is what it says it is only in the newer format, so no rule is wider
  * for some: what the program itself needs has been loaded before.
  */
-function resolve(rules: Rules, specifier: string, context: ResolveHookContext, next: Next): ResolveFnOutput {
+function resolve(
+  rules: Rules,
+  specifier: string,
+  context: ResolveHookContext,
+  next: Next,
+): ResolveFnOutput {
   const parent = context.parentURL;
   if (parent?.startsWith(SUBSTITUTE)) return next(specifier, context);
   if (specifier === "flowhook") return next(rules.author, context);
   if (specifier === "valibot" && parent === rules.author) return next(specifier, context);
   if (isBuiltin(specifier)) return resolveBuiltin(rules, specifier, context, next);
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier) && !specifier.startsWith("file:")) {
-    throw new Error(`Cannot import "${specifier.slice(0, 100)}": flows import files and packages, not URLs`);
+    throw new Error(
+      `Cannot import "${specifier.slice(0, 100)}": flows import files and packages, not URLs`,
+    );
   }
   const isPath = /^(\.{1,2}(\/|$)|\/|file:|#)/.test(specifier);
   const ofVersion = startsIn(parent, rules.version) || specifier === rules.entry;
-  if (isPath) return inside(rules, specifier, next(specifier, context), ofVersion ? rules.version : rules.packages);
+  if (isPath)
+    return inside(
+      rules,
+      specifier,
+      next(specifier, context),
+      ofVersion ? rules.version : rules.packages,
+    );
   const from = ofVersion ? { ...context, parentURL: rules.base } : context;
   return inside(rules, specifier, findPackage(specifier, from, next), rules.packages);
 }
@@ -130,16 +149,25 @@ function findPackage(specifier: string, context: ResolveHookContext, next: Next)
   }
 }
 
-function resolveBuiltin(rules: Rules, specifier: string, context: ResolveHookContext, next: Next): ResolveFnOutput {
+function resolveBuiltin(
+  rules: Rules,
+  specifier: string,
+  context: ResolveHookContext,
+  next: Next,
+): ResolveFnOutput {
   const name = specifier.replace(/^node:/, "");
   const need = needOf(name);
   if (need === "never") {
-    throw new Error(`Cannot import "node:${name}" in a flow: it reaches beyond the flow's own thread`);
+    throw new Error(
+      `Cannot import "node:${name}" in a flow: it reaches beyond the flow's own thread`,
+    );
   }
   if (need !== "none" && rules.data.inspecting) {
     rules.imports.needed.push({ need, name, by: shownFile(rules, context.parentURL) });
   } else if (need !== "none" && !isGranted(rules, need)) {
-    throw new Error(`Cannot import "node:${name}" without a permission: add ${lineFor(need)} to the flow`);
+    throw new Error(
+      `Cannot import "node:${name}" without a permission: add ${lineFor(need)} to the flow`,
+    );
   }
   if (substituteOf(name) === null) return next(specifier, context);
   return { url: SUBSTITUTE + name, format: "module", shortCircuit: true };
@@ -151,7 +179,12 @@ function isGranted(rules: Rules, need: "files" | "net"): boolean {
 }
 
 /** What was found must lie in the folder, symlinks resolved. */
-function inside(rules: Rules, specifier: string, found: ResolveFnOutput, allowed: string): ResolveFnOutput {
+function inside(
+  rules: Rules,
+  specifier: string,
+  found: ResolveFnOutput,
+  allowed: string,
+): ResolveFnOutput {
   const path = found.url.startsWith("file:") ? fileURLToPath(found.url) : "";
   if (!path.startsWith(allowed)) {
     const where = allowed === rules.version ? "the folder of the flow" : "PLUGINS_DIR/node_modules";
@@ -165,7 +198,9 @@ function inside(rules: Rules, specifier: string, found: ResolveFnOutput, allowed
 function formatOf(path: string): string {
   const format = FORMATS[extname(path)];
   if (format !== undefined) return format;
-  throw new Error(`Cannot import "${path}": flows import .ts, .mts, .js, .mjs, .cjs and .json files`);
+  throw new Error(
+    `Cannot import "${path}": flows import .ts, .mts, .js, .mjs, .cjs and .json files`,
+  );
 }
 
 function startsIn(url: string | undefined, prefix: string): boolean {

@@ -44,10 +44,18 @@ export function openDesk(send: (number: number, request: OperationRequest) => vo
   };
 }
 
-/** The operations of one execution. */
-export function makeOperations(id: string, desk: Desk): Operations {
-  const ask = (name: OperationRequest["name"], args: unknown[]): Promise<unknown> =>
-    desk.ask({ id, name, args: toText(name, args) });
+/**
+ * The operations of one execution.
+ * @param pending holds those that wait for their answer
+ */
+export function makeOperations(id: string, desk: Desk, pending: Set<Promise<unknown>>): Operations {
+  const ask = (name: OperationRequest["name"], args: unknown[]): Promise<unknown> => {
+    const answer = desk.ask({ id, name, args: toText(name, args) });
+    const done = (): void => void pending.delete(answer);
+    pending.add(answer);
+    answer.then(done, done);
+    return answer;
+  };
   return {
     start_execution: async (flow, input_value) =>
       ask("start_execution", [toName("start_execution", flow), input_value ?? null]),

@@ -1,6 +1,15 @@
 import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
-import { isRecord, type Ending, type FlowSpec, type FromRunner, type Job, type OperationAnswer, type OperationRequest, type RunnerSetup } from "../runner/protocol.ts";
+import {
+  isRecord,
+  type Ending,
+  type FlowSpec,
+  type FromRunner,
+  type Job,
+  type OperationAnswer,
+  type OperationRequest,
+  type RunnerSetup,
+} from "../runner/protocol.ts";
 import { isFromThread, isTaskResult } from "./thread-shapes.ts";
 import { listen } from "./ports.ts";
 import { startThreads } from "./threads.ts";
@@ -8,6 +17,8 @@ import type { FromThread, Task, ToThread } from "./thread-messages.ts";
 
 /** A thread that has not ended so long after its termination is held by a native call. */
 const STUCK_MS = 2_000;
+/** Longest wait for log lines that a result has overtaken. */
+const LATE_LINES_MS = 1_000;
 
 interface Run {
   readonly job: Job;
@@ -17,6 +28,8 @@ interface Run {
   /** Why it was aborted. */
   aborted: string | null;
   grace: NodeJS.Timeout | null;
+  /** Returned already, while lines of its log are on their way. */
+  returned: { readonly ending: Ending; readonly lines: number } | null;
 }
 
 export interface PoolOptions {
@@ -58,7 +71,14 @@ export class Pool {
   }
 
   run(job: Job): void {
-    const run: Run = { job, terminator: new AbortController(), lines: 0, aborted: null, grace: null };
+    const run: Run = {
+      job,
+      terminator: new AbortController(),
+      lines: 0,
+      aborted: null,
+      grace: null,
+      returned: null,
+    };
     this.#runs.set(job.id, run);
     this.used_at = performance.now();
     const task: Task = { type: "run", job };
@@ -89,7 +109,10 @@ export class Pool {
       return this.#finish(run, lost("The flow replaced the answer of its thread"));
     }
     if (run.lines < result.lines) this.#drain();
-    this.#finish(run, result.ending);
+    if (run.lines >= result.lines) return this.#finish(run, result.ending);
+    // A new thread's port can arrive after its first result: both come over channels of their own.
+    run.returned = result;
+    setTimeout(() => this.#finish(run, result.ending), LATE_LINES_MS);
   }
 
   #lose(run: Run, error: unknown): void {
@@ -124,7 +147,11 @@ export class Pool {
     const { port, thread } = message;
     if (!this.#piscina.threads.some(({ threadId }) => threadId === thread)) return;
     this.#ports.set(thread, port);
-    listen(port, (from) => this.#receive(port, from), () => this.#ports.delete(thread));
+    listen(
+      port,
+      (from) => this.#receive(port, from),
+      () => this.#ports.delete(thread),
+    );
     for (const run of this.#runs.values()) {
       if (run.aborted !== null) post(port, { type: "abort", id: run.job.id, reason: run.aborted });
     }
@@ -143,19 +170,27 @@ export class Pool {
   #keep(run: Run, { id, line }: FromThread & { type: "log" }): void {
     run.lines += 1;
     // One beyond the limit is the line that says that lines were dropped.
-    if (run.lines > this.#options.setup.max_log_lines + 2) return;
-    this.#options.send({ type: "log", id, lines: [line] });
+    if (run.lines <= this.#options.setup.max_log_lines + 2) {
+      this.#options.send({ type: "log", id, lines: [line] });
+    }
+    if (run.returned !== null && run.lines >= run.returned.lines)
+      this.#finish(run, run.returned.ending);
   }
 
   #ask(port: MessagePort, { number, request }: FromThread & { type: "operation" }): void {
-    if (!this.#runs.has(request.id)) return;
-    this.#options.ask(request, (answer) => post(port, { type: "answer", number, answer }));
+    const reply = (answer: OperationAnswer): void => post(port, { type: "answer", number, answer });
+    if (this.#runs.has(request.id)) this.#options.ask(request, reply);
+    else reply({ ok: false, message: "The execution has ended" });
   }
 
   /** Takes what threads have sent and the event loop has not delivered yet. */
   #drain(): void {
     for (const port of this.#ports.values()) {
-      for (let from = receiveMessageOnPort(port); from !== undefined; from = receiveMessageOnPort(port)) {
+      for (
+        let from = receiveMessageOnPort(port);
+        from !== undefined;
+        from = receiveMessageOnPort(port)
+      ) {
         this.#receive(port, from.message);
       }
     }
@@ -190,7 +225,13 @@ function post(port: MessagePort, message: ToThread): void {
 }
 
 function lost(status_message: string): Ending {
-  return { status: "ENDED_ERROR", status_message, output_value: null, response: null, aborted: false };
+  return {
+    status: "ENDED_ERROR",
+    status_message,
+    output_value: null,
+    response: null,
+    aborted: false,
+  };
 }
 
 function causeOf(error: unknown, memory_mb: number): string {

@@ -1,4 +1,11 @@
-import type { FlowSpec, FromRunner, Job, OperationAnswer, OperationRequest, RunnerSetup } from "../runner/protocol.ts";
+import type {
+  FlowSpec,
+  FromRunner,
+  Job,
+  OperationAnswer,
+  OperationRequest,
+  RunnerSetup,
+} from "../runner/protocol.ts";
 import { Pool } from "./pool.ts";
 
 /** All pools of a runner: one per flow version that has run and is still warm. */
@@ -7,6 +14,8 @@ export class Pools {
   readonly #send: (message: FromRunner) => void;
   readonly #specs = new Map<string, FlowSpec>();
   readonly #pools = new Map<string, Pool>();
+  /** Of retired versions, until their last run has ended. */
+  readonly #closing = new Set<Pool>();
   readonly #replies = new Map<number, (answer: OperationAnswer) => void>();
   #last = 0;
 
@@ -17,7 +26,7 @@ export class Pools {
 
   get threads(): number {
     let threads = 0;
-    for (const pool of this.#pools.values()) threads += pool.threads;
+    for (const pool of [...this.#pools.values(), ...this.#closing]) threads += pool.threads;
     return threads;
   }
 
@@ -32,6 +41,7 @@ export class Pools {
 
   abort(key: string, id: string, reason: string): void {
     this.#pools.get(key)?.abort(id, reason);
+    for (const pool of this.#closing) pool.abort(id, reason);
   }
 
   answer(number: number, answer: OperationAnswer): void {
@@ -40,13 +50,16 @@ export class Pools {
   }
 
   retire(key: string): void {
-    this.#pools.get(key)?.close();
+    const pool = this.#pools.get(key);
+    pool?.close();
+    if (pool !== undefined && pool.running > 0) this.#closing.add(pool);
     this.#pools.delete(key);
     this.#specs.delete(key);
   }
 
   /** Lets whole idle pools go, least recently used first, until the threads are few enough. */
   trim(): void {
+    for (const pool of this.#closing) if (pool.running === 0) this.#closing.delete(pool);
     let threads = this.threads;
     if (threads <= this.#setup.warm_threads) return;
     const idle = [...this.#pools].filter(([, pool]) => pool.running === 0);

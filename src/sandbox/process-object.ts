@@ -4,7 +4,15 @@
  * the runner, `_rawDebug` passes by the captured output).
  */
 
-const REFUSED = ["exit", "abort", "kill", "chdir", "dlopen", "binding", "getBuiltinModule"] as const;
+const REFUSED = [
+  "exit",
+  "abort",
+  "kill",
+  "chdir",
+  "dlopen",
+  "binding",
+  "getBuiltinModule",
+] as const;
 
 /** Members of the original that reach beyond the thread, also for who gets hold of it. */
 const DANGEROUS = [
@@ -105,7 +113,14 @@ function makeStream(print: (text: string) => void): object {
     return true;
   };
   const chained = (): object => stream;
-  const stream = { isTTY: false, writable: true, writableLength: 0, write, on: chained, once: chained };
+  const stream = {
+    isTTY: false,
+    writable: true,
+    writableLength: 0,
+    write,
+    on: chained,
+    once: chained,
+  };
   return stream;
 }
 
@@ -117,7 +132,9 @@ function textOf(value: unknown): string {
 
 function refuse(name: string): () => never {
   return () => {
-    throw new Error(`"process.${name}" is not available in a flow: return a value or throw an error`);
+    throw new Error(
+      `"process.${name}" is not available in a flow: return a value or throw an error`,
+    );
   };
 }
 

@@ -2,7 +2,7 @@ import type { Ending, Job } from "../runner/protocol.ts";
 import { fromResponse, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type Desk } from "./operations.ts";
-import { cut, shown } from "./text.ts";
+import { cut, shown, toMessage } from "./text.ts";
 import { toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
 
 /** One execution in its thread: from the job's texts to the texts of its ending. */
@@ -10,6 +10,7 @@ import { toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.t
 // Flow code may patch them later.
 const { parse, stringify } = JSON;
 const { byteLength } = Buffer;
+const allSettled = Promise.allSettled.bind(Promise);
 
 /** What an execution has said so far. */
 export interface Execution {
@@ -19,6 +20,8 @@ export interface Execution {
   /** Why it was aborted. */
   aborted: string | null;
   readonly log: FlowLog;
+  /** Operations that wait for their answer. */
+  readonly pending: Set<Promise<unknown>>;
   status_message: string | null;
   response: string | null;
   ended: boolean;
@@ -34,10 +37,29 @@ interface Issue {
 }
 
 /**
- * Runs the flow's default export in whichever form it has.
+ * Runs the flow's default export in whichever form it has. What it started and did not await
+ * belongs to it: it ends with the last operation.
  * @throws whatever the flow throws, and where its result cannot be stored
  */
 export async function run(
+  flow: unknown,
+  execution: Execution,
+  desk: Desk,
+  maxBytes: number,
+): Promise<Ending> {
+  const ending = await call(flow, execution, desk, maxBytes);
+  if (execution.pending.size === 0) return ending;
+  for (const outcome of await allSettled([...execution.pending])) {
+    if (outcome.status === "fulfilled") continue;
+    execution.log.write("error", [
+      "An operation that was not awaited failed:",
+      toMessage(outcome.reason),
+    ]);
+  }
+  return ending;
+}
+
+async function call(
   flow: unknown,
   execution: Execution,
   desk: Desk,
@@ -94,7 +116,7 @@ function makeFlow(execution: Execution, input_value: unknown, desk: Desk): objec
     webhook_response: (given: unknown) => void (execution.response = toResponse(given)),
     webhook_html_response: (body: unknown) => void (execution.response = toHtmlResponse(body)),
     webhook_json_response: (body: unknown) => void (execution.response = toJsonResponse(body)),
-    ...makeOperations(job.id, desk),
+    ...makeOperations(job.id, desk, execution.pending),
   });
 }
 
@@ -106,7 +128,9 @@ async function validate(input: unknown, value: unknown): Promise<unknown> {
   if (!isObject(result)) throw new TypeError("The flow's input schema gave no result");
   const issues: unknown = Reflect.get(result, "issues");
   if (!Array.isArray(issues)) return Reflect.get(result, "value");
-  const faults = issues.slice(0, 20).map((issue: Issue) => `${pathOf(issue)}: ${String(issue.message)}`);
+  const faults = issues
+    .slice(0, 20)
+    .map((issue: Issue) => `${pathOf(issue)}: ${String(issue.message)}`);
   throw new Error(`Input does not fit the flow's schema: ${faults.join("; ")}`);
 }
 
@@ -147,7 +171,8 @@ function toJson(value: unknown): string {
 function checkSize(what: string, text: string, maxBytes: number): void {
   if (text.length * 3 <= maxBytes) return;
   const bytes = byteLength(text);
-  if (bytes > maxBytes) throw new Error(`The flow's ${what} has ${bytes} bytes, at most ${maxBytes} are stored`);
+  if (bytes > maxBytes)
+    throw new Error(`The flow's ${what} has ${bytes} bytes, at most ${maxBytes} are stored`);
 }
 
 function isObject(value: unknown): value is object {

@@ -1,5 +1,5 @@
 import { Socket } from "node:net";
-import { CHANNEL_FD, encodeFrames, FrameReader } from "../runner/frames.ts";
+import { Channel, CHANNEL_FD } from "../runner/channel.ts";
 import type { FromRunner, RunnerSetup, ToRunner } from "../runner/protocol.ts";
 import { inspectInThread } from "./inspection.ts";
 import { Pools } from "./pools.ts";
@@ -12,20 +12,22 @@ import { testFlags } from "./thread-flags.ts";
 
 const BEAT_MS = 500;
 
-const channel = new Socket({ fd: CHANNEL_FD, readable: true, writable: true });
-const frames = new FrameReader("");
-let outbox: FromRunner[] = [];
 let setup: RunnerSetup | null = null;
 let pools: Pools | null = null;
-/** Threads do not know it: what they write to the channel is not taken for the runner's. */
-let token = "";
 
-channel.on("data", (chunk: Buffer) => {
-  for (const message of frames.push(chunk)) receive(message as ToRunner);
+const socket = new Socket({ fd: CHANNEL_FD, readable: true, writable: true });
+const channel = new Channel<FromRunner>(socket, {
+  expected: "",
+  receive: (message) => receive(message as ToRunner),
+  onDamage: end,
 });
-// Not process.exit, which waits for a thread that a native call holds.
-channel.on("close", () => process.kill(process.pid, "SIGKILL"));
-channel.on("error", () => {});
+socket.on("close", end);
+socket.on("error", () => {});
+
+/** Not process.exit, which waits for a thread that a native call holds. */
+function end(): void {
+  process.kill(process.pid, "SIGKILL");
+}
 
 function receive(message: ToRunner): void {
   if (message.type === "setup") return open(message.setup, message.token);
@@ -38,9 +40,10 @@ function receive(message: ToRunner): void {
   else pools.know(message.spec);
 }
 
-function open(given: RunnerSetup, own: string): void {
+/** @param token threads do not know it: what they write to the channel is not taken for the runner's */
+function open(given: RunnerSetup, token: string): void {
   setup = given;
-  token = own;
+  channel.token = token;
   pools = new Pools(given, send);
   setInterval(beat, BEAT_MS);
   testFlags(given.readable).then(
@@ -51,7 +54,9 @@ function open(given: RunnerSetup, own: string): void {
 
 function inspect(number: number, { spec }: ToRunner & { type: "inspect" }): void {
   if (setup === null) return;
-  void inspectInThread(spec, setup).then((inspection) => send({ type: "inspected", number, inspection }));
+  void inspectInThread(spec, setup).then((inspection) =>
+    send({ type: "inspected", number, inspection }),
+  );
 }
 
 function beat(): void {
@@ -59,13 +64,6 @@ function beat(): void {
   send({ type: "beat", rss_bytes: process.memoryUsage.rss(), threads: pools?.threads ?? 0 });
 }
 
-/** Gathers what is to be sent in one turn of the event loop. */
 function send(message: FromRunner): void {
-  if (outbox.push(message) === 1) setImmediate(flush);
-}
-
-function flush(): void {
-  const batch = outbox;
-  outbox = [];
-  for (const frame of encodeFrames(token, batch)) channel.write(frame);
+  channel.send(message);
 }

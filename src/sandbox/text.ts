@@ -29,8 +29,10 @@ export function format(values: readonly unknown[]): string {
 /** The status message that a thrown value makes. */
 export function toMessage(thrown: unknown): string {
   if (thrown === null || thrown === undefined) return `The flow threw ${thrown}`;
-  if (typeof thrown === "string") return thrown === "" ? "The flow threw an empty text" : cut(thrown);
-  if (typeof thrown !== "object" && typeof thrown !== "function") return cut(`The flow threw ${String(thrown)}`);
+  if (typeof thrown === "string")
+    return thrown === "" ? "The flow threw an empty text" : cut(thrown);
+  if (typeof thrown !== "object" && typeof thrown !== "function")
+    return cut(`The flow threw ${inspect(thrown)}`);
   if (types.isProxy(thrown)) return "The flow threw a proxy";
   const message = member(thrown, "message");
   if (message !== null && message !== "") return cut(message);

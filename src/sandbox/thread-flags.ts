@@ -20,6 +20,7 @@ export function flagsFor(spec: FlowSpec, readable: readonly string[]): string[] 
   return [
     "--permission",
     "--no-experimental-sqlite",
+    "--disable-warning=ExperimentalWarning",
     ...read.map((path) => `--allow-fs-read=${path}`),
     ...spec.grants.write.map((path) => `--allow-fs-write=${path}`),
     ...(spec.grants.net ? ["--allow-net"] : []),
@@ -46,7 +47,11 @@ parentPort.postMessage(open);
  */
 export async function testFlags(readable: readonly string[]): Promise<void> {
   if (!HAS_PERMISSIONS) return;
-  const flags = ["--permission", "--no-experimental-sqlite", ...readable.map((path) => `--allow-fs-read=${path}`)];
+  const flags = [
+    "--permission",
+    "--no-experimental-sqlite",
+    ...readable.map((path) => `--allow-fs-read=${path}`),
+  ];
   const open = await new Promise<unknown>((resolve, reject) => {
     const worker = new Worker(PROBE, { eval: true, env: {}, execArgv: flags });
     worker.once("message", resolve);

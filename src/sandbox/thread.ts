@@ -19,6 +19,9 @@ import type { FromThread, Task, TaskResult, ThreadData, ToThread } from "./threa
  * stands before any code of the flow is loaded.
  */
 
+/** What a flow leaves behind in its thread goes with it; a new one costs about 10 ms. */
+const MAX_RUNS = 10_000;
+
 const data = workerData as ThreadData;
 const realProcess = process;
 const { port1: port, port2 } = new MessageChannel();
@@ -31,6 +34,7 @@ const abortedEarly = new Map<string, string>();
 let current: Execution | null = null;
 /** Set when code of an execution failed after its end: the thread is not used again. */
 let tainted = false;
+let runs = 0;
 let flow: Promise<unknown> | null = null;
 
 listen(port, (from) => {
@@ -55,7 +59,9 @@ export default async function perform(task: Task): Promise<TaskResult> {
   }
   const execution = begin(task);
   const ending = await belonging.run(execution, () => settle(execution));
-  if (execution.ended || ending.status !== "ENDED_SUCCESS" || ending.aborted || tainted) {
+  runs += 1;
+  const isSpent = execution.ended || tainted || runs >= MAX_RUNS;
+  if (isSpent || ending.status !== "ENDED_SUCCESS" || ending.aborted) {
     end(execution, ending);
     return new Promise<TaskResult>(() => {});
   }
@@ -71,6 +77,7 @@ function begin(task: Task & { type: "run" }): Execution {
     controller: null,
     aborted: null,
     log: makeLog(data.max_log_lines, tidy, (line) => post({ type: "log", id: job.id, line })),
+    pending: new Set(),
     status_message: null,
     response: null,
     ended: false,

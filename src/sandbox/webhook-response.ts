@@ -13,7 +13,11 @@ export function toResponse(given: unknown): string {
   if (typeof given !== "object" || given === null) {
     throw new TypeError(`webhook_response takes {status, headers, body}, not ${shown(given)}`);
   }
-  const { status, headers, body } = given as { status?: unknown; headers?: unknown; body?: unknown };
+  const { status, headers, body } = given as {
+    status?: unknown;
+    headers?: unknown;
+    body?: unknown;
+  };
   return stringify({ status: toStatus(status), headers: toHeaders(headers), body: toBody(body) });
 }
 
@@ -31,23 +35,34 @@ export function toJsonResponse(value: unknown): string {
   if (typeof body !== "string") {
     throw new TypeError(`webhook_json_response takes what JSON can say, not ${shown(value)}`);
   }
-  return stringify({ status: 200, headers: { "content-type": "application/json; charset=utf-8" }, body });
+  return stringify({
+    status: 200,
+    headers: { "content-type": "application/json; charset=utf-8" },
+    body,
+  });
 }
 
 function toStatus(status: unknown): number {
-  if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
-  throw new TypeError(`webhook_response takes an integer from 200 to 599 as status, not ${shown(status)}`);
+  if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599)
+    return status;
+  throw new TypeError(
+    `webhook_response takes an integer from 200 to 599 as status, not ${shown(status)}`,
+  );
 }
 
 function toHeaders(headers: unknown): Record<string, string> {
   if (headers === undefined || headers === null) return {};
   if (typeof headers !== "object" || Array.isArray(headers)) {
-    throw new TypeError(`webhook_response takes an object of strings as headers, not ${shown(headers)}`);
+    throw new TypeError(
+      `webhook_response takes an object of strings as headers, not ${shown(headers)}`,
+    );
   }
   const copy: Record<string, string> = Object.create(null);
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value !== "string") {
-      throw new TypeError(`webhook_response takes strings as headers; "${name}" is ${shown(value)}`);
+      throw new TypeError(
+        `webhook_response takes strings as headers; "${name}" is ${shown(value)}`,
+      );
     }
     copy[name] = value;
   }

@@ -1,4 +1,13 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { now } from "../lib/clock.ts";
@@ -114,8 +123,7 @@ function setAside({ path, addon }: SqliteFile): string | null {
     if (!/^SQLITE_(CORRUPT|NOTADB)/.test((fault as { code?: string }).code ?? "")) throw fault;
   }
   renameSync(path, old);
-  for (const end of ["-wal", "-shm"])
-    if (existsSync(path + end)) renameSync(path + end, old + end);
+  for (const end of ["-wal", "-shm"]) if (existsSync(path + end)) renameSync(path + end, old + end);
   return old;
 }
 

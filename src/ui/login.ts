@@ -1,40 +1,30 @@
 import type { HttpBindings } from "@hono/node-server";
-import { Hono, type Context } from "hono";
+import type { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { html } from "hono/html";
-import type { AddressReader } from "../access/client-address.ts";
 import { isCrossSite, toTokenCookie } from "../access/credentials.ts";
-import type { Logins } from "../access/login.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
+import { LoginPage } from "./pages/login.tsx";
+import { respondPage } from "./page-answer.ts";
+import type { PageFrame } from "./shell.tsx";
+import type { Ui, UiContext } from "./session.ts";
 
-export interface Ui {
-  readonly logins: Logins;
-  readonly addressOf: AddressReader;
-  /** Path prefix of the service; empty without one. */
-  readonly prefix: string;
+type FrameOf = (c: UiContext) => Promise<PageFrame>;
+
+/** The login screen: also the browser's way to a webhook that requires a login (section 5.1). */
+export function addLogin(app: Hono<{ Bindings: HttpBindings }>, ui: Ui, frameOf: FrameOf): void {
+  app.get("/ui/login", async (c) => {
+    const { next, ended } = c.req.query();
+    const frame = await frameOf(c);
+    const fault = ended === undefined ? null : "Your session has ended. Sign in again to go on.";
+    return respondPage(c, frame, LoginPage({ frame, next, fault, name: "" }), 200);
+  });
+  app.post("/ui/login", bodyLimit({ maxSize: 64 * 1024 }), async (c) =>
+    submit(c, ui, await frameOf(c)),
+  );
 }
 
-type UiContext = Context<{ Bindings: HttpBindings }>;
-
-const PAGE_HEADERS = {
-  "cache-control": "no-store",
-  "content-security-policy":
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; " +
-    "frame-ancestors 'none'",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "same-origin",
-};
-
-/** The login screen: the browser's way to a webhook that requires a login (section 5.1). */
-export function createUi(ui: Ui): Hono<{ Bindings: HttpBindings }> {
-  const app = new Hono<{ Bindings: HttpBindings }>();
-  app.get("/login", (c) => page(c, ui, { next: c.req.query("next"), fault: null, name: "" }, 200));
-  app.post("/login", bodyLimit({ maxSize: 64 * 1024 }), (c) => submit(c, ui));
-  return app;
-}
-
-async function submit(c: UiContext, ui: Ui): Promise<Response> {
+async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response> {
   const { headers } = c.env.incoming;
   if (isCrossSite(headers, { host: headers.host ?? "" }))
     throw new Refusal("cross_site", "A page of another site cannot log in here");
@@ -43,13 +33,16 @@ async function submit(c: UiContext, ui: Ui): Promise<Response> {
   const next = form.get("next") ?? undefined;
   const { address, is_secure } = ui.addressOf(c.env.incoming);
   const login = await attempt(ui, name, form.get("password") ?? "", address);
-  if ("fault" in login) return page(c, ui, { next, fault: login.fault, name }, login.status);
+  if ("fault" in login) {
+    const { fault, status } = login;
+    return respondPage(c, frame, LoginPage({ frame, next, fault, name }), status);
+  }
   const max_age_sec = Math.floor((login.expires_at - now()) / 1000);
   const path = `${ui.prefix}/`;
   return new Response(null, {
     status: 303,
     headers: {
-      ...PAGE_HEADERS,
+      "cache-control": "no-store",
       location: toSafeNext(next, ui.prefix),
       "set-cookie": toTokenCookie(login.token, { path, max_age_sec, is_secure }),
     },
@@ -79,54 +72,4 @@ export function toSafeNext(next: string | undefined, prefix: string): string {
   // Browsers read `//host` and `/\host` as another host, and drop tabs and line ends before.
   if (/^[/\\]{2}|[\p{Cc}\\]/u.test(next)) return home;
   return next;
-}
-
-interface LoginPage {
-  readonly next: string | undefined;
-  readonly fault: string | null;
-  readonly name: string;
-}
-
-function page(c: UiContext, ui: Ui, { next, fault, name }: LoginPage, status: 200 | 401 | 429) {
-  return c.html(
-    html`<!doctype html>
-      <html lang="en">
-        <head>
-          <meta charset="utf-8" />
-          <meta name="viewport" content="width=device-width, initial-scale=1" />
-          <title>Log in · Flowhook</title>
-          <link rel="stylesheet" href="${ui.prefix}/default-styling.css" />
-        </head>
-        <body>
-          <main>
-            <h1>Log in to Flowhook</h1>
-            ${fault === null ? "" : html`<p role="alert">${fault}</p>`}
-            <form method="post" action="${ui.prefix}/ui/login">
-              <input type="hidden" name="next" value="${next ?? ""}" />
-              <p>
-                <label>
-                  User name
-                  <input
-                    name="user_name"
-                    value="${name}"
-                    autocomplete="username"
-                    required
-                    autofocus
-                  />
-                </label>
-              </p>
-              <p>
-                <label>
-                  Password
-                  <input name="password" type="password" autocomplete="current-password" required />
-                </label>
-              </p>
-              <p><button type="submit">Log in</button></p>
-            </form>
-          </main>
-        </body>
-      </html>`,
-    status,
-    PAGE_HEADERS,
-  );
 }

@@ -6,6 +6,8 @@ import { toRecordText } from "../executions/record.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import type { Meters } from "../lib/meters.ts";
+import { readTrace } from "../lib/trace.ts";
 import type { Store } from "../store/database.ts";
 import { findExecution, findPayload, type ExecutionRow } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
@@ -36,6 +38,7 @@ export interface Corridor extends Gate, AdmissionRules {
   readonly store: Store;
   readonly executions: Executions;
   readonly log: Log;
+  readonly meters: Pick<Meters, "countCall" | "countRefusal">;
   readonly findFlow: (name: string) => Flow | undefined;
   readonly default_project_id: string;
   /** EXECUTION_PERMISSIONS: whose permissions an execution has. */
@@ -56,8 +59,23 @@ export interface Corridor extends Gate, AdmissionRules {
  * exists a refusal is thrown and answered here; after it, every ending is a value.
  */
 export async function receive(corridor: Corridor, call: Call): Promise<Response> {
+  const started = performance.now();
+  const counted = { webhook: "" };
+  const response = await pass(corridor, call, counted);
+  const seconds = (performance.now() - started) / 1000;
+  corridor.meters.countCall(counted.webhook, response.status, seconds);
+  return response;
+}
+
+/** @param counted Is told the webhook, once it is known that there is one. */
+async function pass(
+  corridor: Corridor,
+  call: Call,
+  counted: { webhook: string },
+): Promise<Response> {
   try {
     const matched = await match(corridor.store, call);
+    counted.webhook = matched.webhook.name;
     const caller = await authenticate(corridor, matched);
     const reentry = call.query.get(WAIT);
     if (reentry !== null) return await continueWaiting(corridor, caller, reentry);
@@ -85,6 +103,7 @@ function toStartRequest(corridor: Corridor, admission: Admission): StartRequest 
     parent_id: null,
     replay_of: null,
     is_connection: is_productive,
+    trace: readTrace(call.incoming, call.outgoing),
   };
 }
 
@@ -183,10 +202,12 @@ function isOutcome(waited: Waited): waited is { readonly outcome: Outcome } {
 
 /** A refused call records no execution; it is logged with its reason. */
 function refuse(corridor: Corridor, call: Call, fault: unknown): Response {
-  const { incoming, target } = call;
+  const { incoming, outgoing, target } = call;
+  const trace = readTrace(incoming, outgoing);
   const path = (incoming.url ?? "").split("?")[0] ?? "";
   if (fault instanceof LoginNeeded) {
-    corridor.log.info({ webhook: target.name, reason: "login needed" }, "Call refused");
+    corridor.meters.countRefusal("not_authenticated");
+    corridor.log.info({ webhook: target.name, code: "not_authenticated", ...trace }, "Call refused");
     const accepts_html = incoming.headers.accept?.includes("text/html") === true;
     return corridor.is_login_redirect && accepts_html
       ? respondLogin(toLogin(corridor.prefix, path, target.query))
@@ -194,7 +215,8 @@ function refuse(corridor: Corridor, call: Call, fault: unknown): Response {
   }
   const refusal = fault instanceof Refusal ? fault : toInternal(corridor, call, fault);
   const { code, message } = refusal;
-  corridor.log.info({ webhook: target.name, code, reason: message }, "Call refused");
+  corridor.meters.countRefusal(code);
+  corridor.log.info({ webhook: target.name, code, reason: message, ...trace }, "Call refused");
   return respondRefusal(refusal, path);
 }
 

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { chromium, type Browser } from "playwright-core";
 import { callTarget, countExecutions } from "./scenario.ts";
 import { ADMIN_PASSWORD, startService, type Service } from "./service.ts";
-import { findProgram, openTarget } from "./target.ts";
+import { findProgram, openTarget, ROOT } from "./target.ts";
 
 const ARGUMENTS = [
   "--headless",
@@ -26,10 +27,12 @@ describe(`a browser (${target.name})`, { skip }, () => {
   before(async () => {
     service = await startService({
       flows: ["echo", "answer"],
+      plugins: [join(ROOT, "plugins/status-page.ts")],
       config: { WAIT_POLL_WINDOW_SEC: 1 },
     });
     await service.createWebhook("private", "echo", { require_login: true });
     await service.createWebhook("page", "answer");
+    await service.createWebhook("status", "status-page");
     browser = await chromium.launch({ executablePath: program ?? "", args: ARGUMENTS });
   });
   after(async () => {
@@ -92,6 +95,19 @@ describe(`a browser (${target.name})`, { skip }, () => {
       assert.equal(new URL(page.url()).host, new URL(service.url).host, `next=${next}`);
       await context.close();
     }
+  });
+
+  test("fills the form of a flow's page, which starts an execution of its own", async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const styles = page.waitForResponse((response) => response.url().endsWith(".css"));
+    await page.goto(`${service.url}${callTarget(service, "status")}`);
+    assert.equal((await styles).status(), 200, "the default stylesheet is found");
+    await page.fill('input[name="note"]', "Back at noon");
+    await page.click('button[type="submit"]');
+    await page.waitForFunction("document.body.textContent.includes('Back at noon')");
+    assert.equal(await countExecutions(service, "status"), 2);
+    await context.close();
   });
 
   test("gives the scripts of a flow's page no login", async () => {

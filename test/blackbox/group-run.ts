@@ -47,11 +47,21 @@ async function openService(group: Group): Promise<Service> {
     for (const [name, { flow, ...options }] of Object.entries(group.webhooks ?? {})) {
       await service.createWebhook(name, flow, options);
     }
+    assertFlowsLoad(service);
   } catch (error) {
     await service.stop();
     throw error;
   }
   return service;
+}
+
+/** A fixture that cannot be loaded would fail its rows one by one, each after a time-out. */
+function assertFlowsLoad(service: Service): void {
+  const broken = service
+    .logs()
+    .split("\n")
+    .filter((line) => line.includes("Flow is broken"));
+  assert.deepEqual(broken, [], "flows of the suite that cannot be loaded");
 }
 
 async function runRow(
@@ -72,7 +82,16 @@ async function runRow(
   }
   if (failure === null) return;
   context.diagnostic(`The service printed meanwhile:\n${service.logs().slice(printedBefore)}`);
+  context.diagnostic(`The newest executions:\n${await newestExecutions(service)}`);
   throw failure.error;
+}
+
+async function newestExecutions(service: Service): Promise<string> {
+  try {
+    return (await service.api("GET", "/execution?limit=3")).text.slice(0, 4_000);
+  } catch (error) {
+    return `cannot be read: ${String(error)}`;
+  }
 }
 
 async function tryRow(service: Service, row: Row): Promise<{ readonly error: unknown } | null> {

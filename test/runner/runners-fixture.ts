@@ -1,8 +1,18 @@
+import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { openLog } from "../../src/lib/log.ts";
-import type { Ending, FlowSpec, Grants, Job, LogLine, OperationAnswer, OperationRequest } from "../../src/runner/protocol.ts";
+import type {
+  Ending,
+  FlowSpec,
+  Grants,
+  Job,
+  LogLine,
+  OperationAnswer,
+  OperationRequest,
+} from "../../src/runner/protocol.ts";
 import { openRunners, type Runners, type RunnersOptions } from "../../src/runner/runners.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -53,6 +63,9 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
     onOperation: async (request) => bench.answer(request),
     onBroken: (key, message) => void broken.push({ key, message }),
     ...options,
+  }).catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
   });
   const bench: Bench = {
     folder,
@@ -75,11 +88,21 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
   return bench;
 }
 
+/** Waits for what no event tells. */
+export async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!holds() && performance.now() < deadline) await delay(10);
+  assert.ok(holds());
+}
+
 function writeFlow(folder: string, code: string, options: FlowOptions = {}): FlowSpec {
   const version = `v${(last += 1)}`;
   const directory = join(folder, version);
   const entry = join(directory, options.entry ?? "flow.ts");
-  for (const [path, text] of Object.entries({ ...options.files, [options.entry ?? "flow.ts"]: code })) {
+  for (const [path, text] of Object.entries({
+    ...options.files,
+    [options.entry ?? "flow.ts"]: code,
+  })) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     writeFileSync(join(directory, path), text);
   }

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { encodeFrames, FrameReader } from "../../src/runner/frames.ts";
+import { encodeFrames, FrameReader } from "../../src/runner/channel.ts";
 import type { FlowSpec } from "../../src/runner/protocol.ts";
-import { openBench, type Bench } from "./runners-fixture.ts";
+import { openBench, until, type Bench } from "./runners-fixture.ts";
 
 const HELLO = `export default () => "here"`;
 const SLOW = `export default () => new Promise((resolve) => setTimeout(resolve, 60_000))`;
@@ -29,13 +30,16 @@ test("a runner that is killed is replaced, and only its executions end", async (
   assert.match(lost.status_message ?? "", /^Lost with its runner, which was killed from outside/);
   const started = performance.now();
   assert.equal((await bench.run(other)).output_value, '"here"');
-  assert.ok(performance.now() - started < 500, `answered after ${performance.now() - started} ms`);
+  assert.ok(
+    performance.now() - started < 2_000,
+    `answered after ${performance.now() - started} ms`,
+  );
   assert.equal(bench.runners.status().restarts, 1);
 });
 
 test("a version that took a runner down runs in its own, and is broken after three times", async () => {
   await using bench = await openBench({ worker_threads: 2 });
-  const crash = bench.flow(CRASH, { memory_mb: 512 });
+  const crash = bench.flow(CRASH, { memory_mb: 256 });
   const other = bench.flow(SLOW);
   const strikes: string[] = [];
   while (bench.broken.length === 0 && strikes.length < 6) {
@@ -46,13 +50,19 @@ test("a version that took a runner down runs in its own, and is broken after thr
   assert.match(strikes[0] ?? "", /^Lost with its runner, which ended with SIGABRT/);
   assert.equal(bench.broken[0]?.key, crash.key);
   assert.match(bench.broken[0]?.message ?? "", /^Took its runner down 3 times in ten minutes/);
-  assert.ok(bench.runners.status().runners.some(({ running }) => running === 1), "the other one still runs");
+  assert.ok(
+    bench.runners.status().runners.some(({ running }) => running === 1),
+    "the other one still runs",
+  );
 });
 
 test("an import that takes its runner down costs no execution", async () => {
   await using bench = await openBench();
   const slow = bench.start(bench.flow(SLOW), { id: "slow" });
-  const crash = bench.flow(`const all = new Map(); for (let i = 0; ; i++) all.set(i, i); export default () => 1`, { memory_mb: 512 });
+  const crash = bench.flow(
+    `const all = new Map(); for (let i = 0; ; i++) all.set(i, i); export default () => 1`,
+    { memory_mb: 256 },
+  );
   const inspection = await bench.runners.inspect(crash);
   assert.equal(inspection.kind, "broken");
   assert.equal(await Promise.race([slow.ending.then(() => "ended"), delay(50, "runs")]), "runs");
@@ -80,7 +90,9 @@ test("runners end with the server", async () => {
     bench.start(bench.flow("export default () => { for (;;); }"));
     process.stdout.write(JSON.stringify(bench.runners.status().runners.map(({ pid }) => pid)));
   `;
-  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const [text] = await once(child.stdout, "data");
   child.kill("SIGKILL");
   const found: number[] = JSON.parse(String(text));
@@ -91,9 +103,12 @@ test("runners end with the server", async () => {
 });
 
 /** A runner that speaks the protocol and answers as its program says. */
-function fakeRunner(folder: string, onRun: string): string {
-  const file = join(folder, `fake-${Math.random()}.mjs`);
-  const frames = JSON.stringify(join(import.meta.dirname, "../../src/runner/frames.ts"));
+const FAKES = mkdtempSync(join(tmpdir(), "flowhook-fake-"));
+after(() => rmSync(FAKES, { recursive: true }));
+
+function fakeRunner(onRun: string): string {
+  const file = join(FAKES, `${randomUUID()}.mjs`);
+  const frames = JSON.stringify(join(import.meta.dirname, "../../src/runner/channel.ts"));
   writeFileSync(
     file,
     `import { Socket } from "node:net"; import { CHANNEL_FD, encodeFrames, FrameReader } from ${frames};
@@ -111,16 +126,17 @@ function fakeRunner(folder: string, onRun: string): string {
 const FINE = `{ type: "ended", id: job.id, ending: { status: "ENDED_SUCCESS", status_message: null, output_value: "1", response: null, aborted: false } }`;
 
 test("what a runner sends without a known shape is dropped", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "flowhook-fake-"));
   const runner = fakeRunner(
-    folder,
     `send([null, 7, "x", [], {}, { type: "unknown" }, { type: "__proto__" }, { type: "ended", id: job.id }, { type: "ended", id: "nobody", ending: null },
       { type: "log", id: job.id, lines: [{ at: "x" }] }, { type: "log", id: "nobody", lines: [] },
       { type: "operation", number: 1, request: { id: "nobody", name: "secret", args: "[]" } }, { type: "operation", number: 1, request: { id: job.id, name: "other", args: "" } },
       { type: "beat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} }, ${FINE}]);`,
   );
   const asked: unknown[] = [];
-  await using bench = await openBench({ runner, onOperation: async (request) => (asked.push(request), { ok: false, message: "" }) });
+  await using bench = await openBench({
+    runner,
+    onOperation: async (request) => (asked.push(request), { ok: false, message: "" }),
+  });
   assert.equal((await bench.run(bench.flow(HELLO))).output_value, "1");
   assert.deepEqual(asked, []);
 });
@@ -135,11 +151,13 @@ const DAMAGES: Readonly<Record<string, string>> = {
 
 for (const [name, onRun] of Object.entries(DAMAGES)) {
   test(`a runner that sends ${name} is ended`, async () => {
-    const folder = mkdtempSync(join(tmpdir(), "flowhook-fake-"));
-    await using bench = await openBench({ runner: fakeRunner(folder, onRun) });
+    await using bench = await openBench({ runner: fakeRunner(onRun) });
     const { status, status_message } = await bench.run(bench.flow(HELLO));
     assert.equal(status, "ENDED_ERROR");
-    assert.match(status_message ?? "", /^Lost with its runner, which was ended because its channel was damaged/);
+    assert.match(
+      status_message ?? "",
+      /^Lost with its runner, which was ended because its channel was damaged/,
+    );
   });
 }
 
@@ -149,16 +167,16 @@ test("messages arrive whole, however they are cut", () => {
   for (const size of [1, 3, 64, 65_536, bytes.length]) {
     const reader = new FrameReader("token");
     const found: unknown[] = [];
-    for (let at = 0; at < bytes.length; at += size) found.push(...reader.push(bytes.subarray(at, at + size)));
+    for (let at = 0; at < bytes.length; at += size)
+      found.push(...reader.push(bytes.subarray(at, at + size)));
     assert.deepEqual(found, messages, `in chunks of ${size}`);
   }
 });
 
-test("a runner that says nothing is replaced", { timeout: 20_000 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), "flowhook-fake-"));
-  await using bench = await openBench({ runner: fakeRunner(folder, "") });
+test("a runner that says nothing is replaced", async () => {
+  await using bench = await openBench({ runner: fakeRunner(""), silence_ms: 1_000 });
   const { status_message } = await bench.run(bench.flow(HELLO));
-  assert.match(status_message ?? "", /which was ended because it was silent for 10 s/);
+  assert.match(status_message ?? "", /which was ended because it was silent for 1 s/);
 });
 
 test("a runner that cannot be started is an error of opening", async () => {
@@ -178,12 +196,25 @@ test("threads are reused, and idle pools are let go beyond the warm ones", async
 
 test("a retired version ends its run and gives up its threads", async () => {
   await using bench = await openBench();
-  const spec = bench.flow(`export default () => new Promise((resolve) => setTimeout(resolve, 100, "done"))`);
+  const spec = bench.flow(
+    `export default () => new Promise((resolve) => setTimeout(resolve, 100, "done"))`,
+  );
   const { ending } = bench.start(spec);
   bench.runners.retire(spec.key);
   assert.equal((await ending).output_value, '"done"');
   await until(() => (bench.runners.status().runners[0]?.threads ?? 1) === 0);
   assert.equal((await bench.run(spec)).output_value, '"done"', "and comes back where it is needed");
+});
+
+test("an abort reaches a run of a version that was retired and came back", async () => {
+  await using bench = await openBench();
+  const spec = bench.flow(SLOW);
+  const first = bench.start(spec);
+  await bench.run(bench.flow(HELLO));
+  bench.runners.retire(spec.key);
+  const second = bench.start(spec);
+  for (const { id } of [first, second]) bench.runners.abort(id, "stop");
+  for (const { ending } of [first, second]) assert.deepEqual((await ending).status_message, "stop");
 });
 
 test("late failures of one execution do not harm the next", async () => {
@@ -207,7 +238,9 @@ test("late failures of one execution do not harm the next", async () => {
 
 test("a thread is replaced after an error", async () => {
   await using bench = await openBench({ worker_threads: 1 });
-  const spec = bench.flow(`let runs = 0; export default () => { runs += 1; if (runs === 2) throw new Error("second"); return runs; }`);
+  const spec = bench.flow(
+    `let runs = 0; export default () => { runs += 1; if (runs === 2) throw new Error("second"); return runs; }`,
+  );
   const seen: (string | null)[] = [];
   for (let i = 0; i < 3; i++) {
     const { output_value, status_message } = await bench.run(spec);
@@ -218,14 +251,18 @@ test("a thread is replaced after an error", async () => {
 
 test("a prototype that one flow pollutes is clean in another", async () => {
   await using bench = await openBench();
-  await bench.run(bench.flow(`export default () => { Object.prototype.polluted = 1; globalThis.leak = 2; }`));
+  await bench.run(
+    bench.flow(`export default () => { Object.prototype.polluted = 1; globalThis.leak = 2; }`),
+  );
   const other = bench.flow(`export default () => [({}).polluted ?? null, globalThis.leak ?? null]`);
   assert.equal((await bench.run(other)).output_value, "[null,null]");
 });
 
 test("many executions at once each get their own answer and log", async () => {
   await using bench = await openBench();
-  const spec = bench.flow(`export default async ({ input_value, execution }) => { console.log(execution.id); await new Promise((r) => setTimeout(r, input_value % 7)); return input_value; }`);
+  const spec = bench.flow(
+    `export default async ({ input_value, execution }) => { console.log(execution.id); await new Promise((r) => setTimeout(r, input_value % 7)); return input_value; }`,
+  );
   const runs = Array.from({ length: 200 }, (_, i) => bench.start(spec, { input_value: String(i) }));
   for (const [i, { id, ending }] of runs.entries()) {
     assert.equal((await ending).output_value, String(i));
@@ -244,7 +281,9 @@ test("an abort reaches a run that waits for its thread", async () => {
 
 test("an aborted run that returns at once is marked, and its thread replaced", async () => {
   await using bench = await openBench({ worker_threads: 1, cancel_grace_ms: 5_000 });
-  const spec = bench.flow(`let runs = 0; export default ({ signal, input_value }) => { runs += 1; return input_value === 0 ? new Promise((r) => signal.addEventListener("abort", () => r(signal.reason.message))) : runs; }`);
+  const spec = bench.flow(
+    `let runs = 0; export default ({ signal, input_value }) => { runs += 1; return input_value === 0 ? new Promise((r) => signal.addEventListener("abort", () => r(signal.reason.message))) : runs; }`,
+  );
   const { id, ending } = bench.start(spec, { input_value: "0" });
   await delay(200);
   bench.runners.abort(id, "stop");
@@ -262,7 +301,8 @@ test("the name of the folder of another version is no key to it", async () => {
   }
   const code = (folder: string): string =>
     `import { readFileSync } from "node:fs"; export default () => readFileSync(${JSON.stringify(join(folder, "f"))}, "utf8")`;
-  const read = (folder: string): FlowSpec => bench.flow(code(folder), { grants: { read: [short] } });
+  const read = (folder: string): FlowSpec =>
+    bench.flow(code(folder), { grants: { read: [short] } });
   assert.equal((await bench.run(read(short))).output_value, '"x"');
   assert.match((await bench.run(read(long))).status_message ?? "", /has been restricted/);
 });
@@ -277,10 +317,4 @@ function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  while (!holds() && performance.now() < deadline) await delay(50);
-  assert.ok(holds());
 }

@@ -10,9 +10,15 @@ import { openBench, type Bench, type FlowOptions } from "../runner/runners-fixtu
 let bench: Bench;
 
 before(async () => {
-  bench = await openBench();
-  addPackage("tidy", { "index.js": `exports.shout = (text) => text.toUpperCase() + require("util").format("%s", "!");` });
-  addPackage("esm-only", { "index.mjs": `export const pi = 3;` }, { exports: "./index.mjs", type: "module" });
+  bench = await openBench({ inspect_ms: 3_000 });
+  addPackage("tidy", {
+    "index.js": `exports.shout = (text) => text.toUpperCase() + require("util").format("%s", "!");`,
+  });
+  addPackage(
+    "esm-only",
+    { "index.mjs": `export const pi = 3;` },
+    { exports: "./index.mjs", type: "module" },
+  );
   addPackage("greedy", { "index.js": `exports.read = require("fs").readFileSync;` });
   addPackage("climber", {
     "index.js": `exports.climb = () => { const Module = module.constructor; return Module._load("child_process", module).execSync("id"); };
@@ -29,8 +35,15 @@ function addPackage(name: string, files: Record<string, string>, more: object = 
   for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
 }
 
-async function runOf(code: string, options: FlowOptions = {}, job: Partial<Job> = {}): Promise<unknown> {
-  const { status_message, output_value, response } = await bench.run(bench.flow(code, options), job);
+async function runOf(
+  code: string,
+  options: FlowOptions = {},
+  job: Partial<Job> = {},
+): Promise<unknown> {
+  const { status_message, output_value, response } = await bench.run(
+    bench.flow(code, options),
+    job,
+  );
   if (output_value === null) return status_message;
   return response === null ? JSON.parse(output_value) : JSON.parse(response);
 }
@@ -50,14 +63,55 @@ test("a defined flow gets what the contract says", async () => {
   const asked: string[] = [];
   bench.answer = ({ name, args }) => {
     asked.push(`${name} ${args}`);
-    return name === "secret" ? { ok: false, message: "Needs secret.use" } : { ok: true, value: '"answer"' };
+    return name === "secret"
+      ? { ok: false, message: "Needs secret.use" }
+      : { ok: true, value: '"answer"' };
   };
-  const { id, ending } = bench.start(bench.flow(code.replace(", await flow.secret(\"t\")", "")));
-  assert.deepEqual(JSON.parse((await ending).output_value ?? "null"), ["Ada", '{"name":"Ada"}', "w", false, "answer", "answer", "void"]);
+  const { id, ending } = bench.start(bench.flow(code.replace(', await flow.secret("t")', "")));
+  assert.deepEqual(JSON.parse((await ending).output_value ?? "null"), [
+    "Ada",
+    '{"name":"Ada"}',
+    "w",
+    false,
+    "answer",
+    "answer",
+    "void",
+  ]);
   assert.equal((await ending).status_message, "said");
-  assert.deepEqual(asked, ['start_execution ["other",{"a":1}]', 'setting ["s"]', 'set_setting ["s",[1]]']);
-  assert.match(bench.log(id), /^debug d 1\ninfo i\nwarn w\nerror \{ e: \[ 1 \] \}\ninfo c x\nerror Error: shown\n    at Object\.run \(flow\.ts:5:\d+\)$/);
+  assert.deepEqual(asked, [
+    'start_execution ["other",{"a":1}]',
+    'setting ["s"]',
+    'set_setting ["s",[1]]',
+  ]);
+  assert.match(
+    bench.log(id),
+    /^debug d 1\ninfo i\nwarn w\nerror \{ e: \[ 1 \] \}\ninfo c x\nerror Error: shown\n    at Object\.run \(flow\.ts:5:\d+\)$/,
+  );
   assert.equal((await bench.run(bench.flow(code))).status_message, "Needs secret.use");
+});
+
+test("operations that were not awaited are waited for", async () => {
+  const asked: string[] = [];
+  bench.answer = ({ name }) => {
+    asked.push(name);
+    return name === "setting"
+      ? { ok: false, message: "Needs setting.read" }
+      : { ok: true, value: "null" };
+  };
+  const { id, ending } = bench.start(
+    bench.flow(
+      `export default (flow) => { flow.start_execution("a"); flow.set_setting("s", 1); flow.setting("s"); return 1; }`,
+    ),
+  );
+  assert.equal((await ending).output_value, "1");
+  assert.deepEqual(asked, ["start_execution", "set_setting", "setting"]);
+  assert.match(bench.log(id), /error An operation that was not awaited failed: Needs setting.read/);
+});
+
+test("more operations at once than anybody needs are refused", async () => {
+  bench.answer = () => ({ ok: true, value: "null" });
+  const code = `export default async (flow) => { for (let i = 0; i < 1000; i++) await flow.setting("s"); await Promise.all(Array.from({ length: 101 }, () => flow.setting("s"))); }`;
+  assert.match(String(await runOf(code)), /More than 100 operations wait for an answer/);
 });
 
 test("an input schema gives the flow what it makes of the input, or names each fault", async () => {
@@ -70,28 +124,68 @@ test("an input schema gives the flow what it makes of the input, or names each f
   const fault = await runOf(code, {}, { input_value: '{"json":{"name":1,"age":"x"}}' });
   assert.equal(
     fault,
-    "Input does not fit the flow's schema: json.name: Invalid type: Expected string but received 1; json.age: Invalid type: Expected number but received \"x\"",
+    'Input does not fit the flow\'s schema: json.name: Invalid type: Expected string but received 1; json.age: Invalid type: Expected number but received "x"',
   );
 });
 
 test("the operations that shape the response check their arguments", async () => {
-  const shaped = (call: string): Promise<unknown> => runOf(`export default (flow) => { flow.${call}; }`);
-  assert.deepEqual(await shaped(`webhook_response({ status: 201, headers: { "X-A": "1" }, body: "b" })`), { status: 201, headers: { "X-A": "1" }, body: "b" });
-  assert.deepEqual(await shaped(`webhook_response({ status: 204 })`), { status: 204, headers: {}, body: "" });
-  assert.deepEqual(await shaped(`webhook_html_response("<p>")`), { status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body: "<p>" });
-  assert.deepEqual(await shaped(`webhook_json_response({ a: [1] })`), { status: 200, headers: { "content-type": "application/json; charset=utf-8" }, body: '{"a":[1]}' });
-  assert.match(String(await shaped(`webhook_response({ status: null, body: "" })`)), /integer from 200 to 599 as status, not null/);
+  const shaped = (call: string): Promise<unknown> =>
+    runOf(`export default (flow) => { flow.${call}; }`);
+  assert.deepEqual(
+    await shaped(`webhook_response({ status: 201, headers: { "X-A": "1" }, body: "b" })`),
+    { status: 201, headers: { "X-A": "1" }, body: "b" },
+  );
+  assert.deepEqual(await shaped(`webhook_response({ status: 204 })`), {
+    status: 204,
+    headers: {},
+    body: "",
+  });
+  assert.deepEqual(await shaped(`webhook_html_response("<p>")`), {
+    status: 200,
+    headers: { "content-type": "text/html; charset=utf-8" },
+    body: "<p>",
+  });
+  assert.deepEqual(await shaped(`webhook_json_response({ a: [1] })`), {
+    status: 200,
+    headers: { "content-type": "application/json; charset=utf-8" },
+    body: '{"a":[1]}',
+  });
+  assert.match(
+    String(await shaped(`webhook_response({ status: null, body: "" })`)),
+    /integer from 200 to 599 as status, not null/,
+  );
   assert.match(String(await shaped(`webhook_response({ status: 199 })`)), /not 199/);
-  assert.match(String(await shaped(`webhook_response({ status: 200, headers: { a: 1 } })`)), /"a" is 1/);
-  assert.match(String(await shaped(`webhook_response({ status: 200, body: { a: 1 } })`)), /takes a string as body, not an object/);
-  assert.match(String(await shaped(`webhook_response("x")`)), /takes \{status, headers, body\}, not "x"/);
+  assert.match(
+    String(await shaped(`webhook_response({ status: 200, headers: { a: 1 } })`)),
+    /"a" is 1/,
+  );
+  assert.match(
+    String(await shaped(`webhook_response({ status: 200, body: { a: 1 } })`)),
+    /takes a string as body, not an object/,
+  );
+  assert.match(
+    String(await shaped(`webhook_response("x")`)),
+    /takes \{status, headers, body\}, not "x"/,
+  );
   assert.match(String(await shaped(`webhook_html_response(7)`)), /takes a string, not 7/);
-  assert.match(String(await shaped(`webhook_json_response(undefined)`)), /what JSON can say, not undefined/);
-  assert.deepEqual(await shaped(`webhook_html_response("first"); flow.webhook_response({ status: 202, body: "last" })`), { status: 202, headers: {}, body: "last" });
+  assert.match(
+    String(await shaped(`webhook_json_response(undefined)`)),
+    /what JSON can say, not undefined/,
+  );
+  assert.deepEqual(
+    await shaped(
+      `webhook_html_response("first"); flow.webhook_response({ status: 202, body: "last" })`,
+    ),
+    { status: 202, headers: {}, body: "last" },
+  );
 });
 
 test("a response made before a failure is kept", async () => {
-  const { status, response } = await bench.run(bench.flow(`export default (flow) => { flow.webhook_html_response("kept"); throw new Error("no"); }`));
+  const { status, response } = await bench.run(
+    bench.flow(
+      `export default (flow) => { flow.webhook_html_response("kept"); throw new Error("no"); }`,
+    ),
+  );
   assert.equal(status, "ENDED_ERROR");
   assert.match(response ?? "", /kept/);
 });
@@ -101,72 +195,220 @@ test("a fetch flow gets the request and gives its response", async () => {
     const { method, url } = request;
     return Response.json({ method, url, a: request.headers.get("x-a"), body: await request.text() }, { status: 202, headers: [["set-cookie", "a=1"], ["set-cookie", "b=2"]] });
   } };`;
-  const input_value = JSON.stringify({ method: "PUT", headers: { "x-a": "1", "bad name": "x" }, query: {}, path: null, json: 1 });
-  const job = { input_value, base_url: "https://example.org/prefix", target: "//evil.example/api?b=1", raw_body: "raw" };
+  const input_value = JSON.stringify({
+    method: "PUT",
+    headers: { "x-a": "1", "bad name": "x" },
+    query: {},
+    path: null,
+    json: 1,
+  });
+  const job = {
+    input_value,
+    base_url: "https://example.org/prefix",
+    target: "//evil.example/api?b=1",
+    raw_body: "raw",
+  };
   assert.deepEqual(await runOf(code, {}, job), {
     status: 202,
     headers: { "content-type": "application/json", "set-cookie": ["a=1", "b=2"] },
     body: '{"method":"PUT","url":"https://example.org//evil.example/api?b=1","a":"1","body":"raw"}',
   });
-  const started = await bench.run(bench.flow(code), { input_value: "null", target: null, raw_body: null });
+  const started = await bench.run(bench.flow(code), {
+    input_value: "null",
+    target: null,
+    raw_body: null,
+  });
   assert.equal(started.output_value, "null");
   assert.match(started.response ?? "", /GET.*http:\/\/flowhook\//);
 });
 
 test("a fetch flow answers bytes, nothing, and what is no response", async () => {
-  const answered = (answer: string): Promise<unknown> => runOf(`export default { fetch: () => ${answer} }`);
-  assert.deepEqual(await answered(`new Response(new Uint8Array([255, 0, 1]))`), { status: 200, headers: {}, body: "/wAB", body_encoding: "base64" });
-  assert.deepEqual(await answered(`new Response(null, { status: 304 })`), { status: 304, headers: {}, body: "" });
-  assert.deepEqual(await answered(`new Response(new Uint8Array([239, 187, 191, 65]))`), { status: 200, headers: {}, body: "\ufeffA" });
+  const answered = (answer: string): Promise<unknown> =>
+    runOf(`export default { fetch: () => ${answer} }`);
+  assert.deepEqual(await answered(`new Response(new Uint8Array([255, 0, 1]))`), {
+    status: 200,
+    headers: {},
+    body: "/wAB",
+    body_encoding: "base64",
+  });
+  assert.deepEqual(await answered(`new Response(null, { status: 304 })`), {
+    status: 304,
+    headers: {},
+    body: "",
+  });
+  assert.deepEqual(await answered(`new Response(new Uint8Array([239, 187, 191, 65]))`), {
+    status: 200,
+    headers: {},
+    body: "\ufeffA",
+  });
   assert.match(String(await answered(`"text"`)), /returned "text", expected a Response/);
   assert.match(String(await answered(`Response.error()`)), /has status 0, expected 200 to 599/);
-  assert.match(String(await answered(`new Response("x".repeat(2e6))`)), /longer than 1000000 bytes/);
-  assert.match(String(await answered(`new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(1e5)); } }))`)), /longer than 1000000 bytes/);
+  assert.match(
+    String(await answered(`new Response("x".repeat(2e6))`)),
+    /longer than 1000000 bytes/,
+  );
+  assert.match(
+    String(
+      await answered(
+        `new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(1e5)); } }))`,
+      ),
+    ),
+    /longer than 1000000 bytes/,
+  );
 });
 
 test("flows import their folder, JSON and packages", async () => {
-  const files = { "lib/deep.mts": `export const deep: string = "deep";`, "plain.js": `export default "plain";`, "data.json": `{"a":1}`, "old.cjs": `module.exports = { old: true };` };
+  const files = {
+    "lib/deep.mts": `export const deep: string = "deep";`,
+    "plain.js": `export default "plain";`,
+    "data.json": `{"a":1}`,
+    "old.cjs": `module.exports = { old: true };`,
+  };
   const code = `import { deep } from "./lib/deep.mts"; import plain from "./plain.js"; import data from "./data.json" with { type: "json" };
     import old from "./old.cjs"; import { shout } from "tidy"; import { pi } from "esm-only"; import { createHash } from "node:crypto"; import path from "path";
     import process, { env } from "node:process"; import { AsyncLocalStorage } from "node:async_hooks"; import os from "node:os"; import console2 from "node:console";
     export default () => [deep, plain, data, old, shout("a"), pi, createHash("md5").update("").digest("hex").length, path.sep, typeof process.kill, env, typeof AsyncLocalStorage, os.hostname(), console2 === console, import.meta.url.slice(-7)];`;
-  assert.deepEqual(await runOf(code, { files }), ["deep", "plain", { a: 1 }, { old: true }, "A!", 3, 32, "/", "function", {}, "function", "flowhook", true, "flow.ts"]);
+  assert.deepEqual(await runOf(code, { files }), [
+    "deep",
+    "plain",
+    { a: 1 },
+    { old: true },
+    "A!",
+    3,
+    32,
+    "/",
+    "function",
+    {},
+    "function",
+    "flowhook",
+    true,
+    "flow.ts",
+  ]);
 });
 
 test("packages obey the same rules", async () => {
-  assert.match(String(await runOf(`import { read } from "greedy"; export default () => read("/etc/passwd", "utf8")`)), /Cannot import "node:fs" without a permission/);
-  assert.match(String(await runOf(`import { climb } from "climber"; export default () => String(climb())`)), /is not available|Cannot import|is not a function|Cannot read/);
-  assert.match(String(await runOf(`import { hook } from "climber"; export default () => String(hook())`)), /is not available|is not a function/);
-  assert.match(String(await runOf(`import { main } from "climber"; export default () => main()`)), /^\d(undefined|\/.*)$/);
+  assert.match(
+    String(
+      await runOf(
+        `import { read } from "greedy"; export default () => read("/etc/passwd", "utf8")`,
+      ),
+    ),
+    /Cannot import "node:fs" without a permission/,
+  );
+  assert.match(
+    String(await runOf(`import { climb } from "climber"; export default () => String(climb())`)),
+    /is not available|Cannot import|is not a function|Cannot read/,
+  );
+  assert.match(
+    String(await runOf(`import { hook } from "climber"; export default () => String(hook())`)),
+    /is not available|is not a function/,
+  );
+  assert.match(
+    String(await runOf(`import { main } from "climber"; export default () => main()`)),
+    /^\d(undefined|\/.*)$/,
+  );
 });
 
 test("an inspection tells what a file is", async () => {
   assert.deepEqual(await inspect(`export const helper = 1;`), { kind: "module" });
-  const flow = await inspect(`import { defineFlow, v } from "flowhook"; export default defineFlow({ description: "d", permissions: { net: true, read: ["a"] }, timeout_sec: 3, memory_mb: 64, input: v.any(), run() {} });`);
+  const flow = await inspect(
+    `import { defineFlow, v } from "flowhook"; export default defineFlow({ description: "d", permissions: { net: true, read: ["a"] }, timeout_sec: 3, memory_mb: 64, input: v.any(), run() {} });`,
+  );
   assert.deepEqual(flow, {
     kind: "flow",
-    manifest: { form: "defined", description: "d", permissions: { net: true, read: ["a"], write: [], secrets: [] }, timeout_sec: 3, memory_mb: 64, has_input_schema: true },
+    manifest: {
+      form: "defined",
+      description: "d",
+      permissions: { net: true, read: ["a"], write: [], secrets: [] },
+      timeout_sec: 3,
+      memory_mb: 64,
+      has_input_schema: true,
+    },
   });
-  assert.equal((await inspect(`import "node:net"; import { defineFlow } from "flowhook"; export default defineFlow({ permissions: { net: true }, run() {} });`)).kind, "flow");
+  assert.equal(
+    (
+      await inspect(
+        `import "node:net"; import { defineFlow } from "flowhook"; export default defineFlow({ permissions: { net: true }, run() {} });`,
+      )
+    ).kind,
+    "flow",
+  );
 });
 
 const BROKEN: readonly { name: string; code: string; options?: FlowOptions; message: RegExp }[] = [
-  { name: "a syntax error in TypeScript", code: `let x = 1;\nexport default function f( { return 1 }`, message: /^flow\.ts:2:\d+: Expected/ },
-  { name: "a syntax error in JavaScript", code: `let x = 1;\nexport default () => { return +; }`, options: { entry: "flow.js" }, message: /^flow\.js:2:32: Unexpected token ';'$/ },
-  { name: "a syntax error in a file that it imports", code: `import "./lib/b.mjs"; export default () => 1`, options: { files: { "lib/b.mjs": "\n\n  const a = ;" } }, message: /^lib\/b\.mjs:3:13: Unexpected token ';'$/ },
-  { name: "types that need a build", code: `enum A { B }\nexport default () => A.B`, message: /^flow\.ts:1:\d+: TypeScript enum is not supported/ },
-  { name: "a missing export", code: `import { nothing } from "./a.ts"; export default () => 1`, options: { files: { "a.ts": "export const a = 1;" } }, message: /does not provide an export named 'nothing'/ },
-  { name: "a missing file", code: `import "./missing.ts"; export default () => 1`, message: /Cannot find module 'missing\.ts'/ },
-  { name: "a missing package", code: `import "nowhere-at-all"; export default () => 1`, message: /^Cannot find package "nowhere-at-all": install it in PLUGINS_DIR/ },
+  {
+    name: "a syntax error in TypeScript",
+    code: `let x = 1;\nexport default function f( { return 1 }`,
+    message: /^flow\.ts:2:\d+: Expected/,
+  },
+  {
+    name: "a syntax error in JavaScript",
+    code: `let x = 1;\nexport default () => { return +; }`,
+    options: { entry: "flow.js" },
+    message: /^flow\.js:2:32: Unexpected token ';'$/,
+  },
+  {
+    name: "a syntax error in a file that it imports",
+    code: `import "./lib/b.mjs"; export default () => 1`,
+    options: { files: { "lib/b.mjs": "\n\n  const a = ;" } },
+    message: /^lib\/b\.mjs:3:13: Unexpected token ';'$/,
+  },
+  {
+    name: "types that need a build",
+    code: `enum A { B }\nexport default () => A.B`,
+    message: /^flow\.ts:1:\d+: TypeScript enum is not supported/,
+  },
+  {
+    name: "a missing export",
+    code: `import { nothing } from "./a.ts"; export default () => 1`,
+    options: { files: { "a.ts": "export const a = 1;" } },
+    message: /does not provide an export named 'nothing'/,
+  },
+  {
+    name: "a missing file",
+    code: `import "./missing.ts"; export default () => 1`,
+    message: /Cannot find module 'missing\.ts'/,
+  },
+  {
+    name: "a missing package",
+    code: `import "nowhere-at-all"; export default () => 1`,
+    message: /^Cannot find package "nowhere-at-all": install it in PLUGINS_DIR/,
+  },
   { name: "a throw", code: `throw new TypeError("at import")`, message: /^at import$/ },
   { name: "a throw of null", code: `throw null`, message: /^The flow threw null$/ },
-  { name: "an end of the process", code: `process.exit(0)`, message: /"process\.exit" is not available/ },
-  { name: "a loop", code: `for (;;);`, message: /took longer than 10 s$/ },
-  { name: "an import that never settles", code: `await new Promise(() => {})`, message: /took longer than 10 s$/ },
-  { name: "too much memory", code: `const all = []; for (;;) all.push([1, 2, 3]);`, message: /(used more than 64 MB|Lost with its runner)/ },
-  { name: "a built-in that needs a permission", code: `import "./a.ts"; export default () => 1`, options: { files: { "a.ts": `import "node:https";` } }, message: /^"a\.ts" imports "node:https" without a permission: add permissions: \{ net: true \} to the flow$/ },
-  { name: "a built-in that no flow gets", code: `import "node:worker_threads"; export default () => 1`, message: /^Cannot import "node:worker_threads" in a flow/ },
-  { name: "a number as its export", code: `export default 7`, message: /^The default export is 7, which is no flow/ },
+  {
+    name: "an end of the process",
+    code: `process.exit(0)`,
+    message: /"process\.exit" is not available/,
+  },
+  { name: "a loop", code: `for (;;);`, message: /took longer than 3 s$/ },
+  {
+    name: "an import that never settles",
+    code: `await new Promise(() => {})`,
+    message: /took longer than 3 s$/,
+  },
+  {
+    name: "too much memory",
+    code: `const all = []; for (;;) all.push([1, 2, 3]);`,
+    message: /(used more than 64 MB|Lost with its runner)/,
+  },
+  {
+    name: "a built-in that needs a permission",
+    code: `import "./a.ts"; export default () => 1`,
+    options: { files: { "a.ts": `import "node:https";` } },
+    message:
+      /^"a\.ts" imports "node:https" without a permission: add permissions: \{ net: true \} to the flow$/,
+  },
+  {
+    name: "a built-in that no flow gets",
+    code: `import "node:worker_threads"; export default () => 1`,
+    message: /^Cannot import "node:worker_threads" in a flow/,
+  },
+  {
+    name: "a number as its export",
+    code: `export default 7`,
+    message: /^The default export is 7, which is no flow/,
+  },
 ];
 
 test("an inspection names what is broken", { concurrency: 4 }, async (t) => {
@@ -187,7 +429,12 @@ test("with the permission a flow uses the network", async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const grants = { net: true };
-  assert.equal(await runOf(`export default async () => (await fetch("http://127.0.0.1:${port}/")).text()`, { grants }), "served");
+  assert.equal(
+    await runOf(`export default async () => (await fetch("http://127.0.0.1:${port}/")).text()`, {
+      grants,
+    }),
+    "served",
+  );
   const code = `import http from "node:http"; export default () => new Promise((resolve, reject) => http.get("http://127.0.0.1:${port}/", (r) => r.setEncoding("utf8").on("data", resolve)).on("error", reject));`;
   assert.equal(await runOf(code, { grants }), "served");
   server.closeAllConnections();

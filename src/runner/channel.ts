@@ -1,8 +1,9 @@
 import { Buffer } from "node:buffer";
+import type { Duplex } from "node:stream";
 
 /**
- * Frames on the channel between server and runner: four bytes with the length (big endian),
- * then the sender's token and a JSON array of messages.
+ * The channel between server and runner. It carries frames: four bytes with the length (big
+ * endian), then the sender's token and a JSON array of messages.
  *
  * Not the runtime's own channel: what has no form ends the process that reads it there, and a
  * thread of the runner can write to any open file of its process. The token is known to the
@@ -18,7 +19,59 @@ const MAX_FRAME = 2 ** 28;
 /** Messages are gathered in one frame up to this many characters. */
 const FULL_FRAME = 2 ** 22;
 
-/** The frames of one turn of the event loop. */
+export interface ChannelOptions {
+  /** What the other side's frames begin with. */
+  readonly expected: string;
+  receive(message: unknown): void;
+  /** What came is no frame of the other side's: nothing can be read any more. */
+  onDamage(why: string): void;
+}
+
+/** Sends what is gathered in one turn of the event loop together. */
+export class Channel<Message> {
+  readonly #stream: Duplex;
+  readonly #options: ChannelOptions;
+  readonly #frames: FrameReader;
+  #outbox: Message[] = [];
+  #damaged = false;
+  /** What the own frames begin with. */
+  token = "";
+
+  constructor(stream: Duplex, options: ChannelOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#frames = new FrameReader(options.expected);
+    stream.on("data", (chunk: Buffer) => this.#read(chunk));
+  }
+
+  send(message: Message): void {
+    if (this.#outbox.push(message) === 1) setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    const messages = this.#outbox;
+    this.#outbox = [];
+    if (!this.#stream.writable) return;
+    for (const frame of encodeFrames(this.token, messages)) this.#stream.write(frame);
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#damaged) return;
+    for (const message of this.#parse(chunk)) this.#options.receive(message);
+  }
+
+  #parse(chunk: Buffer): unknown[] {
+    try {
+      return this.#frames.push(chunk);
+    } catch (error) {
+      this.#damaged = true;
+      this.#options.onDamage(error instanceof Error ? error.message : String(error));
+      return [];
+    }
+  }
+}
+
+/** The frames of some messages. */
 export function encodeFrames(token: string, messages: readonly unknown[]): Buffer[] {
   const frames: Buffer[] = [];
   let texts: string[] = [];
@@ -69,7 +122,8 @@ export class FrameReader {
     const messages: unknown[] = [];
     let at = 0;
     for (let end = endOf(all, at); end !== null && end <= all.length; end = endOf(all, at)) {
-      for (const message of this.#parse(all.toString("utf8", at + HEAD, end))) messages.push(message);
+      for (const message of this.#parse(all.toString("utf8", at + HEAD, end)))
+        messages.push(message);
       at = end;
     }
     const rest = all.subarray(at);
@@ -80,7 +134,9 @@ export class FrameReader {
   }
 
   #parse(text: string): unknown[] {
-    const messages: unknown = text.startsWith(this.#token) ? JSON.parse(text.slice(this.#token.length)) : null;
+    const messages: unknown = text.startsWith(this.#token)
+      ? JSON.parse(text.slice(this.#token.length))
+      : null;
     if (Array.isArray(messages)) return messages;
     throw new Error("A frame does not begin with the token of its sender");
   }

@@ -1,0 +1,31 @@
+import { readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { build } from "esbuild";
+import { ROOT } from "./targets.ts";
+
+const PAGES = "src/ui/browser/pages";
+
+/**
+ * The browser modules of the user interface: one entry for each page (`webhooks.js`), and the
+ * chunks that pages share.
+ */
+export async function bundleBrowser(): Promise<Map<string, Uint8Array>> {
+  const entries = readdirSync(join(ROOT, PAGES)).filter((name) => name.endsWith(".ts"));
+  const { outputFiles } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: entries.map((name) => `${PAGES}/${name}`),
+    outdir: "/",
+    bundle: true,
+    write: false,
+    splitting: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2023",
+    charset: "utf8",
+    legalComments: "none",
+    logLevel: "warning",
+    tsconfigRaw: {},
+  });
+  return new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
+}

@@ -1,0 +1,117 @@
+type Json = Readonly<Record<string, unknown>>;
+
+/** The call endpoint (section 4), which is no route of the management API. */
+
+const METHODS = ["get", "head", "post", "put", "patch", "delete"];
+const WITH_BODY = ["post", "put", "patch", "delete"];
+
+export function describeCall(): Json {
+  return {
+    "/webhook/{name}/call": describePath("call", []),
+    "/webhook/{name}/call/{sub_path}": describePath("call_sub_path", [
+      {
+        name: "sub_path",
+        in: "path",
+        required: true,
+        description: "Any text, slashes as well: the flow receives it as `path`",
+        schema: { type: "string" },
+      },
+    ]),
+  };
+}
+
+const PARAMETERS = [
+  { name: "name", in: "path", required: true, schema: { type: "string" } },
+  {
+    name: "async",
+    in: "query",
+    required: false,
+    description: "Anything but 0, also empty: answer 201 with the id of the execution at once",
+    allowEmptyValue: true,
+    schema: { type: "string" },
+  },
+  {
+    name: "__wait_execution_id",
+    in: "query",
+    required: false,
+    description: "Set by the redirects of a synchronous call: wait for that execution",
+    schema: { type: "string" },
+  },
+  {
+    name: "traceparent",
+    in: "header",
+    required: false,
+    description: "W3C Trace Context: passed on to the flow, and logged",
+    schema: { type: "string" },
+  },
+];
+
+function describePath(name: string, more: readonly Json[]): Json {
+  const operations = METHODS.map((method) => [
+    method,
+    {
+      operationId: `${method}_webhook_${name}`,
+      tags: ["call"],
+      summary: `Call a webhook with ${method.toUpperCase()}: start an execution of its flow`,
+      security: SECURITY,
+      ...(WITH_BODY.includes(method) ? { requestBody: BODY } : {}),
+      responses: RESPONSES,
+    },
+  ]);
+  return { parameters: [...PARAMETERS, ...more], ...Object.fromEntries(operations) };
+}
+
+/** What a webhook requires is its own setting: nothing, a key, a login, or both. */
+const SECURITY = [
+  {},
+  { key: [] },
+  { key_in_query: [] },
+  { token: [] },
+  { cookie: [] },
+  { key: [], token: [] },
+];
+
+const BODY = {
+  required: false,
+  content: {
+    "application/json": { schema: {} },
+    "application/yaml": { schema: {} },
+    "application/x-www-form-urlencoded": { schema: { type: "object" } },
+  },
+};
+
+const EXECUTION_ID = { "Flowhook-Execution-Id": { schema: { type: "string" } } };
+const LOCATION = { Location: { schema: { type: "string" } } };
+const TEXT = { "text/plain": { schema: { type: "string" } } };
+
+const RESPONSES = {
+  200: {
+    description: "The output_value of the execution, or the response that the flow shaped",
+    headers: EXECUTION_ID,
+    content: { "application/json": { schema: {} } },
+  },
+  201: {
+    description: "Started: the id of the execution",
+    headers: EXECUTION_ID,
+    content: TEXT,
+  },
+  302: { description: "Not ended yet: wait again", headers: { ...EXECUTION_ID, ...LOCATION } },
+  303: { description: "Started: wait for the result", headers: { ...EXECUTION_ID, ...LOCATION } },
+  400: { $ref: "#/components/responses/400" },
+  401: {
+    description: "The login token or the API key is missing or wrong",
+    content: { "application/json": { schema: { const: "401 Unauthorized" } } },
+  },
+  402: { $ref: "#/components/responses/402" },
+  403: { $ref: "#/components/responses/403" },
+  404: { $ref: "#/components/responses/404" },
+  413: { $ref: "#/components/responses/413" },
+  415: { $ref: "#/components/responses/415" },
+  429: { $ref: "#/components/responses/429" },
+  500: {
+    description: "The execution did not succeed: its status, a colon and its status message",
+    headers: EXECUTION_ID,
+    content: TEXT,
+  },
+  503: { $ref: "#/components/responses/503" },
+};

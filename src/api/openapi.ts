@@ -1,0 +1,197 @@
+import {
+  toJsonSchema,
+  toJsonSchemaDefs,
+  type ConversionConfig,
+  type JsonSchema,
+} from "@valibot/to-json-schema";
+import type { GenericSchema, StrictObjectSchema } from "valibot";
+import { VERSION } from "../assets/read.ts";
+import { ERRORS } from "../lib/errors.ts";
+import { describeCall } from "./openapi-call.ts";
+import { NAME } from "./name.ts";
+import type { Route } from "./route.ts";
+import { NAMED_SHAPES } from "./shapes.ts";
+
+/**
+ * The OpenAPI 3.1 document, made from the routes and from the schemas that check requests and,
+ * in the tests, answers: so it cannot say anything else than what is done.
+ */
+
+type Json = Readonly<Record<string, unknown>>;
+
+const CONVERSION: ConversionConfig = {
+  target: "draft-2020-12",
+  typeMode: "input",
+  errorMode: "ignore",
+  definitions: NAMED_SHAPES,
+  overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+  overrideSchema: ({ valibotSchema }) =>
+    valibotSchema === (NAME as GenericSchema)
+      ? { type: "string", minLength: 1, maxLength: 128, description: NAME_RULE }
+      : null,
+};
+
+const NAME_RULE = "Blanks at either end are trimmed. No control characters, none of / \\ ? # %";
+
+/** @param base_url `https://host[/prefix]` */
+export function describeApi(routes: readonly Route[], base_url: string): Json {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Flowhook",
+      version: VERSION,
+      description:
+        "The management API, and the call endpoint of webhooks. Errors are problem details " +
+        "(RFC 9457) whose type ends with one of the codes listed at each status.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: `${base_url}/api/latest` }],
+    tags: [...new Set(["call", ...routes.map(tagOf)])].map((name) => ({ name })),
+    security: [{ token: [] }, { cookie: [] }],
+    paths: { ...describeCall(), ...describePaths(routes) },
+    components: {
+      securitySchemes: {
+        token: { type: "apiKey", in: "header", name: "x-service-token" },
+        cookie: { type: "apiKey", in: "cookie", name: "service-token" },
+        key: { type: "http", scheme: "bearer", description: "The API key of the webhook" },
+        key_in_query: { type: "apiKey", in: "query", name: "key" },
+      },
+      schemas: toJsonSchemaDefs({ ...NAMED_SHAPES }, CONVERSION),
+      responses: describeErrors(),
+    },
+  };
+}
+
+function describePaths(routes: readonly Route[]): Json {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = describeRoute(route);
+  }
+  return paths;
+}
+
+function describeRoute(route: Route): Json {
+  const parameters = [...pathParameters(route), ...queryParameters(route), ...headers(route)];
+  const needs = ["login", "anyone"].includes(route.needs) ? {} : { "x-permission": route.needs };
+  return {
+    operationId: operationIdOf(route),
+    tags: [tagOf(route)],
+    summary: route.summary,
+    ...needs,
+    ...(route.needs === "anyone" ? { security: [] } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...describeBody(route),
+    responses: { ...describeSuccess(route), ...errorsOf(route) },
+  };
+}
+
+function tagOf({ path }: Route): string {
+  const [, first = ""] = path.split("/");
+  return first.startsWith(":") ? "wait" : first;
+}
+
+/** `get_webhook_name`: the method and the parts of the path. */
+function operationIdOf({ method, path }: Route): string {
+  const parts = path.split(/[/:.-]+/).filter((part) => part !== "");
+  return [method.toLowerCase(), ...parts].join("_");
+}
+
+function pathParameters({ path }: Route): Json[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+}
+
+function queryParameters({ query }: Route): Json[] {
+  if (query === null) return [];
+  const { properties = {}, required = [] } = toJsonSchema(query, CONVERSION);
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    schema,
+  }));
+}
+
+const HAS_ETAG = /^\/(webhook|project|role|user|setting|secret)\/:name(\/authentication)?$/;
+
+function headers({ method, path }: Route): Json[] {
+  if (path.endsWith("/:id/events")) return [header("Last-Event-ID", "Go on after this event")];
+  if (method === "GET" || !HAS_ETAG.test(path)) return [];
+  return [header("If-Match", "The ETag that was read: 412 where it was changed meanwhile")];
+}
+
+function header(name: string, description: string): Json {
+  return { name, in: "header", required: false, description, schema: { type: "string" } };
+}
+
+function describeBody({ body, path }: Route): Json {
+  if (path === "/import")
+    return { requestBody: { required: true, content: { "application/yaml": { schema: {} } } } };
+  if (body === null) return {};
+  const schema = toJsonSchema(body, CONVERSION);
+  const members = (body as StrictObjectSchema<Record<string, GenericSchema>, undefined>).entries;
+  // What only another endpoint changes is refused by name, and so is no member here either.
+  const closed = { ...schema, additionalProperties: false, properties: pick(schema, members) };
+  return { requestBody: { required: true, content: { "application/json": { schema: closed } } } };
+}
+
+function pick({ properties = {} }: JsonSchema, members: object): Json {
+  return Object.fromEntries(Object.entries(properties).filter(([name]) => name in members));
+}
+
+function describeSuccess({ status, answer, type, path }: Route): Json {
+  const etag = HAS_ETAG.test(path) && answer !== null;
+  const schema = answer === null ? { type: "string" } : toJsonSchema(answer, CONVERSION);
+  const media = type ?? (answer === null ? null : "application/json");
+  const success = {
+    description: { 200: "Done", 201: "Created", 204: "Done" }[status],
+    ...(etag ? { headers: { ETag: { schema: { type: "string" } } } } : {}),
+    ...(media === null ? {} : { content: { [media]: { schema } } }),
+  };
+  const waiting = {
+    description: "Not yet: the same again",
+    headers: { Location: { schema: { type: "string" } } },
+  };
+  return { [status]: success, ...(/\/wait(-operation)?$/.test(path) ? { 302: waiting } : {}) };
+}
+
+/** The statuses of errors that a route can answer; the codes are at each of them. */
+function errorsOf(route: Route): Json {
+  const { needs, path, method, body, query } = route;
+  const changes = method !== "GET";
+  const statuses = [
+    ...(body === null && path !== "/import" ? [] : [400, 413, 422]),
+    ...(needs === "anyone" && !changes ? [] : [401]),
+    ...(changes || needs.includes(".") ? [403] : []),
+    ...(path.includes(":") ? [404] : []),
+    ...(changes ? [409, 503] : []),
+    ...(changes && HAS_ETAG.test(path) ? [412] : []),
+    ...(query === null ? [] : [422]),
+    ...(/^\/auth\/|authentication$/.test(path) && changes ? [429] : []),
+    500,
+  ];
+  const sorted = [...new Set(statuses)].sort((a, b) => a - b);
+  return Object.fromEntries(
+    sorted.map((status) => [status, { $ref: `#/components/responses/${status}` }]),
+  );
+}
+
+/** One response for each status of the error registry. */
+function describeErrors(): Json {
+  const content = {
+    "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
+  };
+  const byStatus = Map.groupBy(Object.entries(ERRORS), ([, { status }]) => status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, errors]) => {
+      const codes = errors.map(([code, { title }]) => `\`${code}\`: ${title}`);
+      return [status, { description: codes.join("; "), content }];
+    }),
+  );
+}

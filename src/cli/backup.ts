@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { openRuntime } from "../assets/runtime.ts";
+import { databaseFile, type Config } from "../config/resolve.ts";
+import { backupTo, restoreFrom } from "../store/backup.ts";
+import { takeLock } from "../store/lock.ts";
+import type { SqliteFile } from "../store/sqlite.ts";
+import { readConfiguration } from "./configuration.ts";
+import { CommandFailure } from "./failure.ts";
+
+/** These commands work on the data folder; a backup also of a running service. */
+
+/** @throws CommandFailure */
+export async function backup(path: string, options: { config?: string }): Promise<void> {
+  const { config } = readConfiguration(options);
+  const file = toFile(config);
+  if (!existsSync(file.path)) throw new CommandFailure(`There is no database at "${file.path}"`);
+  await attempt("back up", () => backupTo(file, resolve(path)));
+  process.stdout.write(
+    `Backed up to ${path}\n` +
+      `Keep "${join(config.DATA_DIR, "secret.key")}" in another place: without it the secrets ` +
+      `in the backup cannot be read\n`,
+  );
+}
+
+/** @throws CommandFailure where a service runs on the data folder, or the file is no backup */
+export async function restore(path: string, options: { config?: string }): Promise<void> {
+  const { config } = readConfiguration(options);
+  const source = resolve(path);
+  if (!existsSync(source)) throw new CommandFailure(`There is no file "${path}"`);
+  const file = toFile(config);
+  const old = await attempt("restore", async () => {
+    const lock = takeLock(config.DATA_DIR, file.addon);
+    try {
+      return restoreFrom(file, source);
+    } finally {
+      lock.release();
+    }
+  });
+  const kept = old === null ? "" : `The database that was there is "${old}"\n`;
+  process.stdout.write(`Restored ${path} to ${file.path}\n${kept}Everybody has to log in again\n`);
+}
+
+function toFile(config: Config): SqliteFile {
+  const { addon } = openRuntime(config.DATA_DIR);
+  return { path: databaseFile(config), durability: config.DURABILITY, addon };
+}
+
+async function attempt<T>(act: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (fault) {
+    throw new CommandFailure(`Cannot ${act}: ${(fault as Error).message}`);
+  }
+}

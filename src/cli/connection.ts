@@ -1,0 +1,58 @@
+import { readCredentials, readEnvironment } from "../config/environment.ts";
+import { ConfigError } from "../config/fault.ts";
+import { CommandFailure } from "./failure.ts";
+import { readConfiguration } from "./configuration.ts";
+import { readLogins } from "./kept-logins.ts";
+
+/** The service that a command speaks to, and the login token it speaks with. */
+export interface Connection {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly token: string | null;
+}
+
+export interface ConnectionOptions {
+  readonly url?: string;
+}
+
+/**
+ * `--url`, else FLOWHOOK_URL, else the service of the last login, else the one that the
+ * configuration of this folder describes. FLOWHOOK_TOKEN goes before a kept login.
+ *
+ * @throws CommandFailure (usage) where the URL is none
+ */
+export function openConnection(options: ConnectionOptions): Connection {
+  const given = readCredentials(readEnvironment());
+  const kept = readLogins();
+  const url = toServiceUrl(options.url ?? given.url ?? kept.current ?? configuredUrl());
+  return { url, token: given.token ?? kept.logins[url]?.token ?? null };
+}
+
+function toServiceUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "")
+    return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+  throw new CommandFailure(`Found "${text}", expected the URL of a service: http://HOST:PORT`, 2);
+}
+
+const DEFAULT_PORT = 8080;
+
+/** Where the service of this folder listens; the default where the configuration cannot be read. */
+function configuredUrl(): string {
+  try {
+    const { config } = readConfiguration({});
+    const { LISTEN_HOST: host, LISTEN_PORT: port, BASE_URL: base } = config;
+    const scheme = config.TLS_CERT_FILE === null ? "http" : "https";
+    const path = base === null ? "" : new URL(base).pathname;
+    return `${scheme}://${toReachable(host)}:${port || DEFAULT_PORT}${path}`;
+  } catch (fault) {
+    if (fault instanceof ConfigError) return `http://127.0.0.1:${DEFAULT_PORT}`;
+    throw fault;
+  }
+}
+
+/** A service that listens everywhere is reached here. */
+function toReachable(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,0 +1,159 @@
+import type { Command } from "commander";
+import { openClient, toPath } from "./client.ts";
+import type { ConnectionOptions } from "./connection.ts";
+import { printLog, readLog } from "./execution-log.ts";
+import { CommandFailure } from "./failure.ts";
+import { readJson, toCount } from "./input.ts";
+import { findProjectId } from "./project.ts";
+import {
+  printFields,
+  printJson,
+  printList,
+  toTime,
+  type Column,
+  type ListOptions,
+} from "./table.ts";
+
+/** An execution as lists show it. */
+interface Summary {
+  readonly id: string;
+  readonly status: string;
+  readonly status_message: string | null;
+  readonly webhook: string | null;
+  readonly flow: string;
+  readonly flow_version: string | null;
+  readonly replay_of: string | null;
+  readonly parent_id: string | null;
+  readonly role: string | null;
+  readonly created_at: string;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
+}
+
+/** A whole execution record. */
+export interface ExecutionRecord extends Summary {
+  readonly input_value: unknown;
+  readonly output_value: unknown;
+  readonly response: { readonly status: number } | null;
+}
+
+const COLUMNS: readonly Column<Summary>[] = [
+  { title: "ID", of: (row) => row.id },
+  { title: "STATUS", of: (row) => row.status },
+  { title: "WEBHOOK", of: (row) => row.webhook },
+  { title: "FLOW", of: (row) => row.flow },
+  { title: "CREATED", of: (row) => toTime(row.created_at) },
+  { title: "TOOK", of: took },
+  { title: "MESSAGE", of: (row) => row.status_message },
+];
+
+/** The commands about executions. */
+export function addExecutionCommands(program: Command, url: readonly [string, string]): void {
+  const execution = program.command("execution").description("Executions of flows");
+  execution
+    .command("list")
+    .description("List executions, newest first")
+    .option("--status <status>", "only these, e.g. RUNNING or ENDED_ERROR")
+    .option("--webhook <name>", "only those of a webhook")
+    .option("--flow <name>", "only those of a flow")
+    .option("--project <name>", "only those in a project")
+    .option("--limit <count>", "at most so many", toCount, 50)
+    .option("--oldest-first", "the other order")
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(listExecutions);
+  execution
+    .command("show")
+    .description("Show one execution, with input and output")
+    .argument("<id>")
+    .option("--log", "with its log lines")
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(showExecution);
+  execution
+    .command("cancel")
+    .description("Cancel an execution that has not ended")
+    .argument("<id>")
+    .option(...url)
+    .action(cancelExecution);
+  execution
+    .command("replay")
+    .description("Run an execution again, and print the new one's id")
+    .argument("<id>")
+    .option("--input <file>", "another input_value (JSON); - reads standard input")
+    .option("--flow-version <version>", "a kept version of the flow (default: the newest)")
+    .option(...url)
+    .action(replayExecution);
+}
+
+interface ListFilter extends ConnectionOptions, ListOptions {
+  readonly status?: string;
+  readonly webhook?: string;
+  readonly flow?: string;
+  readonly project?: string;
+  readonly limit: number;
+  readonly oldestFirst?: true;
+}
+
+async function listExecutions(options: ListFilter): Promise<void> {
+  const client = openClient(options);
+  const { status, webhook, flow, project, limit, oldestFirst } = options;
+  const project_id = project === undefined ? undefined : await findProjectId(client, project);
+  const order = oldestFirst ? "asc" : "desc";
+  const filter = { status: status?.toUpperCase(), webhook, flow, project_id };
+  const rows = await client.list<Summary>("/execution", { ...filter, order }, limit);
+  const is_filtered = Object.values(filter).some((value) => value !== undefined);
+  const empty = is_filtered
+    ? "No execution matches"
+    : "No executions yet. Start one with: flowhook call WEBHOOK, or flowhook flow run FLOW";
+  printList(rows, COLUMNS, { ...options, empty });
+}
+
+async function showExecution(
+  id: string,
+  options: ConnectionOptions & ListOptions & { log?: true },
+): Promise<void> {
+  const client = openClient(options);
+  const record = await client.json<ExecutionRecord>("GET", toPath("execution", id));
+  const log = options.log ? await readLog(client, id) : null;
+  if (options.json) return printJson(log === null ? record : { ...record, log });
+  const { input_value, output_value, response, ...summary } = record;
+  printFields({ ...summary, took: took(record) });
+  const values = { input_value, output_value, ...(response === null ? {} : { response }) };
+  for (const [name, value] of Object.entries(values)) {
+    process.stdout.write(`\n${name}\n`);
+    printJson(value);
+  }
+  if (log === null) return;
+  process.stdout.write(log.length === 0 ? "\nNo log lines\n" : "\nlog\n");
+  printLog(log, process.stdout);
+}
+
+async function cancelExecution(id: string, options: ConnectionOptions): Promise<void> {
+  const path = `${toPath("execution", id)}/cancel`;
+  const { status } = await openClient(options).json<Summary>("POST", path);
+  if (status !== "ENDED_CANCELLED")
+    throw new CommandFailure(`The execution was not cancelled: it ended as ${status}`);
+  process.stdout.write(`Cancelled ${id}\n`);
+}
+
+async function replayExecution(
+  id: string,
+  options: ConnectionOptions & { input?: string; flowVersion?: string },
+): Promise<void> {
+  const { input, flowVersion: flow_version } = options;
+  const body = {
+    ...(input === undefined ? {} : { input_value: readJson(input) }),
+    ...(flow_version === undefined ? {} : { flow_version }),
+  };
+  const path = `${toPath("execution", id)}/replay`;
+  const started = await openClient(options).json<{ id: string }>("POST", path, { body });
+  process.stdout.write(`${started.id}\n`);
+}
+
+/** How long it ran; null where it did not start or has not ended. */
+function took({ started_at, ended_at }: Summary): string | null {
+  if (started_at === null || ended_at === null) return null;
+  const ms = Date.parse(ended_at) - Date.parse(started_at);
+  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;
+}

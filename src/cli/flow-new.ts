@@ -1,0 +1,60 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { flowName, nameFault } from "../flows/names.ts";
+import { readConfiguration } from "./configuration.ts";
+import { CommandFailure } from "./failure.ts";
+
+const EXTENSIONS = ["ts", "mts", "js", "mjs"];
+
+/**
+ * Writes the first version of a flow: folders are the parts of its name before the last dot.
+ *
+ * @throws CommandFailure where there is a flow of this name, or none can have it
+ */
+export function newFlow(name: string, options: { config?: string }): void {
+  const { config } = readConfiguration(options);
+  const path = `${name.split(".").join("/")}.ts`;
+  const fault = nameFault(name);
+  const has_empty_part = name.split(".").includes("");
+  if (fault !== null || has_empty_part || flowName(path) !== name.normalize("NFC"))
+    throw new CommandFailure(
+      fault ??
+        `No flow can be called "${name}": parts between dots are not empty, do not start with "_", ` +
+          `are not "node_modules", and the last is not "index"`,
+      2,
+    );
+  const taken = findTaken(config.PLUGINS_DIR, path);
+  if (taken !== null) throw new CommandFailure(`There is a flow "${name}" already: "${taken}"`);
+  const file = join(config.PLUGINS_DIR, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, template(name), { flag: "wx" });
+  process.stdout.write(
+    `Wrote ${relative(process.cwd(), file)}\n` +
+      `Try it with: flowhook flow run ${name}\n` +
+      `Call it over HTTP with: flowhook webhook create ${name} --flow ${name}\n`,
+  );
+}
+
+function findTaken(plugins_dir: string, path: string): string | null {
+  const stem = path.slice(0, -".ts".length);
+  const paths = EXTENSIONS.flatMap((extension) => [
+    `${stem}.${extension}`,
+    `${stem}/index.${extension}`,
+  ]);
+  return paths.find((taken) => existsSync(join(plugins_dir, taken))) ?? null;
+}
+
+function template(name: string): string {
+  return `import { defineFlow } from "flowhook";
+
+export default defineFlow({
+  description: ${JSON.stringify(`What ${name} does`)},
+
+  async run(flow) {
+    const { method, query } = flow.input_value;
+    flow.log.info("Called with", method);
+    return { hello: query["name"] ?? "world" };
+  },
+});
+`;
+}

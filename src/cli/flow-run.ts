@@ -1,0 +1,50 @@
+import { toPath, openClient, type Client } from "./client.ts";
+import type { ConnectionOptions } from "./connection.ts";
+import { printLog, readLog } from "./execution-log.ts";
+import type { ExecutionRecord } from "./execution.ts";
+import { CommandFailure } from "./failure.ts";
+import { readJson } from "./input.ts";
+import { printJson, toLine } from "./table.ts";
+
+interface RunOptions extends ConnectionOptions {
+  readonly input?: string;
+  readonly log?: true;
+  readonly json?: true;
+}
+
+/** What a call without parameters gives, so that a flow for webhooks runs without an input too. */
+const EMPTY_REQUEST = { method: "GET", path: null, headers: {}, query: {} };
+
+/**
+ * Runs a flow and waits for its end, however long that takes.
+ *
+ * @throws CommandFailure with status and status message where it did not succeed
+ */
+export async function runFlow(name: string, options: RunOptions): Promise<void> {
+  const client = openClient(options);
+  const input_value = options.input === undefined ? EMPTY_REQUEST : readJson(options.input);
+  const path = `${toPath("flow", name)}/execution`;
+  const { id } = await client.json<{ id: string }>("POST", path, {
+    body: { input_value },
+  });
+  const record = await waitFor(client, id);
+  if (options.log) printLog(await readLog(client, id), process.stderr);
+  const { status, status_message, output_value, response } = record;
+  if (options.json) printJson(record);
+  else if (status === "ENDED_SUCCESS") printJson(output_value);
+  if (status !== "ENDED_SUCCESS")
+    throw new CommandFailure(toLine(`${status}: ${status_message ?? ""}`));
+  if (response !== null && !options.json)
+    process.stderr.write(
+      `It made a custom response with status ${response.status}: flowhook execution show ${id}\n`,
+    );
+}
+
+/** Follows the wait endpoint: 302 to itself after each poll window, 200 at the end. */
+async function waitFor(client: Client, id: string): Promise<ExecutionRecord> {
+  for (;;) {
+    const answer = await client.request("GET", `${toPath("execution", id)}/wait`);
+    if (answer.status === 200) return (await answer.json()) as ExecutionRecord;
+    await answer.body?.cancel();
+  }
+}

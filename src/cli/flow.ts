@@ -1,0 +1,95 @@
+import type { Command } from "commander";
+import { openClient, toPath } from "./client.ts";
+import type { ConnectionOptions } from "./connection.ts";
+import { newFlow } from "./flow-new.ts";
+import { runFlow } from "./flow-run.ts";
+import { printList, toLine, type Column, type ListOptions } from "./table.ts";
+
+interface Permissions {
+  readonly net: boolean;
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  readonly secrets: readonly string[];
+}
+
+/** A flow as the API shows it. */
+interface Flow {
+  readonly name: string;
+  readonly description: string | null;
+  readonly version: string | null;
+  readonly bundle: string | null;
+  readonly state: "ready" | "broken";
+  readonly error: { readonly message: string; readonly stack: string | null } | null;
+  readonly file: string;
+  readonly permissions: Permissions | null;
+}
+
+/** Enough of a version to tell two apart. */
+const VERSION_LENGTH = 12;
+
+const COLUMNS: readonly Column<Flow>[] = [
+  { title: "NAME", of: (flow) => flow.name },
+  { title: "STATE", of: (flow) => flow.state },
+  { title: "VERSION", of: (flow) => flow.version?.slice(0, VERSION_LENGTH) ?? null },
+  { title: "BUNDLE", of: (flow) => flow.bundle },
+  { title: "PERMISSIONS", of: (flow) => describePermissions(flow.permissions) },
+  { title: "DESCRIPTION", of: (flow) => flow.description },
+];
+
+/** The commands about flows. */
+export function addFlowCommands(
+  program: Command,
+  url: readonly [string, string],
+  config: readonly [string, string],
+): void {
+  const flow = program.command("flow").description("Flows");
+  flow
+    .command("list")
+    .description("List flows with state, version, permissions and errors")
+    .option("--broken", "only those whose newest version cannot run")
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(listFlows);
+  flow
+    .command("new")
+    .description("Write a first version of a flow into the plugins folder")
+    .argument("<name>", "name of the flow; billing.invoice becomes billing/invoice.ts")
+    .option(...config)
+    .action(newFlow);
+  flow
+    .command("run")
+    .description("Run a flow without a webhook, and print its output_value")
+    .argument("<name>")
+    .option("--input <file>", "input_value (JSON), - reads standard input (default: an empty GET)")
+    .option("--log", "print its log lines to standard error")
+    .option("--json", "print the whole execution record")
+    .option(...url)
+    .action(runFlow);
+}
+
+async function listFlows(
+  options: ConnectionOptions & ListOptions & { broken?: true },
+): Promise<void> {
+  const client = openClient(options);
+  const query = options.broken ? { state: "broken" } : {};
+  const { items } = await client.json<{ items: Flow[] }>("GET", toPath("flow"), { query });
+  const empty = options.broken
+    ? "No flow is broken"
+    : "No flows yet. Write one with: flowhook flow new NAME";
+  printList(items, COLUMNS, { ...options, empty });
+  if (options.json) return;
+  for (const { name, file, error } of items)
+    if (error !== null)
+      process.stdout.write(
+        `\n${toLine(name)} is broken\n  ${toLine(`${file}: ${error.message}`)}\n`,
+      );
+}
+
+function describePermissions(permissions: Permissions | null): string | null {
+  if (permissions === null) return null;
+  const { net, read, write, secrets } = permissions;
+  const parts = Object.entries({ read, write, secrets })
+    .filter(([, items]) => items.length > 0)
+    .map(([name, items]) => `${name}: ${items.join(" ")}`);
+  return [...(net ? ["net"] : []), ...parts].join(", ");
+}

@@ -1,0 +1,66 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { readAsset } from "../assets/read.ts";
+import { sampleConfig } from "../config/sample.ts";
+import { writeDeclarations } from "./declarations.ts";
+import { CommandFailure } from "./failure.ts";
+
+/** `module: preserve` reads flows as the service does: as modules, whatever a package.json says. */
+const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "esnext",
+    "module": "preserve",
+    // For node: modules, install @types/node here and put "types": ["node"] below.
+    "lib": ["esnext", "webworker"],
+    "types": [],
+    "strict": true,
+    "noUncheckedIndexedAccess": true,
+    "allowImportingTsExtensions": true,
+    "verbatimModuleSyntax": true,
+    "erasableSyntaxOnly": true,
+    "allowJs": true,
+    "skipLibCheck": true,
+    "noEmit": true,
+    "paths": { "flowhook": ["./types/flowhook.d.ts"] }
+  },
+  "include": ["plugins"]
+}
+`;
+
+/**
+ * Makes a folder to serve from: configuration, a first flow, and what editors need. A file that
+ * is there already stays as it is.
+ */
+export function init(folder = "."): void {
+  const wrote: string[] = [];
+  const left: string[] = [];
+  const put = (name: string, content: string | Uint8Array): void => {
+    const path = join(folder, name);
+    if (existsSync(path)) return void left.push(path);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content, { flag: "wx" });
+    wrote.push(path);
+  };
+  try {
+    put("flowhook.yaml", sampleConfig());
+    if (isEmpty(join(folder, "plugins"))) put("plugins/hello.ts", readAsset("demo/hello.ts"));
+    else left.push(join(folder, "plugins"));
+    put("tsconfig.json", TSCONFIG);
+    put(".gitignore", "/data/\n");
+  } catch (fault) {
+    throw new CommandFailure(`Cannot set up "${folder}": ${(fault as Error).message}`);
+  }
+  wrote.push(...writeDeclarations(folder));
+  report(folder, wrote, left);
+}
+
+function isEmpty(folder: string): boolean {
+  return !existsSync(folder) || readdirSync(folder).length === 0;
+}
+
+function report(folder: string, wrote: readonly string[], left: readonly string[]): void {
+  for (const path of wrote) process.stdout.write(`Wrote ${path}\n`);
+  for (const path of left) process.stdout.write(`Left ${path} as it is\n`);
+  const go = folder === "." ? "" : `cd ${folder} && `;
+  process.stdout.write(`\nStart with: ${go}flowhook serve\n`);
+}

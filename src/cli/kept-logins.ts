@@ -1,0 +1,61 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { personalFolder, readEnvironment } from "../config/environment.ts";
+import { CommandFailure } from "./failure.ts";
+
+/** What `flowhook login` keeps about one service. */
+export interface KeptLogin {
+  readonly token: string;
+  readonly user_name: string;
+  readonly expires_at: string;
+}
+
+/** The file of kept logins: a token is only ever sent to the service that it came from. */
+export interface KeptLogins {
+  /** URL of the last login: the service that commands speak to unless told otherwise. */
+  readonly current: string | null;
+  /** By the URL of the service. */
+  readonly logins: Readonly<Record<string, KeptLogin>>;
+}
+
+function loginsFile(): string {
+  return join(personalFolder(readEnvironment()), "logins.json");
+}
+
+/** @throws CommandFailure where the file is there and cannot be read */
+export function readLogins(): KeptLogins {
+  const file = loginsFile();
+  try {
+    const { current, logins } = JSON.parse(readFileSync(file, "utf8")) as Partial<KeptLogins>;
+    return { current: current ?? null, logins: logins ?? {} };
+  } catch (fault) {
+    const { code, message } = fault as NodeJS.ErrnoException;
+    if (code === "ENOENT") return { current: null, logins: {} };
+    throw new CommandFailure(`Cannot read "${file}": ${message}. Remove it, and log in again`);
+  }
+}
+
+export function keepLogin(url: string, login: KeptLogin): void {
+  const { logins } = readLogins();
+  writeLogins({ current: url, logins: { ...logins, [url]: login } });
+}
+
+export function forgetLogin(url: string): void {
+  const { current, logins } = readLogins();
+  const { [url]: _forgotten, ...others } = logins;
+  writeLogins({ current: current === url ? null : current, logins: others });
+}
+
+/** Written beside and renamed, readable by its owner only. */
+function writeLogins(kept: KeptLogins): void {
+  const file = loginsFile();
+  const beside = `${file}.${process.pid}`;
+  mkdirSync(personalFolder(readEnvironment()), { recursive: true, mode: 0o700 });
+  try {
+    writeFileSync(beside, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
+    renameSync(beside, file);
+  } catch (fault) {
+    rmSync(beside, { force: true });
+    throw new CommandFailure(`Cannot keep the login: ${(fault as Error).message}`);
+  }
+}

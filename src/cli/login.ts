@@ -1,0 +1,51 @@
+import { createClient, openClient, RefusedFailure } from "./client.ts";
+import { openConnection, type ConnectionOptions } from "./connection.ts";
+import { CommandFailure } from "./failure.ts";
+import { forgetLogin, keepLogin, readLogins } from "./kept-logins.ts";
+import { ask, readPassword, type PasswordOptions } from "./prompt.ts";
+
+interface LoginAnswer {
+  readonly token: string;
+  readonly expires_at: string;
+  readonly user: { readonly name: string };
+}
+
+/** Gets a login token and keeps it for the other commands. */
+export async function login(
+  url: string | undefined,
+  options: ConnectionOptions & PasswordOptions & { user?: string },
+): Promise<void> {
+  const client = openClient(url === undefined ? options : { url });
+  process.stderr.write(`Logging in to ${client.url}\n`);
+  const user_name = options.user ?? (await ask("User name: ", "--user"));
+  const password = await readPassword("Password: ", options);
+  const answer = await client.json<LoginAnswer>("POST", "/auth/login", {
+    body: { user_name, password },
+  });
+  const { token, expires_at, user } = answer;
+  keepLogin(client.url, { token, expires_at, user_name: user.name });
+  process.stdout.write(`Logged in to ${client.url} as "${user.name}" until ${expires_at}\n`);
+}
+
+/** Ends the kept token, at the service too where that can be reached. */
+export async function logout(url: string | undefined, options: ConnectionOptions): Promise<void> {
+  const connection = openConnection(url === undefined ? options : { url });
+  const { token } = readLogins().logins[connection.url] ?? {};
+  if (token === undefined) throw new CommandFailure(`There is no kept login to ${connection.url}`);
+  forgetLogin(connection.url);
+  const fault = await endToken(connection.url, token);
+  process.stdout.write(`Logged out of ${connection.url}\n`);
+  if (fault !== null) process.stderr.write(`The token was not ended at the service: ${fault}\n`);
+}
+
+/** @returns why the service did not end it; null where it did, or had before */
+async function endToken(url: string, token: string): Promise<string | null> {
+  try {
+    await createClient({ url, token }).request("POST", "/auth/logout");
+    return null;
+  } catch (fault) {
+    if (fault instanceof RefusedFailure && fault.status === 401) return null;
+    if (fault instanceof CommandFailure) return fault.message;
+    throw fault;
+  }
+}

@@ -1,0 +1,112 @@
+import { realpathSync } from "node:fs";
+import { readConfiguration } from "./configuration.ts";
+
+/** Time beyond SHUTDOWN_GRACE_SEC for the answers under way and the last commit, in seconds. */
+const CLOSING_SEC = 15;
+
+const CONFIG_FILE = "/etc/flowhook/flowhook.yaml";
+
+/** Prints a unit for systemd 247 and later: what layer 5 of the sandbox consists of. */
+export function printUnit(options: { config?: string }): void {
+  const grace = readConfiguration(options).config.SHUTDOWN_GRACE_SEC;
+  const start = [...programOf(process), "serve", "--config", options.config ?? CONFIG_FILE];
+  process.stdout.write(unit(start.map(quote).join(" "), Math.ceil(grace) + CLOSING_SEC));
+}
+
+/** How this program was started: the binary, or a runtime with the program's file. */
+function programOf({ execPath, execArgv, argv }: NodeJS.Process): string[] {
+  const runtime = realpathSync(execPath);
+  const file = argv[1] === undefined ? runtime : realpathSync(argv[1]);
+  if (file === runtime) return [runtime];
+  return process.versions["deno"] === undefined
+    ? [runtime, ...execArgv, file]
+    : [runtime, "run", "-A", file];
+}
+
+/** Quoting and specifiers of systemd.service(5): `%` and `$` would be expanded. */
+function quote(word: string): string {
+  const plain = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
+  return /^[\w./:@%$=-]+$/.test(plain)
+    ? plain
+    : `"${plain.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
+}
+
+function unit(start: string, stop_sec: number): string {
+  return `# /etc/systemd/system/flowhook.service
+#
+#   sudo flowhook systemd | sudo tee /etc/systemd/system/flowhook.service
+#   sudo systemctl daemon-reload && sudo systemctl enable --now flowhook
+#
+# The program must lie where the service sees it: not below /home, /root or /tmp.
+
+[Unit]
+Description=Flowhook: inbound REST endpoints that start executions of flows
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=exec
+ExecStart=${start}
+Restart=on-failure
+RestartSec=2
+# Wrong usage and wrong configuration do not mend themselves.
+RestartPreventExitStatus=2 78
+# SIGTERM goes to the server, which ends its runners; what is left is killed after
+# SHUTDOWN_GRACE_SEC and some time to close.
+KillMode=mixed
+TimeoutStopSec=${stop_sec}
+LimitNOFILE=65536
+OOMPolicy=continue
+
+# A user of its own, who owns /var/lib/flowhook (data) and nothing else. Flows and
+# configuration in /etc/flowhook are read only.
+DynamicUser=yes
+StateDirectory=flowhook
+StateDirectoryMode=0700
+ConfigurationDirectory=flowhook
+WorkingDirectory=%S/flowhook
+Environment=FLOWHOOK_DATA_DIR=%S/flowhook/data
+Environment=FLOWHOOK_PLUGINS_DIR=%E/flowhook/plugins
+# The first password of "admin" from a file that only root reads, instead of one in the journal:
+#LoadCredential=admin-password:/etc/flowhook/admin-password
+#Environment=FLOWHOOK_ADMIN_PASSWORD_FILE=%d/admin-password
+# A port below 1024:
+#AmbientCapabilities=CAP_NET_BIND_SERVICE
+#CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+
+UMask=0077
+NoNewPrivileges=yes
+CapabilityBoundingSet=
+ProtectSystem=strict
+ProtectHome=yes
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectClock=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+ProtectProc=invisible
+# Not ProcSubset=pid: the runtime reads /proc/meminfo and /proc/sys.
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+LockPersonality=yes
+RemoveIPC=yes
+KeyringMode=private
+SystemCallArchitectures=native
+# @pkey: the runtime protects the memory of its compiler with protection keys. The last line
+# answers the rest with EPERM, which the runtime takes for "not here", instead of a kill.
+SystemCallFilter=@system-service @pkey
+SystemCallFilter=~@privileged @resources
+SystemCallErrorNumber=EPERM
+# Off, because the runtime compiles JavaScript to machine code at run time: memory that was
+# written becomes executable.
+MemoryDenyWriteExecute=no
+
+[Install]
+WantedBy=multi-user.target
+`;
+}

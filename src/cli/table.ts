@@ -1,0 +1,98 @@
+/** Tables for people. */
+
+export interface Column<Row> {
+  readonly title: string;
+  of(row: Row): string | number | boolean | null;
+}
+
+/** How lists are printed: `--json` for scripts, a table otherwise. */
+export interface ListOptions {
+  readonly json?: true;
+}
+
+/**
+ * Prints a list: all members as a JSON array, or the columns as a table.
+ *
+ * @param empty what people read where there is nothing, with what to do about it
+ */
+export function printList<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  options: ListOptions & { empty: string },
+): void {
+  if (options.json) printJson(rows);
+  else if (rows.length === 0) process.stdout.write(`${options.empty}\n`);
+  else process.stdout.write(toTable(rows, columns, process.stdout.columns));
+}
+
+/** Indented, for people and scripts alike; JSON itself leaves some control characters as they are. */
+export function printJson(value: unknown): void {
+  const text = JSON.stringify(value ?? null, null, 2).replace(
+    /[\u007f-\u009f]/g,
+    (character) => `\\u00${character.charCodeAt(0).toString(16)}`,
+  );
+  process.stdout.write(`${text}\n`);
+}
+
+/** Names and values below each other; what is null is left out. */
+export function printFields(fields: Readonly<Record<string, unknown>>): void {
+  const shown = Object.entries(fields).filter(([, value]) => value !== null && value !== "");
+  const width = Math.max(...shown.map(([name]) => name.length));
+  for (const [name, value] of shown)
+    process.stdout.write(`${name.padEnd(width)}  ${toLine(String(value))}\n`);
+}
+
+/** @param columns width of the terminal, to which lines are cut; undefined: they are not */
+export function toTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  terminal?: number,
+): string {
+  const cells = [
+    columns.map(({ title }) => title),
+    ...rows.map((row) => columns.map((column) => toCell(column.of(row)))),
+  ];
+  const widths = columns.map((_, at) => Math.max(...cells.map((line) => widthOf(line[at] ?? ""))));
+  const lines = cells.map((line) =>
+    line.map((cell, at) => cell + " ".repeat((widths[at] ?? 0) - widthOf(cell))).join("  "),
+  );
+  return lines.map((line) => `${cut(line.trimEnd(), terminal)}\n`).join("");
+}
+
+/** A time of the API to the second: `2026-01-31 09:30:00Z`. */
+export function toTime(iso: string | null): string | null {
+  return iso === null ? null : `${iso.slice(0, 19).replace("T", " ")}Z`;
+}
+
+/** Texts come from flows and callers: no control character of theirs reaches the terminal. */
+export function toLine(text: string): string {
+  return text.replace(/\p{Cc}+/gu, " ");
+}
+
+function toCell(value: string | number | boolean | null): string {
+  if (value === null || value === "") return "-";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return toLine(String(value));
+}
+
+const WIDE =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/u;
+
+const graphemes = new Intl.Segmenter();
+
+/** Columns that a text takes on a terminal. */
+function widthOf(text: string): number {
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  return width;
+}
+
+function cut(line: string, terminal: number | undefined): string {
+  if (terminal === undefined || widthOf(line) <= terminal) return line;
+  let kept = "";
+  for (const { segment } of graphemes.segment(line)) {
+    if (widthOf(kept + segment) > terminal - 1) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}

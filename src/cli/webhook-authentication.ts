@@ -1,0 +1,113 @@
+import { Option, type Command } from "commander";
+import { openClient, toPath } from "./client.ts";
+import type { ConnectionOptions } from "./connection.ts";
+import { CommandFailure } from "./failure.ts";
+import { toCount } from "./input.ts";
+import { readPassword, type PasswordOptions } from "./prompt.ts";
+import { printJson } from "./table.ts";
+import { printWebhook, type Webhook } from "./webhook-fields.ts";
+
+/** The commands that ask for the password again (specification 4.8). */
+export function addAuthenticationCommands(webhook: Command, url: readonly [string, string]): void {
+  const password = ["--password-stdin", "read your password from standard input"] as const;
+  webhook
+    .command("enable")
+    .description("Let a webhook answer calls")
+    .argument("<name>")
+    .option("--require-login", "callers need a login token as well")
+    .option("--no-require-login", "callers need no login token")
+    .option(...password)
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(enableWebhook);
+  webhook
+    .command("disable")
+    .description("Let a webhook answer no calls")
+    .argument("<name>")
+    .option(...password)
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(disableWebhook);
+  webhook
+    .command("key")
+    .description("Replace or remove the key of a webhook")
+    .argument("<name>")
+    .addOption(new Option("--generate", "a random key, shown this once").conflicts(["set", "none"]))
+    .addOption(
+      new Option("--set <->", "the key that is typed, or on the second line of standard input")
+        .choices(["-"])
+        .conflicts("none"),
+    )
+    .option("--none", "no key: callers need none")
+    .option("--keep-previous <sec>", "how long the replaced key still admits, up to 86400", toCount)
+    .option(...password)
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(changeKey);
+}
+
+const QUESTION = "Your password: ";
+
+type AuthenticationOptions = ConnectionOptions & PasswordOptions & { readonly json?: true };
+
+async function enableWebhook(
+  name: string,
+  options: AuthenticationOptions & { requireLogin?: boolean },
+): Promise<void> {
+  const { requireLogin } = options;
+  const login = requireLogin === undefined ? {} : { require_login: requireLogin };
+  await authenticate(name, { is_enabled: true, ...login }, options);
+}
+
+async function disableWebhook(name: string, options: AuthenticationOptions): Promise<void> {
+  await authenticate(name, { is_enabled: false }, options);
+}
+
+interface KeyOptions extends AuthenticationOptions {
+  readonly generate?: true;
+  readonly set?: string;
+  readonly none?: true;
+  readonly keepPrevious?: number;
+}
+
+async function changeKey(name: string, options: KeyOptions): Promise<void> {
+  const { generate, set, none, keepPrevious } = options;
+  if (!generate && !none && set === undefined)
+    throw new CommandFailure("Expected one of --generate, --set - and --none", 2);
+  const keep = keepPrevious === undefined ? {} : { keep_previous_sec: keepPrevious };
+  await authenticate(name, { ...(await readKey(name, options)), ...keep }, options);
+}
+
+/**
+ * The password and the key: one after the other from a terminal, or a line of each. A key is
+ * never on the command line, where other users of the machine see it.
+ */
+async function readKey(
+  name: string,
+  options: KeyOptions,
+): Promise<{ password: string; key: unknown }> {
+  const given = await readPassword(QUESTION, options);
+  if (options.none) return { password: given, key: null };
+  if (options.generate) return { password: given, key: { generate: true } };
+  if (!options.passwordStdin)
+    return { password: given, key: await readPassword(`Key of "${name}": `, {}) };
+  const [password = "", key = ""] = given.split(/\r?\n/);
+  return { password, key };
+}
+
+async function authenticate(
+  name: string,
+  change: Readonly<Record<string, unknown>>,
+  options: AuthenticationOptions,
+): Promise<void> {
+  const client = openClient(options);
+  const password = change["password"] ?? (await readPassword(QUESTION, options));
+  const path = `${toPath("webhook", name)}/authentication`;
+  const body = { ...change, password };
+  const { key, ...webhook } = await client.json<Webhook>("PUT", path, { body });
+  // A key that was typed is known: only a generated one has to be shown.
+  const is_new = key !== undefined && key !== change["key"];
+  const shown = is_new ? { ...webhook, key } : webhook;
+  if (options.json) printJson(shown);
+  else printWebhook(shown);
+}

@@ -1,0 +1,37 @@
+import { printFields } from "./table.ts";
+
+/** A webhook as the API shows it. */
+export interface Webhook {
+  readonly name: string;
+  readonly description: string;
+  readonly flow: string;
+  readonly role: string | null;
+  readonly is_enabled: boolean;
+  readonly is_productive: boolean;
+  readonly require_login: boolean;
+  readonly is_key_required: boolean;
+  readonly url: string;
+  /** Where it was set just now. */
+  readonly key?: string;
+}
+
+/** One webhook for people, with its key where it was set just now. */
+export function printWebhook(webhook: Webhook): void {
+  const { name, flow, role, url, key } = webhook;
+  printFields({
+    name,
+    enabled: webhook.is_enabled ? "yes" : "no",
+    mode: webhook.is_productive ? "productive" : "development",
+    admits: describeAdmission(webhook),
+    flow,
+    role,
+    url,
+    ...(key === undefined ? {} : { key: `${key}  (shown this once)` }),
+  });
+}
+
+/** What a caller has to have. */
+export function describeAdmission({ require_login, is_key_required }: Webhook): string {
+  if (require_login) return is_key_required ? "login and key" : "login";
+  return is_key_required ? "key" : "everybody";
+}

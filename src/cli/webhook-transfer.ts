@@ -1,0 +1,83 @@
+import { writeFileSync } from "node:fs";
+import { Option, type Command } from "commander";
+import { openClient } from "./client.ts";
+import type { ConnectionOptions } from "./connection.ts";
+import { CommandFailure } from "./failure.ts";
+import { readText } from "./input.ts";
+import { printJson, printList, type Column, type ListOptions } from "./table.ts";
+
+/** The commands that carry webhooks from one service to another. */
+export function addTransferCommands(webhook: Command, url: readonly [string, string]): void {
+  webhook
+    .command("export")
+    .description("Print webhooks as YAML; never their keys, nor whether they are enabled")
+    .argument("[names...]", "webhooks (default: all)")
+    .option("-o, --output <file>", "write to a file")
+    .option(...url)
+    .action(exportWebhooks);
+  webhook
+    .command("import")
+    .description("Create webhooks from YAML: disabled, with new keys; all of them or none")
+    .argument("<file>", "what export wrote; - reads standard input")
+    .option("--dry-run", "show what would be done, and do nothing")
+    .addOption(
+      new Option("--conflicts <way>", "what to do about a name that is taken")
+        .choices(["skip", "replace", "rename"])
+        .default("skip"),
+    )
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(importWebhooks);
+}
+
+async function exportWebhooks(
+  names: readonly string[],
+  options: ConnectionOptions & { output?: string },
+): Promise<void> {
+  const answer = await openClient(options).request("GET", "/export", { query: { webhook: names } });
+  const text = await answer.text();
+  if (options.output === undefined) return void process.stdout.write(text);
+  try {
+    writeFileSync(options.output, text);
+  } catch (fault) {
+    throw new CommandFailure(`Cannot write the export: ${(fault as Error).message}`);
+  }
+}
+
+/** What an import did, or would do, with one webhook. */
+interface Step {
+  readonly name: string;
+  readonly action: "create" | "skip" | "replace" | "rename";
+  readonly changes: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
+  readonly key?: string;
+}
+
+const COLUMNS: readonly Column<Step>[] = [
+  { title: "WEBHOOK", of: (step) => step.name },
+  { title: "ACTION", of: (step) => step.action },
+  { title: "CHANGES", of: describeChanges },
+];
+
+const KEY: Column<Step> = { title: "KEY (shown this once)", of: (step) => step.key ?? null };
+
+async function importWebhooks(
+  file: string,
+  options: ConnectionOptions & ListOptions & { dryRun?: true; conflicts: string },
+): Promise<void> {
+  const yaml = readText(file);
+  const query = { dry_run: String(options.dryRun === true), conflicts: options.conflicts };
+  const client = openClient(options);
+  const answer = await client.json<{ items: Step[] }>("POST", "/import", { yaml, query });
+  if (options.json) return printJson(answer);
+  const has_keys = answer.items.some((step) => step.key !== undefined);
+  const columns = has_keys ? [...COLUMNS, KEY] : COLUMNS;
+  printList(answer.items, columns, { empty: "The document has no webhooks" });
+  if (options.dryRun) process.stdout.write("\nNothing was changed: this was a dry run\n");
+}
+
+function describeChanges({ action, changes }: Step): string {
+  const parts = Object.entries(changes).map(
+    ([member, { from, to }]) => `${member}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}`,
+  );
+  return parts.length === 0 && action === "replace" ? "none" : parts.join(", ");
+}

@@ -1,0 +1,137 @@
+import { el, need } from "./element.ts";
+import { apiPath, PREFIX } from "./page.ts";
+
+export interface FieldFault {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A refusal of the management API: problem details (RFC 9457). */
+export class ApiFault extends Error {
+  readonly status: number;
+  /** `wrong_password`, `conflict`, ...; empty where the answer names none. */
+  readonly code: string;
+  readonly fields: readonly FieldFault[];
+
+  constructor(status: number, code: string, detail: string, fields: readonly FieldFault[]) {
+    super(detail);
+    this.status = status;
+    this.code = code;
+    this.fields = fields;
+  }
+}
+
+export interface ApiAnswer<Body> {
+  readonly body: Body;
+  readonly etag: string | null;
+}
+
+export interface List<Item> {
+  readonly items: readonly Item[];
+  readonly next_cursor: string | null;
+}
+
+interface ApiOptions {
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+  /** Sent as it is, in place of `body`. */
+  readonly text?: string;
+  readonly etag?: string | null;
+  readonly signal?: AbortSignal;
+}
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** @throws ApiFault */
+export async function call<Body>(
+  method: Method,
+  path: readonly string[],
+  options: ApiOptions = {},
+): Promise<ApiAnswer<Body>> {
+  const response = await send(method, path, options);
+  const text = await response.text();
+  if (!response.ok) throw toFault(response.status, text);
+  const is_json = /json/.test(response.headers.get("content-type") ?? "");
+  const body = (is_json && text !== "" ? JSON.parse(text) : text) as Body;
+  return { body, etag: response.headers.get("etag") };
+}
+
+/** @throws ApiFault */
+export async function read<Body>(
+  path: readonly string[],
+  query: ApiOptions["query"] = {},
+  signal?: AbortSignal,
+): Promise<Body> {
+  const options = signal === undefined ? { query } : { query, signal };
+  return (await call<Body>("GET", path, options)).body;
+}
+
+/** Lists that come whole, and so take no limit. */
+const WHOLE: readonly string[] = ["flow", "bundle", "token"];
+
+/** The items of a short list, for choices: at most 500, which is what one request answers. */
+export async function readAll<Item>(type: string): Promise<readonly Item[]> {
+  const query = WHOLE.includes(type) ? {} : { limit: "500" };
+  return (await read<List<Item>>([type], query)).items;
+}
+
+async function send(method: Method, path: readonly string[], options: ApiOptions) {
+  const { query = {}, body, text, etag, signal } = options;
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== "") search.append(name, value);
+  const target = apiPath(...path) + (search.size === 0 ? "" : `?${search}`);
+  const type = text === undefined ? "application/json" : "application/yaml";
+  const content = text ?? (body === undefined ? null : JSON.stringify(body));
+  try {
+    return await fetch(target, {
+      method,
+      body: content,
+      headers: {
+        ...(content === null ? {} : { "content-type": type }),
+        ...(etag ? { "if-match": etag } : {}),
+      },
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (fault) {
+    if (fault instanceof DOMException && fault.name === "AbortError") throw fault;
+    throw new ApiFault(0, "unreachable", "The service cannot be reached. Is it running?", []);
+  }
+}
+
+function toFault(status: number, text: string): ApiFault {
+  const problem = toProblem(text);
+  const code = (problem.type ?? "").slice("urn:flowhook:error:".length);
+  if (status === 401) showEndOfSession();
+  const detail = problem.detail ?? `The service answered ${status}`;
+  return new ApiFault(status, code, detail, problem.errors ?? []);
+}
+
+interface Problem {
+  readonly type?: string;
+  readonly detail?: string;
+  readonly errors?: readonly FieldFault[];
+}
+
+function toProblem(text: string): Problem {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === "object" && parsed !== null ? parsed : {};
+  } catch {
+    return {};
+  }
+}
+
+/** What was typed stays: the way to the login screen is a link, and nothing moves by itself. */
+export function showEndOfSession(): void {
+  const next = encodeURIComponent(location.pathname + location.search);
+  const link = el("a", { href: `${PREFIX}/ui/login?next=${next}` }, "Sign in again");
+  const text = el("p", {}, "Your session has ended, so nothing can be read or changed. ", link);
+  need("#banner", HTMLElement).replaceChildren(text);
+}
+
+/** One sentence for people about whatever was thrown. */
+export function sentenceOf(fault: unknown): string {
+  const text = fault instanceof Error ? fault.message : String(fault);
+  return /[.?!]$/.test(text) ? text : `${text}.`;
+}

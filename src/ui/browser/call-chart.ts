@@ -1,0 +1,126 @@
+import { read } from "./api.ts";
+import { chart } from "./chart.ts";
+import { button, el } from "./element.ts";
+import { duration, number, time } from "./format.ts";
+import type { Interval, Statistics } from "./resources.ts";
+
+interface Range {
+  readonly label: string;
+  readonly span_sec: number;
+  readonly interval_sec: number;
+}
+
+const RANGES: readonly Range[] = [
+  { label: "Hour", span_sec: 3600, interval_sec: 60 },
+  { label: "Day", span_sec: 86_400, interval_sec: 1800 },
+  { label: "Week", span_sec: 604_800, interval_sec: 10_800 },
+];
+
+interface Point {
+  /** Seconds since the epoch, as the chart library counts. */
+  readonly at: number;
+  readonly calls: number;
+  readonly failures: number;
+  readonly average_ms: number | null;
+  readonly most_ms: number | null;
+}
+
+interface ChartOptions {
+  /** Only the calls of this webhook. */
+  readonly webhook?: string;
+  /** How long calls take, in a chart below. */
+  readonly with_latency?: boolean;
+}
+
+/** Calls and failures over an hour, a day or a week. */
+export function callChart(place: HTMLElement, options: ChartOptions): { refresh(): void } {
+  let range = RANGES[0] as Range;
+  const charts = el("div");
+  const choices = RANGES.map((choice) => {
+    const made = button(choice.label, "choice", () => choose(choice));
+    return { choice, made };
+  });
+
+  function choose(chosen: Range): void {
+    range = chosen;
+    for (const { choice, made } of choices)
+      made.setAttribute("aria-pressed", String(choice === chosen));
+    draw().catch((fault: unknown) => charts.replaceChildren(String(fault)));
+  }
+
+  async function draw(): Promise<void> {
+    const points = await readPoints(range, options.webhook);
+    const calls = points.reduce((sum, point) => sum + point.calls, 0);
+    const failures = points.reduce((sum, point) => sum + point.failures, 0);
+    const sum = `${number(calls)} calls, ${number(failures)} failed`;
+    charts.replaceChildren(el("p", { class: "soft" }, sum));
+    chart(charts, { label: `Calls over time: ${sum}`, at: points.map(({ at }) => at), is_bars: true, series: callSeries(points) });
+    if (options.with_latency === true) {
+      charts.append(el("h3", {}, "Duration"));
+      chart(charts, { label: "Duration of executions over time", at: points.map(({ at }) => at), is_bars: false, series: latencySeries(points) });
+    }
+    charts.append(tableOf(points));
+  }
+
+  const group = el("div", { class: "choices", role: "group", "aria-label": "Range" }, ...choices.map(({ made }) => made));
+  place.replaceChildren(group, charts);
+  choose(range);
+  return { refresh: () => void draw().catch(() => {}) };
+}
+
+function callSeries(points: readonly Point[]) {
+  return [
+    { label: "Calls", colour: "--accent", values: points.map(({ calls }) => calls), show: number },
+    { label: "Failed", colour: "--bad", values: points.map(({ failures }) => failures), show: number },
+  ];
+}
+
+function latencySeries(points: readonly Point[]) {
+  return [
+    { label: "Average", colour: "--accent", values: points.map(({ average_ms }) => average_ms), show: duration },
+    { label: "Longest", colour: "--soft", values: points.map(({ most_ms }) => most_ms), show: duration },
+  ];
+}
+
+/** One point for each interval: those without a call are zero, and the service leaves them out. */
+async function readPoints(range: Range, webhook: string | undefined): Promise<Point[]> {
+  const step = range.interval_sec;
+  const to = (Math.floor(new Date().getTime() / 1000 / step) + 1) * step;
+  const from = to - range.span_sec;
+  const { items } = await read<Statistics>(["statistics"], {
+    from: new Date(from * 1000).toISOString(),
+    to: new Date(to * 1000).toISOString(),
+    interval_sec: String(step),
+    by: webhook === undefined ? undefined : "webhook",
+  });
+  const own = items.filter((item) => webhook === undefined || item.webhook === webhook);
+  const known = new Map(own.map((item) => [Date.parse(item.at) / 1000, item]));
+  return Array.from({ length: range.span_sec / step }, (_, count) => toPoint(from + count * step, known));
+}
+
+function toPoint(at: number, known: ReadonlyMap<number, Interval>): Point {
+  const found = known.get(at);
+  return {
+    at,
+    calls: found?.calls ?? 0,
+    failures: found?.failures ?? 0,
+    average_ms: found?.duration_avg_ms ?? null,
+    most_ms: found?.duration_max_ms ?? null,
+  };
+}
+
+/** The figures for those who do not see the drawing. */
+function tableOf(points: readonly Point[]): HTMLElement {
+  const busy = points.filter(({ calls }) => calls > 0);
+  const rows = busy.map(({ at, calls, failures, average_ms, most_ms }) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, time(new Date(at * 1000).toISOString())),
+      ...[number(calls), number(failures), duration(average_ms), duration(most_ms)].map((text) => el("td", { class: "figure" }, text)),
+    ),
+  );
+  const heads = ["From", "Calls", "Failed", "Average", "Longest"].map((name) => el("th", { scope: "col" }, name));
+  const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows));
+  return el("details", {}, el("summary", {}, "As a table"), busy.length === 0 ? el("p", {}, "No calls") : table);
+}

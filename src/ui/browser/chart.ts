@@ -1,0 +1,95 @@
+import uPlot from "uplot";
+import { el } from "./element.ts";
+
+interface Series {
+  readonly label: string;
+  /** A custom property of the stylesheet. */
+  readonly colour: string;
+  readonly values: readonly (number | null)[];
+  show(value: number): string;
+}
+
+interface ChartOptions {
+  readonly label: string;
+  /** Seconds since the epoch. */
+  readonly at: readonly number[];
+  readonly series: readonly Series[];
+  readonly is_bars: boolean;
+}
+
+const HEIGHT = 180;
+
+/** Draws series over time, and again when the width or the theme changes. */
+export function chart(place: HTMLElement, options: ChartOptions): void {
+  const frame = el("div", { class: "plot", role: "img", "aria-label": options.label });
+  place.append(frame);
+  let plot = draw(frame, options);
+  const observer = new ResizeObserver(() => {
+    if (!frame.isConnected) return stop();
+    plot.setSize({ width: frame.clientWidth, height: HEIGHT });
+  });
+  const redraw = (): void => {
+    plot.destroy();
+    plot = draw(frame, options);
+  };
+  const stop = (): void => {
+    observer.disconnect();
+    removeEventListener("themechange", redraw);
+  };
+  observer.observe(frame);
+  addEventListener("themechange", redraw);
+}
+
+function draw(frame: HTMLElement, { at, series, is_bars }: ChartOptions): uPlot {
+  const style = getComputedStyle(frame);
+  const colourOf = (name: string) => resolve(frame, style.getPropertyValue(name).trim());
+  const line = colourOf("--line");
+  const text = colourOf("--soft");
+  const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { show: false } };
+  const show = series[0]?.show ?? String;
+  const lines = series.map(({ label, colour, show: toText }) => ({
+    label,
+    stroke: colourOf(colour),
+    width: is_bars ? 0 : 1.5,
+    ...(is_bars ? { fill: colourOf(colour), paths: bars(), points: { show: false } } : { spanGaps: true }),
+    value: (_: uPlot, value: number | null) => (value === null ? "–" : toText(value)),
+  }));
+  return new uPlot(
+    {
+      width: frame.clientWidth,
+      height: HEIGHT,
+      cursor: { drag: { x: false, y: false }, y: false },
+      scales: { y: { range: (_, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },
+      axes: [{ ...axis, values: times }, { ...axis, size: 52, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6], values: (_, ticks) => ticks.map((tick) => show(tick)) }],
+      series: [{ label: "At" }, ...lines],
+    },
+    [[...at], ...series.map(({ values }) => [...values])],
+    frame,
+  );
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+
+/** Times of day, and the date where a day begins. */
+function times(_: uPlot, ticks: readonly number[]): string[] {
+  return ticks.map((tick) => {
+    const at = new Date(tick * 1000);
+    const is_midnight = at.getHours() === 0 && at.getMinutes() === 0;
+    return (is_midnight ? DAY : CLOCK).format(at);
+  });
+}
+
+function bars() {
+  return uPlot.paths.bars?.({ size: [0.7, 24], align: 1 }) ?? (() => null);
+}
+
+/** Canvas knows no light-dark(): the browser resolves it for an element. */
+function resolve(frame: HTMLElement, colour: string): string {
+  const probe = el("i");
+  probe.style.color = colour;
+  frame.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}

@@ -1,0 +1,90 @@
+import { button, el, type Child } from "./element.ts";
+import { buttons, field, formFault } from "./field.ts";
+import { onSubmit, showAt, valueOf } from "./form.ts";
+import { ApiFault } from "./api.ts";
+
+interface DialogOptions {
+  readonly title: string;
+  readonly content: readonly Child[];
+  readonly submit: string;
+  /** For what cannot be taken back. */
+  readonly is_dangerous?: boolean;
+  /** For long texts. */
+  readonly is_broad?: boolean;
+  act(form: HTMLFormElement): Promise<void>;
+}
+
+/** A form in a dialog; resolves with whether it was done, once it is closed. */
+export function openDialog(options: DialogOptions): Promise<boolean> {
+  const { title, content, submit, is_dangerous = false, is_broad = false, act } = options;
+  const heading = el("h2", { id: "dialog-title" }, title);
+  const done = el("button", { type: "submit", class: is_dangerous ? "danger" : "" }, submit);
+  const cancel = button("Cancel", "quiet", () => dialog.close());
+  const form = el("form", {}, heading, ...content, formFault(), buttons(done, cancel));
+  const dialog = el("dialog", { "aria-labelledby": "dialog-title", class: is_broad ? "broad" : "" }, form);
+  document.body.append(dialog);
+  return new Promise((resolve) => {
+    let is_done = false;
+    onSubmit(form, async () => {
+      await act(form);
+      is_done = true;
+      dialog.close();
+    });
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(is_done);
+    });
+    dialog.showModal();
+  });
+}
+
+/** Asks before something that cannot be taken back. */
+export function confirm(
+  title: string,
+  text: string,
+  submit: string,
+  act: () => Promise<void>,
+): Promise<boolean> {
+  const content = [el("p", {}, text)];
+  return openDialog({ title, content, submit, is_dangerous: true, act });
+}
+
+/** Asks for the visitor's own password again, for what the service guards with it. */
+export function askPassword(
+  title: string,
+  content: readonly Child[],
+  submit: string,
+  act: (password: string, form: HTMLFormElement) => Promise<void>,
+): Promise<boolean> {
+  return openDialog({
+    title,
+    submit,
+    content: [...content, passwordField()],
+    act: (form) => withPassword(form, (password) => act(password, form)),
+  });
+}
+
+export function passwordField(): HTMLElement {
+  return field({
+    name: "password",
+    label: "Your password",
+    type: "password",
+    required: true,
+    autocomplete: "current-password",
+  });
+}
+
+/** Runs an act with the password of the form; a wrong one is said at the field. */
+export async function withPassword(
+  form: HTMLElement,
+  act: (password: string) => Promise<void>,
+): Promise<void> {
+  try {
+    await act(valueOf(form, "password"));
+  } catch (fault) {
+    if (!(fault instanceof ApiFault) || fault.code !== "wrong_password") throw fault;
+    showAt(form, "password", "This is not your password");
+    form.querySelector<HTMLElement>('[name="password"]')?.focus();
+    throw new Error("Nothing was changed", { cause: fault });
+  }
+}

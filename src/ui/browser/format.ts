@@ -1,0 +1,37 @@
+import { el } from "./element.ts";
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+const WHOLE = new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "long" });
+const NUMBER = new Intl.NumberFormat();
+
+/** A moment: its time of day, with the date where that is another day. */
+export function time(iso: string | null | undefined): HTMLElement {
+  if (!iso) return el("span", { class: "soft" }, "never");
+  const at = new Date(iso);
+  const is_today = at.toDateString() === new Date().toDateString();
+  const text = is_today ? CLOCK.format(at) : `${DAY.format(at)}, ${CLOCK.format(at)}`;
+  return el("time", { datetime: iso, title: WHOLE.format(at) }, text);
+}
+
+export function number(value: number): string {
+  return NUMBER.format(value);
+}
+
+/** A duration as people read it: `12 ms`, `1.4 s`, `3 min 5 s`. */
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "–";
+  if (ms < 1) return `${ms === 0 ? "0" : ms.toFixed(1)} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** Milliseconds between two times; null where one is not there yet. */
+export function between(from: string | null, to: string | null): number | null {
+  return from === null || to === null ? null : Date.parse(to) - Date.parse(from);
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,139 @@
+import { read, type List } from "./api.ts";
+import type { Execution, ExecutionSummary } from "./resources.ts";
+import { isEnded } from "./status.ts";
+
+/** A request of a call, as a client that follows redirects makes them (section 4.4). */
+export interface Leg {
+  readonly what: string;
+  /** null: the redirect of a webhook that redirects callers itself, or no answer. */
+  readonly status: number;
+  /** Milliseconds since the first leg began. */
+  readonly from_ms: number;
+  readonly took_ms: number;
+}
+
+export interface CallRequest {
+  readonly webhook: string;
+  readonly url: string;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: string | null;
+}
+
+export interface CallAnswer {
+  readonly status: number;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly text: string;
+  readonly execution_id: string | null;
+  /** Where the final leg can be asked for again; null where there was none. */
+  readonly final_url: string | null;
+}
+
+/** More legs than any call has: an hour of poll windows. */
+const MOST_LEGS = 200;
+
+/**
+ * Makes a call leg by leg. Browsers follow redirects unseen, or stop at them unseen, so the first
+ * leg stops, its execution is found by the trace that the request carried, and the following legs
+ * are asked for by its identifier, as the redirect would have asked.
+ */
+export async function callByLegs(
+  request: CallRequest,
+  onLeg: (leg: Leg) => void,
+): Promise<CallAnswer> {
+  const start = performance.now();
+  const trace = newTrace();
+  const headers = new Headers(request.headers);
+  if (!headers.has("traceparent")) headers.set("traceparent", `00-${trace}-${trace.slice(16)}-01`);
+  const { method, body, url } = request;
+  const first = await timed("First leg", start, () => fetch(url, { method, headers, body, redirect: "manual" }));
+  if (first.response.type !== "opaqueredirect") {
+    onLeg({ ...first.leg, what: "Answer" });
+    return toAnswer(first.response, null);
+  }
+  onLeg({ ...first.leg, status: 303 });
+  const sent = headers.get("traceparent") ?? "";
+  const execution = await findByTrace(request.webhook, sent, new Date(performance.timeOrigin + start));
+  return follow(request, execution.id, start, onLeg);
+}
+
+async function follow(
+  request: CallRequest,
+  id: string,
+  start: number,
+  onLeg: (leg: Leg) => void,
+): Promise<CallAnswer> {
+  const url = new URL(request.url);
+  url.searchParams.delete("key");
+  url.searchParams.set("__wait_execution_id", id);
+  const headers = new Headers(request.headers);
+  headers.delete("content-type");
+  const method = request.method === "HEAD" ? "HEAD" : "GET";
+  for (let count = 0; count < MOST_LEGS; count += 1) {
+    const was_ended = await hasEnded(id);
+    const { leg, response } = await timed("Wait", start, () => fetch(url, { method, headers, redirect: "manual" }));
+    if (response.type !== "opaqueredirect") {
+      onLeg({ ...leg, what: "Final leg" });
+      return { ...(await toAnswer(response, url.href)), execution_id: id };
+    }
+    if (was_ended) return showOwnRedirect(id, leg, onLeg);
+    onLeg({ ...leg, status: 302 });
+  }
+  throw new Error("The call was redirected too often: look at its execution");
+}
+
+/** The flow answered with a redirect of its own, which browsers hide: the record has it. */
+async function showOwnRedirect(id: string, leg: Leg, onLeg: (leg: Leg) => void): Promise<CallAnswer> {
+  const { response } = await read<Execution>(["execution", id]);
+  const status = response?.status ?? 302;
+  onLeg({ ...leg, status, what: "Final leg" });
+  const headers = Object.entries(response?.headers ?? {}).map(([name, value]) => [name, String(value)] as const);
+  return { status, headers, text: response?.body ?? "", execution_id: id, final_url: null };
+}
+
+async function hasEnded(id: string): Promise<boolean> {
+  return isEnded((await read<Execution>(["execution", id])).status);
+}
+
+async function timed(what: string, start: number, send: () => Promise<Response>) {
+  const from = performance.now();
+  const response = await send();
+  const to = performance.now();
+  const leg: Leg = { what, status: response.status, from_ms: from - start, took_ms: to - from };
+  return { leg, response };
+}
+
+async function toAnswer(response: Response, final_url: string | null): Promise<CallAnswer> {
+  return {
+    status: response.status,
+    headers: [...response.headers],
+    text: await response.text(),
+    execution_id: response.headers.get("flowhook-execution-id"),
+    final_url,
+  };
+}
+
+function newTrace(): string {
+  return crypto.getRandomValues(new Uint8Array(16)).reduce((hex, byte) => hex + byte.toString(16).padStart(2, "0"), "");
+}
+
+/** The execution whose input has the trace: other calls of the webhook may come at the same time. */
+async function findByTrace(webhook: string, trace: string, since: Date): Promise<ExecutionSummary> {
+  let cursor: string | undefined;
+  for (let pages = 0; pages < 5; pages += 1) {
+    const page = await read<List<ExecutionSummary>>(["execution"], { webhook, limit: "20", cursor });
+    for (const item of page.items) {
+      if (Date.parse(item.created_at) < since.getTime() - 60_000) break;
+      const { input_value } = await read<Execution>(["execution", item.id]);
+      if (traceOf(input_value) === trace) return item;
+    }
+    if (page.next_cursor === null) break;
+    cursor = page.next_cursor;
+  }
+  throw new Error("The call was accepted, but its execution was not found among the newest ones");
+}
+
+function traceOf(input: unknown): string | null {
+  const { headers } = input as { headers?: Record<string, string> };
+  return headers?.["traceparent"] ?? null;
+}

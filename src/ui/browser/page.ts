@@ -1,0 +1,29 @@
+/** What the shell tells its module. */
+
+const { prefix = "", allowed = "", user = "", params = "{}" } = document.body.dataset;
+
+const ALLOWED: ReadonlySet<string> = new Set(allowed.split(" "));
+
+export const PARAMS: Readonly<Record<string, string>> = JSON.parse(params) as Record<
+  string,
+  string
+>;
+
+export const USER = user;
+
+/** Whether the visitor may do this in some project; the API decides about each act. */
+export function may(permission: string): boolean {
+  return ALLOWED.has(permission);
+}
+
+/** The path of a page, its segments encoded. */
+export function pagePath(...segments: readonly string[]): string {
+  return `${prefix}/ui/${segments.map(encodeURIComponent).join("/")}`;
+}
+
+/** The path of something of the API, its segments encoded. */
+export function apiPath(...segments: readonly string[]): string {
+  return `${prefix}/api/latest/${segments.map(encodeURIComponent).join("/")}`;
+}
+
+export const PREFIX = prefix;

@@ -1,0 +1,35 @@
+import { watchActivity } from "./activity.ts";
+import { call } from "./api.ts";
+import { find } from "./element.ts";
+import { attempt, complain } from "./notice.ts";
+import { pagePath, PREFIX } from "./page.ts";
+
+/** What every page does: navigation, theme, sign out, activity; then the page's own work. */
+export function start(show: () => Promise<void>): void {
+  watchActivity();
+  find("#sign-out")?.addEventListener("click", () => void attempt(signOut));
+  find("#theme")?.addEventListener("click", turnTheme);
+  const menu = find(".menu");
+  menu?.addEventListener("click", () => {
+    const is_open = menu.getAttribute("aria-expanded") === "true";
+    menu.setAttribute("aria-expanded", String(!is_open));
+  });
+  show().catch(complain);
+}
+
+async function signOut(): Promise<void> {
+  await call("POST", ["auth", "logout"]);
+  location.assign(pagePath("login"));
+}
+
+/** A cookie, so that the server already sends the page in the right theme. */
+function turnTheme(): void {
+  const root = document.documentElement;
+  const is_dark =
+    root.dataset["theme"] === "dark" ||
+    (root.dataset["theme"] === undefined && matchMedia("(prefers-color-scheme: dark)").matches);
+  const theme = is_dark ? "light" : "dark";
+  root.dataset["theme"] = theme;
+  document.cookie = `flowhook-theme=${theme}; path=${PREFIX}/ui; max-age=31536000; samesite=lax`;
+  dispatchEvent(new Event("themechange"));
+}

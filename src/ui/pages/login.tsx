@@ -1,0 +1,49 @@
+/** @jsxRuntime automatic @jsxImportSource hono/jsx */
+import { Document, type PageFrame } from "../shell.tsx";
+
+/** The only page without a script: it also works in browsers of calls that need a login. */
+export function LoginPage(props: {
+  frame: PageFrame;
+  next: string | undefined;
+  fault: string | null;
+  name: string;
+}) {
+  const { frame, next, fault, name } = props;
+  return (
+    <Document frame={frame} title="Log in" module={null} body={{ class: "door" }}>
+      <main>
+        <p class="brand">Flowhook</p>
+        <h1>Log in</h1>
+        {fault === null ? null : <p role="alert">{fault}</p>}
+        <form method="post" action={`${frame.prefix}/ui/login`}>
+          <input type="hidden" name="next" value={next ?? ""} />
+          <div class="field">
+            <label for="user_name">User name</label>
+            <input
+              id="user_name"
+              name="user_name"
+              value={name}
+              autocomplete="username"
+              autocapitalize="none"
+              spellcheck={false}
+              required
+              autofocus={name === ""}
+            />
+          </div>
+          <div class="field">
+            <label for="password">Password</label>
+            <input
+              id="password"
+              name="password"
+              type="password"
+              autocomplete="current-password"
+              required
+              autofocus={name !== ""}
+            />
+          </div>
+          <button type="submit">Log in</button>
+        </form>
+      </main>
+    </Document>
+  );
+}

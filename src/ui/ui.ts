@@ -1,0 +1,72 @@
+import type { HttpBindings } from "@hono/node-server";
+import { Hono } from "hono";
+import type { HtmlEscapedString } from "hono/utils/html";
+import { openBrowserFiles, type BrowserFiles } from "./browser-files.ts";
+import { addLogin } from "./login.ts";
+import { respondPage } from "./page-answer.ts";
+import { AccountPage } from "./pages/account.tsx";
+import { AdminPage } from "./pages/admin.tsx";
+import { ExecutionPage } from "./pages/execution.tsx";
+import { ExecutionsPage } from "./pages/executions.tsx";
+import { FlowPage } from "./pages/flow.tsx";
+import { FlowsPage } from "./pages/flows.tsx";
+import { MissingPage } from "./pages/missing.tsx";
+import { NewWebhookPage } from "./pages/new-webhook.tsx";
+import { OverviewPage } from "./pages/overview.tsx";
+import { WebhookPage } from "./pages/webhook.tsx";
+import { WebhooksPage } from "./pages/webhooks.tsx";
+import { toFrame, toVisit, type Ui, type UiContext } from "./session.ts";
+import type { Visit } from "./shell.tsx";
+
+type Show = (props: { visit: Visit }) => HtmlEscapedString | Promise<HtmlEscapedString>;
+
+/** The table of contents of the user interface: one file below pages/ for each line. */
+const PAGES: readonly (readonly [path: string, show: Show])[] = [
+  ["/ui/", OverviewPage],
+  ["/ui/webhooks", WebhooksPage],
+  ["/ui/new-webhook", NewWebhookPage],
+  ["/ui/webhooks/:name", WebhookPage],
+  ["/ui/executions", ExecutionsPage],
+  ["/ui/executions/:id", ExecutionPage],
+  ["/ui/flows", FlowsPage],
+  ["/ui/flows/:name", FlowPage],
+  ["/ui/admin", AdminPage],
+  ["/ui/admin/:section", AdminPage],
+  ["/ui/account", AccountPage],
+];
+
+/** The user interface: pages below `/ui/`, which are clients of the management API. */
+export function createUi(ui: Ui): Hono<{ Bindings: HttpBindings }> {
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  let opening: Promise<BrowserFiles> | undefined;
+  const files = () => (opening ??= openBrowserFiles());
+  const frameOf = async (c: UiContext) => toFrame(c, ui, await files());
+  const show = async (c: UiContext, page: Show, status: 200 | 404): Promise<Response> => {
+    const frame = await frameOf(c);
+    const visit = await toVisit(c, ui, frame);
+    if ("login" in visit) return c.redirect(visit.login);
+    return respondPage(c, frame, page({ visit }), status);
+  };
+  for (const path of ["/", "/ui"]) app.get(path, (c) => c.redirect(`${ui.prefix}/ui/`));
+  addLogin(app, ui, frameOf);
+  app.get("/ui/files/:digest/:name", async (c) => respondFile(c, await files()));
+  for (const [path, page] of PAGES) app.get(path, (c) => show(c, page, 200));
+  app.get("/ui/*", (c) => show(c, MissingPage, 404));
+  return app;
+}
+
+function respondFile(c: UiContext, files: BrowserFiles): Response {
+  const file = files.find(c.req.param("name") ?? "");
+  if (file === undefined) return c.text("There is no such file", 404);
+  const is_gzipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+  const is_current = c.req.param("digest") === files.digest;
+  return new Response(is_gzipped ? file.gzipped : file.bytes, {
+    headers: {
+      "content-type": file.type,
+      "cache-control": is_current ? "public, max-age=31536000, immutable" : "no-store",
+      "x-content-type-options": "nosniff",
+      vary: "accept-encoding",
+      ...(is_gzipped ? { "content-encoding": "gzip" } : {}),
+    },
+  });
+}

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { itemsOf, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
+
+let house: House;
+
+before(async () => {
+  house = await openHouse();
+});
+
+after(() => house[Symbol.asyncDispose]());
+
+/** Each named type, with a body that makes one and one that changes it. */
+const TYPES: Readonly<Record<string, { make: object; change: object }>> = {
+  webhook: { make: { flow: "echo" }, change: { description: "changed" } },
+  project: { make: {}, change: { description: "changed" } },
+  role: { make: { permissions: [] }, change: { propagate: true } },
+  user: { make: { password: PASSWORD }, change: { email: "a@example.org" } },
+  setting: { make: { value: 1 }, change: { value: 2 } },
+  secret: { make: { value: "a value" }, change: { value: "another value" } },
+};
+
+for (const [type, { make, change }] of Object.entries(TYPES)) {
+  test(`${type}: If-Match with an older ETag is 412, and changes nothing`, async () => {
+    const made = await house.want(201, "POST", `/${type}`, { body: { name: "tagged", ...make } });
+    const old = made.headers.get("etag")!;
+    assert.match(old, /^"\d+"$/);
+    const path = `/${type}/tagged`;
+    const patched = await house.want(200, "PATCH", path, {
+      body: change,
+      headers: { "if-match": `"1", ${old}` },
+    });
+    const tag = patched.headers.get("etag")!;
+    assert.notEqual(tag, old);
+    assert.equal((await house.want(200, "GET", path)).headers.get("etag"), tag);
+    const headers = { "if-match": old };
+    const refused = await house.want(412, "PATCH", path, { body: change, headers });
+    assert.equal(refused.code, "changed_meanwhile");
+    await house.want(412, "DELETE", path, { headers });
+    assert.equal((await house.want(200, "GET", path)).headers.get("etag"), tag);
+    await house.want(200, "PATCH", path, { body: change, headers: { "if-match": "*" } });
+    await house.want(204, "DELETE", path);
+    await house.want(404, "GET", path);
+    await house.want(404, "DELETE", path);
+    await house.want(404, "PATCH", path, { body: change });
+  });
+
+  test(`${type}: names are trimmed, made NFC, and refused`, async () => {
+    const post = (name: unknown) => house.ask("POST", `/${type}`, { body: { name, ...make } });
+    const trimmed = await post("  Büro\u00a0 ".normalize("NFD"));
+    assert.equal(memberOf(trimmed.json, "name"), "Büro".normalize("NFC"));
+    const path = `/${type}/${encodeURIComponent("Büro".normalize("NFD"))}`;
+    await house.want(200, "GET", path);
+    const again = await post("Büro");
+    assert.equal(again.status, 409);
+    assert.equal(again.code, "conflict");
+    assert.equal((await post("büro")).status, 201, "names are case-sensitive");
+    assert.equal((await post("n".repeat(128))).status, 201);
+    assert.equal((await post("🪝".repeat(128))).status, 201, "characters, not code units");
+    const bad = ["", "   ", "n".repeat(129), ".", "..", "a/b", "a\\b", "a?b", "a#b", "a%b", "a\nb"];
+    for (const name of [...bad, "a\u0000b", "a\u0085b", "\ud800", 7, null, undefined, ["a"]]) {
+      const reply = await post(name);
+      assert.equal(reply.status, 422, JSON.stringify(name));
+      assert.equal(reply.code, "invalid");
+      assert.match(reply.text, /"field":"name"/);
+    }
+  });
+
+  test(`${type}: lists are in order, in pages, and say no to what they do not know`, async () => {
+    for (const name of ["list-c", "list-a", "list-d", "list-b"])
+      await house.want(201, "POST", `/${type}`, { body: { name, ...make } });
+    for (const order of ["asc", "desc"]) {
+      const names = await namesOf(`/${type}?limit=2&order=${order}`);
+      const all = await namesOf(`/${type}?limit=500&order=${order}`);
+      assert.deepEqual(names, all);
+      const sorted = all.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+      assert.deepEqual(all, order === "asc" ? sorted : sorted.reverse());
+      assert.equal(new Set(all).size, all.length);
+    }
+    const bad = ["limit=0", "limit=501", "limit=-1", "limit=1.5", "limit=x", "order=up", "x=1"];
+    for (const query of [...bad, "cursor=%25", "cursor=not-of-this-service"])
+      await house.want(422, "GET", `/${type}?${query}`);
+  });
+}
+
+async function namesOf(path: string): Promise<string[]> {
+  const names: string[] = [];
+  for (let cursor = ""; ; ) {
+    const { json } = await house.want(200, "GET", `${path}${cursor && `&cursor=${cursor}`}`);
+    const items = itemsOf(json);
+    assert.ok(items.length > 0, "no page is empty");
+    names.push(...items.map((item) => String(item["name"])));
+    const next = memberOf(json, "next_cursor");
+    if (next === "null") return names;
+    cursor = next;
+  }
+}
+
+test("webhooks are listed by flow and by whether they are enabled", async () => {
+  const named = async (query: string) =>
+    itemsOf((await house.want(200, "GET", `/webhook?${query}`)).json).length;
+  assert.ok((await named("flow=echo&limit=500")) > 0);
+  assert.equal(await named("flow=other"), 0);
+  assert.equal(await named("is_enabled=true"), 0);
+  assert.ok((await named("is_enabled=false")) > 0);
+  await house.want(422, "GET", "/webhook?is_enabled=1");
+});
+
+test("cursors of numbered lists are checked", async () => {
+  const cursor = Buffer.from("abc").toString("base64url");
+  await house.want(422, "GET", `/audit?cursor=${cursor}`);
+  const first = await house.want(200, "GET", "/audit?limit=1");
+  const next = memberOf(first.json, "next_cursor");
+  const second = await house.want(200, "GET", `/audit?limit=1&cursor=${next}`);
+  assert.ok(Number(itemsOf(second.json)[0]!["id"]) < Number(itemsOf(first.json)[0]!["id"]));
+});
+
+test("what is still used is not deleted: 409", async () => {
+  await house.want(201, "POST", "/role", { body: { name: "used", permissions: [] } });
+  await house.want(201, "POST", "/project", { body: { name: "used" } });
+  const { json } = await house.want(200, "GET", "/project/used");
+  const body = { name: "user-of-both", flow: "echo", role: "used", project_id: memberOf(json, "id") };
+  await house.want(201, "POST", "/webhook", { body });
+  for (const path of ["/role/used", "/project/used", "/project/Default"]) {
+    assert.equal((await house.want(409, "DELETE", path)).code, "conflict", path);
+  }
+  await house.want(409, "PATCH", "/project/Default", { body: { name: "Other" } });
+  await house.want(204, "DELETE", "/webhook/user-of-both");
+  await house.want(204, "DELETE", "/role/used");
+  await house.want(204, "DELETE", "/project/used");
+});
+
+test("a webhook is in a project or in a bundle, and points to what is there", async () => {
+  const { json } = await house.want(200, "GET", "/project/Default");
+  const project_id = memberOf(json, "id");
+  const post = (more: object) =>
+    house.ask("POST", "/webhook", { body: { name: "placed", flow: "echo", ...more } });
+  for (const [more, field] of [
+    [{ project_id: "nothing" }, "project_id"],
+    [{ bundle_id: "nothing" }, "bundle_id"],
+    [{ project_id, bundle_id: "nothing" }, "bundle_id"],
+    [{ flow: "nothing" }, "flow"],
+    [{ role: "nothing" }, "role"],
+    [{ sync_mode: "wait" }, "sync_mode"],
+    [{ execution_location: "there" }, "execution_location"],
+    [{ is_productive: 1 }, "is_productive"],
+    [{ unknown: 1 }, "unknown"],
+  ] as const) {
+    const reply = await post(more);
+    assert.equal(reply.status, 422, JSON.stringify(more));
+    assert.match(reply.text, new RegExp(`"field":"${field}"`));
+  }
+});
+
+test("bodies: not JSON is 400, too large 413, another method 405, an unknown path 404", async () => {
+  const json = { "content-type": "application/json" };
+  const bad = await house.want(400, "POST", "/project", { text: "{", headers: json });
+  assert.equal(bad.code, "bad_body");
+  const large = JSON.stringify({ name: "x", description: "y".repeat(2 * 1024 * 1024) });
+  await house.want(413, "POST", "/project", { text: large, headers: json });
+  const list = await house.want(422, "POST", "/project", { text: "[]", headers: json });
+  assert.equal(list.code, "invalid");
+  const other = await house.ask("PUT", "/project");
+  assert.equal(other.status, 405);
+  assert.equal(other.headers.get("allow"), "GET, POST");
+  await house.want(404, "GET", "/nothing");
+});
+
+test("everything that is wrong with a body is said at once, each field with what was expected", async () => {
+  const body = { name: "", permissions: [{ permission: "nothing" }], propagate: "yes" };
+  const { json } = await house.want(422, "POST", "/role", { body });
+  const errors = JSON.parse(memberOf(json, "errors")) as { field: string; message: string }[];
+  assert.deepEqual(errors.map(({ field }) => field).sort(), [
+    "name",
+    "permissions.0.permission",
+    "propagate",
+  ]);
+  for (const { message } of errors) assert.match(message, /expected/);
+});

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ADMIN_PASSWORD, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
+
+let house: House;
+
+before(async () => {
+  house = await openHouse();
+});
+
+after(() => house[Symbol.asyncDispose]());
+
+async function makeWebhook(name: string): Promise<string> {
+  const { json } = await house.want(201, "POST", "/webhook", { body: { name, flow: "echo" } });
+  return memberOf(json, "key");
+}
+
+function authenticate(name: string, body: object, token?: string) {
+  const path = `/webhook/${name}/authentication`;
+  return house.ask("PUT", path, { body, ...(token === undefined ? {} : { token }) });
+}
+
+async function call(name: string, key: string): Promise<number> {
+  const url = `${house.service.url}/api/latest/webhook/${name}/call?async`;
+  const headers = { authorization: `Bearer ${key}` };
+  return (await fetch(url, { method: "POST", headers })).status;
+}
+
+test("a new webhook is disabled and productive, and its key is shown this once", async () => {
+  const { json } = await house.want(201, "POST", "/webhook", {
+    body: { name: "fresh", flow: "echo" },
+  });
+  assert.equal(memberOf(json, "is_enabled"), "false");
+  assert.equal(memberOf(json, "is_productive"), "true");
+  assert.equal(memberOf(json, "require_login"), "false");
+  assert.equal(memberOf(json, "role"), "webhook");
+  const key = memberOf(json, "key");
+  assert.match(key, /^fhk_[\w-]{43}$/);
+  for (const path of ["/webhook/fresh", "/webhook", "/export"]) {
+    const { text } = await house.want(200, "GET", path);
+    assert.ok(!text.includes(key) && !text.includes('"key"'), path);
+  }
+  assert.equal(await call("fresh", key), 404);
+});
+
+test("the password of whoever asks is asked for again", async () => {
+  await makeWebhook("guarded");
+  for (const password of [undefined, "", "wrong", PASSWORD]) {
+    const reply = await authenticate("guarded", { password, is_enabled: true });
+    assert.equal(reply.status, 403);
+    assert.equal(reply.code, "wrong_password");
+  }
+  const done = await authenticate("guarded", { password: ADMIN_PASSWORD, is_enabled: true });
+  assert.equal(done.status, 200);
+  assert.equal(memberOf(done.json, "is_enabled"), "true");
+  assert.ok(!done.text.includes('"key"'), "a key that was not set is not shown");
+});
+
+test("wrong passwords are slowed, then refused with 429, for this user alone", async () => {
+  await makeWebhook("locked");
+  const token = await house.user("guesser", ["admin"]);
+  const times: number[] = [];
+  const statuses: number[] = [];
+  for (let attempt = 0; attempt < 11; attempt += 1) {
+    const started = performance.now();
+    const reply = await authenticate("locked", { password: `guess ${attempt}` }, token);
+    times.push(performance.now() - started);
+    statuses.push(reply.status);
+    if (reply.status === 429) {
+      assert.equal(reply.code, "too_many_attempts");
+      assert.ok(Number(reply.headers.get("retry-after")) > 0);
+    }
+  }
+  assert.deepEqual(statuses, [...Array<number>(10).fill(403), 429]);
+  assert.ok(times[8]! > 1000 && times[8]! > 2 * times[0]!, `slowed: ${times.map(Math.round).join()}`);
+  const right = await authenticate("locked", { password: PASSWORD }, token);
+  assert.equal(right.status, 429, "the right password too");
+  const other = await authenticate("locked", { password: ADMIN_PASSWORD });
+  assert.equal(other.status, 200);
+  assert.ok((await house.service.login("guesser", PASSWORD)).length > 0, "logins are another matter");
+});
+
+test("a key has at least 16 visible characters; null takes it away; one can be generated", async () => {
+  await makeWebhook("keyed");
+  const set = (key: unknown) => authenticate("keyed", { password: ADMIN_PASSWORD, is_enabled: true, key });
+  for (const bad of ["", "short", "123456789012345", "with blanks in the key", 17, true, {}, []]) {
+    const reply = await set(bad);
+    assert.equal(reply.status, 422, JSON.stringify(bad));
+    assert.ok(reply.text.includes("key"));
+  }
+  const own = "sixteen-visible-";
+  const chosen = await set(own);
+  assert.equal(memberOf(chosen.json, "key"), own);
+  assert.equal(memberOf(chosen.json, "is_key_required"), "true");
+  assert.equal(await call("keyed", own), 201);
+  const made = await set({ generate: true });
+  assert.match(memberOf(made.json, "key"), /^fhk_/);
+  assert.equal(await call("keyed", own), 401, "the replaced key is void at once");
+  assert.equal(await call("keyed", memberOf(made.json, "key")), 201);
+  const without = await set(null);
+  assert.equal(memberOf(without.json, "is_key_required"), "false");
+  assert.ok(!without.text.includes('"key"'));
+  assert.equal(await call("keyed", "anything at all"), 201);
+});
+
+test("keep_previous_sec keeps the replaced key, and no longer", async () => {
+  const first = await makeWebhook("rotated");
+  const password = ADMIN_PASSWORD;
+  const rotate = (more: object) =>
+    authenticate("rotated", { password, is_enabled: true, key: { generate: true }, ...more });
+  for (const bad of [-1, 1.5, 86_401, "10"])
+    assert.equal((await rotate({ keep_previous_sec: bad })).status, 422, String(bad));
+  const second = memberOf((await rotate({ keep_previous_sec: 3600 })).json, "key");
+  assert.deepEqual([await call("rotated", first), await call("rotated", second)], [201, 201]);
+  const third = memberOf((await rotate({ keep_previous_sec: 1 })).json, "key");
+  assert.deepEqual([await call("rotated", first), await call("rotated", second)], [401, 201]);
+  const until = performance.now() + 5000;
+  while ((await call("rotated", second)) === 201) assert.ok(performance.now() < until);
+  assert.equal(await call("rotated", third), 201);
+});
+
+test("PATCH of what is guarded is refused, and names the endpoint", async () => {
+  const key = await makeWebhook("patched");
+  for (const body of [{ is_enabled: true }, { require_login: true }, { key: null }, { key }]) {
+    const reply = await house.ask("PATCH", "/webhook/patched", { body });
+    assert.equal(reply.status, 403);
+    assert.match(memberOf(reply.json, "detail"), /PUT \/api\/latest\/webhook\/patched\/authentication/);
+    assert.ok(!reply.text.includes(key));
+  }
+  const { json } = await house.want(200, "GET", "/webhook/patched");
+  assert.equal(memberOf(json, "is_enabled"), "false");
+});
+
+test("POST cannot set what is guarded either", async () => {
+  for (const more of [{ is_enabled: true }, { key: "a key of sixteen or more" }]) {
+    const body = { name: "posted", flow: "echo", ...more };
+    const reply = await house.ask("POST", "/webhook", { body });
+    assert.equal(reply.status, 422);
+  }
+});

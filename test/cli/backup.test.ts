@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { copyFile, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import Database from "better-sqlite3";
+import { runCommand, type Finished } from "../blackbox/command.ts";
+import {
+  ADMIN_PASSWORD,
+  launch,
+  startService,
+  terminate,
+  type Service,
+} from "../blackbox/service.ts";
+import { environment, openTarget } from "../blackbox/target.ts";
+import { all } from "./session.ts";
+
+const target = openTarget();
+
+describe("backup and restore", { skip: target.skip ?? false }, () => {
+  let service: Service;
+  before(async () => {
+    service = await startService({ flows: ["echo", "sleep"] });
+    await service.createWebhook("kept", "echo");
+  });
+  after(() => service.stop());
+
+  function run(args: readonly string[]): Promise<Finished> {
+    return runCommand(target, args, { cwd: service.directory });
+  }
+
+  const inFolder = (name: string): string => join(service.directory, name);
+
+  test("a backup of a running service: whole, and its owner's only", async () => {
+    const input_value = { query: { ms: "60000" } };
+    await service.api("POST", "/flow/sleep/execution", { input_value });
+    const finished = await run(["backup", "one.db"]);
+    assert.equal(finished.code, 0, all(finished));
+    assert.match(finished.stdout, /secret\.key/);
+    assert.equal((await stat(inFolder("one.db"))).mode & 0o777, 0o600);
+    const names = await readdir(service.directory);
+    assert.deepEqual(
+      names.filter((name) => name.startsWith("one.db")),
+      ["one.db"],
+    );
+  });
+
+  test("a backup never takes another file's place", async () => {
+    await writeFile(inFolder("mine.txt"), "mine");
+    const finished = await run(["backup", "mine.txt"]);
+    assert.equal(finished.code, 1);
+    assert.match(finished.stderr, /^Cannot back up: The file ".*mine\.txt" is there already\n$/);
+    assert.equal(await readFile(inFolder("mine.txt"), "utf8"), "mine");
+  });
+
+  test("a backup of nothing, and to nowhere", async () => {
+    await writeFile(inFolder("other.yaml"), "DATA_DIR: ./nothing\n");
+    const nothing = await run(["backup", "two.db", "--config", "other.yaml"]);
+    assert.equal(nothing.code, 1);
+    assert.match(nothing.stderr, /^There is no database at ".*nothing.flowhook\.db"\n$/);
+    const nowhere = await run(["backup", "no/such/folder/two.db"]);
+    assert.equal(nowhere.code, 1);
+    assert.match(nowhere.stderr, /^Cannot back up: /);
+  });
+
+  test("a restore is refused while the service runs", async () => {
+    const finished = await run(["restore", "one.db"]);
+    assert.equal(finished.code, 1);
+    assert.match(finished.stderr, /^Cannot restore: Another service runs on the data folder/);
+    await service.assertAlive();
+  });
+
+  test("a restore brings back what the backup had; the replaced database is kept", async () => {
+    await service.createWebhook("later", "echo");
+    const token = service.token();
+    await service.stop({ keepFiles: true });
+    const finished = await run(["restore", "one.db"]);
+    assert.equal(finished.code, 0, all(finished));
+    const [, old = ""] = /The database that was there is "(.+)"/.exec(finished.stdout) ?? [];
+    assert.ok(existsSync(old), finished.stdout);
+    const env = environment({ FLOWHOOK_ADMIN_PASSWORD: "another password" });
+    const running = await launch(target, service.directory, ["serve"], env);
+    try {
+      const api = `${running.url}/api/latest`;
+      const old_login = await fetch(`${api}/auth/me`, { headers: { "x-service-token": token } });
+      assert.equal(old_login.status, 401, "logins of the backup have ended");
+      const { token: fresh } = (await (
+        await fetch(`${api}/auth/login`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ user_name: "admin", password: ADMIN_PASSWORD }),
+        })
+      ).json()) as { token: string };
+      const headers = { "x-service-token": fresh };
+      assert.equal((await fetch(`${api}/webhook/kept`, { headers })).status, 200);
+      assert.equal((await fetch(`${api}/webhook/later`, { headers })).status, 404);
+      const { items } = (await (await fetch(`${api}/execution`, { headers })).json()) as {
+        items: { status: string; status_message: string }[];
+      };
+      assert.deepEqual(
+        items.map(({ status, status_message }) => [status, status_message]),
+        [["ENDED_ERROR", "not ended when the backup was made"]],
+      );
+    } finally {
+      await terminate(running.child);
+    }
+  });
+
+  describe("what is no backup changes nothing", () => {
+    async function refuse(name: string, pattern: RegExp): Promise<void> {
+      const before = await readFile(inFolder("data/flowhook.db"));
+      const finished = await run(["restore", name]);
+      assert.equal(finished.code, 1, all(finished));
+      assert.match(finished.stderr, pattern);
+      assert.ok(before.equals(await readFile(inFolder("data/flowhook.db"))));
+      const names = await readdir(inFolder("data"));
+      assert.ok(!names.some((found) => found.includes("restoring")), names.join(" "));
+    }
+
+    test("a file that is not there", () => refuse("none.db", /^There is no file "none\.db"\n$/));
+
+    test("an empty file", async () => {
+      await writeFile(inFolder("empty.db"), "");
+      await refuse("empty.db", /is no backup of Flowhook/);
+    });
+
+    test("a text", async () => {
+      await writeFile(inFolder("text.db"), "no database at all\n".repeat(100));
+      await refuse("text.db", /is no backup of Flowhook, or it is damaged/);
+    });
+
+    test("a backup that is cut off", async () => {
+      const whole = await readFile(inFolder("one.db"));
+      await writeFile(inFolder("cut.db"), whole.subarray(0, whole.length / 2));
+      await refuse("cut.db", /damaged/);
+    });
+
+    test("a backup of a newer version", async () => {
+      await copyFile(inFolder("one.db"), inFolder("newer.db"));
+      const db = new Database(inFolder("newer.db"));
+      db.exec("insert into migration values ('9999-later', 0)");
+      db.close();
+      await refuse("newer.db", /newer version of Flowhook .*9999-later/);
+    });
+  });
+
+  test("a restore to a data folder that holds nothing", async () => {
+    await writeFile(inFolder("fresh.yaml"), "DATA_DIR: ./fresh\n");
+    const finished = await run(["restore", "one.db", "--config", "fresh.yaml"]);
+    assert.equal(finished.code, 0, all(finished));
+    assert.doesNotMatch(finished.stdout, /that was there/);
+    assert.ok(existsSync(inFolder("fresh/flowhook.db")));
+  });
+});

@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { openTarget } from "../blackbox/target.ts";
+import { all, openSession, type Session } from "./session.ts";
+
+const FLOWS = {
+  "echo.ts":
+    "export default async (flow) => { flow.log.warn('seen'); return flow.input_value; };\n",
+  "fail.ts": "export default async () => { throw new Error('no more lamps'); };\n",
+  "wait.ts":
+    "export default (flow) => new Promise((resolve) => " +
+    "flow.signal.addEventListener('abort', () => resolve(null)));\n",
+};
+
+describe("execution", { skip: openTarget().skip ?? false }, () => {
+  let session: Session;
+  before(async () => {
+    session = await openSession(FLOWS);
+  });
+  after(() => session[Symbol.asyncDispose]());
+
+  async function start(flow: string, input_value: unknown): Promise<string> {
+    const { body } = await session.service.api("POST", `/flow/${flow}/execution`, { input_value });
+    return (body as { id: string }).id;
+  }
+
+  async function startAndWait(flow: string, input_value: unknown): Promise<string> {
+    const id = await start(flow, input_value);
+    const { status } = await session.service.api("GET", `/execution/${id}/wait`);
+    assert.equal(status, 200);
+    return id;
+  }
+
+  test("list: says how to start the first one", async () => {
+    const { code, stdout } = await session.run(["execution", "list"]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^No executions yet\. .*flowhook call/);
+    const json = await session.run(["execution", "list", "--json"]);
+    assert.deepEqual(JSON.parse(json.stdout), []);
+  });
+
+  test("list: filters, limit and order", async () => {
+    const first = await startAndWait("echo", 1);
+    const failed = await startAndWait("fail", 2);
+    const last = await startAndWait("echo", 3);
+    const ids = async (...args: string[]) => {
+      const finished = await session.run(["execution", "list", "--json", ...args]);
+      assert.equal(finished.code, 0, all(finished));
+      return (JSON.parse(finished.stdout) as { id: string }[]).map(({ id }) => id);
+    };
+    assert.deepEqual(await ids(), [last, failed, first]);
+    assert.deepEqual(await ids("--limit", "1"), [last]);
+    assert.deepEqual(await ids("--flow", "echo", "--oldest-first"), [first, last]);
+    assert.deepEqual(await ids("--status", "ended_error"), [failed]);
+    assert.deepEqual(await ids("--project", "Default", "--flow", "fail"), [failed]);
+    const table = await session.run(["execution", "list", "--status", "ENDED_ERROR"]);
+    assert.match(
+      table.stdout,
+      new RegExp(`^${failed} +ENDED_ERROR +- +fail .*no more lamps$`, "m"),
+    );
+    const none = await session.run(["execution", "list", "--webhook", "nothing"]);
+    assert.equal(none.stdout, "No execution matches\n");
+  });
+
+  test("list: wrong filters are refused in words", async () => {
+    const status = await session.run(["execution", "list", "--status", "DONE"]);
+    assert.equal(status.code, 1);
+    assert.match(status.stderr, /^status: expected one of PENDING, .*ENDED_CANCELLED\n$/);
+    const limit = await session.run(["execution", "list", "--limit", "none"]);
+    assert.equal(limit.code, 2);
+    assert.match(limit.stderr, /"none", expected a whole number/);
+    const project = await session.run(["execution", "list", "--project", "none"]);
+    assert.deepEqual([project.code, project.stderr], [1, 'There is no project "none"\n']);
+  });
+
+  test("show: summary, input, output and log", async () => {
+    const id = await startAndWait("echo", { a: "\u001b[2J" });
+    const { code, stdout } = await session.run(["execution", "show", id, "--log"]);
+    assert.equal(code, 0);
+    assert.match(stdout, new RegExp(`^id +${id}$`, "m"));
+    assert.match(stdout, /^status +ENDED_SUCCESS$/m);
+    assert.match(stdout, /^took +\d+ ms$|^took +\d+\.\d s$/m);
+    assert.match(stdout, /^input_value\n\{\n/m);
+    assert.match(stdout, /^output_value\n\{\n/m);
+    assert.match(stdout, /warn +seen/);
+    assert.doesNotMatch(stdout, /\u001b/);
+    const json = await session.run(["execution", "show", id, "--log", "--json"]);
+    const record = JSON.parse(json.stdout) as { output_value: unknown; log: { text: string }[] };
+    assert.deepEqual(record.output_value, { a: "\u001b[2J" });
+    assert.deepEqual(
+      record.log.map(({ text }) => text),
+      ["seen"],
+    );
+  });
+
+  test("cancel: once", async () => {
+    const id = await start("wait", null);
+    const first = await session.run(["execution", "cancel", id]);
+    assert.deepEqual([first.code, first.stdout], [0, `Cancelled ${id}\n`], all(first));
+    const second = await session.run(["execution", "cancel", id]);
+    assert.equal(second.code, 1);
+    assert.match(second.stderr, /ENDED_CANCELLED/);
+  });
+
+  test("replay: with the same input, or another", async () => {
+    const id = await startAndWait("echo", { a: 1 });
+    const same = await session.run(["execution", "replay", id]);
+    assert.equal(same.code, 0, all(same));
+    assert.deepEqual(await outputOf(same.stdout.trim()), { a: 1 });
+    const other = await session.run(["execution", "replay", id, "--input", "-"], { input: "[2]" });
+    assert.deepEqual(await outputOf(other.stdout.trim()), [2]);
+    const version = await session.run(["execution", "replay", id, "--flow-version", "none"]);
+    assert.equal(version.code, 1);
+    assert.match(version.stderr, /flow_version: version "none" of "echo" is not kept/);
+  });
+
+  async function outputOf(id: string): Promise<unknown> {
+    const { body } = await session.service.api("GET", `/execution/${id}/wait`);
+    return (body as { output_value: unknown }).output_value;
+  }
+
+  test("an id that is not there", async () => {
+    for (const act of ["show", "cancel", "replay"]) {
+      const finished = await session.run(["execution", act, "none/../x"]);
+      const said = 'There is no execution "none/../x"\n';
+      assert.deepEqual([finished.code, finished.stderr], [1, said], act);
+    }
+  });
+});

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { openTarget } from "../blackbox/target.ts";
+import { all, openSession, type Session } from "./session.ts";
+
+const FLOWS = {
+  "echo.ts": "export default async (flow) => flow.input_value;\n",
+  "talk.ts":
+    "export default async (flow) => { flow.log.info('one\\u001b[2J'); console.log('two'); return 7; };\n",
+  "fail.ts": "export default async () => { throw new Error('no more lamps'); };\n",
+  "page.ts": "export default async (flow) => { flow.webhook_html_response('<p>hi</p>'); };\n",
+  "wrong.ts": "export default async () => {\n",
+  "asks.ts":
+    "import { defineFlow } from 'flowhook';\n" +
+    "export default defineFlow({ description: 'Asks a lot', " +
+    "permissions: { net: true, secrets: ['CRM'] }, run: () => 1 });\n",
+};
+
+describe("flow", { skip: openTarget().skip ?? false }, () => {
+  let session: Session;
+  before(async () => {
+    session = await openSession(FLOWS);
+  });
+  after(() => session[Symbol.asyncDispose]());
+
+  test("list: state, version, permissions and errors", async () => {
+    const { code, stdout } = await session.run(["flow", "list"]);
+    assert.equal(code, 0);
+    assert.match(stdout, /^NAME +STATE +VERSION +BUNDLE +PERMISSIONS +DESCRIPTION$/m);
+    assert.match(stdout, /^asks +ready +[0-9a-f]{12} +- +net, secrets: CRM +Asks a lot$/m);
+    assert.match(stdout, /^wrong +broken/m);
+    assert.match(stdout, /wrong is broken\n {2}wrong\.ts: ./);
+  });
+
+  test("list --broken --json: what the API says", async () => {
+    const { code, stdout } = await session.run(["flow", "list", "--broken", "--json"]);
+    assert.equal(code, 0);
+    const flows = JSON.parse(stdout) as { name: string; state: string }[];
+    assert.deepEqual(
+      flows.map(({ name, state }) => [name, state]),
+      [["wrong", "broken"]],
+    );
+  });
+
+  test("run: prints output_value", async () => {
+    const input = await session.write("input.json", '{"json": {"a": [1, null]}}');
+    const finished = await session.run(["flow", "run", "echo", "--input", input]);
+    assert.equal(finished.code, 0, all(finished));
+    assert.deepEqual(JSON.parse(finished.stdout), { json: { a: [1, null] } });
+  });
+
+  test("run: an input from standard input", async () => {
+    const finished = await session.run(["flow", "run", "echo", "--input", "-"], { input: "[7]" });
+    assert.deepEqual(JSON.parse(finished.stdout), [7]);
+  });
+
+  test("run: without an input the flow gets an empty request", async () => {
+    const { stdout } = await session.run(["flow", "run", "echo"]);
+    assert.deepEqual(JSON.parse(stdout), { method: "GET", path: null, headers: {}, query: {} });
+  });
+
+  test("run --log: log lines on standard error", async () => {
+    const { code, stdout, stderr } = await session.run(["flow", "run", "talk", "--log"]);
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, "7\n");
+    assert.match(stderr, /info +one \[2J\n.*two\n/);
+  });
+
+  test("run --json: the whole record", async () => {
+    const { stdout } = await session.run(["flow", "run", "talk", "--json"]);
+    const record = JSON.parse(stdout) as Record<string, unknown>;
+    assert.equal(record["status"], "ENDED_SUCCESS");
+    assert.equal(record["output_value"], 7);
+  });
+
+  test("run: a failure is the status and its message, exit code 1", async () => {
+    const finished = await session.run(["flow", "run", "fail"]);
+    assert.equal(finished.code, 1);
+    assert.equal(finished.stdout, "");
+    assert.equal(finished.stderr, "ENDED_ERROR: no more lamps\n");
+  });
+
+  test("run: says where a custom response is", async () => {
+    const { code, stdout, stderr } = await session.run(["flow", "run", "page"]);
+    assert.equal(code, 0);
+    assert.equal(stdout, "null\n");
+    assert.match(stderr, /status 200: flowhook execution show [0-9a-f-]{36}/);
+  });
+
+  test("run: no such flow, no such file, no JSON", async () => {
+    const unknown = await session.run(["flow", "run", "nothing"]);
+    assert.deepEqual([unknown.code, unknown.stderr], [1, 'There is no flow "nothing"\n']);
+    const missing = await session.run(["flow", "run", "echo", "--input", "none.json"]);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /^Cannot read "none\.json": .+\n$/);
+    const text = await session.run(["flow", "run", "echo", "--input", "-"], { input: "{a}" });
+    assert.equal(text.code, 1);
+    assert.match(text.stderr, /^Expected JSON in "-": .+\n$/);
+  });
+
+  test("new: a file that runs at once, and never another one in its place", async () => {
+    const cwd = session.folder;
+    const finished = await session.run(["flow", "new", "billing.invoice"]);
+    assert.equal(finished.code, 0, all(finished));
+    const file = join(cwd, "plugins/billing/invoice.ts");
+    assert.match(readFileSync(file, "utf8"), /defineFlow/);
+    assert.match(finished.stdout, /flowhook flow run billing\.invoice/);
+    const again = await session.run(["flow", "new", "billing.invoice"]);
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /billing\/invoice\.ts/);
+    const checked = await session.run(["check"]);
+    assert.match(checked.stdout, /^billing\.invoice +ready$/m);
+  });
+
+  for (const name of ["a/b", "_a", "a..b", "../a", "node_modules.a", ".a", "a.index", ""]) {
+    test(`new: no flow can be called "${name}"`, async () => {
+      const finished = await session.run(["flow", "new", name]);
+      assert.equal(finished.code, 2, all(finished));
+      assert.ok(!existsSync(join(session.folder, "..", "a.ts")));
+    });
+  }
+});

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, beforeEach, describe, test } from "node:test";
+import { DECLARATIONS, makeDeclarations } from "../../scripts/declarations.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { sampleConfig } from "../../src/config/sample.ts";
+import { CONFIG_KEYS } from "../../src/config/schema.ts";
+import { runCommand, runProgram, type Finished } from "../blackbox/command.ts";
+import { environment, NODE, openTarget, ROOT } from "../blackbox/target.ts";
+import { all } from "./session.ts";
+
+const target = openTarget();
+
+test("the declarations in types/ are those of the source: run npm run docs", async () => {
+  assert.equal(await readFile(DECLARATIONS, "utf8"), makeDeclarations());
+});
+
+describe("init and types", { skip: target.skip ?? false }, () => {
+  let folder = "";
+  beforeEach(async () => {
+    if (folder !== "") await rm(folder, { recursive: true });
+    folder = await mkdtemp(join(tmpdir(), "flowhook-init-"));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  function run(args: readonly string[]): Promise<Finished> {
+    return runCommand(target, args, { cwd: folder });
+  }
+
+  /** What an editor would underline. */
+  function compile(): Promise<Finished> {
+    const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+    return runProgram(NODE, [tsc, "-p", folder], { cwd: folder, env: environment() });
+  }
+
+  test("an empty folder gets all that serving takes", async () => {
+    const finished = await run(["init"]);
+    assert.equal(finished.code, 0, all(finished));
+    const names = (await readdir(folder)).sort();
+    assert.deepEqual(names, [".gitignore", "flowhook.yaml", "plugins", "tsconfig.json", "types"]);
+    assert.match(finished.stdout, /^Wrote plugins\/hello\.ts$/m);
+    assert.match(finished.stdout, /Start with: flowhook serve/);
+    const checked = await run(["check"]);
+    assert.equal(checked.code, 0, all(checked));
+    assert.match(checked.stdout, /^hello +ready$/m);
+  });
+
+  test("nothing that is there is overwritten", async () => {
+    await mkdir(join(folder, "sub/plugins"), { recursive: true });
+    await writeFile(join(folder, "sub/flowhook.yaml"), "LISTEN_PORT: 1\n");
+    await writeFile(join(folder, "sub/plugins/mine.ts"), "export default () => 1;\n");
+    const finished = await run(["init", "sub"]);
+    assert.equal(finished.code, 0, all(finished));
+    assert.match(finished.stdout, /^Left sub\/flowhook\.yaml as it is$/m);
+    assert.match(finished.stdout, /^Left sub\/plugins as it is$/m);
+    assert.match(finished.stdout, /^Wrote sub\/tsconfig\.json$/m);
+    assert.equal(await readFile(join(folder, "sub/flowhook.yaml"), "utf8"), "LISTEN_PORT: 1\n");
+    assert.deepEqual(await readdir(join(folder, "sub/plugins")), ["mine.ts"]);
+  });
+
+  test("a folder that cannot be made", async () => {
+    await writeFile(join(folder, "file"), "");
+    const finished = await run(["init", "file/sub"]);
+    assert.equal(finished.code, 1);
+    assert.match(finished.stderr, /^Cannot set up "file\/sub": .+\n$/);
+  });
+
+  test("editors understand a flow: valibot's types reach its input", async () => {
+    await run(["init"]);
+    const right = await compile();
+    assert.equal(right.code, 0, all(right));
+    await writeFile(
+      join(folder, "plugins/typed.ts"),
+      `import { defineFlow, v } from "flowhook";
+export default defineFlow({
+  input: v.object({ json: v.object({ name: v.string() }) }),
+  run(flow) {
+    const right: string = flow.input_value.json.name;
+    const wrong: number = flow.input_value.json.name;
+    return { right, wrong };
+  },
+});
+`,
+    );
+    const wrong = await compile();
+    assert.notEqual(wrong.code, 0);
+    assert.match(wrong.stdout, /typed\.ts\(6,11\): error TS2322/);
+    assert.equal(wrong.stdout.split("error TS").length, 2, wrong.stdout);
+  });
+
+  test("types: writes the declarations anew, and says how editors find them", async () => {
+    const first = await run(["types"]);
+    assert.equal(first.code, 0, all(first));
+    assert.match(first.stdout, /tsconfig\.json: "paths": \{ "flowhook"/);
+    await writeFile(join(folder, "types/flowhook.d.ts"), "old");
+    await writeFile(join(folder, "tsconfig.json"), "{}");
+    const second = await run(["types"]);
+    assert.doesNotMatch(second.stdout, /tsconfig/);
+    const text = await readFile(join(folder, "types/flowhook.d.ts"), "utf8");
+    assert.equal(text, await readFile(DECLARATIONS, "utf8"));
+  });
+
+  test("the configuration file has every key with its default", async () => {
+    const file = join(folder, "flowhook.yaml");
+    await writeFile(file, sampleConfig());
+    const commented = loadConfig({ env: {}, cwd: folder }).config;
+    const shown = sampleConfig().replace(/^#(?=[A-Z])/gm, "");
+    assert.deepEqual(
+      [...shown.matchAll(/^([A-Z_]+): /gm)].map(([, key]) => key),
+      CONFIG_KEYS,
+    );
+    await writeFile(file, shown);
+    assert.deepEqual(loadConfig({ env: {}, cwd: folder }).config, commented);
+  });
+});

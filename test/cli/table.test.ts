@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { toLine, toTable, toTime, type Column } from "../../src/cli/table.ts";
+
+type Row = readonly [string | null, boolean];
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: "NAME", of: ([name]) => name },
+  { title: "ON", of: ([, on]) => on },
+];
+
+test("columns are as wide as their widest cell", () => {
+  const rows: Row[] = [
+    ["short", true],
+    ["much longer", false],
+    [null, true],
+  ];
+  assert.equal(
+    toTable(rows, COLUMNS),
+    "NAME         ON\nshort        yes\nmuch longer  no\n-            yes\n",
+  );
+});
+
+test("letters that take two columns are counted as two", () => {
+  const lines = toTable(
+    [
+      ["日本", true],
+      ["ab", true],
+      ["🎉", true],
+    ],
+    COLUMNS,
+  ).split("\n");
+  assert.deepEqual(lines.slice(1, 4), ["日本  yes", "ab    yes", "🎉    yes"]);
+});
+
+test("lines are cut to the terminal, and only there", () => {
+  const rows: Row[] = [["x".repeat(50), true]];
+  assert.match(toTable(rows, COLUMNS), /x{50} {2}yes/);
+  assert.equal(toTable(rows, COLUMNS, 20).split("\n")[1], `${"x".repeat(19)}…`);
+});
+
+test("no control character reaches the terminal", () => {
+  assert.equal(toLine("a\u001b[2J\u0007b\r\nc\u009b1m"), "a [2J b c 1m");
+  assert.doesNotMatch(toTable([["\u001b]0;title\u0007", true]], COLUMNS), /\u001b|\u0007/);
+});
+
+test("times are shown to the second", () => {
+  assert.equal(toTime("2026-01-31T09:30:00.123Z"), "2026-01-31 09:30:00Z");
+  assert.equal(toTime(null), null);
+});

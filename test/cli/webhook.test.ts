@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { ADMIN_PASSWORD } from "../blackbox/service.ts";
+import { openTarget } from "../blackbox/target.ts";
+import { all, openSession, PASSWORD_LINE, type Session } from "./session.ts";
+
+const FLOWS = { "echo.ts": "export default async (flow) => flow.input_value.json ?? 'hi';\n" };
+const KEY = /fhk_[\w-]{43}/;
+
+describe("webhook", { skip: openTarget().skip ?? false }, () => {
+  let session: Session;
+  before(async () => {
+    session = await openSession(FLOWS);
+  });
+  after(() => session[Symbol.asyncDispose]());
+
+  async function succeed(args: readonly string[], input = ""): Promise<string> {
+    const finished = await session.run(["webhook", ...args], { input });
+    assert.equal(finished.code, 0, all(finished));
+    return finished.stdout;
+  }
+
+  /** One line on standard error, and nothing else. */
+  async function refuse(args: readonly string[], code: number, input = ""): Promise<string> {
+    const finished = await session.run(["webhook", ...args], { input });
+    assert.equal(finished.code, code, all(finished));
+    assert.equal(finished.stdout, "");
+    assert.doesNotMatch(finished.stderr, /^\s+at /m);
+    return finished.stderr;
+  }
+
+  test("list: says how to create the first one", async () => {
+    assert.match(
+      await succeed(["list"]),
+      /^No webhooks yet\. .*webhook create NAME --flow FLOW\n$/,
+    );
+    assert.deepEqual(JSON.parse(await succeed(["list", "--json"])), []);
+  });
+
+  test("create: disabled, with a key that is shown once", async () => {
+    const printed = await succeed(["create", "orders", "--flow", "echo"]);
+    assert.match(printed, /^name +orders$/m);
+    assert.match(printed, /^enabled +no$/m);
+    assert.match(printed, /^role +webhook$/m);
+    assert.match(printed, /^url +http:.*\/webhook\/orders\/call$/m);
+    assert.match(printed, /^key +fhk_[\w-]{43} {2}\(shown this once\)$/m);
+    assert.match(printed, /flowhook webhook enable orders/);
+    assert.doesNotMatch(await succeed(["list", "--json"]), KEY);
+  });
+
+  test("create: with everything", async () => {
+    const fields = ["--description", "All of it", "--no-role", "--project", "Default"];
+    const modes = ["--development", "--sync-mode", "hold", "--execution-location", "flow"];
+    const args = ["create", "full", "--flow", "echo", ...fields, ...modes, "--json"];
+    const made = JSON.parse(await succeed(args)) as Record<string, unknown>;
+    assert.equal(made["description"], "All of it");
+    assert.equal(made["role"], null);
+    assert.match(String(made["project_id"]), /^[0-9a-f-]{36}$/);
+    assert.equal(made["is_productive"], false);
+    assert.equal(made["sync_mode"], "hold");
+    assert.equal(made["execution_location"], "flow");
+    assert.match(String(made["key"]), KEY);
+  });
+
+  test("create: a taken name, a flow, role or project that is not there", async () => {
+    assert.match(await refuse(["create", "orders", "--flow", "echo"], 1), /orders/);
+    assert.match(
+      await refuse(["create", "a", "--flow", "none"], 1),
+      /^flow: there is no flow "none"; there are echo\n$/,
+    );
+    assert.match(
+      await refuse(["create", "a", "--flow", "echo", "--role", "none"], 1),
+      /^role: there is no role "none"\n$/,
+    );
+    const project = ["create", "a", "--flow", "echo", "--project", "none"];
+    assert.equal(await refuse(project, 1), 'There is no project "none"\n');
+    assert.match(await refuse(["create", "a/b", "--flow", "echo"], 1), /^name: .+\n$/);
+    assert.match(await refuse(["create", "a"], 2), /--flow/);
+    assert.match(
+      await refuse(["create", "a", "--flow", "echo", "--sync-mode", "x"], 2),
+      /redirect/,
+    );
+  });
+
+  test("enable and disable: with the password on standard input", async () => {
+    const enabled = await succeed(["enable", "orders", "--password-stdin"], PASSWORD_LINE);
+    assert.match(enabled, /^enabled +yes$/m);
+    assert.match(await succeed(["list", "--enabled"]), /^orders +yes +productive +key +echo/m);
+    assert.doesNotMatch(await succeed(["list", "--disabled"]), /^orders/m);
+    const disabled = await succeed(["disable", "orders", "--password-stdin"], PASSWORD_LINE);
+    assert.match(disabled, /^enabled +no$/m);
+    const login = ["enable", "orders", "--require-login", "--password-stdin", "--json"];
+    const answer = JSON.parse(await succeed(login, PASSWORD_LINE)) as Record<string, unknown>;
+    assert.deepEqual([answer["is_enabled"], answer["require_login"]], [true, true]);
+    const open = ["enable", "orders", "--no-require-login", "--password-stdin"];
+    assert.match(await succeed(open, PASSWORD_LINE), /^admits +key$/m);
+  });
+
+  test("enable: a wrong password, and none", async () => {
+    const wrong = await refuse(["enable", "orders", "--password-stdin"], 1, "not the password\n");
+    assert.match(wrong, /password/i);
+    assert.doesNotMatch(wrong, /not the password/);
+    assert.match(await refuse(["enable", "orders"], 2), /no terminal .*--password-stdin/);
+    assert.match(
+      await refuse(["enable", "none", "--password-stdin"], 1, PASSWORD_LINE),
+      /^There is no webhook "none"\n$/,
+    );
+  });
+
+  test("key: generated, given, and none", async () => {
+    const generated = await succeed(
+      ["key", "orders", "--generate", "--password-stdin"],
+      PASSWORD_LINE,
+    );
+    const [first = ""] = KEY.exec(generated) ?? [];
+    assert.equal(await statusWith(first), 200);
+
+    const given = "a-key-of-my-own-1815";
+    const set = ["key", "orders", "--set", "-", "--keep-previous", "60", "--password-stdin"];
+    await succeed(set, `${PASSWORD_LINE}${given}\n`);
+    assert.deepEqual([await statusWith(given), await statusWith(first)], [200, 200]);
+
+    const again = await succeed(
+      ["key", "orders", "--generate", "--password-stdin", "--json"],
+      PASSWORD_LINE,
+    );
+    assert.match((JSON.parse(again) as { key: string }).key, KEY);
+    assert.deepEqual([await statusWith(given), await statusWith(first)], [401, 401]);
+
+    const none = await succeed(["key", "orders", "--none", "--password-stdin"], PASSWORD_LINE);
+    assert.match(none, /^admits +everybody$/m);
+    assert.equal(await statusWith(""), 200);
+  });
+
+  async function statusWith(key: string): Promise<number> {
+    const answer = await fetch(`${session.service.url}/api/latest/webhook/orders/call`, {
+      headers: key === "" ? {} : { authorization: `Bearer ${key}` },
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  }
+
+  test("key: exactly one way, and never on the command line", async () => {
+    assert.match(await refuse(["key", "orders"], 2), /--generate, --set - and --none/);
+    assert.match(await refuse(["key", "orders", "--generate", "--none"], 2), /conflict|cannot/);
+    const shown = ["key", "orders", "--set", "a-key-of-my-own-1815", "--password-stdin"];
+    assert.match(await refuse(shown, 2, PASSWORD_LINE), /Allowed choices are -/);
+    const short = ["key", "orders", "--set", "-", "--password-stdin"];
+    const refused = await refuse(short, 1, `${PASSWORD_LINE}short\n`);
+    assert.match(refused, /^key: .*16/);
+  });
+
+  test("export and import: disabled, with new keys", async () => {
+    await succeed(["export", "orders", "full", "-o", "webhooks.yaml"]);
+    const file = readFileSync(join(session.folder, "webhooks.yaml"), "utf8");
+    assert.match(file, /name: orders/);
+    assert.doesNotMatch(file, /key|enabled|require_login/);
+    assert.equal(await succeed(["export", "orders", "full"]), file);
+
+    const dry = await succeed(["import", "webhooks.yaml", "--conflicts", "rename", "--dry-run"]);
+    assert.match(dry, /^orders-2 +rename/m);
+    assert.match(dry, /Nothing was changed/);
+    assert.doesNotMatch(await succeed(["list"]), /orders-2/);
+
+    const renamed = await succeed(["import", "webhooks.yaml", "--conflicts", "rename"]);
+    assert.match(renamed, /^WEBHOOK +ACTION +CHANGES +KEY \(shown this once\)$/m);
+    assert.match(renamed, /^orders-2 +rename +- +fhk_[\w-]{43}$/m);
+    assert.match(await succeed(["list"]), /^orders-2 +no /m);
+
+    assert.match(await succeed(["import", "webhooks.yaml"]), /^orders +skip/m);
+    const changed = file.replace("description: ''", "description: Changed");
+    const replaced = await succeed(["import", "-", "--conflicts", "replace"], changed);
+    assert.match(replaced, /^orders +replace +description: "" -> "Changed"$/m);
+  });
+
+  test("export and import: what cannot be done", async () => {
+    assert.equal(await refuse(["export", "none"], 1), 'There is no webhook "none"\n');
+    assert.match(await refuse(["export", "-o", "no/such/folder"], 1), /^Cannot write the export: /);
+    assert.match(await refuse(["import", "none.yaml"], 1), /^Cannot read "none\.yaml": .+\n$/);
+    assert.match(await refuse(["import", "-"], 1, "a: [\n"), /^The document is not YAML: /);
+    assert.match(await refuse(["import", "-"], 1, "format: other\nwebhooks: []\n"), /^format: /);
+    assert.match(await refuse(["import", "-", "--conflicts", "x"], 2), /skip, replace, rename/);
+  });
+
+  test("no password is ever printed", async () => {
+    const printed = await succeed(["list", "--json"]);
+    assert.ok(!printed.includes(ADMIN_PASSWORD));
+    assert.ok(!session.service.logs().includes(ADMIN_PASSWORD));
+  });
+});

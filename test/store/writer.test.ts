@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { StartFault } from "../../src/lib/errors.ts";
+import { openStore, type Store } from "../../src/store/database.ts";
+import { takeLock } from "../../src/store/lock.ts";
+import type { Unit } from "../../src/store/thread-protocol.ts";
+import { findSetting, insertSetting } from "../../src/store/workspace.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-store-"));
+const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const open = (name: string): Promise<Store> =>
+  openStore({ path: join(folder, name), durability: "full", addon: null, thread });
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const setting = (store: Store, name: string): Unit => [
+  insertSetting(store, { name, value: "1", created_at: 1, modified_at: 1 }),
+];
+
+test("units that arrive together share commits, and each is there afterwards", async () => {
+  await using store = await open("a.db");
+  const names = Array.from({ length: 500 }, (_, number) => `s${number}`);
+  await Promise.all(names.map((name) => store.commit(setting(store, name))));
+  const { commits, units } = store.counts();
+  assert.equal(units, 500);
+  assert.ok(commits < 50, `${commits} commits`);
+  assert.ok(await findSetting(store, "s499"));
+});
+
+test("a unit that fails costs no other unit of its commit", async () => {
+  await using store = await open("b.db");
+  const results = await Promise.allSettled([
+    store.commit(setting(store, "x")),
+    store.commit([...setting(store, "y"), ...setting(store, "x")]),
+    store.commit(setting(store, "z")),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["fulfilled", "rejected", "fulfilled"],
+  );
+  assert.equal(await findSetting(store, "y"), undefined);
+  assert.ok(await findSetting(store, "z"));
+});
+
+test("a statement that had to change a row fails its unit with its code", async () => {
+  await using store = await open("c.db");
+  const [insert] = setting(store, "x");
+  assert.ok(insert);
+  const none = { sql: "update setting set value = '2' where name = 'none'", parameters: [] };
+  await assert.rejects(store.commit([insert, { ...none, expect: "not_there" }]), {
+    code: "not_there",
+  });
+  assert.equal(await findSetting(store, "x"), undefined);
+});
+
+test("a data folder has one holder at a time", () => {
+  const lock = takeLock(folder, null);
+  assert.throws(() => takeLock(folder, null), StartFault);
+  lock.release();
+  takeLock(folder, null).release();
+});
