@@ -114,15 +114,16 @@ async function runFiles(
 
 interface Ended {
   readonly name: string;
-  readonly file?: string;
   readonly skip?: string | boolean;
-  readonly details: { readonly type?: string };
+  readonly details: { readonly type?: string; readonly error?: Error };
 }
 
-/** Suites only gather: their tests are counted, but a suite that fails by itself is a failure. */
+/** What only gathers other tests is counted where it fails, or is skipped, by itself. */
 function note(tally: Tally, test: Ended, passed: boolean): void {
-  const isSuite = test.details.type === "suite";
-  if (isSuite && passed && !test.skip) return;
+  const gathers = test.details.type === "suite";
+  if (gathers && passed && !test.skip) return;
+  const { error } = test.details;
+  if (error && "failureType" in error && error.failureType === "subtestsFailed") return;
   tally.tests++;
   if (test.skip) {
     const reason = typeof test.skip === "string" ? test.skip : "no reason given";

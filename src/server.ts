@@ -3,7 +3,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { createApi, respondFault, type Api } from "./api/api.ts";
 import { readAsset } from "./assets/read.ts";
-import { monthOf } from "./executions/executions.ts";
+import { monthOf } from "./executions/allowance.ts";
 import { now } from "./lib/clock.ts";
 import { Refusal, toProblem } from "./lib/errors.ts";
 import type { Meters, Readings } from "./lib/meters.ts";

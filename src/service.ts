@@ -13,7 +13,7 @@ import { openLogins } from "./access/login.ts";
 import { openSecretBox, type SecretBox } from "./access/secret-box.ts";
 import { openRuntime, removeOldRuntimes, type Runtime } from "./assets/runtime.ts";
 import { databaseFile, type Config } from "./config/resolve.ts";
-import { openExecutions, type Executions } from "./executions/executions.ts";
+import { Executions } from "./executions/executions.ts";
 import { openRetention } from "./executions/retention.ts";
 import { operate } from "./executions/operations.ts";
 import { recover } from "./executions/recover.ts";
@@ -194,7 +194,7 @@ function openCatalogOf(config: Config, log: Log, runners: Runners): Promise<Cata
 }
 
 function openExecutionsOf(config: Config, log: Log, store: Store, runners: Runners): Executions {
-  return openExecutions({
+  return new Executions({
     store,
     log,
     run: (spec, job) => runners.run(spec, job),

@@ -14,7 +14,7 @@ import type { Catalog } from "../flows/catalog.ts";
 import { Refusal, toProblem } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { readTrace } from "../lib/trace.ts";
-import type { StartRequest } from "../executions/executions.ts";
+import type { StartRequest } from "../executions/start-request.ts";
 import type { Runners } from "../runner/runners.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { Store } from "../store/database.ts";

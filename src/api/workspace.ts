@@ -1,4 +1,4 @@
-import { monthOf } from "../executions/executions.ts";
+import { monthOf } from "../executions/allowance.ts";
 import { now } from "../lib/clock.ts";
 import { connectionsUsed } from "../store/executions.ts";
 import { VERSION } from "../assets/read.ts";

@@ -89,11 +89,21 @@ function write({ parent, files }: Unpacking): string {
 
 /** Renames the new folder to its place; where another process was faster, its folder is as good. */
 function settle(beside: string, folder: string, files: readonly UnpackedFile[]): void {
-  if (tryRename(beside, folder)) return;
-  if (isIntact(folder, files)) return remove(beside);
-  const aside = `${beside}.old`;
-  renameSync(folder, aside);
-  renameSync(beside, folder);
+  for (const attempt of [1, 2, 3]) {
+    if (tryRename(beside, folder)) return;
+    if (isIntact(folder, files)) return remove(beside);
+    setAside(folder, `${beside}.${attempt}`);
+  }
+  throw new Error(`Cannot replace "${folder}": other processes keep writing it`);
+}
+
+/** Another process may have done it meanwhile. */
+function setAside(folder: string, aside: string): void {
+  try {
+    renameSync(folder, aside);
+  } catch (error) {
+    if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) throw error;
+  }
   remove(aside);
 }
 

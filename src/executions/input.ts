@@ -20,11 +20,11 @@ export function rawBodyOf(
 export function toJob(
   id: string,
   input: Input,
-  more: { execution: object; base_url: string },
+  more: { execution: string; base_url: string },
 ): Job {
   return {
     id,
-    execution: JSON.stringify(more.execution),
+    execution: more.execution,
     input_value: input.input_value,
     raw_body: rawBodyOf(input),
     base_url: more.base_url,

@@ -1,6 +1,8 @@
 import type { FlowSpec } from "../runner/protocol.ts";
 import type { Trace } from "../lib/trace.ts";
+import type { ExecutionRow } from "../store/executions.ts";
 import type { Outcome } from "./outcome.ts";
+import type { RunnableFlow } from "./start-request.ts";
 
 /** An execution between its commit and its end, and who waits on it. */
 export interface LiveExecution {
@@ -8,8 +10,11 @@ export interface LiveExecution {
   readonly flow: string;
   /** The version that it runs; null where the flow was not there. */
   readonly spec: FlowSpec | null;
+  readonly timeout_ms: number;
   readonly webhook_id: string | null;
   readonly is_async: boolean;
+  /** What a thread is told of it, as JSON text. */
+  readonly facts: string;
   /** The request that started it, for the log; null without one. */
   readonly trace: Trace | null;
   /** Settles after the commit of the ending; never rejects. */
@@ -22,12 +27,26 @@ export interface LiveExecution {
   settle(outcome: Outcome): void;
 }
 
-/** The executions that are waiting for a thread or running. */
-export type LiveExecutions = Map<string, LiveExecution>;
-
 export function newLive(
-  from: Pick<LiveExecution, "id" | "flow" | "spec" | "webhook_id" | "is_async" | "trace">,
+  row: ExecutionRow,
+  flow: RunnableFlow | undefined,
+  trace: Trace | null,
 ): LiveExecution {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
-  return { ...from, ended: promise, decided: null, watchers: 0, settle: resolve };
+  const { id, webhook, project_id } = row;
+  const is_productive = row.is_productive === 1;
+  return {
+    id,
+    flow: row.flow,
+    spec: flow?.spec ?? null,
+    timeout_ms: flow?.timeout_ms ?? 0,
+    webhook_id: row.webhook_id,
+    is_async: row.is_async === 1,
+    facts: JSON.stringify({ id, webhook, flow: row.flow, is_productive, project_id }),
+    trace,
+    ended: promise,
+    decided: null,
+    watchers: 0,
+    settle: resolve,
+  };
 }

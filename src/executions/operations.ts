@@ -2,6 +2,7 @@ import { isAllowed, type Permission } from "../access/permission.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import type { Flow } from "../flows/catalog.ts";
 import { now } from "../lib/clock.ts";
+import { findNameFault } from "../lib/resource-name.ts";
 import type { OperationAnswer, OperationRequest } from "../runner/protocol.ts";
 import type { Store } from "../store/database.ts";
 import { findExecution, type ExecutionRow } from "../store/executions.ts";
@@ -80,6 +81,8 @@ async function writeSetting(
   value: unknown,
 ): Promise<string> {
   await requirePermission(options, row, "setting.write");
+  const fault = typeof name === "string" ? findNameFault(name) : "a text";
+  if (fault !== null) throw new OperationFailure(`As the name of a setting, expected ${fault}`);
   const at = now();
   const setting = { name, value: JSON.stringify(value ?? null), created_at: at, modified_at: at };
   await options.store.commit([putSetting(options.store, setting)]);

@@ -1,7 +1,8 @@
 import { now } from "../lib/clock.ts";
 import type { Store } from "../store/database.ts";
 import { interruptRunning, listUnended } from "../store/executions.ts";
-import type { Executions, StartRequest } from "./executions.ts";
+import type { Executions } from "./executions.ts";
+import type { StartRequest } from "./start-request.ts";
 
 /** Executions read at once. */
 const PAGE = 500;

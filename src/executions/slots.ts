@@ -11,6 +11,8 @@ export interface Slots {
   /** Gives up waiting; false where the slot had been granted. */
   withdraw(flow: string, id: string): boolean;
   release(flow: string): void;
+  /** The first of a flow's line, in order. */
+  next(flow: string, count: number): string[];
   /** From now on nobody is granted a slot: the waiting go on waiting. */
   stop(): void;
   readonly running: number;
@@ -76,6 +78,7 @@ export function openSlots({ total, per_flow }: { total: number; per_flow: number
       else running.set(flow, left);
       while (grantNext());
     },
+    next: (flow, count) => [...(queues.get(flow)?.keys().take(count) ?? [])],
     stop() {
       is_stopped = true;
     },

@@ -16,7 +16,3 @@ export type EndedStatus = Exclude<Status, "PENDING" | "RUNNING">;
 export function isEnded(status: string): status is EndedStatus {
   return status.startsWith("ENDED_");
 }
-
-export function isStatus(text: string): text is Status {
-  return (STATUSES as readonly string[]).includes(text);
-}

@@ -69,6 +69,15 @@ export const runExecution = prepare<{ id: string; started_at: number }>(
   "not_pending",
 );
 
+/** RUNNING becomes PENDING, for one that was marked and never ran. */
+export const putBackExecution = prepare<{ id: string }>(({ id }) =>
+  builder
+    .updateTable("execution")
+    .set({ status: "PENDING", started_at: null })
+    .where("id", "=", id)
+    .where("status", "=", "RUNNING"),
+);
+
 const END = prepare<EndedRow>(
   (row) =>
     builder

@@ -1,5 +1,6 @@
 import type { Flow } from "../flows/catalog.ts";
-import type { Executions, StartRequest } from "../executions/executions.ts";
+import type { Executions } from "../executions/executions.ts";
+import type { StartRequest } from "../executions/start-request.ts";
 import type { LiveExecution } from "../executions/live.ts";
 import { readOutcome, type Outcome } from "../executions/outcome.ts";
 import { toRecordText } from "../executions/record.ts";

@@ -60,7 +60,7 @@ async function makeExecution(role: string): Promise<string> {
   const name = await makeWebhook(role);
   const body = { password: ADMIN_PASSWORD, is_enabled: true, key: null };
   await house.want(200, "PUT", `/webhook/${name}/authentication`, { body });
-  const url = `${house.service.url}/api/latest/webhook/${name}/call?async`;
+  const url = `${house.url}/api/latest/webhook/${name}/call?async`;
   return (await fetch(url, { method: "POST" })).text();
 }
 

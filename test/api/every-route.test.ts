@@ -45,8 +45,8 @@ before(async () => {
 
 after(() => house[Symbol.asyncDispose]());
 
-async function openBundle({ service }: House): Promise<void> {
-  const folder = join(service.directory, "plugins/billing");
+async function openBundle({ directory }: House): Promise<void> {
+  const folder = join(directory, "plugins/billing");
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "bundle.yaml"), "name: billing\n");
   await house.want(200, "POST", "/flow/reload");
@@ -96,7 +96,7 @@ for (const route of ROUTES) {
 
 /** A token that may be ended is one of its own. */
 async function tokenOf({ path }: Route, { name, token, password }: Actor): Promise<string | null> {
-  return path === "/auth/logout" && token !== null ? house.service.login(name, password) : token;
+  return path === "/auth/logout" && token !== null ? house.login(name, password) : token;
 }
 
 function expected(route: Route, actor: Actor, place: Place): readonly number[] {

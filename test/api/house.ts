@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import {
   ADMIN_PASSWORD,
+  launch,
   startService,
+  terminate,
   type Json,
-  type Service,
+  type Running,
   type ServiceOptions,
 } from "../blackbox/service.ts";
+import { environment } from "../blackbox/target.ts";
 import { assertDescribed } from "./described.ts";
 
 export const PASSWORD = "another horse battery staple 8";
@@ -31,22 +34,36 @@ export interface Request {
 
 /** A running service, and requests to its management API, each answer held against its schema. */
 export interface House {
-  readonly service: Service;
+  readonly url: string;
+  /** Where its configuration, its plugins and its data are. */
+  readonly directory: string;
   ask(method: string, path: string, request?: Request): Promise<Reply>;
   /** As `ask`, and fails for another status. */
   want(status: number, method: string, path: string, request?: Request): Promise<Reply>;
+  /** A new token, the administrator's unless a name is given. */
+  login(user_name?: string, password?: string): Promise<string>;
   /** Makes a user with roles, and logs in; returns the token. */
   user(name: string, roles: readonly string[]): Promise<string>;
+  /** Everything that was printed. */
+  logs(): string;
+  /** Stops it, and keeps its files until it is disposed of. */
+  stop(): Promise<void>;
+  /** Stops it, and starts it again on the same files. */
+  restart(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 export async function openHouse(options: ServiceOptions = {}): Promise<House> {
   const service = await startService({ flows: ["echo"], ...options });
+  let url = service.url;
+  let admin = service.token();
+  let restarted: Running | null = null;
+  const printed: string[] = [];
 
   async function ask(method: string, path: string, request: Request = {}): Promise<Reply> {
     const { body, text, headers } = request;
-    const token = request.token === undefined ? service.token() : request.token;
-    const answer = await fetch(`${service.url}/api/latest${path}`, {
+    const token = request.token === undefined ? admin : request.token;
+    const answer = await fetch(`${url}/api/latest${path}`, {
       method,
       redirect: "manual",
       headers: {
@@ -66,17 +83,40 @@ export async function openHouse(options: ServiceOptions = {}): Promise<House> {
     return reply;
   }
 
-  async function user(name: string, roles: readonly string[]): Promise<string> {
-    await want(201, "POST", "/user", { body: { name, password: PASSWORD, roles } });
-    return service.login(name, PASSWORD);
+  async function login(user_name = "admin", password = ADMIN_PASSWORD): Promise<string> {
+    const body = { user_name, password };
+    const { json } = await want(200, "POST", "/auth/login", { token: null, body });
+    return memberOf(json, "token");
+  }
+
+  async function stop(): Promise<void> {
+    if (restarted === null) await service.stop({ keepFiles: true });
+    else await terminate(restarted.child);
   }
 
   return {
-    service,
+    get url() {
+      return url;
+    },
+    directory: service.directory,
     ask,
     want,
-    user,
+    login,
+    async user(name, roles) {
+      await want(201, "POST", "/user", { body: { name, password: PASSWORD, roles } });
+      return login(name, PASSWORD);
+    },
+    logs: () => [service.logs(), ...printed, restarted?.logs() ?? ""].join("\n"),
+    stop,
+    async restart() {
+      await stop();
+      if (restarted !== null) printed.push(restarted.logs());
+      restarted = await launch(service.target, service.directory, ["serve"], environment());
+      url = restarted.url;
+      admin = await login();
+    },
     async [Symbol.asyncDispose]() {
+      await stop();
       await service.stop();
     },
   };

@@ -61,7 +61,7 @@ test("a name is found in whatever form it is typed", async () => {
 
 test("a changed password ends the other tokens of the user, and only those", async () => {
   const first = await house.user("changing", []);
-  const second = await house.service.login("changing", PASSWORD);
+  const second = await house.login("changing", PASSWORD);
   const next = "a new horse battery staple 9";
   const change = (body: object) => house.ask("PUT", "/auth/password", { token: first, body });
   assert.equal((await change({ password: "wrong", new_password: next })).status, 403);
@@ -96,7 +96,7 @@ test("a role that is taken away is taken away at once", async () => {
 
 test("the own tokens are listed and ended; everybody's by who may change users", async () => {
   const one = await house.user("holder", []);
-  const two = await house.service.login("holder", PASSWORD);
+  const two = await house.login("holder", PASSWORD);
   const { json } = await house.want(200, "GET", "/token", { token: one });
   const items = itemsOf(json);
   assert.deepEqual(items.map((item) => [item["user_name"], item["is_current"]]).sort(), [
@@ -124,8 +124,8 @@ test("a logout ends the token and takes the cookie back", async () => {
 });
 
 test("a write that relies on the cookie is refused from another site", async () => {
-  const cookie = `service-token=${await house.service.login()}`;
-  const host = `127.0.0.1:${house.service.origin.port}`;
+  const cookie = `service-token=${await house.login()}`;
+  const { host } = new URL(house.url);
   const post = async (headers: Record<string, string>) =>
     (await house.ask("POST", "/workspace/activity", { token: null, headers: { cookie, ...headers } }))
       .status;
@@ -135,7 +135,7 @@ test("a write that relies on the cookie is refused from another site", async () 
   assert.equal(await post({ origin: `http://${host}` }), 204);
   assert.equal(await post({ "sec-fetch-site": "same-origin" }), 204);
   assert.equal(await post({}), 204);
-  const token = { "x-service-token": house.service.token(), origin: "https://example.org" };
+  const token = { "x-service-token": await house.login(), origin: "https://example.org" };
   assert.equal(await post(token), 204, "a token in a header is no cookie");
   const sent = { "sec-fetch-site": "cross-site" };
   assert.equal((await login("admin", ADMIN_PASSWORD, sent)).code, "cross_site");

@@ -30,7 +30,7 @@ async function makeWebhook(house: House, name: string, project_id: string): Prom
 }
 
 async function runWebhook(house: House, name: string): Promise<string> {
-  const url = `${house.service.url}/api/latest/webhook/${name}/call?async`;
+  const url = `${house.url}/api/latest/webhook/${name}/call?async`;
   const id = await (await fetch(url, { method: "POST" })).text();
   await house.want(200, "GET", `/execution/${id}/wait`);
   return id;
@@ -105,7 +105,7 @@ async function nameFor(house: House, type: string, method: string, place: Place)
 /** One more login of the asker, to be ended. */
 async function tokenFor(house: House, { name, password, token }: Asker): Promise<string> {
   if (token === null) return "nothing";
-  const more = await house.service.login(name, password);
+  const more = await house.login(name, password);
   const { json } = await house.want(200, "GET", "/token", { token: more });
   const found = itemsOf(json).find((item) => item["is_current"] === true);
   return String(found?.["id"]);

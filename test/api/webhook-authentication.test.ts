@@ -21,7 +21,7 @@ function authenticate(name: string, body: object, token?: string) {
 }
 
 async function call(name: string, key: string): Promise<number> {
-  const url = `${house.service.url}/api/latest/webhook/${name}/call?async`;
+  const url = `${house.url}/api/latest/webhook/${name}/call?async`;
   const headers = { authorization: `Bearer ${key}` };
   return (await fetch(url, { method: "POST", headers })).status;
 }
@@ -77,7 +77,7 @@ test("wrong passwords are slowed, then refused with 429, for this user alone", a
   assert.equal(right.status, 429, "the right password too");
   const other = await authenticate("locked", { password: ADMIN_PASSWORD });
   assert.equal(other.status, 200);
-  assert.ok((await house.service.login("guesser", PASSWORD)).length > 0, "logins are another matter");
+  assert.ok((await house.login("guesser", PASSWORD)).length > 0, "logins are another matter");
 });
 
 test("a key has at least 16 visible characters; null takes it away; one can be generated", async () => {

@@ -10,6 +10,7 @@ import { KEYS } from "./scenarios/keys.ts";
 import { LEGS } from "./scenarios/legs.ts";
 import { LOGINS, NO_LOGIN_REDIRECT } from "./scenarios/logins.ts";
 import { PREFIX } from "./scenarios/prefix.ts";
+import { RE_ENTRIES } from "./scenarios/re-entries.ts";
 import { NO_RESPONSE_SANDBOX, RESPONSES } from "./scenarios/responses.ts";
 import { TARGETS } from "./scenarios/targets.ts";
 
@@ -22,6 +23,7 @@ export const QUICK_GROUPS: readonly Group[] = [
   LOGINS,
   NO_LOGIN_REDIRECT,
   LEGS,
+  RE_ENTRIES,
   HOLD,
   EARLIER,
   RESPONSES,

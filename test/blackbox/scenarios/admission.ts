@@ -106,7 +106,7 @@ function untilNextMonth(): number {
 
 export const ALLOWANCE: Group = {
   name: "allowance",
-  config: { CONNECTION_ALLOWANCE: 3, WAIT_POLL_WINDOW_SEC: 1 },
+  config: { CONNECTION_ALLOWANCE: 3 },
   flows: ["echo"],
   webhooks: {
     echo: { flow: "echo" },
@@ -155,9 +155,18 @@ export const ALLOWANCE: Group = {
   ],
 };
 
+/** Repeats the act and the call, since the window may have passed between them on a busy machine. */
+function untilAdmitted(service: Service, act: () => Promise<unknown>): Promise<Answer> {
+  return poll("a call to be admitted", async () => {
+    await act();
+    const answer = await call(service, "development", "");
+    return answer.status === 402 ? null : answer;
+  });
+}
+
 export const DEVELOPMENT: Group = {
   name: "development",
-  config: { DEVELOPMENT_INACTIVITY_SEC: 1, WAIT_POLL_WINDOW_SEC: 1 },
+  config: { DEVELOPMENT_INACTIVITY_SEC: 1 },
   flows: ["echo", "identity"],
   webhooks: {
     productive: { flow: "echo" },
@@ -209,9 +218,10 @@ export const DEVELOPMENT: Group = {
       name: "the activity of a user opens it",
       covers: ["7 development 402", "C8 not looked at"],
       async run(service) {
-        const activity = await service.api("POST", "/workspace/activity");
-        assert.ok(activity.status < 300, activity.text);
-        const first = await call(service, "development", "");
+        const first = await untilAdmitted(service, async () => {
+          const activity = await service.api("POST", "/workspace/activity");
+          assert.ok(activity.status < 300, activity.text);
+        });
         assert.equal(first.status, 303, first.text);
         const record = await endedExecution(service, executionId(first));
         assert.equal(record["is_productive"], false);
@@ -230,8 +240,8 @@ export const DEVELOPMENT: Group = {
         await poll("the window to pass", async () =>
           (await call(service, "development")).status === 402 ? true : null,
         );
-        await service.login("admin", ADMIN_PASSWORD);
-        assert.equal((await call(service, "development")).status, 201);
+        const login = () => service.login("admin", ADMIN_PASSWORD);
+        assert.equal((await untilAdmitted(service, login)).status, 303);
       },
     },
   ],

@@ -130,7 +130,7 @@ const RAW_ROWS: CallRow[] = [
 
 export const BODIES: Group = {
   name: "bodies",
-  config: { MAX_BODY_BYTES: LIMIT, WAIT_POLL_WINDOW_SEC: 1 },
+  config: { MAX_BODY_BYTES: LIMIT },
   flows: ["echo", "raw-body"],
   webhooks: { echo: { flow: "echo" }, raw: { flow: "raw-body" } },
   rows: [...JSON_ROWS, ...YAML_ROWS, ...OTHER_ROWS, ...RAW_ROWS],

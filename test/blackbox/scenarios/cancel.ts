@@ -250,7 +250,7 @@ const WEBHOOKS: Group["webhooks"] = {
 
 export const CANCEL: Group = {
   name: "cancel",
-  config: { WAIT_POLL_WINDOW_SEC: 1, CANCEL_GRACE_SEC: 1, WORKER_THREADS: 4 },
+  config: { WAIT_POLL_WINDOW_SEC: 3, CANCEL_GRACE_SEC: 1, WORKER_THREADS: 4 },
   flows: ["gate", "echo"],
   webhooks: WEBHOOKS,
   rows: [...REDIRECT_ROWS, ...HELD_ROWS],
@@ -258,7 +258,7 @@ export const CANCEL: Group = {
 
 export const NO_CANCEL: Group = {
   name: "cancel switched off",
-  config: { WAIT_POLL_WINDOW_SEC: 1, WEBHOOK_CANCEL_ENABLED: false },
+  config: { WEBHOOK_CANCEL_ENABLED: false },
   flows: ["gate", "echo"],
   webhooks: WEBHOOKS,
   rows: [

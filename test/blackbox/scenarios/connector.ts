@@ -35,7 +35,6 @@ function redirecting(times: number, seen: string[]): RequestListener {
 
 export const CONNECTOR: Group = {
   name: "connector",
-  config: { WAIT_POLL_WINDOW_SEC: 1 },
   flows: ["echo", "sleep", "answer"],
   webhooks: { echo: { flow: "echo" }, sleep: { flow: "sleep" }, answer: { flow: "answer" } },
   rows: [

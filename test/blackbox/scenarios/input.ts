@@ -37,7 +37,6 @@ const RESULT: Pick<CallRow["expect"], "status" | "headers"> = {
 
 export const INPUT: Group = {
   name: "input",
-  config: { WAIT_POLL_WINDOW_SEC: 1 },
   flows: ["echo", "identity", "strict"],
   webhooks: {
     echo: { flow: "echo" },

@@ -120,7 +120,7 @@ const STORY_ROWS: StoryRow[] = [
 
 export const KEYS: Group = {
   name: "keys",
-  config: { WAIT_POLL_WINDOW_SEC: 1, MAX_BODY_BYTES: LIMIT },
+  config: { MAX_BODY_BYTES: LIMIT },
   flows: ["echo", "raw-body"],
   webhooks: {
     keyed: { flow: "echo", key: KEY },

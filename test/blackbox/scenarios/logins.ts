@@ -107,7 +107,6 @@ const WEBHOOKS: Group["webhooks"] = {
 
 export const LOGINS: Group = {
   name: "logins",
-  config: { WAIT_POLL_WINDOW_SEC: 1 },
   flows: ["echo"],
   webhooks: WEBHOOKS,
   rows: [...ADMITTED_ROWS, ...REFUSED_ROWS, ...SCREEN_ROWS, ...STORY_ROWS],

@@ -5,7 +5,7 @@ import { callTarget, type Group } from "../scenario.ts";
 /** A service behind a path prefix, as BASE_URL says. */
 export const PREFIX: Group = {
   name: "prefix",
-  config: { BASE_URL: "https://hooks.example/flows", WAIT_POLL_WINDOW_SEC: 1 },
+  config: { BASE_URL: "https://hooks.example/flows" },
   prefix: "/flows",
   flows: ["echo"],
   webhooks: { echo: { flow: "echo" }, private: { flow: "echo", require_login: true } },

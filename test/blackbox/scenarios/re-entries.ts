@@ -1,13 +1,31 @@
 import assert from "node:assert/strict";
 import { follow, send } from "../client.ts";
-import { callTarget, countExecutions, executionId, type StoryRow } from "../scenario.ts";
+import {
+  callTarget,
+  countExecutions,
+  executionId,
+  type Group,
+  type StoryRow,
+} from "../scenario.ts";
 import { ADMIN_PASSWORD } from "../service.ts";
 import { call, nextUrl, waitId } from "./leg.ts";
 
-export const KEY = "blackbox-canary-key-of-the-legs";
+const KEY = "blackbox-canary-key-of-the-legs";
 const BEARER = { authorization: `Bearer ${KEY}` };
 
-export const REENTRY: StoryRow[] = [
+const REENTRY: StoryRow[] = [
+  {
+    name: "a waiting leg gets the result when the flow ends, not at the end of the window",
+    covers: ["4.4 final", "4.4 rule 1"],
+    async run(service) {
+      const started = performance.now();
+      const target = callTarget(service, "sleep", "?ms=150");
+      const answer = await follow(service.origin, { method: "POST", target });
+      assert.equal(answer.text, '{"slept":150}');
+      assert.ok(performance.now() - started < 10_000);
+    },
+  },
+
   ...["GET", "POST", "PUT", "PATCH", "DELETE"].map((method): StoryRow => ({
     name: `${method} re-enters, whatever its body`,
     covers: ["C8 any method", "C8 not looked at", "C8 repeatable", "C8 starts nothing"],
@@ -98,7 +116,7 @@ export const REENTRY: StoryRow[] = [
   },
 ];
 
-export const SIGNED: StoryRow[] = [
+const SIGNED: StoryRow[] = [
   {
     name: "where a key admitted, the redirect carries a signature and no key",
     covers: ["C8 signature", "C8 query", "C8 admitted"],
@@ -191,3 +209,15 @@ export const SIGNED: StoryRow[] = [
     },
   },
 ];
+
+export const RE_ENTRIES: Group = {
+  name: "re-entries",
+  config: { MAX_BODY_BYTES: 8192 },
+  flows: ["echo", "sleep"],
+  webhooks: {
+    echo: { flow: "echo" },
+    sleep: { flow: "sleep" },
+    keyed: { flow: "echo", key: KEY },
+  },
+  rows: [...REENTRY, ...SIGNED],
+};

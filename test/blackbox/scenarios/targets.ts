@@ -80,7 +80,6 @@ function methodRow(method: string): StoryRow {
 
 export const TARGETS: Group = {
   name: "targets",
-  config: { WAIT_POLL_WINDOW_SEC: 1 },
   flows: ["echo"],
   webhooks: { a: { flow: "echo" }, b: { flow: "echo" } },
   rows: [
