@@ -59,7 +59,7 @@ function tsx(): string {
 }
 
 function denoProgram(): string {
-  return join(ROOT, "node_modules/.bin/deno");
+  return join(ROOT, "node_modules/deno/deno");
 }
 
 function denoMissing(): string | null {

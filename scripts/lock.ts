@@ -1,0 +1,67 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * `npm run lock`, after a change of dependencies: a registry that lacks the packages of other
+ * platforms makes npm leave them out of package-lock.json, which `npm ci` then refuses. This adds
+ * them by the names and versions that the packages themselves give.
+ */
+
+interface Locked {
+  version?: string;
+  dev?: boolean;
+  optional?: boolean;
+  os?: string[];
+  cpu?: string[];
+  libc?: string[];
+  optionalDependencies?: Record<string, string>;
+}
+
+interface Lockfile {
+  packages: Record<string, Locked>;
+}
+
+const SYSTEMS = "aix android darwin freebsd linux netbsd openbsd openharmony sunos win32";
+const PROCESSORS = "arm64 x64 arm ia32 loong64 mips64el ppc64 riscv64 s390x wasm32";
+
+/** @returns names of the packages that were added */
+export function complete(lock: Lockfile): string[] {
+  const added: string[] = [];
+  for (const [place, parent] of Object.entries(lock.packages))
+    for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
+      const own = `${place}/node_modules/${name}`;
+      const shared = `node_modules/${name}`;
+      if (lock.packages[shared] !== undefined || lock.packages[own] !== undefined) continue;
+      lock.packages[shared] = toEntry(name, version, parent.dev === true);
+      added.push(name);
+    }
+  const sorted = Object.entries(lock.packages).toSorted(([a], [b]) => a.localeCompare(b, "en"));
+  lock.packages = Object.fromEntries(sorted);
+  return added;
+}
+
+/** The platform is in the name: `@deno/linux-x64-glibc`. */
+function toEntry(name: string, version: string, dev: boolean): Locked {
+  const words = name.replace(/^@[^/]+\//, "").split(/[-.]/);
+  const find = (known: string) => known.split(" ").filter((word) => words.includes(word));
+  const [os, cpu] = [find(SYSTEMS).slice(0, 1), find(PROCESSORS).slice(0, 1)];
+  const is_musl = words.includes("musl") || words.includes("musleabihf");
+  const is_glibc = ["gnu", "gnueabihf", "glibc"].some((word) => words.includes(word));
+  const libc = os[0] === "linux" && (is_musl || is_glibc) ? [is_musl ? "musl" : "glibc"] : null;
+  return {
+    version,
+    cpu,
+    ...(dev ? { dev } : {}),
+    ...(libc === null ? {} : { libc }),
+    optional: true,
+    os,
+  };
+}
+
+if (import.meta.main) {
+  const file = join(import.meta.dirname, "../package-lock.json");
+  const lock = JSON.parse(readFileSync(file, "utf8")) as Lockfile;
+  const added = complete(lock);
+  writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+  console.log(`Added ${added.length} packages of other platforms`);
+}
