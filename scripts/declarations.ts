@@ -30,8 +30,8 @@ const OPTIONS = [
   "--ignoreConfig",
   "--declaration",
   "--emitDeclarationOnly",
-  ...["--target", "esnext"],
-  ...["--module", "nodenext"],
-  ...["--types", "node"],
+  "--target=esnext",
+  "--module=nodenext",
+  "--types=node",
   "--strict",
 ];

@@ -25,7 +25,7 @@ const SYSTEMS = "aix android darwin freebsd linux netbsd openbsd openharmony sun
 const PROCESSORS = "arm64 x64 arm ia32 loong64 mips64el ppc64 riscv64 s390x wasm32";
 
 /** @returns names of the packages that were added */
-export function complete(lock: Lockfile): string[] {
+function complete(lock: Lockfile): string[] {
   const added: string[] = [];
   for (const [place, parent] of Object.entries(lock.packages))
     for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {

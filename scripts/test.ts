@@ -85,6 +85,7 @@ function whyMissing(target: string): string | null {
   if (!TARGETS.some((name) => name === target)) throw new Error(`Unknown target "${target}"`);
   if (target !== "deno") return null;
   const deno = join(ROOT, "node_modules/.bin/deno");
+  // Without install scripts this first run also puts the program itself into node_modules/deno.
   const runs = existsSync(deno) && spawnSync(deno, ["--version"]).status === 0;
   return runs ? null : "there is no Deno for this platform";
 }

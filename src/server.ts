@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
-import { createApi, respondFault, type Api } from "./api/api.ts";
+import type { Api } from "./api/api.ts";
+import { createApi, respondFault } from "./api/app.ts";
 import { readAsset } from "./assets/read.ts";
 import { monthOf } from "./executions/allowance.ts";
 import { now } from "./lib/clock.ts";

@@ -114,7 +114,9 @@ export const getExecutionEvents = defineRoute({
   async act(api, { principal, params, last_event_id }) {
     const { id } = await requireExecution(api, principal, params["id"] ?? "");
     const after = Number(last_event_id ?? 0);
-    return openStream(api, principal, (stream) => followOne(api, stream, id, Number.isInteger(after) ? after : 0));
+    return openStream(api, principal, (stream) =>
+      followOne(api, stream, id, Number.isInteger(after) ? after : 0),
+    );
   },
 });
 

@@ -223,9 +223,7 @@ export const WORKSPACE = v.strictObject({
   executions: v.strictObject({ running: COUNT, waiting: COUNT }),
   runners: v.strictObject({
     restarts: COUNT,
-    processes: v.array(
-      v.strictObject({ rss_bytes: COUNT, threads: COUNT, running: COUNT }),
-    ),
+    processes: v.array(v.strictObject({ rss_bytes: COUNT, threads: COUNT, running: COUNT })),
   }),
 });
 

@@ -1,0 +1,57 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Browser } from "playwright-core";
+import type { Service } from "../test/blackbox/service.ts";
+import { noBrowser, openBrowser, openPage, openStrangeWindow, openWindow, visit } from "../test/ui/browser.ts";
+import { pagesOf } from "../test/ui/pages.ts";
+import { openWorkshop } from "../test/ui/workshop.ts";
+import { ROOT } from "./targets.ts";
+
+/** `npm run screenshots [-- NAME ...]`: build/screenshots/<page>-<wide|narrow>-<light|dark>.png. */
+
+const FOLDER = join(ROOT, "build/screenshots");
+
+const LOOKS = [false, true].flatMap((is_narrow) =>
+  [false, true].map((is_dark) => ({ is_narrow, is_dark })),
+);
+
+async function main(wanted: readonly string[]): Promise<void> {
+  if (noBrowser !== false) throw new Error(`Cannot make screenshots: ${noBrowser}`);
+  mkdirSync(FOLDER, { recursive: true });
+  const service = await openWorkshop();
+  const browser = await openBrowser();
+  try {
+    const pages = Object.entries(await pagesOf(service));
+    const chosen = pages.filter(([name]) => wanted.length === 0 || wanted.includes(name));
+    for (const look of LOOKS) await shootAll(browser, service, look, chosen);
+  } finally {
+    await browser.close();
+    await service.stop();
+  }
+}
+
+async function shootAll(
+  browser: Browser,
+  service: Service,
+  look: (typeof LOOKS)[number],
+  pages: readonly (readonly [string, string])[],
+): Promise<void> {
+  const ending = `${look.is_narrow ? "narrow" : "wide"}-${look.is_dark ? "dark" : "light"}.png`;
+  const door = await openStrangeWindow(browser, look);
+  const { page: login } = await openPage(door);
+  await login.goto(`${service.url}/ui/login`);
+  await login.screenshot({ path: join(FOLDER, `login-${ending}`) });
+  await door.close();
+  const context = await openWindow(browser, service, look);
+  for (const [name, path] of pages) {
+    const { page, faults } = await openPage(context);
+    await visit(page, service, path);
+    await page.screenshot({ path: join(FOLDER, `${name}-${ending}`), fullPage: true });
+    for (const fault of faults) console.error(`${name}: ${fault}`);
+    await page.close();
+  }
+  await context.close();
+}
+
+await main(parseArgs({ allowPositionals: true }).positionals);

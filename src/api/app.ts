@@ -1,0 +1,186 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
+import { Hono, type Context } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import * as v from "valibot";
+import { findToken, isCrossSite } from "../access/credentials.ts";
+import type { Principal } from "../access/login.ts";
+import { isAllowed } from "../access/permission.ts";
+import { Refusal, toProblem } from "../lib/errors.ts";
+import { readTrace } from "../lib/trace.ts";
+import { toRefusal } from "../store/fault.ts";
+import type { Api } from "./api.ts";
+import type { Answer, ApiRequest, Route } from "./route.ts";
+import { openTrail } from "./trail.ts";
+import { ROUTES } from "./routes.ts";
+
+type Env = { Bindings: HttpBindings };
+type ApiContext = Context<Env>;
+
+/** Largest body of a management request, in bytes. */
+const MAX_BODY_BYTES = 2 * 1024 * 1024;
+
+/** The management API (contract, section 3) as a Hono app for `/api/latest`. */
+export function createApi(api: Api): Hono<Env> {
+  const app = new Hono<Env>();
+  app.use(
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: () => {
+        // The rest of the body is not read, so the connection cannot be used again.
+        throw new Refusal("body_too_large", `The body is larger than ${MAX_BODY_BYTES} bytes`, {
+          headers: { connection: "close" },
+        });
+      },
+    }),
+  );
+  for (const route of ROUTES) {
+    app.on(route.method, route.path, async (c) => toResponse(await serve(api, route, c)));
+  }
+  refuseOtherMethods(app);
+  app.onError((fault, c) => respondFault(api, c, fault));
+  return app;
+}
+
+function refuseOtherMethods(app: Hono<Env>): void {
+  for (const path of new Set(ROUTES.map((route) => route.path))) {
+    const allow = ROUTES.filter((route) => route.path === path).map((route) => route.method);
+    app.all(path, () => {
+      throw new Refusal("method_not_allowed", `Expected ${allow.join(" or ")}`, {
+        headers: { allow: allow.join(", ") },
+      });
+    });
+  }
+}
+
+async function serve(api: Api, route: Route, c: ApiContext): Promise<Answer> {
+  const { address, is_secure } = api.addressOf(c.env.incoming as IncomingMessage);
+  const trail = openTrail(api.store, route, { address, params: c.req.param() });
+  try {
+    const principal = await identify(api, route, c, address);
+    trail.actor(principal);
+    const body = route.body === null ? undefined : await readJson(c);
+    trail.given(body);
+    const request = toRequest(api, route, c, { principal, address, is_secure, body });
+    const answer = await route.act(api, request as ApiRequest<never, never>);
+    await trail.close(String(answer.status), answer.target);
+    return answer;
+  } catch (fault) {
+    const refusal = toRefusal(fault);
+    await trail.close(refusal instanceof Refusal ? refusal.code : "internal");
+    throw fault;
+  }
+}
+
+function toRequest(
+  api: Api,
+  route: Route,
+  c: ApiContext,
+  from: { principal: Principal | null; address: string; is_secure: boolean; body: unknown },
+): ApiRequest<unknown, unknown> {
+  const { address, is_secure } = from;
+  const host = `${is_secure ? "https" : "http"}://${c.req.header("host")}${api.prefix}`;
+  return {
+    // A route for anyone does not look at it.
+    principal: from.principal as Principal,
+    params: c.req.param() as Record<string, string>,
+    query: route.query === null ? undefined : check(route.query, c.req.query()),
+    body: route.body === null ? undefined : check(route.body, from.body),
+    address,
+    is_secure,
+    base_url: api.base_url ?? host,
+    if_match: c.req.header("if-match") ?? null,
+    last_event_id: c.req.header("last-event-id") ?? null,
+    search: new URL(c.req.url).searchParams,
+    text: () => c.req.text(),
+    incoming: c.env.incoming as IncomingMessage,
+    outgoing: c.env.outgoing as ServerResponse,
+  };
+}
+/** @throws Refusal not_authenticated, forbidden, cross_site */
+async function identify(
+  api: Api,
+  route: Route,
+  c: ApiContext,
+  address: string,
+): Promise<Principal | null> {
+  const { headers } = c.env.incoming;
+  const sent = findToken(headers);
+  const changes = route.method !== "GET";
+  // A proxy may have put another Host in the place of the one that the browser asked for.
+  const hosts = [headers.host ?? "", api.base_url === null ? "" : new URL(api.base_url).host];
+  const is_foreign = hosts.every((host) => isCrossSite(headers, { host }));
+  if (changes && sent?.by !== "header" && is_foreign)
+    throw new Refusal("cross_site", "A page of another site cannot change anything here");
+  if (route.needs === "anyone") return null;
+  const principal = sent === null ? null : await api.logins.authenticate(sent.token, address);
+  if (principal === null)
+    throw new Refusal(
+      "not_authenticated",
+      "A valid login token is needed: POST /api/latest/auth/login, then send it as x-service-token",
+    );
+  if (route.needs !== "login" && !isAllowed(principal.grants, route.needs))
+    throw new Refusal("forbidden", `This needs the permission "${route.needs}"`);
+  return principal;
+}
+
+async function readJson(c: ApiContext): Promise<unknown> {
+  const text = await c.req.text();
+  if (text === "") return {};
+  try {
+    return JSON.parse(text);
+  } catch (fault) {
+    throw new Refusal("bad_body", `The body is not JSON: ${(fault as Error).message}`);
+  }
+}
+
+/** @throws Refusal invalid, with each field that is wrong */
+function check(schema: v.GenericSchema, value: unknown): unknown {
+  const result = v.safeParse(schema, value);
+  if (result.success) return result.output;
+  const fields = result.issues.map((issue) => ({
+    field: v.getDotPath(issue) ?? "",
+    message: issue.message,
+  }));
+  const list = fields.map(({ field, message }) => (field ? `${field}: ${message}` : message));
+  throw new Refusal("invalid", list.join("; "), { fields });
+}
+
+function toResponse({ status, body, text, bytes, stream, headers }: Answer): Response {
+  if (status === 204 || status === 302)
+    return new Response(null, { status, headers: { ...headers } });
+  return new Response(stream ?? bytes ?? text ?? JSON.stringify(body), {
+    status,
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      ...headers,
+    },
+  });
+}
+
+function traceOf({ env }: ApiContext) {
+  return readTrace(env.incoming as IncomingMessage, env.outgoing as ServerResponse);
+}
+
+/** Every error of the API as problem details (RFC 9457). */
+export function respondFault({ log }: Pick<Api, "log">, c: ApiContext, fault: unknown): Response {
+  const known = toRefusal(fault);
+  if (!(known instanceof Refusal))
+    log.error({ path: c.req.path, err: fault, ...traceOf(c) }, "Cannot answer");
+  const refusal =
+    known instanceof Refusal
+      ? known
+      : new Refusal("internal", "The service failed. Its log has the reason");
+  const authenticate = refusal.status === 401 ? { "www-authenticate": "Bearer" } : {};
+  return new Response(JSON.stringify(toProblem(refusal, c.req.path)), {
+    status: refusal.status,
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      ...authenticate,
+      ...refusal.headers,
+    },
+  });
+}
