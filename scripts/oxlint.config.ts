@@ -60,7 +60,7 @@ function wall(room: string): NonNullable<DummyRuleMap["no-restricted-imports"]> 
 }
 
 function isFile(room: string): boolean {
-  return ["server", "service", "main"].includes(room);
+  return ["server", "main"].includes(room);
 }
 
 /** The packages that a room may not import, or of which it may import the types alone. */

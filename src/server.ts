@@ -51,12 +51,12 @@ function toCall({ addressOf, prefix }: House, { incoming, outgoing }: HttpBindin
   const target = readTarget(toRawTarget(incoming.url, prefix));
   if (target === null) throw new Refusal("not_found", "There is nothing at this path");
   return {
-    incoming: incoming as IncomingMessage,
-    outgoing: outgoing as ServerResponse,
+    incoming: incoming,
+    outgoing: outgoing,
     method: incoming.method ?? "",
     target,
     query: new URLSearchParams(target.query),
-    address: addressOf(incoming as IncomingMessage).address,
+    address: addressOf(incoming).address,
   };
 }
 

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -54,7 +53,7 @@ function refuseOtherMethods(app: Hono<Env>): void {
 }
 
 async function serve(api: Api, route: Route, c: ApiContext): Promise<Answer> {
-  const { address, is_secure } = api.addressOf(c.env.incoming as IncomingMessage);
+  const { address, is_secure } = api.addressOf(c.env.incoming);
   const trail = openTrail(api.store, route, { address, params: c.req.param() });
   try {
     const principal = await identify(api, route, c, address);
@@ -93,8 +92,8 @@ function toRequest(
     last_event_id: c.req.header("last-event-id") ?? null,
     search: new URL(c.req.url).searchParams,
     text: () => c.req.text(),
-    incoming: c.env.incoming as IncomingMessage,
-    outgoing: c.env.outgoing as ServerResponse,
+    incoming: c.env.incoming,
+    outgoing: c.env.outgoing,
   };
 }
 /** @throws Refusal not_authenticated, forbidden, cross_site */
@@ -161,7 +160,7 @@ function toResponse({ status, body, text, bytes, stream, headers }: Answer): Res
 }
 
 function traceOf({ env }: ApiContext) {
-  return readTrace(env.incoming as IncomingMessage, env.outgoing as ServerResponse);
+  return readTrace(env.incoming, env.outgoing);
 }
 
 /** Every error of the API as problem details (RFC 9457). */

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
 import type { Principal } from "../access/login.ts";
 import { now } from "../lib/clock.ts";
-import { Refusal, type FieldFault } from "../lib/errors.ts";
+import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { findProjectByName } from "../store/people.ts";
 import type { Statement } from "../store/thread-protocol.ts";
@@ -11,6 +11,7 @@ import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../s
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { CARRIED, FORMAT, toCarried, type CarriedWebhook } from "./export.ts";
+import { check } from "./field-faults.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
@@ -53,7 +54,7 @@ export const importWebhooks = defineRoute({
   }),
   answer: IMPORTED,
   async act(api, { principal, query, text }) {
-    const { webhooks } = readDocument(await text());
+    const { webhooks } = check(DOCUMENT, parse(await text()));
     const steps = await plan(api, principal, webhooks, query.conflicts);
     const unit = steps.flatMap(({ statements }) => statements);
     if (!query.dry_run && unit.length > 0) await commitNamed(api.store, "import", unit);
@@ -64,18 +65,6 @@ export const importWebhooks = defineRoute({
     return { status: 200, body: { dry_run: query.dry_run, items }, target };
   },
 });
-
-function readDocument(text: string): v.InferOutput<typeof DOCUMENT> {
-  const found = parse(text);
-  const result = v.safeParse(DOCUMENT, found);
-  if (result.success) return result.output;
-  const fields: FieldFault[] = result.issues.map((issue) => ({
-    field: v.getDotPath(issue) ?? "",
-    message: issue.message,
-  }));
-  const list = fields.map(({ field, message }) => (field ? `${field}: ${message}` : message));
-  throw new Refusal("invalid", list.join("; "), { fields });
-}
 
 function parse(text: string): unknown {
   try {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Flow } from "../flows/catalog.ts";
 import { openLog } from "../lib/log.ts";
-import { openFlows } from "../service.ts";
+import { openFlows } from "../service/flows.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandFailure } from "./failure.ts";
 

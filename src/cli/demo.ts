@@ -5,7 +5,7 @@ import { generateKey, hashKey } from "../access/api-key.ts";
 import { listAssets, readAsset } from "../assets/read.ts";
 import { now } from "../lib/clock.ts";
 import { newId } from "../lib/id.ts";
-import type { Service } from "../service.ts";
+import type { Service } from "../service/service.ts";
 import { findRoleByName, findUserByName } from "../store/people.ts";
 import { findWebhook, insertWebhook, type WebhookRow } from "../store/webhooks.ts";
 

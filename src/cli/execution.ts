@@ -53,10 +53,13 @@ export function addExecutionCommands(program: Command, url: readonly [string, st
   execution
     .command("list")
     .description("List executions, newest first")
-    .option("--status <status>", "only these, e.g. RUNNING or ENDED_ERROR")
+    .option("--status <list>", "only these, e.g. RUNNING or ENDED_ERROR,ENDED_TIMEOUT")
     .option("--webhook <name>", "only those of a webhook")
     .option("--flow <name>", "only those of a flow")
     .option("--project <name>", "only those in a project")
+    .option("--from <time>", "only those created since, e.g. 2026-01-31T09:30:00Z")
+    .option("--to <time>", "only those created before")
+    .option("--text <part>", "only those with this part in their status message")
     .option("--limit <count>", "at most so many", toCount, 50)
     .option("--oldest-first", "the other order")
     .option("--json", "print JSON")
@@ -91,16 +94,19 @@ interface ListFilter extends ConnectionOptions, ListOptions {
   readonly webhook?: string;
   readonly flow?: string;
   readonly project?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly text?: string;
   readonly limit: number;
   readonly oldestFirst?: true;
 }
 
 async function listExecutions(options: ListFilter): Promise<void> {
   const client = openClient(options);
-  const { status, webhook, flow, project, limit, oldestFirst } = options;
+  const { status, webhook, flow, project, from, to, text, limit, oldestFirst } = options;
   const project_id = project === undefined ? undefined : await findProjectId(client, project);
   const order = oldestFirst ? "asc" : "desc";
-  const filter = { status: status?.toUpperCase(), webhook, flow, project_id };
+  const filter = { status: status?.toUpperCase(), webhook, flow, project_id, from, to, text };
   const rows = await client.list<Summary>("/execution", { ...filter, order }, limit);
   const is_filtered = Object.values(filter).some((value) => value !== undefined);
   const empty = is_filtered

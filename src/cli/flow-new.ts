@@ -45,16 +45,18 @@ function findTaken(plugins_dir: string, path: string): string | null {
 }
 
 function template(name: string): string {
-  return `import { defineFlow } from "flowhook";
-
-export default defineFlow({
-  description: ${JSON.stringify(`What ${name} does`)},
-
-  async run(flow) {
-    const { method, query } = flow.input_value;
-    flow.log.info("Called with", method);
-    return { hello: query["name"] ?? "world" };
-  },
-});
-`;
+  return [
+    'import { defineFlow } from "flowhook";',
+    "",
+    "export default defineFlow({",
+    `  description: ${JSON.stringify(`What ${name} does`)},`,
+    "",
+    "  async run(flow) {",
+    "    const { method, query } = flow.input_value;",
+    '    flow.log.info("Called with", method);',
+    '    return { hello: query["name"] ?? "world" };',
+    "  },",
+    "});",
+    "",
+  ].join("\n");
 }

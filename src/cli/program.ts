@@ -26,6 +26,7 @@ const URL = [
 function createProgram(): Command {
   const program = new Command("flowhook")
     .description("Inbound REST endpoints that start executions of flows")
+    .version(VERSION, "-V, --version", "print the version")
     .exitOverride()
     .configureHelp({ sortSubcommands: false })
     .showHelpAfterError("Run with --help for the usage");
@@ -141,6 +142,10 @@ function addDataCommands(program: Command): void {
 
 /** @returns the exit code: 0, 1 (the act failed), 2 (usage), 78 (configuration) */
 export async function runCommand(args: readonly string[]): Promise<number> {
+  // A reader that is gone (`flowhook execution list | head`) wants no more: that is no fault.
+  process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
+    if (code !== "EPIPE") process.exitCode = 1;
+  });
   try {
     await createProgram().parseAsync(args, { from: "user" });
     return 0;

@@ -1,6 +1,6 @@
 import { StartFault } from "../lib/errors.ts";
 import { openLog, type Log } from "../lib/log.ts";
-import { openService, type Service } from "../service.ts";
+import { openService, type Service } from "../service/service.ts";
 import { readConfiguration } from "./configuration.ts";
 import { describeDemo, fillDemo, writeExamples } from "./demo.ts";
 import { CommandFailure } from "./failure.ts";
@@ -13,12 +13,13 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   for (const warning of warnings) log.warn(warning);
   const is_demo = options.demo === true;
   if (is_demo) writeExamples(config.PLUGINS_DIR);
+  const signalled = untilSignal(log);
   const service = await open({ config, log, admin_password: credentials.adminPassword });
   log.info({ url: service.url }, `Listening on ${service.url}`);
   if (process.stdout.isTTY) process.stderr.write(describeStart(service, config));
   else if (service.admin_password !== null) showPassword(service.admin_password);
   if (is_demo) process.stdout.write(describeDemo(service.url, await fillDemo(service)));
-  await untilSignal(log);
+  await signalled;
   await service.stop();
   log.info("Stopped");
 }

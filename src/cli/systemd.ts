@@ -32,18 +32,7 @@ function quote(word: string): string {
 }
 
 function unit(start: string, stop_sec: number): string {
-  return `# /etc/systemd/system/flowhook.service
-#
-#   sudo flowhook systemd | sudo tee /etc/systemd/system/flowhook.service
-#   sudo systemctl daemon-reload && sudo systemctl enable --now flowhook
-#
-# The program must lie where the service sees it: not below /home, /root or /tmp.
-
-[Unit]
-Description=Flowhook: inbound REST endpoints that start executions of flows
-Wants=network-online.target
-After=network-online.target
-
+  return `${INTRODUCTION}
 [Service]
 Type=exec
 ExecStart=${start}
@@ -56,9 +45,30 @@ RestartPreventExitStatus=2 78
 KillMode=mixed
 TimeoutStopSec=${stop_sec}
 LimitNOFILE=65536
+# A runner that the kernel ends for its memory is replaced; the server goes on.
 OOMPolicy=continue
 
-# A user of its own, who owns /var/lib/flowhook (data) and nothing else. Flows and
+${OWNERSHIP}
+${HARDENING}
+[Install]
+WantedBy=multi-user.target
+`;
+}
+
+const INTRODUCTION = `# /etc/systemd/system/flowhook.service
+#
+#   sudo flowhook systemd | sudo tee /etc/systemd/system/flowhook.service
+#   sudo systemctl daemon-reload && sudo systemctl enable --now flowhook
+#
+# The program must lie where the service sees it: not below /home, /root or /tmp.
+
+[Unit]
+Description=Flowhook: inbound REST endpoints that start executions of flows
+Wants=network-online.target
+After=network-online.target
+`;
+
+const OWNERSHIP = `# A user of its own, who owns /var/lib/flowhook (data) and nothing else. Flows and
 # configuration in /etc/flowhook are read only.
 DynamicUser=yes
 StateDirectory=flowhook
@@ -73,8 +83,11 @@ Environment=FLOWHOOK_PLUGINS_DIR=%E/flowhook/plugins
 # A port below 1024:
 #AmbientCapabilities=CAP_NET_BIND_SERVICE
 #CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+# What flows may write (ALLOW_WRITE):
+#ReadWritePaths=/srv/reports
+`;
 
-UMask=0077
+const HARDENING = `UMask=0077
 NoNewPrivileges=yes
 CapabilityBoundingSet=
 ProtectSystem=strict
@@ -105,8 +118,4 @@ SystemCallErrorNumber=EPERM
 # Off, because the runtime compiles JavaScript to machine code at run time: memory that was
 # written becomes executable.
 MemoryDenyWriteExecute=no
-
-[Install]
-WantedBy=multi-user.target
 `;
-}

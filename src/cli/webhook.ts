@@ -25,6 +25,7 @@ export function addWebhookCommands(program: Command, url: readonly [string, stri
     .command("list")
     .description("List webhooks by name")
     .option("--flow <name>", "only those of a flow")
+    .option("--text <part>", "only those with this part in their name or description")
     .option("--enabled", "only enabled ones")
     .option("--disabled", "only disabled ones")
     .option("--limit <count>", "at most so many (default: all)", toCount)
@@ -60,17 +61,18 @@ export function addWebhookCommands(program: Command, url: readonly [string, stri
 
 interface ListFilter extends ConnectionOptions, ListOptions {
   readonly flow?: string;
+  readonly text?: string;
   readonly enabled?: true;
   readonly disabled?: true;
   readonly limit?: number;
 }
 
 async function listWebhooks(options: ListFilter): Promise<void> {
-  const { flow, enabled, disabled, limit } = options;
+  const { flow, text, enabled, disabled, limit } = options;
   const is_enabled = enabled === disabled ? undefined : String(enabled === true);
-  const query = { flow, is_enabled };
+  const query = { flow, text, is_enabled };
   const rows = await openClient(options).list<Webhook>("/webhook", query, limit);
-  const is_filtered = flow !== undefined || is_enabled !== undefined;
+  const is_filtered = Object.values(query).some((value) => value !== undefined);
   const empty = is_filtered
     ? "No webhook matches"
     : "No webhooks yet. Create one with: flowhook webhook create NAME --flow FLOW";

@@ -1,6 +1,6 @@
 import { VERSION } from "../assets/read.ts";
 import type { Config } from "../config/resolve.ts";
-import type { Service } from "../service.ts";
+import type { Service } from "../service/service.ts";
 
 /** What people read on a terminal once the service listens. */
 export function describeStart(service: Service, config: Pick<Config, "PLUGINS_DIR">): string {

@@ -10,7 +10,7 @@ import { toJob, type Input } from "./input.ts";
 import { Journal } from "./journal.ts";
 import { newLive, type LiveExecution } from "./live.ts";
 import { decide, toOutcome, type Outcome, type OutcomeLimits } from "./outcome.ts";
-import { openSlots, type Slots } from "./slots.ts";
+import { Slots } from "./slots.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import type { EndedStatus } from "./status.ts";
 import { WaitingLine } from "./waiting-line.ts";
@@ -51,7 +51,7 @@ export class Executions {
     const per_flow = options.flow_max_concurrent;
     this.#options = options;
     this.#journal = new Journal(options.store, options.log);
-    this.#slots = openSlots({ total: options.worker_threads, per_flow });
+    this.#slots = new Slots({ total: options.worker_threads, per_flow });
     this.#line = new WaitingLine({
       slots: this.#slots,
       journal: this.#journal,

@@ -11,89 +11,90 @@ export interface RetentionLimits {
   readonly max_bytes: number | null;
 }
 
-export interface Retention {
-  /** Deletes what is beyond the limits now; resolves with how many were deleted. */
-  sweep(): Promise<number>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 /** Executions deleted in one commit, which takes a few milliseconds. */
 const BATCH = 200;
 const INTERVAL_MS = 60_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Deletes ended executions beyond the limits once a minute, oldest first, in small batches. */
-export function openRetention(store: Store, limits: RetentionLimits, log: Log): Retention {
-  let sweeping: Promise<number> | null = null;
-  let is_closed = false;
+export class Retention {
+  readonly #store: Store;
+  readonly #limits: RetentionLimits;
+  readonly #log: Log;
+  readonly #timer: NodeJS.Timeout;
+  #sweeping: Promise<number> | null = null;
+  #is_closed = false;
 
-  /** @returns how many it deleted; fewer than a batch means that there are no more */
-  async function deleteBatch(before: number | null, limit: number): Promise<number> {
-    const ids = await oldestEnded(store, { before, limit: Math.min(limit, BATCH) });
-    if (ids.length > 0) await store.commit(deleteExecutions(store, ids));
-    return ids.length;
+  constructor(store: Store, limits: RetentionLimits, log: Log) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#log = log;
+    this.#timer = setInterval(() => {
+      this.sweep().catch((fault: unknown) => {
+        log.warn({ fault: String(fault) }, "Cannot delete old executions; tried again later");
+      });
+    }, INTERVAL_MS);
+    this.#timer.unref();
   }
 
-  async function deleteOld(days: number): Promise<number> {
+  /** Deletes what is beyond the limits now; resolves with how many were deleted. */
+  sweep(): Promise<number> {
+    this.#sweeping ??= this.#sweepOnce().finally(() => (this.#sweeping = null));
+    return this.#sweeping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#is_closed = true;
+    clearInterval(this.#timer);
+    await this.#sweeping?.catch(() => {});
+  }
+
+  async #sweepOnce(): Promise<number> {
+    const { days, max_executions, max_bytes } = this.#limits;
+    let deleted = days === null ? 0 : await this.#deleteOld(days);
+    if (max_executions !== null) deleted += await this.#deleteSurplus(max_executions);
+    if (max_bytes !== null) deleted += await this.#deleteLarge(max_bytes);
+    await this.#store.commit([deleteExpiredTokens(this.#store, now())]);
+    const { free } = await this.#store.maintain();
+    if (deleted > 0) this.#log.info({ deleted, free_bytes: free }, "Old executions were deleted");
+    return deleted;
+  }
+
+  #deleteOld(days: number): Promise<number> {
     const before = now() - days * DAY_MS;
-    return repeat(() => deleteBatch(before, BATCH));
+    return this.#repeat(() => this.#deleteBatch(before, BATCH));
   }
 
-  async function deleteSurplus(max: number): Promise<number> {
-    let surplus = (await countExecutions(store)) - max;
-    return repeat(async () => {
+  async #deleteSurplus(max: number): Promise<number> {
+    let surplus = (await countExecutions(this.#store)) - max;
+    return this.#repeat(async () => {
       if (surplus <= 0) return 0;
-      const deleted = await deleteBatch(null, surplus);
+      const deleted = await this.#deleteBatch(null, surplus);
       surplus -= deleted;
       return deleted;
     });
   }
 
-  async function deleteLarge(max_bytes: number): Promise<number> {
-    return repeat(async () =>
-      (await store.maintain()).used > max_bytes ? deleteBatch(null, BATCH) : 0,
+  #deleteLarge(max_bytes: number): Promise<number> {
+    return this.#repeat(async () =>
+      (await this.#store.maintain()).used > max_bytes ? this.#deleteBatch(null, BATCH) : 0,
     );
   }
 
-  async function repeat(act: () => Promise<number>): Promise<number> {
+  /** @returns how many it deleted; none means that there are no more */
+  async #deleteBatch(before: number | null, limit: number): Promise<number> {
+    const ids = await oldestEnded(this.#store, { before, limit: Math.min(limit, BATCH) });
+    if (ids.length > 0) await this.#store.commit(deleteExecutions(this.#store, ids));
+    return ids.length;
+  }
+
+  async #repeat(act: () => Promise<number>): Promise<number> {
     let total = 0;
-    while (!is_closed) {
+    while (!this.#is_closed) {
       const deleted = await act();
       total += deleted;
       if (deleted === 0) break;
     }
     return total;
   }
-
-  async function sweepOnce(): Promise<number> {
-    const { days, max_executions, max_bytes } = limits;
-    let deleted = days === null ? 0 : await deleteOld(days);
-    if (max_executions !== null) deleted += await deleteSurplus(max_executions);
-    if (max_bytes !== null) deleted += await deleteLarge(max_bytes);
-    await store.commit([deleteExpiredTokens(store, now())]);
-    const { free } = await store.maintain();
-    if (deleted > 0) log.info({ deleted, free_bytes: free }, "Old executions were deleted");
-    return deleted;
-  }
-
-  function sweep(): Promise<number> {
-    sweeping ??= sweepOnce().finally(() => (sweeping = null));
-    return sweeping;
-  }
-
-  const timer = setInterval(() => {
-    sweep().catch((fault: unknown) => {
-      log.warn({ fault: String(fault) }, "Cannot delete old executions; tried again later");
-    });
-  }, INTERVAL_MS);
-  timer.unref();
-
-  return {
-    sweep,
-    async [Symbol.asyncDispose]() {
-      is_closed = true;
-      clearInterval(timer);
-      await sweeping?.catch(() => {});
-    },
-  };
 }

@@ -78,9 +78,15 @@ export class WaitingLine {
 
   /** The marks of those that never came to run are taken back, for the next start. */
   async putBack(): Promise<void> {
-    const marked = [...this.#waiting.values()].filter((waiting) => waiting.marked !== null);
-    await Promise.allSettled(marked.map((waiting) => waiting.marked));
-    await this.#journal.putBack(marked.map(({ execution }) => execution.id));
+    const ids: string[] = [];
+    const marks: Promise<void>[] = [];
+    for (const [id, { marked }] of this.#waiting)
+      if (marked !== null) {
+        ids.push(id);
+        marks.push(marked);
+      }
+    await Promise.allSettled(marks);
+    await this.#journal.putBack(ids);
   }
 
   #remove(id: string): void {
@@ -90,7 +96,8 @@ export class WaitingLine {
 
   #markNext(flow: string): void {
     if ((this.#durations.get(flow) ?? Number.POSITIVE_INFINITY) > BRIEF_MS) return;
-    for (const id of this.#slots.next(flow, this.#lookahead)) this.#mark(this.#waiting.get(id));
+    for (const id of this.#slots.next(flow, this.#lookahead))
+      void this.#mark(this.#waiting.get(id));
   }
 
   #mark(waiting: Waiting | undefined): Promise<void> {

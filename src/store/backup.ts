@@ -114,17 +114,22 @@ function endWhatWasOpen(db: Database): void {
 function setAside({ path, addon }: SqliteFile): string | null {
   if (!existsSync(path)) return null;
   const old = `${path}.before-restore-${now()}`;
-  try {
-    const db = openDatabase(path, addon);
-    db.pragma("wal_checkpoint(TRUNCATE)");
-    db.close();
-  } catch (fault) {
-    // A damaged database is a reason to restore: it is kept as it is, with its WAL.
-    if (!/^SQLITE_(CORRUPT|NOTADB)/.test((fault as { code?: string }).code ?? "")) throw fault;
-  }
+  takeInWal(path, addon);
   renameSync(path, old);
   for (const end of ["-wal", "-shm"]) if (existsSync(path + end)) renameSync(path + end, old + end);
   return old;
+}
+
+/** A damaged database is a reason to restore: it is kept as it is, with its WAL. */
+function takeInWal(path: string, addon: string | null): void {
+  const db = openDatabase(path, addon);
+  try {
+    db.pragma("wal_checkpoint(TRUNCATE)");
+  } catch (fault) {
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test((fault as { code?: string }).code ?? "")) throw fault;
+  } finally {
+    db.close();
+  }
 }
 
 function sync(path: string): void {

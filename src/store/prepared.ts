@@ -1,4 +1,10 @@
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import {
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
 import type { Compilable } from "kysely";
 import type { Schema } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
@@ -36,13 +42,11 @@ export function prepare<P extends object>(
   const { sql, parameters } = build(placeholders).compile();
   const fill = parameters.map((parameter) =>
     parameter instanceof Placeholder
-      ? (values: P) => values[parameter.name as keyof P] as unknown
+      ? (values: P): unknown => values[parameter.name as keyof P]
       : () => parameter,
   );
   return (values) => {
     const filled = fill.map((value) => value(values));
-    return expect === undefined
-      ? { sql, parameters: filled }
-      : { sql, parameters: filled, expect };
+    return expect === undefined ? { sql, parameters: filled } : { sql, parameters: filled, expect };
   };
 }

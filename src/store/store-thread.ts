@@ -95,7 +95,7 @@ function answerReads(db: Database, port: MessagePort): void {
 
 function read(db: Database, { id, sql, parameters }: ReadRequest): ReadAnswer {
   const rows = attempt(() => db.prepare(sql).all(...parameters) as Record<string, unknown>[]);
-  return Array.isArray(rows) ? { id, rows } : { id, fault: rows as UnitFault };
+  return Array.isArray(rows) ? { id, rows } : { id, fault: rows };
 }
 
 const { role, file } = workerData as StoreThreadData;

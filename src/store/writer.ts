@@ -11,21 +11,6 @@ import type {
   UnitResult,
 } from "./thread-protocol.ts";
 
-/** The committing writer: at most one commit is under way; what arrives meanwhile is the next. */
-export interface Writer {
-  /**
-   * Resolves after the commit, with the rows changed by each statement.
-   *
-   * @throws StoreFault where the unit was not committed
-   */
-  commit(unit: Unit): Promise<readonly number[]>;
-  /** @throws StoreFault */
-  maintain(): Promise<StoreSize>;
-  /** Commits made, and units in them, since the start. */
-  counts(): { commits: number; units: number };
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
 interface Waiting {
   readonly unit: Unit;
   resolve(changes: readonly number[]): void;
@@ -35,73 +20,96 @@ interface Waiting {
 export async function openWriter(thread: string, data: StoreThreadData): Promise<Writer> {
   const worker = new Worker(thread, { workerData: data, env: {}, execArgv: [] });
   await once(worker, "online");
-  return gatherCommits(worker);
+  return new Writer(worker);
 }
 
-function gatherCommits(worker: Worker): Writer {
-  const texts = new Map<string, number>();
-  let gathered: Waiting[] = [];
-  let underWay: Waiting[] = [];
-  let commits = 0;
-  let units = 0;
-  let lost: Error | null = null;
-  let drained: (() => void) | null = null;
-  let maintained: PromiseWithResolvers<StoreSize> | null = null;
+/** The committing writer: at most one commit is under way; what arrives meanwhile is the next. */
+export class Writer {
+  readonly #worker: Worker;
+  /** Numbers of the statements' texts, which cross to the thread once. */
+  readonly #texts = new Map<string, number>();
+  #gathered: Waiting[] = [];
+  #under_way: Waiting[] = [];
+  #commits = 0;
+  #units = 0;
+  #lost: Error | null = null;
+  #drained: (() => void) | null = null;
+  #maintained: PromiseWithResolvers<StoreSize> | null = null;
 
-  worker.on("message", (results: readonly UnitResult[] | StoreSize | UnitFault) => {
-    if (!Array.isArray(results)) {
-      if ("code" in results) maintained?.reject(new StoreFault(results));
-      else maintained?.resolve(results as StoreSize);
-      maintained = null;
-      return;
-    }
-    const done = underWay;
-    underWay = [];
-    commits += 1;
-    units += done.length;
-    if (gathered.length > 0) send();
-    else drained?.();
-    settle(done, results);
-  });
-  worker.on("error", (fault: Error) => {
-    lost = new Error(`The store's writer was lost: ${fault.message}`, { cause: fault });
-    for (const waiting of [...underWay, ...gathered]) waiting.reject(lost);
-    underWay = gathered = [];
-    drained?.();
-  });
-
-  function send(): void {
-    underWay = gathered;
-    gathered = [];
-    worker.postMessage(toRequest(underWay, texts));
+  constructor(worker: Worker) {
+    this.#worker = worker;
+    worker.on("message", (answer: readonly UnitResult[] | StoreSize | UnitFault) => {
+      if (Array.isArray(answer)) this.#committed(answer);
+      else this.#settleMaintenance(answer as StoreSize | UnitFault);
+    });
+    worker.on("error", (fault: Error) => this.#lose(fault));
   }
 
-  return {
-    commit(unit) {
-      return new Promise((resolve, reject) => {
-        if (lost !== null) return reject(lost);
-        gathered.push({ unit, resolve, reject });
-        // A microtask later, so that what one turn of the loop asks for shares a commit.
-        if (underWay.length === 0 && gathered.length === 1)
-          queueMicrotask(() => {
-            if (underWay.length === 0 && gathered.length > 0) send();
-          });
-      });
-    },
-    maintain() {
-      if (maintained === null) {
-        maintained = Promise.withResolvers<StoreSize>();
-        worker.postMessage({ maintain: true });
-      }
-      return maintained.promise;
-    },
-    counts: () => ({ commits, units }),
-    async [Symbol.asyncDispose]() {
-      if (underWay.length + gathered.length > 0)
-        await new Promise<void>((resolve) => (drained = resolve));
-      await worker.terminate();
-    },
-  };
+  /**
+   * Resolves after the commit, with the rows changed by each statement.
+   *
+   * @throws StoreFault where the unit was not committed
+   */
+  commit(unit: Unit): Promise<readonly number[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#lost !== null) return reject(this.#lost);
+      const count = this.#gathered.push({ unit, resolve, reject });
+      // A microtask later, so that what one turn of the loop asks for shares a commit.
+      if (count === 1 && this.#under_way.length === 0) queueMicrotask(() => this.#send());
+    });
+  }
+
+  /** Gives free pages back and keeps the WAL small. @throws StoreFault */
+  maintain(): Promise<StoreSize> {
+    if (this.#maintained === null) {
+      this.#maintained = Promise.withResolvers<StoreSize>();
+      this.#worker.postMessage({ maintain: true });
+    }
+    return this.#maintained.promise;
+  }
+
+  /** Commits made, and units in them, since the start. */
+  counts(): { commits: number; units: number } {
+    return { commits: this.#commits, units: this.#units };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#under_way.length + this.#gathered.length > 0)
+      await new Promise<void>((resolve) => (this.#drained = resolve));
+    await this.#worker.terminate();
+  }
+
+  #send(): void {
+    if (this.#under_way.length > 0 || this.#gathered.length === 0) return;
+    this.#under_way = this.#gathered;
+    this.#gathered = [];
+    this.#worker.postMessage(toRequest(this.#under_way, this.#texts));
+  }
+
+  #committed(results: readonly UnitResult[]): void {
+    const done = this.#under_way;
+    this.#under_way = [];
+    this.#commits += 1;
+    this.#units += done.length;
+    this.#send();
+    if (this.#under_way.length === 0) this.#drained?.();
+    settle(done, results);
+  }
+
+  #settleMaintenance(answer: StoreSize | UnitFault): void {
+    if ("code" in answer) this.#maintained?.reject(new StoreFault(answer));
+    else this.#maintained?.resolve(answer);
+    this.#maintained = null;
+  }
+
+  #lose(fault: Error): void {
+    const lost = new Error(`The store's writer was lost: ${fault.message}`, { cause: fault });
+    this.#lost = lost;
+    for (const waiting of [...this.#under_way, ...this.#gathered]) waiting.reject(lost);
+    this.#under_way = this.#gathered = [];
+    this.#maintained?.reject(lost);
+    this.#drained?.();
+  }
 }
 
 function settle(done: readonly Waiting[], results: readonly UnitResult[]): void {

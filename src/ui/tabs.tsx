@@ -25,7 +25,7 @@ export function Tabs(props: {
 export function TabPanel(props: { id: string; children?: Child }) {
   const { id, children } = props;
   return (
-    <section role="tabpanel" id={id} aria-labelledby={`${id}-tab`} tabindex={0} hidden>
+    <section role="tabpanel" id={id} aria-labelledby={`${id}-tab`} hidden>
       {children}
     </section>
   );

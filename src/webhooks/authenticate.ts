@@ -84,6 +84,6 @@ async function readEarly(call: Call, limit: number): Promise<ReadBody | null> {
     const text = decodeText(bytes);
     return { text, value: parseJson(text), fault: null };
   } catch (fault) {
-    return { text: "", value: undefined, fault };
+    return { text: "", value: undefined, fault: fault as Error };
   }
 }

@@ -33,7 +33,7 @@ export interface ReadBody {
   /** The parsed value; undefined where it could not be parsed. */
   readonly value: unknown;
   /** Held back until its turn in the order of checks. */
-  readonly fault: unknown;
+  readonly fault: Error | null;
 }
 
 /** A call whose login and key, as far as they are required, were right. */

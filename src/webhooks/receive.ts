@@ -208,7 +208,10 @@ function refuse(corridor: Corridor, call: Call, fault: unknown): Response {
   const path = (incoming.url ?? "").split("?")[0] ?? "";
   if (fault instanceof LoginNeeded) {
     corridor.meters.countRefusal("not_authenticated");
-    corridor.log.info({ webhook: target.name, code: "not_authenticated", ...trace }, "Call refused");
+    corridor.log.info(
+      { webhook: target.name, code: "not_authenticated", ...trace },
+      "Call refused",
+    );
     const accepts_html = incoming.headers.accept?.includes("text/html") === true;
     return corridor.is_login_redirect && accepts_html
       ? respondLogin(toLogin(corridor.prefix, path, target.query))

@@ -7,7 +7,7 @@ import type { Service } from "./service.ts";
  * its data folder. What a caller could use to get in must be kept nowhere in clear.
  */
 export async function assertNotKept(
-  service: Service,
+  service: Pick<Service, "directory">,
   printed: string,
   texts: readonly string[],
 ): Promise<void> {

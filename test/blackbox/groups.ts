@@ -14,8 +14,12 @@ import { RE_ENTRIES } from "./scenarios/re-entries.ts";
 import { NO_RESPONSE_SANDBOX, RESPONSES } from "./scenarios/responses.ts";
 import { TARGETS } from "./scenarios/targets.ts";
 
-/** All groups that run one after the other, each with a service of its own. */
-export const QUICK_GROUPS: readonly Group[] = [
+/**
+ * All groups, in the order in which they start; each has a service of its own. The one that does
+ * little but wait comes first, so that the others run meanwhile.
+ */
+export const GROUPS: readonly Group[] = [
+  CONNECTOR_TIMEOUT,
   INPUT,
   BODIES,
   TARGETS,
@@ -36,8 +40,3 @@ export const QUICK_GROUPS: readonly Group[] = [
   PREFIX,
   CONNECTOR,
 ];
-
-/** Groups that do little but wait. */
-export const SLOW_GROUPS: readonly Group[] = [CONNECTOR_TIMEOUT];
-
-export const GROUPS: readonly Group[] = [...QUICK_GROUPS, ...SLOW_GROUPS];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { copyFile, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import Database from "better-sqlite3";
@@ -142,6 +142,17 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
       db.close();
       await refuse("newer.db", /newer version of Flowhook .*9999-later/);
     });
+  });
+
+  test("a damaged database is replaced, and kept as it was", async () => {
+    await writeFile(inFolder("damaged.yaml"), "DATA_DIR: ./damaged\n");
+    await mkdir(inFolder("damaged"));
+    const damage = "no database at all\n".repeat(100);
+    await writeFile(inFolder("damaged/flowhook.db"), damage);
+    const finished = await run(["restore", "one.db", "--config", "damaged.yaml"]);
+    assert.equal(finished.code, 0, all(finished));
+    const [, old = ""] = /The database that was there is "(.+)"/.exec(finished.stdout) ?? [];
+    assert.equal(await readFile(old, "utf8"), damage);
   });
 
   test("a restore to a data folder that holds nothing", async () => {

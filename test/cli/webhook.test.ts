@@ -89,6 +89,7 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(enabled, /^enabled +yes$/m);
     assert.match(await succeed(["list", "--enabled"]), /^orders +yes +productive +key +echo/m);
     assert.doesNotMatch(await succeed(["list", "--disabled"]), /^orders/m);
+    assert.equal(await succeed(["list", "--text", "nothing like it"]), "No webhook matches\n");
     const disabled = await succeed(["disable", "orders", "--password-stdin"], PASSWORD_LINE);
     assert.match(disabled, /^enabled +no$/m);
     const login = ["enable", "orders", "--require-login", "--password-stdin", "--json"];

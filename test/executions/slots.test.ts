@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openSlots } from "../../src/executions/slots.ts";
+import { Slots } from "../../src/executions/slots.ts";
 
 test("waiting flows take turns, and within a flow the first comes first", () => {
-  const slots = openSlots({ total: 1, per_flow: 1 });
+  const slots = new Slots({ total: 1, per_flow: 1 });
   const granted: string[] = [];
   assert.ok(slots.tryTake("a"));
   for (const id of ["a1", "a2", "b1", "a3", "b2"])
@@ -14,7 +14,7 @@ test("waiting flows take turns, and within a flow the first comes first", () => 
 });
 
 test("one flow never has more than its share", () => {
-  const slots = openSlots({ total: 4, per_flow: 2 });
+  const slots = new Slots({ total: 4, per_flow: 2 });
   assert.deepEqual(
     ["a", "a", "a", "b"].map((flow) => slots.tryTake(flow)),
     [true, true, false, true],
@@ -22,7 +22,7 @@ test("one flow never has more than its share", () => {
 });
 
 test("nobody passes by those who wait for the same flow", () => {
-  const slots = openSlots({ total: 2, per_flow: 1 });
+  const slots = new Slots({ total: 2, per_flow: 1 });
   assert.ok(slots.tryTake("a"));
   slots.wait("a", "a1", () => {});
   assert.ok(!slots.tryTake("a"));
@@ -30,7 +30,7 @@ test("nobody passes by those who wait for the same flow", () => {
 });
 
 test("who has withdrawn is not granted, and a stop grants nobody", () => {
-  const slots = openSlots({ total: 1, per_flow: 1 });
+  const slots = new Slots({ total: 1, per_flow: 1 });
   const granted: string[] = [];
   slots.tryTake("a");
   slots.wait("a", "a1", () => granted.push("a1"));

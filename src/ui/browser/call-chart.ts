@@ -1,4 +1,4 @@
-import { read } from "./api.ts";
+import { read, sentenceOf } from "./api.ts";
 import { chart } from "./chart.ts";
 import { button, el } from "./element.ts";
 import { duration, number, time } from "./format.ts";
@@ -32,8 +32,14 @@ interface ChartOptions {
   readonly with_latency?: boolean;
 }
 
+interface CallChart {
+  /** When it is drawn for the first time. */
+  readonly drawn: Promise<void>;
+  refresh(): void;
+}
+
 /** Calls and failures over an hour, a day or a week. */
-export function callChart(place: HTMLElement, options: ChartOptions): { refresh(): void } {
+export function callChart(place: HTMLElement, options: ChartOptions): CallChart {
   let range = RANGES[0] as Range;
   const charts = el("div");
   const choices = RANGES.map((choice) => {
@@ -41,11 +47,11 @@ export function callChart(place: HTMLElement, options: ChartOptions): { refresh(
     return { choice, made };
   });
 
-  function choose(chosen: Range): void {
+  function choose(chosen: Range): Promise<void> {
     range = chosen;
     for (const { choice, made } of choices)
       made.setAttribute("aria-pressed", String(choice === chosen));
-    draw().catch((fault: unknown) => charts.replaceChildren(String(fault)));
+    return draw().catch((fault: unknown) => charts.replaceChildren(sentenceOf(fault)));
   }
 
   async function draw(): Promise<void> {
@@ -53,19 +59,22 @@ export function callChart(place: HTMLElement, options: ChartOptions): { refresh(
     const calls = points.reduce((sum, point) => sum + point.calls, 0);
     const failures = points.reduce((sum, point) => sum + point.failures, 0);
     const sum = `${number(calls)} calls, ${number(failures)} failed`;
-    charts.replaceChildren(el("p", { class: "soft" }, sum));
-    chart(charts, { label: `Calls over time: ${sum}`, at: points.map(({ at }) => at), is_bars: true, series: callSeries(points) });
+    const drawn = el("div", { class: options.with_latency === true ? "halves" : "" });
+    const left = el("div", {}, el("h3", { class: "first" }, sum));
+    drawn.append(left);
+    charts.replaceChildren(drawn);
+    chart(left, { label: `Calls over time: ${sum}`, at: points.map(({ at }) => at), is_bars: true, series: callSeries(points) });
     if (options.with_latency === true) {
-      charts.append(el("h3", {}, "Duration"));
-      chart(charts, { label: "Duration of executions over time", at: points.map(({ at }) => at), is_bars: false, series: latencySeries(points) });
+      const right = el("div", {}, el("h3", { class: "first" }, "Duration"));
+      drawn.append(right);
+      chart(right, { label: "Duration of executions over time", at: points.map(({ at }) => at), is_bars: false, series: latencySeries(points) });
     }
     charts.append(tableOf(points));
   }
 
   const group = el("div", { class: "choices", role: "group", "aria-label": "Range" }, ...choices.map(({ made }) => made));
   place.replaceChildren(group, charts);
-  choose(range);
-  return { refresh: () => void draw().catch(() => {}) };
+  return { drawn: choose(range), refresh: () => void draw().catch(() => {}) };
 }
 
 function callSeries(points: readonly Point[]) {

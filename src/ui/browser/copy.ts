@@ -3,7 +3,7 @@ import { notify } from "./notice.ts";
 
 /** A button that copies a text. */
 export function copyButton(label: string, text: () => string): HTMLButtonElement {
-  return button(label, "quiet", async () => {
+  return button(label, "quiet small", async () => {
     await copy(text());
     notify("Copied");
   });

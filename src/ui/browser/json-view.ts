@@ -11,12 +11,12 @@ const OPEN_LEVELS = 2;
 const OPEN_MEMBERS = 20;
 
 /** A JSON value that can be folded, searched and copied; its texts are text. */
-export function jsonView(value: unknown, label: string): HTMLElement {
+export function jsonView(value: unknown, label: string, title: string | null = null): HTMLElement {
   const tree = el("div", { class: "json", tabindex: 0, role: "group", "aria-label": label });
   const root = nodeOf(value, null, 0);
   tree.append(root.element);
   const is_nested = typeof value === "object" && value !== null && Object.keys(value).length > 0;
-  const tools = el("div", { class: "json-tools" });
+  const tools = el("div", { class: "json-tools" }, title === null ? null : el("h2", {}, title));
   if (is_nested) tools.append(...searchTools(value, root, label));
   tools.append(copyButton("Copy", () => JSON.stringify(value, null, 2) ?? "null"));
   return el("div", { class: "json-frame" }, tools, tree);
@@ -113,7 +113,7 @@ function searchTools(value: object, root: JsonNode, label: string): HTMLElement[
   input.addEventListener("keydown", (event) => {
     if (event.key === "Enter") show(event.shiftKey ? -1 : 1);
   });
-  return [input, button("Next", "quiet", () => show(1)), count];
+  return [input, button("Next", "quiet small", () => show(1)), count];
 }
 
 /** Opens the way to a value and marks it. */

@@ -14,7 +14,12 @@ export function start(show: () => Promise<void>): void {
     const is_open = menu.getAttribute("aria-expanded") === "true";
     menu.setAttribute("aria-expanded", String(!is_open));
   });
-  show().catch(complain);
+  void show()
+    .catch(complain)
+    .finally(() => {
+      // For those who look at the page from outside.
+      document.documentElement.dataset["shown"] = "true";
+    });
 }
 
 async function signOut(): Promise<void> {

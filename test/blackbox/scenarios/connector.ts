@@ -100,7 +100,7 @@ export const CONNECTOR: Group = {
   ],
 };
 
-/** Takes 30 s of waiting; it has a file of its own so that other rows run meanwhile. */
+/** Takes 30 s of waiting. */
 export const CONNECTOR_TIMEOUT: Group = {
   name: "connector time-out",
   rows: [

@@ -71,10 +71,10 @@ function show(execution: Execution): void {
   need("#message", HTMLElement).textContent = status_message ?? "";
   need("#steps", HTMLElement).replaceChildren(stepsOf(execution), factsOf(execution));
   const { input_value, output_value, response } = execution;
-  need("#input", HTMLElement).replaceChildren(el("h2", {}, "Input"), jsonView(input_value, "the input"));
+  need("#input", HTMLElement).replaceChildren(jsonView(input_value, "the input", "Input"));
   const output = need("#output", HTMLElement);
   output.hidden = !isEnded(status);
-  output.replaceChildren(el("h2", {}, "Output"), jsonView(output_value, "the output"));
+  output.replaceChildren(jsonView(output_value, "the output", "Output"));
   need("#response", HTMLElement).replaceChildren(...responseOf(response));
 }
 
@@ -115,5 +115,5 @@ function factsOf(execution: Execution): HTMLElement {
 
 function responseOf(response: CustomResponse | null): HTMLElement[] {
   if (response === null) return [];
-  return [el("h2", {}, "Response"), jsonView(response, "the response")];
+  return [jsonView(response, "the response", "Response")];
 }

@@ -5,6 +5,7 @@ import { flowBadge } from "../flow-badge.ts";
 import { onSubmit } from "../form.ts";
 import { sourceView } from "../highlight.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
+import { plainTable } from "../paged-frame.ts";
 import type { Flow, Permissions } from "../resources.ts";
 import { start } from "../start.ts";
 import { openTabs } from "../tabs.ts";
@@ -57,20 +58,10 @@ function limitsOf(flow: Flow): HTMLElement[] {
     ["Writes files", textOf(permissions, "write"), textOf(granted, "write")],
     ["Secrets", textOf(permissions, "secrets"), textOf(granted, "secrets")],
   ];
-  const heads = ["", "Declared", "Granted"].map((name) =>
-    name === "" ? el("td") : el("th", { scope: "col" }, name),
+  const lines = rows.map(([name = "", ...cells]) =>
+    el("tr", {}, el("th", { scope: "row" }, name), ...cells.map((cell) => el("td", {}, cell))),
   );
-  const table = el(
-    "table",
-    { class: "narrow" },
-    el("thead", {}, el("tr", {}, ...heads)),
-    el("tbody", {}, ...rows.map(([name = "", ...cells]) => el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, name),
-      ...cells.map((cell) => el("td", {}, cell)),
-    ))),
-  );
+  const table = plainTable("Permissions", ["Permission", "Declared", "Granted"], lines);
   const facts = [
     ["Longest run", `${timeout_sec} s`],
     ["Memory", memory_mb === null ? "–" : `${memory_mb} MB`],
@@ -78,8 +69,8 @@ function limitsOf(flow: Flow): HTMLElement[] {
     ["Bundle", bundle ?? "none"],
     ["Checks its input", has_input_schema === true ? "yes, against a schema" : "no"],
   ];
-  const lines = facts.flatMap(([name = "", value = ""]) => [el("dt", {}, name), el("dd", {}, value)]);
-  return [table, el("h2", {}, "Limits"), el("dl", { class: "pairs" }, ...lines)];
+  const pairs = facts.flatMap(([name = "", value = ""]) => [el("dt", {}, name), el("dd", {}, value)]);
+  return [table, el("h2", {}, "Limits"), el("dl", { class: "pairs" }, ...pairs)];
 }
 
 function textOf(permissions: Partial<Permissions> | null, name: keyof Permissions): string {

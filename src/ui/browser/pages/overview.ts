@@ -30,6 +30,7 @@ start(async () => {
       Promise.all([showWorkspace(), showFailures(), showStart()]).catch(complain);
     },
   );
+  await calls.drawn;
   follow(["execution", "events"], { execution: (data) => refresh(data as ExecutionSummary) });
 });
 

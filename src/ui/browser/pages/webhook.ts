@@ -31,10 +31,11 @@ start(async () => {
     changed(now);
   };
   changed(webhook);
+  let calls: Promise<void> | undefined;
   openTabs(need("[role=tablist]", HTMLElement), (tab) => {
-    if (tab === "calls") showCalls().catch(complain);
+    if (tab === "calls") calls ??= showCalls().catch(complain);
   });
-  await showSettings(settings, changed);
+  await Promise.all([showSettings(settings, changed), calls]);
 });
 
 function showHead({ name, is_enabled, is_productive }: Webhook): void {
@@ -57,7 +58,7 @@ function showTry(webhook: Webhook): void {
 async function showCalls(): Promise<void> {
   const place = need("#recent", HTMLElement);
   if (!may("execution.read")) return place.replaceChildren("Your roles do not show executions.");
-  callChart(need("#chart", HTMLElement), { webhook: NAME });
+  await callChart(need("#chart", HTMLElement), { webhook: NAME }).drawn;
   const query = { webhook: NAME, limit: "10" };
   const { items } = await read<List<ExecutionSummary>>(["execution"], query);
   const all = `${pagePath("executions")}?webhook=${encodeURIComponent(NAME)}`;

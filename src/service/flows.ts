@@ -1,0 +1,71 @@
+import { openRuntime, type Runtime } from "../assets/runtime.ts";
+import { type Config } from "../config/resolve.ts";
+import { openCatalog, type Catalog } from "../flows/catalog.ts";
+import type { Log } from "../lib/log.ts";
+import type { OperationAnswer } from "../runner/protocol.ts";
+import { openRunners, type Runners, type RunnersOptions } from "../runner/runners.ts";
+
+/** The flows and the runners that load them: what serving and checking have in common. */
+export interface Flows {
+  readonly runners: Runners;
+  readonly catalog: Catalog;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function openFlows(options: {
+  config: Config;
+  log: Log;
+  runtime?: Runtime;
+  onLog?: RunnersOptions["onLog"];
+  onOperation?: RunnersOptions["onOperation"];
+}): Promise<Flows> {
+  const { config, log, onLog = () => {}, onOperation = refuseOperation } = options;
+  await using opened = new AsyncDisposableStack();
+  const late: { catalog?: Catalog } = {};
+  const runners = opened.use(
+    await openRunners({
+      ...toRunnersOptions(config, options.runtime ?? openRuntime(config.DATA_DIR)),
+      log,
+      onLog,
+      onOperation,
+      onBroken: (key, message) => late.catalog?.markBroken(key, message),
+    }),
+  );
+  const catalog = (late.catalog = opened.use(await openCatalogOf(config, log, runners)));
+  const disposal = opened.move();
+  return { runners, catalog, [Symbol.asyncDispose]: () => disposal.disposeAsync() };
+}
+
+/** Nothing runs before the service is open. */
+export async function refuseOperation(): Promise<OperationAnswer> {
+  return { ok: false, message: "The service is not ready" };
+}
+
+function toRunnersOptions(config: Config, runtime: Runtime) {
+  return {
+    runner: runtime.runner,
+    thread: runtime.thread,
+    author: runtime.author,
+    readable: runtime.readable,
+    worker_threads: config.WORKER_THREADS,
+    warm_threads: config.WARM_THREADS,
+    cancel_grace_ms: config.CANCEL_GRACE_SEC * 1000,
+    runner_memory_mb: config.RUNNER_MEMORY_MB,
+    max_output_bytes: config.MAX_OUTPUT_BYTES,
+    max_log_lines: config.MAX_LOG_LINES,
+  };
+}
+
+function openCatalogOf(config: Config, log: Log, runners: Runners): Promise<Catalog> {
+  return openCatalog({
+    plugins_dir: config.PLUGINS_DIR,
+    data_dir: config.DATA_DIR,
+    inspect: (spec) => runners.inspect(spec),
+    retire: (key) => runners.retire(key),
+    allow: { net: config.ALLOW_NET, read: config.ALLOW_READ, write: config.ALLOW_WRITE },
+    timeout_ms: config.FLOW_TIMEOUT_SEC * 1000,
+    timeout_max_ms: config.FLOW_TIMEOUT_MAX_SEC * 1000,
+    memory_mb: config.FLOW_MEMORY_MB,
+    log,
+  });
+}

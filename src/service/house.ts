@@ -1,0 +1,69 @@
+import { openActivity } from "../access/activity.ts";
+import { openAttempts } from "../access/attempts.ts";
+import { openAddressReader } from "../access/client-address.ts";
+import { openDataKey } from "../access/data-key.ts";
+import { openLogins } from "../access/login.ts";
+import type { SecretBox } from "../access/secret-box.ts";
+import type { Config } from "../config/resolve.ts";
+import type { Executions } from "../executions/executions.ts";
+import type { Catalog } from "../flows/catalog.ts";
+import type { Log } from "../lib/log.ts";
+import { openMeters } from "../lib/meters.ts";
+import type { Runners } from "../runner/runners.ts";
+import type { House } from "../server.ts";
+import type { Store } from "../store/database.ts";
+import { openLegs } from "../webhooks/legs.ts";
+
+/** What the doors see: each value from the one place that knows it. */
+export async function toHouse(rooms: {
+  config: Config;
+  log: Log;
+  store: Store;
+  executions: Executions;
+  catalog: Catalog;
+  runners: Runners;
+  secrets: SecretBox;
+  default_project_id: string;
+  isReady: () => boolean;
+}): Promise<House> {
+  const { config, store, executions, catalog, runners } = rooms;
+  const activity = await openActivity(store);
+  const attempts = openAttempts({
+    free: 3,
+    most: 10,
+    most_of_address: 100,
+    window_ms: 15 * 60 * 1000,
+  });
+  const ttl_ms = config.LOGIN_TOKEN_TTL_SEC * 1000;
+  return {
+    ...rooms,
+    activity,
+    logins: openLogins({ store, attempts, activity, ttl_ms }),
+    legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
+    addressOf: openAddressReader(config.TRUSTED_PROXIES),
+    findFlow: (name) => catalog.find(name),
+    permissionsOf: ({ role_id, created_by }) => ({
+      role_id,
+      acts_for: config.EXECUTION_PERMISSIONS === "creator" ? created_by : null,
+    }),
+    requireRoom: () => executions.requireRoom(),
+    meters: openMeters(),
+    runnersStatus: () => runners.status(),
+    connection_allowance: config.CONNECTION_ALLOWANCE,
+    inactivity_ms: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
+    max_body_bytes: config.MAX_BODY_BYTES,
+    sync_mode: config.SYNC_MODE,
+    response_matrix: config.RESPONSE_MATRIX,
+    window_ms: config.WAIT_POLL_WINDOW_SEC * 1000,
+    is_cancelling: config.WEBHOOK_CANCEL_ENABLED,
+    is_login_redirect: config.LOGIN_REDIRECT,
+    is_sandboxed: config.RESPONSE_SANDBOX,
+    base_url: config.BASE_URL,
+    prefix: prefixOf(config),
+  };
+}
+
+/** The path of BASE_URL, under which the service serves; empty without one. */
+export function prefixOf({ BASE_URL }: Config): string {
+  return BASE_URL === null ? "" : new URL(BASE_URL).pathname.replace(/\/$/, "");
+}

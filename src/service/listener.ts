@@ -1,0 +1,68 @@
+import { createServer as createHttpServer, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { once } from "node:events";
+import { readFileSync, watch } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { getRequestListener } from "@hono/node-server";
+import { type Config } from "../config/resolve.ts";
+import type { Log } from "../lib/log.ts";
+import { identifyRequest } from "../lib/trace.ts";
+import { createServer, refuseTarget, type House } from "../server.ts";
+import { prefixOf } from "./house.ts";
+
+/** Starts to listen; resolves when it does. */
+export async function listen(config: Config, house: House): Promise<Server> {
+  const handle = getRequestListener(createServer(house).fetch, {
+    errorHandler: (fault) => {
+      house.log.error({ err: fault }, "Cannot answer");
+    },
+  });
+  const server = createSocketServer(config, house.log);
+  server.on("request", (incoming, outgoing) => {
+    identifyRequest(incoming, outgoing);
+    if (!refuseTarget(incoming, outgoing)) void handle(incoming, outgoing);
+  });
+  server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
+  await once(server, "listening");
+  return server;
+}
+
+/** Slow or silent clients are let go; an idle connection is kept longer than proxies keep it. */
+const TIMES = { headersTimeout: 20_000, requestTimeout: 120_000, keepAliveTimeout: 75_000 };
+
+function createSocketServer(config: Config, log: Log): Server {
+  const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = config;
+  if (!cert || !key) return createHttpServer(TIMES);
+  const read = () => ({ cert: readFileSync(cert), key: readFileSync(key) });
+  const server = createTlsServer({ ...read(), ...TIMES });
+  for (const file of [cert, key])
+    watch(file, { persistent: false }, () => {
+      try {
+        server.setSecureContext(read());
+      } catch (fault) {
+        log.warn({ fault: String(fault) }, "Cannot take up the changed certificate yet");
+      }
+    });
+  return server;
+}
+
+/** Where it listens, with the prefix of BASE_URL. */
+export function urlOf(config: Config, server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  const host = family === "IPv6" ? `[${address}]` : address;
+  const scheme = config.TLS_CERT_FILE ? "https" : "http";
+  return `${scheme}://${host}:${port}${prefixOf(config)}`;
+}
+
+/** How long answers that are under way may take to leave. */
+const CLOSE_MS = 2000;
+
+/** Lets answers that are under way leave, and then closes every connection. */
+export async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeIdleConnections();
+  const limit = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+  await closed;
+  clearTimeout(limit);
+}

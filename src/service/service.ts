@@ -1,0 +1,137 @@
+import { openDataKey } from "../access/data-key.ts";
+import { fillEmptyStore } from "../access/first-start.ts";
+import { openSecretBox } from "../access/secret-box.ts";
+import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
+import { databaseFile, type Config } from "../config/resolve.ts";
+import { Executions } from "../executions/executions.ts";
+import { Retention } from "../executions/retention.ts";
+import { operate } from "../executions/operations.ts";
+import { recover } from "../executions/recover.ts";
+import { type Catalog } from "../flows/catalog.ts";
+import type { Log } from "../lib/log.ts";
+import { type Runners } from "../runner/runners.ts";
+import { openStore, type Store } from "../store/database.ts";
+import { takeLock } from "../store/lock.ts";
+import { openFlows, refuseOperation, type Flows } from "./flows.ts";
+import { toHouse } from "./house.ts";
+import { closeServer, listen, urlOf } from "./listener.ts";
+
+/** A running service. */
+export interface Service {
+  /** Where it listens, e.g. `http://127.0.0.1:8080`, with the prefix of BASE_URL. */
+  readonly url: string;
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly default_project_id: string;
+  /** Shown once; null unless it was generated at this start. */
+  readonly admin_password: string | null;
+  /** Lets running executions end within SHUTDOWN_GRACE_SEC, then closes everything. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly log: Log;
+  /** FLOWHOOK_ADMIN_PASSWORD, for an empty store. */
+  readonly admin_password: string | null;
+}
+
+/** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
+export async function openService(options: ServiceOptions): Promise<Service> {
+  const { config, log, admin_password } = options;
+  await using opened = new AsyncDisposableStack();
+  const runtime = openRuntime(config.DATA_DIR);
+  const lock = takeLock(config.DATA_DIR, runtime.addon);
+  opened.defer(() => lock.release());
+  removeOldRuntimes(config.DATA_DIR);
+  const store = opened.use(await openStoreOf(config, runtime));
+  const first = await fillEmptyStore(store, admin_password);
+  const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
+  // The runners report to the executions, which start runs in them.
+  const late: { executions?: Executions } = {};
+  const flows: Flows = opened.use(
+    await openFlows({
+      config,
+      log,
+      runtime,
+      onLog: (id, lines) => late.executions?.addLog(id, lines),
+      onOperation: (request) => {
+        const { executions } = late;
+        if (executions === undefined) return refuseOperation();
+        const findFlow = (name: string) => flows.catalog.find(name);
+        return operate({ store, executions, findFlow, secrets }, request);
+      },
+    }),
+  );
+  const { runners, catalog } = flows;
+  const executions = (late.executions = openExecutionsOf(config, log, store, runners));
+  await putInOrder(store, executions, catalog, log);
+  opened.use(openRetentionOf(config, store, log));
+  let is_ready = true;
+  const isReady = () => is_ready;
+  const rooms = { config, log, store, executions, catalog, runners, secrets, isReady };
+  const server = await listen(config, await toHouse({ ...rooms, ...first }));
+  const disposal = opened.move();
+  async function stop(): Promise<void> {
+    is_ready = false;
+    await executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
+    await closeServer(server);
+    await disposal.disposeAsync();
+  }
+  return { url: urlOf(config, server), store, catalog, ...first, stop };
+}
+
+function openStoreOf(config: Config, runtime: Runtime): Promise<Store> {
+  return openStore({
+    path: databaseFile(config),
+    durability: config.DURABILITY,
+    addon: runtime.addon,
+    thread: runtime.store_thread,
+  });
+}
+
+/** What the last stop, or a crash, left unended. */
+async function putInOrder(
+  store: Store,
+  executions: Executions,
+  catalog: Catalog,
+  log: Log,
+): Promise<void> {
+  const recovered = await recover({
+    store,
+    executions,
+    findFlow: (name, version) => findVersion(catalog, name, version),
+  });
+  if (recovered.interrupted + recovered.resumed > 0)
+    log.warn(recovered, "Executions of the last run were put in order");
+}
+
+function openRetentionOf(config: Config, store: Store, log: Log): Retention {
+  const limits = {
+    days: config.RETENTION_DAYS,
+    max_executions: config.RETENTION_MAX_EXECUTIONS,
+    max_bytes: config.RETENTION_MAX_BYTES,
+  };
+  return new Retention(store, limits, log);
+}
+
+function findVersion(catalog: Catalog, name: string, version: string | null) {
+  const flow = catalog.find(name);
+  const kept = version === null ? undefined : catalog.findVersion(name, version);
+  return kept === undefined ? flow : { spec: kept, timeout_ms: flow?.timeout_ms ?? 300_000 };
+}
+
+function openExecutionsOf(config: Config, log: Log, store: Store, runners: Runners): Executions {
+  return new Executions({
+    store,
+    log,
+    run: (spec, job) => runners.run(spec, job),
+    abort: (id, reason) => runners.abort(id, reason),
+    limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
+    worker_threads: config.WORKER_THREADS,
+    flow_max_concurrent: config.FLOW_MAX_CONCURRENT,
+    max_queued: config.MAX_QUEUED_EXECUTIONS,
+    connection_allowance: config.CONNECTION_ALLOWANCE,
+    base_url: config.BASE_URL ?? "http://flowhook",
+  });
+}

@@ -1,0 +1,113 @@
+import { call } from "../api.ts";
+import { confirm, openDialog } from "../dialog.ts";
+import { button, el, type Child } from "../element.ts";
+import { buttons } from "../field.ts";
+import { notify } from "../notice.ts";
+import { openPagedList, type PagedList } from "../paged-list.ts";
+import { pagedFrame } from "../paged-frame.ts";
+
+interface Column<Item> {
+  /** One that starts with `-` is left out on narrow screens. */
+  readonly label: string;
+  cell(item: Item): Child;
+}
+
+export interface Collection<Item extends { readonly name: string }> {
+  /** The segment of the API's path. */
+  readonly type: string;
+  readonly noun: string;
+  readonly plural: string;
+  /** What the resource is for. */
+  readonly note: string;
+  readonly columns: readonly Column<Item>[];
+  readonly can_change: boolean;
+  readonly is_broad?: boolean;
+  /** null for a new one. */
+  fields(item: Item | null): Promise<readonly HTMLElement[]> | readonly HTMLElement[];
+  toBody(form: HTMLElement, item: Item | null): Record<string, unknown>;
+  /** Whether the item takes changes; all do unless this says otherwise. */
+  isFixed?(item: Item): boolean;
+  readonly deletion: string;
+}
+
+/** A list of named resources that are created, changed and deleted in dialogs. */
+export async function showCollection<Item extends { readonly name: string }>(
+  place: HTMLElement,
+  collection: Collection<Item>,
+): Promise<void> {
+  const { type, noun, plural, note, columns, can_change } = collection;
+  const labels = ["Name", ...columns.map(({ label }) => label), ...(can_change ? [""] : [])];
+  const title = el("h2", { class: "first" }, `There is no ${noun} yet`);
+  const frame = pagedFrame(plural, labels, [title, el("p", {}, note)]);
+  const list: PagedList = openPagedList<Item>({
+    container: frame,
+    path: [type],
+    query: () => ({}),
+    row: (item) => toRow(collection, item, () => list.reload()),
+  });
+  const create = button(`New ${noun}`, "", () => edit(collection, null, () => list.reload()));
+  place.replaceChildren(
+    el("div", { class: "over" }, el("p", { class: "soft" }, note), can_change ? create : null),
+    frame,
+  );
+  await list.reload();
+}
+
+function toRow<Item extends { readonly name: string }>(
+  collection: Collection<Item>,
+  item: Item,
+  changed: () => Promise<void>,
+): HTMLElement {
+  const cells = collection.columns.map(({ label, cell }) =>
+    el("td", { class: label.startsWith("-") ? "wide" : "" }, cell(item)),
+  );
+  const row = el("tr", {}, el("th", { scope: "row" }, item.name), ...cells);
+  if (!collection.can_change) return row;
+  const is_fixed = collection.isFixed?.(item) === true;
+  const change = button("Change", "quiet small", () => edit(collection, item, changed));
+  const remove = button("Delete", "quiet small", () => removeItem(collection, item, changed));
+  for (const act of [change, remove]) {
+    const label = el("span", { class: "hidden-text" }, ` ${item.name}`);
+    act.append(label);
+  }
+  row.append(el("td", { class: "acts" }, is_fixed ? null : buttons(change, remove)));
+  return row;
+}
+
+async function edit<Item extends { readonly name: string }>(
+  collection: Collection<Item>,
+  item: Item | null,
+  changed: () => Promise<void>,
+): Promise<void> {
+  const { type, noun } = collection;
+  // The state that is changed is the one that is shown: somebody else's change in between is told.
+  const read = item === null ? null : await call<Item>("GET", [type, item.name]);
+  const now = read?.body ?? null;
+  const is_done = await openDialog({
+    title: now === null ? `New ${noun}` : `Change "${now.name}"`,
+    submit: now === null ? "Create" : "Save",
+    is_broad: collection.is_broad === true,
+    content: await collection.fields(now),
+    act: async (form) => {
+      const body = collection.toBody(form, now);
+      if (now === null) await call("POST", [type], { body });
+      else await call("PATCH", [type, now.name], { body, etag: read?.etag ?? null });
+    },
+  });
+  if (!is_done) return;
+  notify(now === null ? "Created" : "Saved");
+  await changed();
+}
+
+async function removeItem<Item extends { readonly name: string }>(
+  { type, deletion }: Collection<Item>,
+  { name }: Item,
+  changed: () => Promise<void>,
+): Promise<void> {
+  const act = async (): Promise<void> => {
+    await call("DELETE", [type, name]);
+  };
+  if (!(await confirm(`Delete "${name}"?`, deletion, "Delete", act))) return;
+  notify("Deleted");
+  await changed();
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { ADMIN_PASSWORD, itemsOf, openHouse, PASSWORD, type House } from "./house.ts";
+
+let house: House;
+
+before(async () => {
+  house = await openHouse();
+});
+
+after(() => house[Symbol.asyncDispose]());
+
+async function latest(query = ""): Promise<{ [name: string]: unknown }> {
+  const { json } = await house.want(200, "GET", `/audit?limit=1${query}`);
+  return itemsOf(json)[0]!;
+}
+
+test("a change is written down: who, what, to what, from where, with what result", async () => {
+  const before = Date.now();
+  const body = { name: "audited", flow: "echo", description: "words" };
+  await house.want(201, "POST", "/webhook", { body });
+  const { id: _id, at, ...entry } = await latest();
+  assert.ok(Date.parse(String(at)) >= before);
+  assert.deepEqual(entry, {
+    user_name: "admin",
+    address: "127.0.0.1",
+    action: "webhook.create",
+    target: "audited",
+    result: "201",
+    members: ["name", "flow", "description"],
+  });
+});
+
+test("so are refused attempts, with the reason, whoever they were", async () => {
+  const token = await house.user("viewer", ["viewer"]);
+  const body = { value: "a value of a test" };
+  const attempts = [
+    [403, { token, body }, ["viewer", "forbidden"]],
+    [401, { token: null, body }, [null, "not_authenticated"]],
+    [401, { token: "fht_made-up", body }, [null, "not_authenticated"]],
+    [404, { body }, ["admin", "not_found"]],
+    [422, { body: { value: 7 } }, ["admin", "invalid"]],
+  ] as const;
+  for (const [status, request, expected] of attempts) {
+    await house.want(status, "PATCH", "/secret/audited", request);
+    const entry = await latest();
+    assert.deepEqual([entry["user_name"], entry["result"]], expected);
+    assert.deepEqual([entry["action"], entry["target"]], ["secret.change", "audited"]);
+  }
+});
+
+test("so are logins, and failed ones", async () => {
+  const login = (password: string) =>
+    house.ask("POST", "/auth/login", { token: null, body: { user_name: "viewer", password } });
+  for (const [password, result] of [
+    ["wrong", "not_authenticated"],
+    [PASSWORD, "200"],
+  ] as const) {
+    await login(password);
+    const entry = await latest();
+    assert.deepEqual(
+      [entry["action"], entry["target"], entry["result"], entry["members"]],
+      ["auth.login", "viewer", result, ["user_name", "password"]],
+    );
+  }
+});
+
+test("an import, a password and a logout name what they acted on", async () => {
+  const text = "format: flowhook/export/v1\nwebhooks:\n  - { name: one, flow: echo }\n";
+  await house.want(200, "POST", "/import", { text });
+  assert.deepEqual([(await latest())["action"], (await latest())["target"]], ["webhook.import", "one"]);
+  const body = { password: ADMIN_PASSWORD, new_password: ADMIN_PASSWORD };
+  await house.want(204, "PUT", "/auth/password", { body });
+  assert.equal((await latest())["target"], "admin");
+});
+
+test("names of members that nobody knows are left out: they might be a value gone astray", async () => {
+  const body = { name: "astray", "sk-live-123": 1, flow: "echo" };
+  await house.want(422, "POST", "/webhook", { body });
+  assert.deepEqual((await latest())["members"], ["name", "flow"]);
+});
+
+test("what only reads leaves no entry", async () => {
+  const before = await latest();
+  await house.want(200, "GET", "/webhook");
+  await house.want(404, "GET", "/webhook/nothing");
+  assert.deepEqual(await latest(), before);
+});
+
+test("entries are filtered by who, what and to what", async () => {
+  const by = async (query: string) =>
+    itemsOf((await house.want(200, "GET", `/audit?${query}`)).json);
+  assert.ok((await by("user_name=viewer")).every((entry) => entry["user_name"] === "viewer"));
+  assert.ok((await by("action=auth.login")).every((entry) => entry["action"] === "auth.login"));
+  assert.ok((await by("target=audited")).every((entry) => entry["target"] === "audited"));
+  assert.deepEqual(await by("action=nothing"), []);
+});

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { itemsOf, memberOf, openHouse, type House } from "./house.ts";
+import { callWebhook, enable, openWebhook } from "./running.ts";
+
+let house: House;
+
+before(async () => {
+  house = await openHouse({ flows: ["echo", "identity"] });
+  await house.want(201, "POST", "/project", { body: { name: "Shop" } });
+  const { json } = await house.want(200, "GET", "/project/Shop");
+  const project_id = memberOf(json, "id");
+  const more = { description: "Takes orders: all of them", is_productive: false, sync_mode: "hold" };
+  await openWebhook(house, "orders", { flow: "echo", project_id, ...more });
+  await enable(house, "orders", { require_login: true, key: { generate: true } });
+  await openWebhook(house, "plain", { flow: "echo", role: null, execution_location: "flow" });
+});
+
+after(() => house[Symbol.asyncDispose]());
+
+const take = (query: string, text: string, at = house) =>
+  at.want(200, "POST", `/import${query}`, { text, headers: { "content-type": "application/yaml" } });
+
+async function exported(query = ""): Promise<string> {
+  return (await house.want(200, "GET", `/export${query}`)).text;
+}
+
+async function webhook(name: string, at = house): Promise<{ [name: string]: unknown }> {
+  const { json } = await at.want(200, "GET", `/webhook/${encodeURIComponent(name)}`);
+  return json as { [name: string]: unknown };
+}
+
+test("what is carried is carried, and nothing of the authentication", async () => {
+  const text = await exported("?webhook=orders");
+  const lines = text.split("\n").map((line) => line.replace(/^[\s-]+/, ""));
+  for (const line of [
+    "format: flowhook/export/v1",
+    "name: orders",
+    "description: 'Takes orders: all of them'",
+    "flow: echo",
+    "role: webhook",
+    "project: Shop",
+    "execution_location: webhook",
+    "is_productive: false",
+  ])
+    assert.ok(lines.includes(line), `${line}\n${text}`);
+  assert.doesNotMatch(text, /is_enabled|require_login|key|hold|plain/);
+  assert.match(await exported(), /orders[^]*plain/);
+  assert.match(await exported("?webhook=plain&webhook=orders"), /plain[^]*orders/);
+  await house.want(404, "GET", "/export?webhook=nothing");
+  await house.want(422, "GET", "/export?flow=echo");
+});
+
+test("exported, deleted and imported it is back: disabled, with a new key; here and elsewhere", async () => {
+  const before = await webhook("orders");
+  const text = await exported("?webhook=orders");
+  await house.want(204, "DELETE", "/webhook/orders");
+  await using other = await openHouse();
+  await other.want(201, "POST", "/project", { body: { name: "Shop" } });
+  for (const at of [house, other]) {
+    const { json } = await take("", text, at);
+    const [item] = itemsOf(json);
+    assert.equal(item?.["action"], "create");
+    const key = String(item?.["key"]);
+    assert.match(key, /^fhk_/);
+    const found = await webhook("orders", at);
+    for (const member of ["description", "flow", "role", "execution_location", "is_productive"])
+      assert.deepEqual(found[member], before[member], member);
+    assert.deepEqual(
+      [found["is_enabled"], found["require_login"], found["is_key_required"]],
+      [false, false, true],
+    );
+    const bearer = { authorization: `Bearer ${key}` };
+    assert.equal((await callWebhook(at, "orders", {}, bearer)).status, 404);
+    await enable(at, "orders", {});
+    assert.equal((await callWebhook(at, "orders", {}, bearer)).status, 201);
+  }
+});
+
+test("a dry run tells the difference and changes nothing", async () => {
+  const before = await webhook("plain");
+  const text = (await exported("?webhook=plain"))
+    .replace("flow: echo", "flow: identity")
+    .concat("  - { name: fresh, flow: echo }\n");
+  const { json } = await take("?dry_run=true&conflicts=replace", text);
+  assert.deepEqual(json, {
+    dry_run: true,
+    items: [
+      { name: "plain", action: "replace", changes: { flow: { from: "echo", to: "identity" } } },
+      { name: "fresh", action: "create", changes: {} },
+    ],
+  });
+  assert.deepEqual(await webhook("plain"), before);
+  await house.want(404, "GET", "/webhook/fresh");
+});
+
+test("conflicts are skipped, replaced or renamed", async () => {
+  const text = (await exported("?webhook=plain")).replace("flow: echo", "flow: identity");
+  const before = await webhook("plain");
+  const skipped = await take("", text);
+  assert.equal(itemsOf(skipped.json)[0]?.["action"], "skip");
+  assert.deepEqual(await webhook("plain"), before);
+  const renamed = await take("?conflicts=rename", text);
+  assert.equal(itemsOf(renamed.json)[0]?.["name"], "plain-2");
+  assert.deepEqual(
+    [(await webhook("plain-2"))["flow"], (await webhook("plain-2"))["is_enabled"]],
+    ["identity", false],
+  );
+  const again = await take("?conflicts=rename", text);
+  assert.equal(itemsOf(again.json)[0]?.["name"], "plain-3");
+  const replaced = await take("?conflicts=replace", text);
+  assert.equal(itemsOf(replaced.json)[0]?.["key"], undefined);
+  const found = await webhook("plain");
+  assert.deepEqual([found["flow"], found["is_enabled"]], ["identity", true]);
+  assert.equal((await callWebhook(house, "plain", {})).status, 201);
+  const long = `{ name: ${"n".repeat(128)}, flow: echo }`;
+  const document = `format: flowhook/export/v1\nwebhooks:\n  - ${long}\n`;
+  await take("", document);
+  const cut = await take("?conflicts=rename", document);
+  assert.ok(String(itemsOf(cut.json)[0]?.["name"]).length <= 128);
+});
+
+test("an import that fails anywhere changes nothing", async () => {
+  const good = "  - { name: never, flow: echo }\n";
+  const head = "format: flowhook/export/v1\nwebhooks:\n";
+  for (const [status, text, words] of [
+    [422, `${head}${good}  - { name: bad, flow: nothing }\n`, "webhooks.1.flow"],
+    [422, `${head}${good}  - { name: bad, flow: echo, role: nothing }\n`, "role"],
+    [422, `${head}${good}  - { name: bad, flow: echo, project: nothing }\n`, "webhooks.1.project"],
+    [422, `${head}${good}  - { name: bad/name, flow: echo }\n`, "webhooks.1.name"],
+    [422, `${head}${good}${good}`, "twice"],
+    [422, `${head}${good}  - { name: bad, flow: echo, is_enabled: true }\n`, "is_enabled"],
+    [422, `${head}${good}  - { name: bad, flow: echo, key: a }\n`, "key"],
+    [422, "format: flowhook/export/v9\nwebhooks: []\n", "format"],
+    [422, "[]", "format"],
+    [400, "a: [", "YAML"],
+    [400, `a: &a [1]\nb: [${"*a,".repeat(50)}]\n`, "alias"],
+    [400, "a: !!js/function 1\n", "tag"],
+  ] as const) {
+    const reply = await house.want(status, "POST", "/import", { text });
+    assert.ok(reply.text.includes(words), `${words}: ${reply.text}`);
+  }
+  await house.want(404, "GET", "/webhook/never");
+  await house.want(422, "POST", "/import?conflicts=merge", { text: head });
+});

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import { describe, test } from "node:test";
+import manifest from "../../package.json" with { type: "json" };
+import { runCommand, runProgram, type Finished } from "../blackbox/command.ts";
+import { environment, openTarget } from "../blackbox/target.ts";
+import { all } from "./session.ts";
+
+const target = openTarget();
+
+/** Every command of the contract, section 6, with the least that it takes. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  serve: "",
+  init: "",
+  check: "",
+  "flow list": "",
+  "flow new": "NAME",
+  "flow run": "NAME",
+  "webhook list": "",
+  "webhook create": "NAME --flow FLOW",
+  "webhook enable": "NAME",
+  "webhook disable": "NAME",
+  "webhook key": "NAME",
+  "webhook export": "",
+  "webhook import": "FILE",
+  "execution list": "",
+  "execution show": "ID",
+  "execution cancel": "ID",
+  "execution replay": "ID",
+  call: "NAME",
+  login: "",
+  logout: "",
+  "user create": "NAME",
+  "user password": "NAME",
+  backup: "FILE",
+  restore: "FILE",
+  types: "",
+  systemd: "",
+  version: "",
+};
+
+describe("the command table", { skip: target.skip ?? false, concurrency: 2 }, () => {
+  function run(...args: string[]): Promise<Finished> {
+    return runCommand(target, args, { cwd: tmpdir() });
+  }
+
+  for (const [command, least] of Object.entries(COMMANDS)) {
+    test(`${command}: has help; wrong usage is exit code 2`, async () => {
+      const words = command.split(" ");
+      const help = await run(...words, "--help");
+      assert.equal(help.code, 0, all(help));
+      assert.match(help.stdout, new RegExp(`^Usage: flowhook ${command}\\b.*\\n\\n[A-Z]`));
+      const unknown = await run(...words, ...least.split(" "), "--nonsense");
+      assert.deepEqual([unknown.code, unknown.stdout], [2, ""], all(unknown));
+      assert.match(unknown.stderr, /unknown option '--nonsense'/);
+    });
+  }
+
+  test("an argument that is missing", async () => {
+    for (const args of [["call"], ["webhook", "create", "--flow", "a"], ["execution", "show"]]) {
+      const missing = await run(...args);
+      assert.deepEqual([missing.code, missing.stdout], [2, ""], all(missing));
+      assert.match(missing.stderr, /missing required argument/);
+    }
+  });
+
+  test("a group without a command, and one that is not there", async () => {
+    for (const group of ["flow", "webhook", "execution", "user"]) {
+      const alone = await run(group);
+      assert.equal(alone.code, 2, all(alone));
+      assert.match(alone.stderr, /^Usage: /);
+      const unknown = await run(group, "lits");
+      assert.equal(unknown.code, 2, all(unknown));
+      assert.match(unknown.stderr, /unknown command 'lits'/);
+    }
+  });
+
+  test("version, both ways", async () => {
+    for (const word of ["version", "--version"]) {
+      assert.deepEqual(await run(word), { code: 0, stdout: `${manifest.version}\n`, stderr: "" });
+    }
+  });
+
+  test("a reader that goes away is no fault", async () => {
+    const [program, ...leading] = target.command;
+    const words = [program, ...leading, "systemd"].map((word) => `'${word}'`).join(" ");
+    const script = `{ sleep 0.2; ${words}; echo "code $?" >&2; } | true`;
+    const finished = await runProgram("/bin/sh", ["-c", script], {
+      cwd: tmpdir(),
+      env: environment(),
+    });
+    assert.equal(finished.stderr, "code 0\n");
+  });
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Service } from "../blackbox/service.ts";
+import {
+  noBrowser,
+  openBrowser,
+  openPage,
+  openStrangeWindow,
+  openWindow,
+  visit,
+  type Look,
+} from "./browser.ts";
+import { pagesOf } from "./pages.ts";
+import { openWorkshop } from "./workshop.ts";
+
+describe("the pages", { skip: noBrowser }, () => {
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    service = await openWorkshop();
+    browser = await openBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  for (const is_dark of [false, true])
+    test(`have nothing serious for axe, ${is_dark ? "dark" : "light"}`, async (t) => {
+      const context = await openWindow(browser, service, { is_dark });
+      for (const [name, path] of Object.entries(await pagesOf(service)))
+        await t.test(name, () =>
+          withPage(context, name, async (page) => {
+            await visit(page, service, path);
+            assert.deepEqual(await seriousOf(page), []);
+            assert.notEqual(await page.title(), "owned", "script of a caller stays inert");
+          }),
+        );
+      await context.close();
+    });
+
+  test("have nothing serious for axe at the login screen", async () => {
+    for (const is_dark of [false, true]) {
+      const context = await openStrangeWindow(browser, { is_dark });
+      await withPage(context, "login", async (page) => {
+        await page.goto(`${service.url}/ui/login?next=%2Fui%2F&ended=1`);
+        assert.deepEqual(await seriousOf(page), []);
+      });
+      await context.close();
+    }
+  });
+
+  for (const look of [{ is_narrow: true }, {}] satisfies Look[])
+    test(`fit into a ${"is_narrow" in look ? "phone" : "wide window"}`, async () => {
+      const context = await openWindow(browser, service, look);
+      for (const [name, path] of Object.entries(await pagesOf(service)))
+        await withPage(context, name, async (page) => {
+          await visit(page, service, path);
+          const root = page.locator("html");
+          const [whole, shown] = await root.evaluate((html) => [html.scrollWidth, html.clientWidth]);
+          assert.ok(Number(whole) <= Number(shown), `"${name}" is ${whole} wide in ${shown}`);
+        });
+      await context.close();
+    });
+
+  test("are refused to strangers, who come back after the login", async () => {
+    const context = await openStrangeWindow(browser);
+    const page = await context.newPage();
+    await page.goto(`${service.url}/ui/webhooks/hello?x=1`);
+    const { pathname, searchParams } = new URL(page.url());
+    assert.equal(pathname, "/ui/login");
+    assert.equal(searchParams.get("next"), "/ui/webhooks/hello?x=1");
+    await context.close();
+  });
+});
+
+/** Runs with a page of its own; an error of a script or of the policy fails it. */
+async function withPage(
+  context: BrowserContext,
+  name: string,
+  act: (page: Page) => Promise<void>,
+): Promise<void> {
+  const { page, faults } = await openPage(context);
+  await act(page);
+  const unexpected = faults.filter((fault) => name !== "missing" || !fault.includes("404"));
+  assert.deepEqual(unexpected, []);
+  await page.close();
+}
+
+async function seriousOf(page: Page): Promise<string[]> {
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze();
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+}

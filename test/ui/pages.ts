@@ -1,0 +1,40 @@
+import type { Service } from "../blackbox/service.ts";
+
+/** Every page of the user interface, by the name of its screenshot. */
+export async function pagesOf(service: Service): Promise<Readonly<Record<string, string>>> {
+  const failed = await firstExecution(service, "failing");
+  return {
+    overview: "/ui/",
+    webhooks: "/ui/webhooks",
+    "new-webhook": "/ui/new-webhook?flow=hello",
+    "webhook-use": "/ui/webhooks/hello",
+    "webhook-try": "/ui/webhooks/hello#try",
+    "webhook-calls": "/ui/webhooks/failing#calls",
+    "webhook-settings": "/ui/webhooks/hello#settings",
+    "webhook-access": "/ui/webhooks/notification#access",
+    executions: "/ui/executions",
+    execution: `/ui/executions/${failed}`,
+    flows: "/ui/flows",
+    flow: "/ui/flows/hello",
+    "flow-broken": "/ui/flows/broken",
+    "flow-limits": "/ui/flows/github-push#limits",
+    "flow-run": "/ui/flows/hello#run",
+    users: "/ui/admin/users",
+    roles: "/ui/admin/roles",
+    projects: "/ui/admin/projects",
+    bundles: "/ui/admin/bundles",
+    settings: "/ui/admin/settings",
+    secrets: "/ui/admin/secrets",
+    tokens: "/ui/admin/tokens",
+    audit: "/ui/admin/audit",
+    import: "/ui/admin/import",
+    account: "/ui/account",
+    missing: "/ui/nothing-here",
+  };
+}
+
+async function firstExecution(service: Service, webhook: string): Promise<string> {
+  const { body } = await service.api("GET", `/execution?webhook=${webhook}&limit=1`);
+  const { items } = body as { items: { id: string }[] };
+  return items[0]?.id ?? "none";
+}
