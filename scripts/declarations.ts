@@ -12,10 +12,14 @@ export function makeDeclarations(): string {
   const folder = mkdtempSync(join(tmpdir(), "flowhook-declarations-"));
   try {
     const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
-    execFileSync(process.execPath, [tsc, ...OPTIONS, "--outDir", folder, "src/flows/author.ts"], {
-      cwd: ROOT,
-      stdio: ["ignore", "inherit", "inherit"],
-    });
+    execFileSync(
+      process.execPath,
+      [tsc, ...OPTIONS.split(" "), "--outDir", folder, "src/flows/author.ts"],
+      {
+        cwd: ROOT,
+        stdio: ["ignore", "inherit", "inherit"],
+      },
+    );
     const made = readFileSync(join(folder, "author.d.ts"), "utf8");
     return NOTE + made.replace('from "valibot"', 'from "./valibot.js"');
   } finally {
@@ -26,12 +30,6 @@ export function makeDeclarations(): string {
 const NOTE =
   '// What flows import as "flowhook". `flowhook types` writes it: do not change it here.\n\n';
 
-const OPTIONS = [
-  "--ignoreConfig",
-  "--declaration",
-  "--emitDeclarationOnly",
-  "--target=esnext",
-  "--module=nodenext",
-  "--types=node",
-  "--strict",
-];
+const OPTIONS =
+  "--ignoreConfig --declaration --emitDeclarationOnly --strict --types node " +
+  "--target esnext --module nodenext";

@@ -1,7 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import * as v from "valibot";
 import { findToken, isCrossSite } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
@@ -9,6 +8,7 @@ import { Refusal, toProblem } from "../lib/errors.ts";
 import { readTrace } from "../lib/trace.ts";
 import { toRefusal } from "../store/fault.ts";
 import type { Api } from "./api.ts";
+import { check } from "./field-faults.ts";
 import type { Answer, ApiRequest, Route } from "./route.ts";
 import { openTrail } from "./trail.ts";
 import { ROUTES } from "./routes.ts";
@@ -58,6 +58,7 @@ async function serve(api: Api, route: Route, c: ApiContext): Promise<Answer> {
   try {
     const principal = await identify(api, route, c, address);
     trail.actor(principal);
+    authorize(route, principal);
     const body = route.body === null ? undefined : await readJson(c);
     trail.given(body);
     const request = toRequest(api, route, c, { principal, address, is_secure, body });
@@ -96,7 +97,8 @@ function toRequest(
     outgoing: c.env.outgoing,
   };
 }
-/** @throws Refusal not_authenticated, forbidden, cross_site */
+
+/** @throws Refusal not_authenticated, cross_site */
 async function identify(
   api: Api,
   route: Route,
@@ -118,9 +120,14 @@ async function identify(
       "not_authenticated",
       "A valid login token is needed: POST /api/latest/auth/login, then send it as x-service-token",
     );
-  if (route.needs !== "login" && !isAllowed(principal.grants, route.needs))
-    throw new Refusal("forbidden", `This needs the permission "${route.needs}"`);
   return principal;
+}
+
+/** @throws Refusal forbidden */
+function authorize({ needs }: Route, principal: Principal | null): void {
+  if (principal === null || needs === "login" || needs === "anyone") return;
+  if (!isAllowed(principal.grants, needs))
+    throw new Refusal("forbidden", `This needs the permission "${needs}"`);
 }
 
 async function readJson(c: ApiContext): Promise<unknown> {
@@ -131,18 +138,6 @@ async function readJson(c: ApiContext): Promise<unknown> {
   } catch (fault) {
     throw new Refusal("bad_body", `The body is not JSON: ${(fault as Error).message}`);
   }
-}
-
-/** @throws Refusal invalid, with each field that is wrong */
-function check(schema: v.GenericSchema, value: unknown): unknown {
-  const result = v.safeParse(schema, value);
-  if (result.success) return result.output;
-  const fields = result.issues.map((issue) => ({
-    field: v.getDotPath(issue) ?? "",
-    message: issue.message,
-  }));
-  const list = fields.map(({ field, message }) => (field ? `${field}: ${message}` : message));
-  throw new Refusal("invalid", list.join("; "), { fields });
 }
 
 function toResponse({ status, body, text, bytes, stream, headers }: Answer): Response {

@@ -33,6 +33,36 @@ const CONVERSION: ConversionConfig = {
 
 const NAME_RULE = "Blanks at either end are trimmed. No control characters, none of / \\ ? # %";
 
+/** A schema in its place: what is named is referred to, and described once for all. */
+function toSchema(schema: GenericSchema): JsonSchema {
+  const { $schema: _schema, $defs: _definitions, ...own } = toJsonSchema(schema, CONVERSION);
+  return own;
+}
+
+/** What the groups of operations are about. */
+const TAGS: Readonly<Record<string, string>> = {
+  call: "Calls of webhooks: each starts an execution",
+  "openapi.json": "The description of the API",
+  reference: "The description of the API, for people",
+  auth: "Logins",
+  token: "Login tokens",
+  webhook: "Webhooks, each of which points to a flow",
+  export: "Webhooks as YAML",
+  import: "Webhooks from YAML",
+  flow: "Flows of the plugins folder",
+  execution: "Executions of flows",
+  statistics: "Figures of executions",
+  project: "Projects, which webhooks and executions are in",
+  bundle: "Bundles of flows",
+  role: "Roles: what users and executions may do",
+  user: "Users",
+  setting: "Settings, which flows read and write",
+  secret: "Secrets, which flows use",
+  audit: "Who changed what",
+  workspace: "The service itself",
+  wait: "Waiting for any resource",
+};
+
 /** @param base_url `https://host[/prefix]` */
 export function describeApi(routes: readonly Route[], base_url: string): Json {
   return {
@@ -46,7 +76,10 @@ export function describeApi(routes: readonly Route[], base_url: string): Json {
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: `${base_url}/api/latest` }],
-    tags: [...new Set(["call", ...routes.map(tagOf)])].map((name) => ({ name })),
+    tags: [...new Set(["call", ...routes.map(tagOf)])].map((name) => ({
+      name,
+      description: TAGS[name] ?? name,
+    })),
     security: [{ token: [] }, { cookie: [] }],
     paths: { ...describeCall(), ...describePaths(routes) },
     components: {
@@ -109,7 +142,7 @@ function pathParameters({ path }: Route): Json[] {
 
 function queryParameters({ query }: Route): Json[] {
   if (query === null) return [];
-  const { properties = {}, required = [] } = toJsonSchema(query, CONVERSION);
+  const { properties = {}, required = [] } = toSchema(query);
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: "query",
@@ -134,7 +167,7 @@ function describeBody({ body, path }: Route): Json {
   if (path === "/import")
     return { requestBody: { required: true, content: { "application/yaml": { schema: {} } } } };
   if (body === null) return {};
-  const schema = toJsonSchema(body, CONVERSION);
+  const schema = toSchema(body);
   const members = (body as StrictObjectSchema<Record<string, GenericSchema>, undefined>).entries;
   // What only another endpoint changes is refused by name, and so is no member here either.
   const closed = { ...schema, additionalProperties: false, properties: pick(schema, members) };
@@ -147,7 +180,7 @@ function pick({ properties = {} }: JsonSchema, members: object): Json {
 
 function describeSuccess({ status, answer, type, path }: Route): Json {
   const etag = HAS_ETAG.test(path) && answer !== null;
-  const schema = answer === null ? { type: "string" } : toJsonSchema(answer, CONVERSION);
+  const schema = answer === null ? { type: "string" } : toSchema(answer);
   const media = type ?? (answer === null ? null : "application/json");
   const success = {
     description: { 200: "Done", 201: "Created", 204: "Done" }[status],

@@ -76,10 +76,24 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const target = options.target ?? openTarget();
   const directory = await openFolder(options);
   const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD, ...options.env });
-  const running = await launch(target, directory, ["serve"], env);
-  const service = toService(options, target, directory, running);
-  await service.login();
-  return service;
+  try {
+    const running = await launch(target, directory, ["serve"], env);
+    const service = toService(options, target, directory, running);
+    await loginOrStop(service);
+    return service;
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+    throw error;
+  }
+}
+
+async function loginOrStop(service: Service): Promise<void> {
+  try {
+    await service.login();
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
 }
 
 async function openFolder(options: ServiceOptions): Promise<string> {

@@ -10,7 +10,6 @@ import {
   openStrangeWindow,
   openWindow,
   visit,
-  type Look,
 } from "./browser.ts";
 import { pagesOf } from "./pages.ts";
 import { openWorkshop } from "./workshop.ts";
@@ -34,7 +33,9 @@ describe("the pages", { skip: noBrowser }, () => {
         await t.test(name, () =>
           withPage(context, name, async (page) => {
             await visit(page, service, path);
-            assert.deepEqual(await seriousOf(page), []);
+            // The theme changes colours and nothing else.
+            assert.deepEqual(await seriousOf(page, is_dark ? ["color-contrast"] : []), []);
+            await assertFits(page, name);
             assert.notEqual(await page.title(), "owned", "script of a caller stays inert");
           }),
         );
@@ -52,18 +53,29 @@ describe("the pages", { skip: noBrowser }, () => {
     }
   });
 
-  for (const look of [{ is_narrow: true }, {}] satisfies Look[])
-    test(`fit into a ${"is_narrow" in look ? "phone" : "wide window"}`, async () => {
-      const context = await openWindow(browser, service, look);
-      for (const [name, path] of Object.entries(await pagesOf(service)))
-        await withPage(context, name, async (page) => {
-          await visit(page, service, path);
-          const root = page.locator("html");
-          const [whole, shown] = await root.evaluate((html) => [html.scrollWidth, html.clientWidth]);
-          assert.ok(Number(whole) <= Number(shown), `"${name}" is ${whole} wide in ${shown}`);
-        });
-      await context.close();
+  test("fit into a phone", async () => {
+    const context = await openWindow(browser, service, { is_narrow: true });
+    for (const [name, path] of Object.entries(await pagesOf(service)))
+      await withPage(context, name, async (page) => {
+        await visit(page, service, path);
+        await assertFits(page, name);
+      });
+    await context.close();
+  });
+
+  test("are looked at by an axe that finds something where there is something", async () => {
+    const context = await openWindow(browser, service);
+    const { page } = await openPage(context);
+    await visit(page, service, "/ui/flows");
+    await page.locator("h1").evaluate((heading) => {
+      heading.style.color = "#999";
+      heading.setAttribute("role", "checkbox");
     });
+    const found = await seriousOf(page);
+    assert.ok(found.some((fault) => fault.startsWith("color-contrast")));
+    assert.ok(found.length > 1, "more than a colour is looked at");
+    await context.close();
+  });
 
   test("are refused to strangers, who come back after the login", async () => {
     const context = await openStrangeWindow(browser);
@@ -89,9 +101,19 @@ async function withPage(
   await page.close();
 }
 
-async function seriousOf(page: Page): Promise<string[]> {
+/** Nothing makes the whole page scroll sideways. */
+async function assertFits(page: Page, name: string): Promise<void> {
+  const root = page.locator("html");
+  const [whole, shown] = await root.evaluate((html) => [html.scrollWidth, html.clientWidth]);
+  assert.ok(Number(whole) <= Number(shown), `"${name}" is ${whole} wide in ${shown}`);
+}
+
+async function seriousOf(page: Page, rules: string[] = []): Promise<string[]> {
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze();
+  const axe = new AxeBuilder({ page });
+  const { violations } = await (
+    rules.length > 0 ? axe.withRules(rules) : axe.withTags(tags)
+  ).analyze();
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);

@@ -2,7 +2,7 @@ SwaggerUIBundle({
   url: "./openapi.json",
   dom_id: "#reference",
   deepLinking: true,
-  docExpansion: "none",
+  docExpansion: "list",
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
 });

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { registerHooks } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { createConfig, lintFromString } from "@redocly/openapi-core";
+import { runProgram } from "../blackbox/command.ts";
+import { environment, NODE, ROOT } from "../blackbox/target.ts";
+import { ERRORS } from "../../src/lib/errors.ts";
+import { ROUTES } from "../../src/api/routes.ts";
+import { ADMIN_PASSWORD, openHouse, type House } from "./house.ts";
+
+let house: House;
+let document: { readonly paths: Record<string, Record<string, Operation>>; components: Components };
+
+interface Operation {
+  readonly responses: Record<string, { $ref?: string; content?: Record<string, unknown> }>;
+  readonly requestBody?: { readonly content: Record<string, { schema: Schema }> };
+}
+
+interface Schema {
+  readonly properties?: Record<string, unknown>;
+  readonly required?: readonly string[];
+}
+
+interface Components {
+  readonly responses: Record<string, { readonly description: string }>;
+}
+
+before(async () => {
+  house = await openHouse();
+  const answer = await fetch(`${house.url}/api/latest/openapi.json`);
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get("content-type")!, /^application\/json/);
+  document = (await answer.json()) as typeof document;
+});
+
+after(() => house[Symbol.asyncDispose]());
+
+test("the document is valid OpenAPI 3.1", async () => {
+  const config = await createConfig({
+    extends: ["recommended"],
+    rules: {
+      // The call endpoint takes every path below it, and wait-operation every type.
+      "no-ambiguous-paths": "off",
+      // The document itself and its page are refused to nobody.
+      "operation-4xx-response": "off",
+      // Documents of a service that runs on this machine have such a server.
+      "no-server-example.com": "off",
+    },
+  });
+  const problems = await lintFromString({ source: JSON.stringify(document), config });
+  const told = problems.map(({ ruleId, message, location }) => {
+    return `${ruleId}: ${message} (${location[0]?.pointer})`;
+  });
+  assert.deepEqual(told, []);
+});
+
+test("every route is in it, and every operation is a route or the call", () => {
+  const described = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.keys(item)
+      .filter((member) => member !== "parameters")
+      .map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const calls = described.filter((line) => line.includes("/call"));
+  assert.equal(calls.length, 12);
+  const routes = ROUTES.map(({ method, path }) => {
+    return `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`;
+  });
+  assert.deepEqual(described.filter((line) => !calls.includes(line)).sort(), routes.sort());
+});
+
+test("every code of the error registry is at its status", () => {
+  for (const [code, { status }] of Object.entries(ERRORS))
+    assert.ok(document.components.responses[status]?.description.includes(`\`${code}\``), code);
+});
+
+test("bodies are described from the schemas that check them", () => {
+  const body = document.paths["/webhook"]!["post"]!.requestBody!;
+  const { properties, required } = body.content["application/json"]!.schema;
+  assert.deepEqual(required, ["name", "flow"]);
+  assert.deepEqual(properties?.["execution_location"], {
+    type: "string",
+    enum: ["webhook", "flow"],
+  });
+});
+
+/** openapi-typescript builds its text with the programming interface of TypeScript 5. */
+async function makeTypes(): Promise<string> {
+  const shim = new URL("typescript-interface.ts", import.meta.url).href;
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === "typescript" ? { url: shim, shortCircuit: true } : next(specifier, context),
+  });
+  try {
+    const { default: openapiTS, astToString } = await import("openapi-typescript");
+    return astToString(await openapiTS(JSON.stringify(document)));
+  } finally {
+    hooks.deregister();
+  }
+}
+
+const TYPED_CLIENT = `
+import createClient from "openapi-fetch";
+import type { paths } from "./paths.d.ts";
+
+export async function use(baseUrl: string, password: string) {
+  const login = await createClient<paths>({ baseUrl }).POST("/auth/login", {
+    body: { user_name: "admin", password },
+  });
+  const token = login.data!.token;
+  const client = createClient<paths>({ baseUrl, headers: { "x-service-token": token } });
+  const path = { name: "typed" };
+  const created = await client.POST("/webhook", { body: { name: "typed", flow: "echo" } });
+  const key: string = created.data!.key;
+  const enabled = await client.PUT("/webhook/{name}/authentication", {
+    params: { path },
+    body: { password, is_enabled: true },
+  });
+  const call = await client.POST("/webhook/{name}/call", {
+    params: { path, query: { async: "" } },
+    headers: { authorization: \`Bearer \${key}\` },
+    body: { hello: "world" },
+    parseAs: "text",
+  });
+  const id = String(call.data);
+  await client.GET("/execution/{id}/wait", { params: { path: { id } } });
+  const read = await client.GET("/execution/{id}", { params: { path: { id } } });
+  const status: "PENDING" | "RUNNING" | "ENDED_SUCCESS" | "ENDED_ERROR" | "ENDED_TIMEOUT" | "ENDED_CANCELLED" =
+    read.data!.status;
+  const missing = await client.GET("/webhook/{name}", { params: { path: { name: "nothing" } } });
+  return { is_enabled: enabled.data!.is_enabled, status, input: read.data!.input_value, problem: missing.error!.title };
+}
+
+// @ts-expect-error a flow is named
+void createClient<paths>().POST("/webhook", { body: { name: "a", flow: 7 } });
+// @ts-expect-error there is no such path
+void createClient<paths>().GET("/nothing");
+`;
+
+test("a client with the types made from it creates, enables, calls and reads back", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "flowhook-openapi-"));
+  try {
+    await writeFile(join(folder, "paths.d.ts"), await makeTypes());
+    await writeFile(join(folder, "client.mts"), TYPED_CLIENT.replace(/^void.*$/gm, "() => {};"));
+    await writeFile(join(folder, "typed.mts"), TYPED_CLIENT);
+    await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
+    const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
+    const flags = ["--noEmit", "--strict", "--skipLibCheck", "--allowImportingTsExtensions"];
+    const modules = ["--module", "nodenext", "--target", "esnext", "--lib", "esnext,dom"];
+    const args = [compiler, ...flags, ...modules, "--types", "", "typed.mts"];
+    const checked = await runProgram(NODE, args, { cwd: folder, env: environment() });
+    assert.equal(checked.stdout + checked.stderr, "");
+    const { use } = (await import(join(folder, "client.mts"))) as {
+      use(base_url: string, password: string): Promise<Record<string, unknown>>;
+    };
+    const { input, ...used } = await use(`${house.url}/api/latest`, ADMIN_PASSWORD);
+    const problem = "Not found";
+    assert.deepEqual(used, { is_enabled: true, status: "ENDED_SUCCESS", problem });
+    assert.deepEqual((input as { json: unknown }).json, { hello: "world" });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("the reference page is made of what the service carries, and nothing else", async () => {
+  const base = `${house.url}/api/latest/reference`;
+  const page = await fetch(base);
+  const html = await page.text();
+  const policy = page.headers.get("content-security-policy")!;
+  assert.match(policy, /default-src 'none'/);
+  assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+  assert.doesNotMatch(html, /https?:|<style|<script>/);
+  const files = [...html.matchAll(/(?:src|href)="(\.[^"]+)"/g)].map(([, file]) => file!);
+  assert.equal(files.length, 3);
+  for (const file of files) {
+    const answer = await fetch(new URL(file, base));
+    assert.equal(answer.status, 200, file);
+    assert.match(answer.headers.get("content-type")!, /^text\/(css|javascript)/);
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    await answer.body?.cancel();
+  }
+  await house.want(404, "GET", "/reference/nothing.js");
+});

@@ -1,0 +1,1 @@
+export default (flow: { input_value: unknown }): unknown => flow.input_value;

@@ -1,0 +1,216 @@
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { send, type Answer, type Call, type Origin } from "../blackbox/client.ts";
+import { ADMIN_PASSWORD, launch, terminate, type Running } from "../blackbox/service.ts";
+import { environment, openTarget, type Target } from "../blackbox/target.ts";
+
+/**
+ * A service for fault injection: it can be killed and started again on the same folder, and it
+ * counts the deaths that no test asked for.
+ */
+export interface House {
+  readonly directory: string;
+  readonly data: string;
+  readonly plugins: string;
+  readonly target: Target;
+  readonly origin: Origin;
+  readonly pid: number;
+  api(method: string, path: string, body?: unknown, token?: string): Promise<Answer>;
+  call(webhook: string, path?: string, call?: Partial<Call>): Promise<Answer>;
+  createWebhook(name: string, flow: string, fields?: object): Promise<void>;
+  /** Process ids of the runners, newest last. */
+  runners(): number[];
+  assertAlive(): Promise<void>;
+  /** SIGKILL of the server; resolves when it has ended. */
+  kill(): Promise<void>;
+  /** Resolves when it listens; the time that took, in milliseconds. */
+  start(): Promise<number>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  signal(name: NodeJS.Signals): void;
+  /** Resolves with the exit code when the server has ended by itself or by a signal. */
+  ended(): Promise<number | null>;
+  /** What all starts have printed. */
+  logs(): string;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface HouseOptions {
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Names of files of test/faults/flows, copied into PLUGINS_DIR. */
+  readonly flows?: readonly string[];
+  /** Files written into PLUGINS_DIR. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Called with the folder before the first start. */
+  readonly prepare?: (directory: string) => Promise<void> | void;
+  readonly start?: boolean;
+}
+
+/** The built binary, unless FLOWHOOK_TARGET says otherwise; FLOWHOOK_BINARY names another copy. */
+export function faultTarget(): Target {
+  const copy = process.env["FLOWHOOK_BINARY"];
+  if (copy !== undefined) return { name: "binary", command: [copy], skip: null };
+  return openTarget(process.env["FLOWHOOK_TARGET"] ?? "binary");
+}
+
+const CONFIG = {
+  LISTEN_PORT: 0,
+  LOG_FORMAT: "json",
+  LOG_LEVEL: "info",
+  SHUTDOWN_GRACE_SEC: 1,
+  DEVELOPMENT_INACTIVITY_SEC: 86_400,
+};
+
+export async function openHouse(options: HouseOptions = {}): Promise<House> {
+  const target = faultTarget();
+  const directory = await realpath(await mkdtemp(join(tmpdir(), "flowhook-faults-")));
+  await furnish(directory, options);
+  const house = toHouse(target, directory);
+  if (options.start === false) return house;
+  try {
+    await house.start();
+  } catch (error) {
+    await house[Symbol.asyncDispose]();
+    throw error;
+  }
+  return house;
+}
+
+async function furnish(directory: string, options: HouseOptions): Promise<void> {
+  await mkdir(join(directory, "plugins"));
+  await mkdir(join(directory, "data"));
+  await mkdir(join(directory, "out"));
+  const config = { ...CONFIG, ALLOW_WRITE: [join(directory, "out")], ...options.config };
+  await writeFile(join(directory, "flowhook.yaml"), JSON.stringify(config));
+  for (const flow of options.flows ?? [])
+    await cp(
+      fileURLToPath(new URL(`flows/${flow}.ts`, import.meta.url)),
+      join(directory, "plugins", `${flow}.ts`),
+    );
+  for (const [name, text] of Object.entries(options.files ?? {}))
+    await writeFile(join(directory, "plugins", name), text.replaceAll("<out>", `${directory}/out`));
+  await options.prepare?.(directory);
+}
+
+function toHouse(target: Target, directory: string): House {
+  const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD });
+  const printed: (() => string)[] = [];
+  let running: Running | null = null;
+  let token = "";
+
+  function current(): Running {
+    if (running === null) throw new Error("The service was not started");
+    return running;
+  }
+
+  async function api(method: string, path: string, body?: unknown, as = token): Promise<Answer> {
+    const headers: Record<string, string> = as === "" ? {} : { "x-service-token": as };
+    if (body !== undefined) headers["content-type"] = "application/json";
+    return send(current().origin, {
+      method,
+      target: `/api/latest${path}`,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+  }
+
+  async function login(): Promise<void> {
+    const given = { user_name: "admin", password: ADMIN_PASSWORD };
+    const answer = await api("POST", "/auth/login", given, "");
+    if (answer.status !== 200) throw new Error(`Login failed: ${answer.status} ${answer.text}`);
+    token = (JSON.parse(answer.text) as { token: string }).token;
+  }
+
+  async function ended(): Promise<number | null> {
+    const { child } = current();
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    return child.exitCode;
+  }
+
+  return {
+    directory,
+    data: join(directory, "data"),
+    plugins: join(directory, "plugins"),
+    target,
+    get origin() {
+      return current().origin;
+    },
+    get pid() {
+      return current().child.pid ?? 0;
+    },
+    api,
+    call: (webhook, path = "", call = {}) =>
+      send(current().origin, { target: `/api/latest/webhook/${webhook}/call${path}`, ...call }),
+    createWebhook: (name, flow, fields = {}) => createWebhook(api, name, flow, fields),
+    runners: () => childrenOf(current().child.pid ?? 0),
+    assertAlive: () => assertAlive(current()),
+    async kill() {
+      const { child } = current();
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`The server had ended before it was killed:\n${tail(current().logs())}`);
+      child.kill("SIGKILL");
+      await ended();
+    },
+    async start() {
+      const begun = performance.now();
+      running = await launch(target, directory, ["serve"], env);
+      const took = performance.now() - begun;
+      printed.push(running.logs);
+      if (token === "") await login();
+      return took;
+    },
+    stop: () => terminate(current().child),
+    signal: (name) => void current().child.kill(name),
+    ended,
+    logs: () => printed.map((logs) => logs()).join(""),
+    async [Symbol.asyncDispose]() {
+      if (running !== null) await terminate(running.child);
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+async function createWebhook(
+  api: House["api"],
+  name: string,
+  flow: string,
+  { key = null, require_login = false, ...fields }: { key?: string | null; require_login?: boolean },
+): Promise<void> {
+  const created = await api("POST", "/webhook", { name, flow, ...fields });
+  if (created.status !== 201) throw new Error(`POST /webhook: ${created.status} ${created.text}`);
+  const change = { password: ADMIN_PASSWORD, is_enabled: true, require_login, key };
+  const changed = await api("PUT", `/webhook/${name}/authentication`, change);
+  if (changed.status !== 200) throw new Error(`Cannot enable "${name}": ${changed.text}`);
+}
+
+async function assertAlive({ child, origin, logs }: Running): Promise<void> {
+  const { exitCode, signalCode } = child;
+  if (exitCode !== null || signalCode !== null)
+    throw new Error(`The server has ended (${exitCode ?? signalCode}):\n${tail(logs())}`);
+  const answer = await send(origin, { target: "/health/live" });
+  if (answer.status !== 200) throw new Error(`/health/live answered ${answer.status}`);
+}
+
+export function tail(text: string, lines = 15): string {
+  return text.trimEnd().split("\n").slice(-lines).join("\n");
+}
+
+/** Child processes, oldest first; Linux only, as the figures of processes are. */
+export function childrenOf(pid: number): number[] {
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    return text.split(" ").map(Number).filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+/** A member of /proc/PID/status: `VmRSS` in kB, `Threads`. */
+export function processFigure(pid: number, name: "VmRSS" | "Threads"): number {
+  const text = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
+}

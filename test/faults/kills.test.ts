@@ -1,0 +1,227 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import Database from "better-sqlite3";
+import { poll } from "../blackbox/scenario.ts";
+import { openHouse, processFigure, type House } from "./house.ts";
+import { figure, openRandom, quantile, ROUNDS, SEED } from "./sizes.ts";
+
+/**
+ * The server and its runners are killed at random moments under load. An append-only list of the
+ * ids that callers were given is compared with the store, and with what the flows wrote to a file
+ * of their own when they ran.
+ */
+
+const RECORDING = `
+  import { appendFileSync } from "node:fs";
+  import { defineFlow } from "flowhook";
+  export default defineFlow({
+    permissions: { write: ["<out>"] },
+    async run(flow) {
+      appendFileSync("<out>/started", flow.execution.id + "\\n");
+      await new Promise((resolve) => setTimeout(resolve, Number(flow.input_value.query.ms ?? 0)));
+      return { id: flow.execution.id };
+    },
+  });
+`;
+
+/** What callers were told, in the order in which they were told it. */
+interface Told {
+  readonly acknowledged: Set<string>;
+  /** Statuses that were seen to have ended, by id. */
+  readonly ended: Map<string, string>;
+  refused: number;
+  broken: number;
+}
+
+function openTold(): Told {
+  return { acknowledged: new Set(), ended: new Map(), refused: 0, broken: 0 };
+}
+
+/** Calls until it is told to stop; a connection that breaks is what the test is about. */
+async function load(house: House, told: Told, random: () => number, stop: AbortSignal) {
+  while (!stop.aborted) {
+    const is_async = random() < 0.5;
+    const ms = Math.floor(random() * 40);
+    const path = `?ms=${ms}${is_async ? "&async" : ""}`;
+    try {
+      const answer = await house.call(`recording${Math.floor(random() * 3)}`, path, { signal: stop });
+      const id = answer.headers["flowhook-execution-id"];
+      if (answer.status === 201 || answer.status === 303) told.acknowledged.add(id ?? "");
+      else told.refused += 1;
+      const location = answer.headers["location"];
+      if (location !== undefined) await walk(house, told, location, stop);
+    } catch {
+      if (stop.aborted) return;
+      told.broken += 1;
+      await wait(5);
+    }
+  }
+}
+
+async function walk(house: House, told: Told, location: string, stop: AbortSignal): Promise<void> {
+  const query = location.slice(location.indexOf("?"));
+  const answer = await house.call("recording0", query, { signal: stop }).catch(() => null);
+  const id = answer?.headers["flowhook-execution-id"];
+  if (answer?.status === 200 && id !== undefined) told.ended.set(id, "ENDED_SUCCESS");
+}
+
+interface StoredRow {
+  readonly id: string;
+  readonly status: string;
+}
+
+/** Read with the service's own file format, from outside. */
+function readStore(house: House): Map<string, string> {
+  const db = new Database(join(house.data, "flowhook.db"), { readonly: true });
+  try {
+    const rows = db.prepare("select id, status from execution").all() as StoredRow[];
+    return new Map(rows.map((row) => [row.id, row.status]));
+  } finally {
+    db.close();
+  }
+}
+
+async function readStarted(house: House): Promise<string[]> {
+  const text = await readFile(join(house.directory, "out/started"), "utf8").catch(() => "");
+  return text.split("\n").filter(Boolean);
+}
+
+const CONFIG = { CANCEL_GRACE_SEC: 0.2, WORKER_THREADS: 4, LOG_LEVEL: "warn" };
+const FILES = {
+  "recording0.ts": RECORDING,
+  "recording1.ts": RECORDING,
+  "recording2.ts": RECORDING,
+};
+
+async function openRecordingHouse(): Promise<House> {
+  const house = await openHouse({ config: CONFIG, files: FILES });
+  for (const name of ["recording0", "recording1", "recording2"])
+    await house.createWebhook(name, name, { is_productive: true });
+  return house;
+}
+
+/** Waits until nothing is PENDING or RUNNING in the store. */
+function settled(house: House): Promise<Map<string, string>> {
+  return poll(
+    "every execution to end",
+    async () => {
+      const rows = readStore(house);
+      return [...rows.values()].every((status) => status.startsWith("ENDED_")) ? rows : null;
+    },
+    30_000,
+  );
+}
+
+function compare(told: Told, rows: Map<string, string>, started: readonly string[]) {
+  const lost = [...told.acknowledged].filter((id) => !rows.has(id));
+  const twice = started.filter((id, at) => started.indexOf(id) !== at);
+  const changed = [...told.ended].filter(([id, status]) => rows.get(id) !== status);
+  return { lost, twice, changed };
+}
+
+describe("kills", () => {
+  test("SIGKILL of the server under load, and start again", async () => {
+    await using house = await openRecordingHouse();
+    const random = openRandom(SEED);
+    const told = openTold();
+    const starts: number[] = [];
+    const all = new Map<string, string>();
+    const changed: string[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const stop = new AbortController();
+      const callers = Array.from({ length: 8 }, () => load(house, told, random, stop.signal));
+      await wait(100 + random() * 400);
+      await house.kill();
+      stop.abort();
+      await Promise.all(callers);
+      for (const [id, status] of readStore(house)) {
+        const before = all.get(id);
+        if (before?.startsWith("ENDED_") && before !== status) changed.push(id);
+        all.set(id, status);
+      }
+      starts.push(await house.start());
+    }
+    const rows = await settled(house);
+    for (const [id, status] of all)
+      if (status.startsWith("ENDED_") && rows.get(id) !== status) changed.push(id);
+    const found = compare(told, rows, await readStarted(house));
+    const interrupted = [...rows.values()].filter((status) => status === "ENDED_ERROR").length;
+    figure("kills of the server: seed", SEED);
+    figure("kills of the server: rounds of SIGKILL", ROUNDS);
+    figure("kills of the server: executions acknowledged", told.acknowledged.size);
+    figure("kills of the server: executions interrupted", interrupted);
+    figure("kills of the server: lost", found.lost.length);
+    figure("kills of the server: run twice", found.twice.length);
+    figure("kills of the server: ended status changed", found.changed.length + changed.length);
+    figure("kills of the server: start again, worst", Math.max(...starts), "ms");
+    assert.ok(told.acknowledged.size > ROUNDS, `seed ${SEED}: nothing was acknowledged`);
+    assert.deepEqual({ ...found, changed: [...found.changed, ...changed] }, NOTHING);
+  });
+
+  test("SIGKILL of runners under load", async () => {
+    await using house = await openRecordingHouse();
+    const random = openRandom(SEED + 1);
+    const told = openTold();
+    const stop = new AbortController();
+    const callers = Array.from({ length: 6 }, () => load(house, told, random, stop.signal));
+    let killed = 0;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await wait(100 + random() * 300);
+      const runners = house.runners();
+      const victim = runners[Math.floor(random() * runners.length)];
+      if (victim === undefined) continue;
+      process.kill(victim, "SIGKILL");
+      killed += 1;
+      // What was in it is given another chance, so that every round finds flows that serve.
+      await house.api("POST", "/flow/reload");
+    }
+    stop.abort();
+    await Promise.all(callers);
+    await house.assertAlive();
+    const rows = await settled(house);
+    const found = compare(told, rows, await readStarted(house));
+    figure("kills of runners: killed", killed);
+    figure("kills of runners: executions acknowledged", told.acknowledged.size);
+    figure("kills of runners: lost", found.lost.length);
+    figure("kills of runners: run twice", found.twice.length);
+    figure("kills of runners: ended status changed", found.changed.length);
+    assert.deepEqual(found, NOTHING);
+  });
+
+  test("after a runner's death the next call is answered", async () => {
+    await using house = await openHouse({ config: CONFIG, flows: ["echo"] });
+    await house.createWebhook("echo", "echo", { is_productive: true, sync_mode: "hold" });
+    const times: number[] = [];
+    for (let round = 0; round < Math.max(ROUNDS, 10); round += 1) {
+      await house.call("echo");
+      const victim = busiestRunner(house);
+      const begun = performance.now();
+      process.kill(victim, "SIGKILL");
+      let answer = await house.call("echo");
+      while (answer.status !== 200) answer = await house.call("echo");
+      times.push(performance.now() - begun);
+      await poll("a spare runner", async () => (house.runners().length >= 2 ? true : null));
+      await house.api("POST", "/flow/reload");
+      // The successor of the spare takes its time to be ready, as it has between two real deaths.
+      await wait(400);
+    }
+    figure("from a runner's death to the next answer: deaths", times.length);
+    figure("from a runner's death to the next answer: median", quantile(times, 0.5), "ms");
+    figure("from a runner's death to the next answer: p99", quantile(times, 0.99), "ms");
+    await house.assertAlive();
+    assert.ok(quantile(times, 0.99) <= 500, `took ${times.map(Math.round).join(", ")} ms`);
+  });
+});
+
+const NOTHING = { lost: [], twice: [], changed: [] };
+
+/** The runner with the most threads: the one that the last call ran in. */
+function busiestRunner(house: House): number {
+  const threads = (pid: number) => processFigure(pid, "Threads");
+  const found = house.runners().toSorted((a, b) => threads(b) - threads(a))[0];
+  if (found === undefined) throw new Error("The service has no runner");
+  return found;
+}

@@ -1,0 +1,69 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+
+/**
+ * How much of each fault a run injects. The short form is part of the test suite; `npm run soak`
+ * sets larger numbers. Every run prints its seed, and FLOWHOOK_FAULTS_SEED repeats it.
+ */
+function read(name: string, short: number): number {
+  const text = process.env[`FLOWHOOK_FAULTS_${name}`];
+  const value = text === undefined ? short : Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`Cannot use "${text}" as ${name}`);
+  return value;
+}
+
+/** Kills of the server, and as many of runners. */
+export const ROUNDS = read("ROUNDS", 6);
+/** Generated requests, and generated answers of flows. */
+export const CASES = read("CASES", 1500);
+/** Ended executions that the store holds before the start after a crash. */
+export const ROWS = read("ROWS", 20_000);
+/** Executions that the crash has interrupted. */
+export const INTERRUPTED = read("INTERRUPTED", 1000);
+/** Clients that wait at the same time. */
+export const CLIENTS = read("CLIENTS", 1000);
+/** Reloads of a flow. */
+export const RELOADS = read("RELOADS", 12);
+/** Executions of the slow flow that wait while another one is called. */
+export const QUEUED = read("QUEUED", 1000);
+/** Calls of the flow that must not be starved, with and without the queue. */
+export const FAIR_CALLS = read("FAIR_CALLS", 150);
+/** Wrong keys, and wrong passwords. */
+export const GUESSES = read("GUESSES", 200);
+
+export const SEED = read("SEED", Math.floor(Math.random() * 2 ** 31) + 1);
+
+/** Prints a figure of this run, in one form for all families. */
+export function figure(name: string, value: number | string, unit = ""): void {
+  const shown = typeof value === "number" ? Number(value.toFixed(1)) : value;
+  console.log(`figure  ${name}: ${shown}${unit === "" ? "" : ` ${unit}`}`);
+}
+
+/** Random numbers that a seed repeats (mulberry32): each call gives one from 0 to 1. */
+export function openRandom(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The value below which a share of the samples lies. */
+export function quantile(samples: readonly number[], share: number): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+/**
+ * How long this process itself had to wait for its turn: on a busy machine the watch is late as
+ * well as what it watches, and a limit of the service allows for that.
+ */
+export function watchOwnDelay(): () => number {
+  const watch = monitorEventLoopDelay({ resolution: 5 });
+  watch.enable();
+  return () => {
+    watch.disable();
+    return watch.max / 1e6;
+  };
+}

@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import type { Service } from "../blackbox/service.ts";
+import {
+  logIn,
+  noBrowser,
+  openBrowser,
+  openPage,
+  openStrangeWindow,
+  openWindow,
+  settled,
+  visit,
+} from "./browser.ts";
+import { openWorkshop } from "./workshop.ts";
+
+describe("administration in the browser", { skip: noBrowser }, () => {
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  before(async () => {
+    service = await openWorkshop();
+    browser = await openBrowser();
+    ({ page } = await openPage(await openWindow(browser, service)));
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  async function read(path: string): Promise<Record<string, unknown>> {
+    return (await service.api("GET", path)).body as Record<string, unknown>;
+  }
+
+  async function create(noun: string, fields: Record<string, string>): Promise<void> {
+    await page.getByRole("button", { name: `New ${noun}` }).click();
+    for (const [label, text] of Object.entries(fields))
+      await page.getByRole("dialog").getByLabel(label, { exact: true }).fill(text);
+    await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
+  }
+
+  test("makes users, and says at the field what is wrong", async () => {
+    await visit(page, service, "/ui/admin/users");
+    await create("user", { Name: "linus", Password: "short" });
+    await page.getByText("Expected at least 12 characters").waitFor();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Password").fill("a password of linus");
+    await dialog.getByLabel("viewer").check();
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.locator("tbody tr", { hasText: "linus" }).waitFor();
+    assert.deepEqual((await read("/user/linus"))["roles"], ["viewer"]);
+    await page.getByRole("button", { name: "Delete linus" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.locator("tbody tr", { hasText: "linus" }).waitFor({ state: "detached" });
+  });
+
+  test("makes roles of a table of permissions, also for one project", async () => {
+    await visit(page, service, "/ui/admin/roles");
+    await page.getByRole("button", { name: "New role" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill("shop");
+    await dialog.getByLabel("flow read", { exact: true }).check();
+    await dialog.getByLabel("Project", { exact: true }).selectOption("Shop");
+    await dialog.getByRole("button", { name: "Add a line for one project" }).click();
+    await dialog.locator("tbody tr").last().getByLabel("webhook all").check();
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.locator("tbody tr", { hasText: "shop" }).waitFor();
+    const { permissions } = (await read("/role/shop")) as { permissions: unknown };
+    const { id } = await read("/project/Shop");
+    assert.deepEqual(permissions, [
+      { permission: "flow.read", project_id: null },
+      { permission: "webhook.*", project_id: id },
+    ]);
+  });
+
+  test("changes projects, settings and secrets", async () => {
+    await visit(page, service, "/ui/admin/projects");
+    await create("project", { Name: "Office", Description: "Paper" });
+    await page.locator("tbody tr", { hasText: "Office" }).waitFor();
+
+    await visit(page, service, "/ui/admin/settings");
+    await page.getByRole("button", { name: "Change greeting" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Value").fill('{ "text": "Good morning" }');
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.locator("tbody tr", { hasText: "Good morning" }).waitFor();
+
+    await visit(page, service, "/ui/admin/secrets");
+    await create("secret", { Name: "SHOP_TOKEN", Value: "never to be seen" });
+    await page.locator("tbody tr", { hasText: "SHOP_TOKEN" }).waitFor();
+    assert.ok(!(await page.content()).includes("never to be seen"));
+  });
+
+  test("shows who did what", async () => {
+    await visit(page, service, "/ui/admin/audit");
+    await page.getByLabel("Action").fill("secret.create");
+    await page.waitForURL(/action=secret/);
+    await page.locator("tbody tr", { hasText: "SHOP_TOKEN" }).waitFor();
+    assert.doesNotMatch(await page.locator("tbody").innerText(), /user\.create/);
+  });
+
+  test("shows what an import would change before it does", async () => {
+    const { text } = await service.api("GET", "/export?webhook=hello");
+    await visit(page, service, "/ui/admin/import");
+    const changed = text.replace("Greets whoever calls", "Greets everybody");
+    await page.getByLabel("Document").fill(changed);
+    await page.getByLabel("Where a name is taken").selectOption("replace");
+    await page.getByRole("button", { name: "Show the difference" }).click();
+    await page.getByText("Greets everybody").last().waitFor();
+    assert.equal((await read("/webhook/hello"))["description"], "Greets whoever calls");
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByRole("heading", { name: "Imported" }).waitFor();
+    assert.equal((await read("/webhook/hello"))["description"], "Greets everybody");
+    await page.reload();
+    await page.getByLabel("Document").fill("webhooks: [");
+    await page.getByRole("button", { name: "Show the difference" }).click();
+    await page.getByText("is not YAML").waitFor();
+  });
+
+  test("shows a viewer only what a viewer may see", async () => {
+    const password = "a password of viewer";
+    await service.api("POST", "/user", { name: "vera", password, roles: ["viewer"] });
+    const context = await openStrangeWindow(browser);
+    const { page: own, faults } = await openPage(context);
+    await own.goto(`${service.url}/ui/webhooks/hello`);
+    await logIn(own, "vera", password);
+    await own.waitForURL(/\/ui\/webhooks\/hello$/);
+    await settled(own);
+    await own.getByRole("tab", { name: "Access" }).click();
+    assert.equal(await own.getByRole("button", { name: "Disable" }).count(), 0);
+    for (const path of ["/ui/", "/ui/webhooks", "/ui/executions", "/ui/flows", "/ui/admin"]) {
+      await visit(own, service, path);
+      assert.equal(await own.locator("#banner p").count(), 0, path);
+    }
+    assert.deepEqual(faults, []);
+    await context.close();
+  });
+
+  test("changes the own password, and says when a session has ended", async () => {
+    const password = "a password of grace";
+    const next = "another password of grace";
+    const context = await openStrangeWindow(browser);
+    const { page: own } = await openPage(context);
+    await own.goto(`${service.url}/ui/account`);
+    await logIn(own, "grace", password);
+    await own.waitForURL(/\/ui\/account$/);
+    await settled(own);
+    await own.getByLabel("Password until now").fill(password);
+    await own.getByLabel("New password").fill(next);
+    await own.getByRole("button", { name: "Change" }).click();
+    await own.locator("#notices", { hasText: "changed" }).waitFor();
+
+    await visit(own, service, "/ui/new-webhook?flow=hello");
+    await own.getByLabel("Name", { exact: true }).fill("kept");
+    await service.api("PATCH", "/user/grace", { password: "a third password of grace" });
+    await own.getByRole("button", { name: "Create" }).click();
+    await own.locator("#banner", { hasText: "Your session has ended" }).waitFor();
+    assert.equal(await own.getByLabel("Name", { exact: true }).inputValue(), "kept");
+    await own.reload();
+    await own.getByText("Your session has ended").waitFor();
+    await logIn(own, "grace", "a third password of grace");
+    await own.waitForURL(/\/ui\/new-webhook\?flow=hello$/);
+    await own.getByRole("button", { name: "Sign out" }).click();
+    await own.waitForURL(/\/ui\/login$/);
+    await context.close();
+  });
+});
+
+test("the user interface works below a path prefix", { skip: noBrowser }, async () => {
+  const service = await openWorkshop("/flows");
+  const browser = await openBrowser();
+  const { page, faults } = await openPage(await openWindow(browser, service));
+  await visit(page, service, "/ui/webhooks");
+  await page.getByRole("link", { name: "hello" }).first().click();
+  await settled(page);
+  await page.getByRole("tab", { name: "Try it" }).click();
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByRole("link", { name: "Open its execution" }).click();
+  await page.waitForURL(/\/flows\/ui\/executions\//);
+  await settled(page);
+  await page.getByRole("button", { name: "Theme" }).click();
+  await page.reload();
+  assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  assert.deepEqual(faults, []);
+  await browser.close();
+  await service.stop();
+});

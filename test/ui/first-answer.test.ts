@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { ADMIN_PASSWORD, startService, type Service } from "../blackbox/service.ts";
+import { logIn, noBrowser, openBrowser, openPage, openStrangeWindow, settled } from "./browser.ts";
+import { openWorkshop } from "./workshop.ts";
+
+/** Counts what a person does: clicks, and texts that are typed. */
+function openHand(page: Page) {
+  const done = { clicks: 0, names: 0, passwords: 0 };
+  return {
+    done,
+    async click(role: "button" | "link", name: string): Promise<void> {
+      done.clicks += 1;
+      await page.getByRole(role, { name, exact: true }).click();
+    },
+    async type(label: string, text: string): Promise<void> {
+      if (text === ADMIN_PASSWORD) done.passwords += 1;
+      else done.names += 1;
+      await page.getByLabel(label, { exact: true }).fill(text);
+    },
+  };
+}
+
+describe("the way", { skip: noBrowser }, () => {
+  let browser: Browser;
+  before(async () => {
+    browser = await openBrowser();
+  });
+  after(async () => {
+    await browser?.close();
+  });
+
+  test("from the sign-in to a first answered call is short", async () => {
+    const service = await startService({ flows: ["echo", "identity"] });
+    const context = await openStrangeWindow(browser);
+    const { page, faults } = await openPage(context);
+    await page.goto(`${service.url}/`);
+    await logIn(page);
+    await page.waitForURL(/\/ui\/$/);
+    await settled(page);
+    assert.ok(await page.getByText("Nothing was called yet").isVisible(), "what to do first");
+
+    const hand = openHand(page);
+    await hand.click("link", "New webhook");
+    await settled(page);
+    await hand.type("Name", "first");
+    await hand.click("button", "Create");
+    const key = await page.locator(".secret code").innerText();
+    assert.match(key, /^fhk_/);
+    await hand.type("Your password", ADMIN_PASSWORD);
+    await hand.click("button", "Enable");
+    await hand.click("button", "Send");
+    const legs = page.locator(".legs tbody tr");
+    await page.getByRole("link", { name: "Open its execution" }).waitFor();
+    const rows = await legs.allInnerTexts();
+    assert.equal(rows.length, 2);
+    assert.match(rows[0] ?? "", /First leg\s+303/);
+    assert.match(rows[1] ?? "", /Final leg\s+200/);
+    assert.ok(hand.done.clicks <= 8, `${hand.done.clicks} clicks`);
+    assert.deepEqual(hand.done, { clicks: 4, names: 1, passwords: 1 });
+
+    const { body } = await service.api("GET", "/webhook/first");
+    assert.equal((body as Record<string, unknown>)["is_enabled"], true);
+    await page.reload();
+    await settled(page);
+    assert.match(page.url(), /\/ui\/webhooks\/first$/);
+    assert.ok(!(await page.content()).includes(key), "the key is shown once");
+    assert.deepEqual(faults, []);
+    await context.close();
+    await service.stop();
+  });
+
+  test("from a failed call on the overview to its log is one click", async () => {
+    const service = await openWorkshop();
+    const context = await openStrangeWindow(browser);
+    const { page } = await openPage(context);
+    await page.goto(`${service.url}/`);
+    await logIn(page);
+    await page.waitForURL(/\/ui\/$/);
+    await settled(page);
+    await page.locator("#failures").getByRole("link", { name: "failing" }).first().click();
+    await settled(page);
+    assert.match(await page.getByRole("log").innerText(), /The shelf is empty/);
+    await context.close();
+    await service.stop();
+  });
+
+  test("loads its first page in less than 100 KB and 200 ms of script", async () => {
+    const service: Service = await openWorkshop();
+    const context = await openStrangeWindow(browser);
+    const { page } = await openPage(context);
+    const session = await context.newCDPSession(page);
+    await session.send("Network.enable");
+    await session.send("Performance.enable");
+    let bytes = 0;
+    session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await page.goto(`${service.url}/ui/login`);
+    await logIn(page);
+    await page.waitForURL(/\/ui\/$/);
+    await settled(page);
+    const { metrics } = await session.send("Performance.getMetrics");
+    const script_ms = 1000 * (metrics.find(({ name }) => name === "ScriptDuration")?.value ?? 0);
+    assert.ok(bytes > 10_000 && bytes < 100_000, `${bytes} bytes`);
+    assert.ok(script_ms > 0 && script_ms < 200, `${script_ms} ms`);
+    await context.close();
+    await service.stop();
+  });
+});

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
+import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
+import { openWorkshop } from "./workshop.ts";
+
+describe("webhooks in the browser", { skip: noBrowser }, () => {
+  let service: Service;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let faults: string[];
+  before(async () => {
+    service = await openWorkshop();
+    browser = await openBrowser();
+    context = await openWindow(browser, service);
+    ({ page, faults } = await openPage(context));
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  async function webhook(name: string): Promise<Record<string, unknown>> {
+    return (await service.api("GET", `/webhook/${name}`)).body as Record<string, unknown>;
+  }
+
+  test("are listed with their state and outcome, and found by text", async () => {
+    await visit(page, service, "/ui/webhooks");
+    const failing = page.locator("tbody tr", { hasText: "failing" });
+    await failing.locator(".outcomes").waitFor();
+    const label = await failing.locator(".outcomes").getAttribute("aria-label");
+    assert.equal(label, "3 of the last 3 failed");
+    assert.match(await page.locator("tbody tr", { hasText: "in-work" }).innerText(), /Disabled/);
+    await page.getByLabel("Name contains").fill("hel");
+    await page.waitForSelector("tbody:not(:has(tr:nth-child(2)))");
+    assert.match(await page.locator("tbody").innerText(), /hello/);
+    assert.match(page.url(), /\?text=hel$/, "the address carries the filter");
+    await page.getByLabel("Name contains").fill("there is none");
+    await page.getByRole("heading", { name: "No webhook is here" }).waitFor();
+  });
+
+  test("advise about a name while it is typed, and keep what was typed when refused", async () => {
+    await visit(page, service, "/ui/new-webhook?flow=hello");
+    const name = page.getByLabel("Name", { exact: true });
+    await name.fill("two words");
+    assert.match(await page.locator("#name-hint").innerText(), /better use a hyphen/);
+    assert.match(await page.locator("#preview").innerText(), /\/webhook\/two%20words\/call$/);
+    await name.fill("a/b");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.locator("[data-fault-of=name]", { hasText: "xpected none of" }).waitFor();
+    assert.equal(await name.inputValue(), "a/b");
+    assert.equal(await name.getAttribute("aria-invalid"), "true");
+    await name.fill("hello");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.locator("[data-fault-of=name]", { hasText: "taken" }).waitFor();
+    faults.length = 0;
+  });
+
+  test("change their access after the password only", async () => {
+    await visit(page, service, "/ui/webhooks/notification#access");
+    await page.getByRole("button", { name: "Disable" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Your password").fill("not the password");
+    await dialog.getByRole("button", { name: "Disable" }).click();
+    await dialog.getByText("This is not your password").waitFor();
+    assert.equal((await webhook("notification"))["is_enabled"], true);
+    await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
+    await dialog.getByRole("button", { name: "Disable" }).click();
+    await page.locator("#badges", { hasText: "Disabled" }).waitFor();
+    assert.equal((await webhook("notification"))["is_enabled"], false);
+
+    await page.getByRole("button", { name: "Replace the key" }).click();
+    await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
+    await dialog.getByRole("button", { name: "Replace the key" }).click();
+    const key = page.locator("#access .secret code");
+    await key.waitFor();
+    assert.match(await key.innerText(), /^fhk_/);
+    faults.length = 0;
+  });
+
+  test("save their settings, and say when somebody else was faster", async () => {
+    await visit(page, service, "/ui/webhooks/slow#settings");
+    await page.getByLabel("Description").fill("Waits");
+    await page.getByLabel("Is productive").uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    const saved = await webhook("slow");
+    assert.deepEqual([saved["description"], saved["is_productive"]], ["Waits", false]);
+    await service.api("PATCH", "/webhook/slow", { description: "Somebody else's" });
+    await page.getByLabel("Description").fill("Mine");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".form-fault", { hasText: "Somebody else has changed it" }).waitFor();
+    assert.equal(await page.getByLabel("Description").inputValue(), "Mine");
+    faults.length = 0;
+  });
+
+  test("in development answer while their user is active here", async () => {
+    await service.createWebhook("draft", "hello", { is_productive: false });
+    await visit(page, service, "/ui/webhooks/draft#try");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("link", { name: "Open its execution" }).waitFor();
+    assert.match(await page.locator(".legs").innerText(), /Final leg\s+200/);
+  });
+
+  test("show their pages in a frame that has nothing of the session", async () => {
+    await visit(page, service, "/ui/webhooks/status-page#try");
+    await page.getByRole("button", { name: "Send" }).click();
+    const frame = page.locator("iframe");
+    await frame.waitFor();
+    assert.equal(await frame.getAttribute("sandbox"), "allow-forms allow-scripts");
+    const heading = page.frameLocator("iframe").getByRole("heading", { level: 1 });
+    assert.match(await heading.innerText(), /Status/);
+    assert.equal(await heading.evaluate(() => self.origin), "null", "an opaque origin");
+  });
+
+  test("show each leg of a call that waits, and the flow's failure as it is", async () => {
+    await visit(page, service, "/ui/webhooks/failing#try");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("link", { name: "Open its execution" }).waitFor();
+    assert.match(await page.locator(".legs").innerText(), /Final leg\s+500/);
+    assert.match(await page.locator("#try pre").innerText(), /^ENDED_ERROR: /);
+    await page.getByLabel("Content of the body").fill("{ not json");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("This is not JSON").waitFor();
+    faults.length = 0;
+  });
+
+  test("are deleted after a confirmation", async () => {
+    await visit(page, service, "/ui/webhooks/draft#settings");
+    await page.locator("#ending").getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.waitForURL(/\/ui\/webhooks$/);
+    await settled(page);
+    assert.equal((await service.api("GET", "/webhook/draft")).status, 404);
+    assert.deepEqual(faults, []);
+  });
+});
