@@ -10,6 +10,11 @@ export interface CustomResponse {
   readonly body_encoding?: "base64";
 }
 
+/** The bytes of the body. */
+export function bodyOf({ body, body_encoding }: CustomResponse): Buffer<ArrayBuffer> {
+  return Buffer.from(body, body_encoding ?? "utf8");
+}
+
 export type CheckedResponse =
   | { readonly response: CustomResponse; readonly warnings: readonly string[] }
   /** Which rule was broken. */

@@ -1,6 +1,6 @@
 import type { Ending } from "../runner/protocol.ts";
 import type { ExecutionRow, PayloadRow } from "../store/executions.ts";
-import { checkResponse, type CustomResponse } from "./custom-response.ts";
+import { bodyOf, checkResponse, type CustomResponse } from "./custom-response.ts";
 import { isEnded, type EndedStatus } from "./status.ts";
 
 /** How an execution ended: a value, whatever happened. */
@@ -29,13 +29,13 @@ export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Ou
   if (isLarger(output_value, limits.max_output_bytes))
     return fail(id, `output_value is larger than ${limits.max_output_bytes} bytes`);
   if (ending.response === null) return { ...base, status };
-  if (isLarger(ending.response, 2 * limits.max_output_bytes))
-    return fail(id, `The custom response is larger than ${limits.max_output_bytes} bytes`);
   const checked = checkResponse(ending.response, limits.sandboxed);
   if ("fault" in checked)
     return status === "ENDED_SUCCESS"
       ? fail(id, `Cannot send the custom response: ${checked.fault}`)
       : { ...base, status };
+  if (bodyOf(checked.response).length > limits.max_output_bytes)
+    return fail(id, `The custom response is larger than ${limits.max_output_bytes} bytes`);
   return { ...base, status, response: checked.response, warnings: checked.warnings };
 }
 

@@ -145,7 +145,7 @@ function pathOf(issue: Issue): string {
 function toEnding(execution: Execution, value: unknown, maxBytes: number): Ending {
   const output_value = value === undefined ? "null" : toJson(value);
   checkSize("output", output_value, maxBytes);
-  checkSize("response", execution.response ?? "", maxBytes);
+  checkResponse(execution.response, maxBytes);
   return {
     status: "ENDED_SUCCESS",
     status_message: execution.status_message,
@@ -173,6 +173,19 @@ function checkSize(what: string, text: string, maxBytes: number): void {
   const bytes = byteLength(text);
   if (bytes > maxBytes)
     throw new Error(`The flow's ${what} has ${bytes} bytes, at most ${maxBytes} are stored`);
+}
+
+/** The limit is the body's own size: what JSON adds around it does not count. */
+function checkResponse(response: string | null, maxBytes: number): void {
+  if (response === null || response.length * 3 <= maxBytes) return;
+  const { body, body_encoding } = parse(response) as { body: string; body_encoding?: string };
+  const bytes = body_encoding === "base64" ? base64Length(body) : byteLength(body);
+  if (bytes > maxBytes)
+    throw new Error(`The flow's response has a body of ${bytes} bytes, at most ${maxBytes} are sent`);
+}
+
+function base64Length(text: string): number {
+  return (text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);
 }
 
 function isObject(value: unknown): value is object {

@@ -1,4 +1,4 @@
-import type { CustomResponse } from "../executions/custom-response.ts";
+import { bodyOf, type CustomResponse } from "../executions/custom-response.ts";
 import type { Outcome } from "../executions/outcome.ts";
 import { toProblem, type Refusal } from "../lib/errors.ts";
 
@@ -45,13 +45,12 @@ const ACTIVE_TYPE = /html|svg|xml/i;
 
 function respondCustom(outcome: Outcome, custom: CustomResponse, is_sandboxed: boolean): Response {
   const { status } = custom;
-  const bytes = Buffer.from(custom.body, custom.body_encoding ?? "utf8");
   const pairs: [string, string][] = Object.entries(custom.headers).flatMap(([name, value]) =>
     [value].flat().map((one): [string, string] => [name, one]),
   );
   pairs.push([EXECUTION_ID, outcome.id]);
   if (is_sandboxed && isActive(pairs)) pairs.push(["content-security-policy", SANDBOX], NOSNIFF);
-  const body = WITHOUT_BODY.includes(status) ? null : bytes;
+  const body = WITHOUT_BODY.includes(status) ? null : bodyOf(custom);
   return new Response(body, { status, headers: toHeadersInit(pairs) });
 }
 
