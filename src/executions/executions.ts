@@ -11,6 +11,7 @@ import { Journal } from "./journal.ts";
 import { newLive, type LiveExecution } from "./live.ts";
 import { decide, toOutcome, type Outcome, type OutcomeLimits } from "./outcome.ts";
 import { Slots } from "./slots.ts";
+import type { StartedFile } from "./started-file.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import type { EndedStatus } from "./status.ts";
 import { WaitingLine } from "./waiting-line.ts";
@@ -20,6 +21,7 @@ export interface ExecutionsOptions {
   readonly log: Log;
   readonly run: (spec: FlowSpec, job: Job) => Promise<Ending>;
   readonly abort: (id: string, reason: string) => void;
+  readonly started: Pick<StartedFile, "add" | "remove">;
   readonly limits: OutcomeLimits;
   readonly worker_threads: number;
   readonly flow_max_concurrent: number;
@@ -55,7 +57,7 @@ export class Executions {
     this.#line = new WaitingLine({
       slots: this.#slots,
       journal: this.#journal,
-      lookahead: per_flow,
+      per_flow,
       dispatch: (execution, input) => void this.#run(execution, input),
       giveUp: (execution, fault) => void this.#giveUp(execution, fault),
     });
@@ -88,7 +90,9 @@ export class Executions {
     const { flow, flow_name, input } = request;
     const is_known = flow !== undefined && flow.spec !== null;
     const is_running = is_known && this.#slots.tryTake(flow_name);
-    const row = toRow(request, is_running);
+    // Next in line within milliseconds: one commit says that it is recorded and that it runs.
+    const is_marked = is_known && !is_running && this.#line.isNear(flow_name);
+    const row = toRow(request, is_running || is_marked);
     try {
       const allowance = this.#options.connection_allowance;
       const connection = request.is_connection ? toConnection(allowance, row.created_at) : null;
@@ -99,7 +103,7 @@ export class Executions {
     }
     const execution = this.#register(newLive(row, flow, request.trace ?? null));
     if (is_running) void this.#run(execution, input);
-    else this.#await(execution, input);
+    else this.#await(execution, input, is_marked);
     return execution;
   }
 
@@ -167,8 +171,8 @@ export class Executions {
     return execution;
   }
 
-  #await(execution: LiveExecution, input: Input | null): void {
-    if (execution.spec !== null) return this.#line.add(execution, input);
+  #await(execution: LiveExecution, input: Input | null, is_marked = false): void {
+    if (execution.spec !== null) return this.#line.add(execution, input, is_marked);
     const message = `Flow "${execution.flow}" is not in the plugins folder, or has never loaded`;
     void this.#finish(execution, decide(execution.id, "ENDED_ERROR", message)).then(() =>
       this.#live.delete(execution.id),
@@ -184,6 +188,7 @@ export class Executions {
       this.#cutShort(execution, "ENDED_TIMEOUT", message);
     }, timeout_ms);
     const begun = performance.now();
+    this.#options.started.add(id);
     const ending = await this.#options.run(spec as FlowSpec, job);
     clearTimeout(limit);
     // Lost with the service itself: the next start ends it as interrupted.
@@ -223,6 +228,7 @@ export class Executions {
     if (execution.decided !== null) return void (await execution.ended);
     execution.decided = outcome;
     await this.#journal.end(outcome);
+    this.#options.started.remove(execution.id);
     this.#ended[outcome.status] += 1;
     this.#logEnding(execution, outcome.status);
     execution.settle(outcome);

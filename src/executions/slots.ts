@@ -58,9 +58,9 @@ export class Slots {
     while (this.#grantNext());
   }
 
-  /** The first of a flow's line, in order. */
-  next(flow: string, count: number): string[] {
-    return [...(this.#lines.get(flow)?.keys().take(count) ?? [])];
+  /** How many of a flow wait. */
+  length(flow: string): number {
+    return this.#lines.get(flow)?.size ?? 0;
   }
 
   /** From now on nobody is granted a slot: the waiting go on waiting. */

@@ -12,35 +12,42 @@ interface Waiting {
   marked: Promise<void> | null;
 }
 
+/** Those of one flow: how many are marked, and the others in the order of their turns. */
+interface FlowLine {
+  marked: number;
+  readonly unmarked: Map<string, Waiting>;
+}
+
 /** Inputs up to this length are kept while they wait, up to so much in all; in characters. */
 const KEPT_LENGTH = 16 * 1024;
 const KEPT_TOTAL = 32 * 1024 * 1024;
 
-/** Flows whose runs take less than this have their next executions marked ahead. */
-const BRIEF_MS = 20;
+/** Those that are expected to run within this time are marked ahead, in milliseconds. */
+const NEAR_MS = 20;
 
 /**
  * The executions that wait for a thread. PENDING becomes RUNNING by a commit before the dispatch.
  * Where a flow takes milliseconds, that commit would cost more than the run: so the next in line
  * are marked RUNNING while the ones before them still run. A flow is never run without its mark,
- * and so never twice.
+ * and so never twice; started-file.ts tells after a kill which of the marked had started.
  */
 export class WaitingLine {
   readonly #slots: Slots;
   readonly #journal: Journal;
-  readonly #lookahead: number;
+  readonly #per_flow: number;
   readonly #dispatch: (execution: LiveExecution, input: Input) => void;
   readonly #giveUp: (execution: LiveExecution, fault: unknown) => void;
   readonly #waiting = new Map<string, Waiting>();
   /** Mean of the latest runs of each flow, in milliseconds. */
   readonly #durations = new Map<string, number>();
+  readonly #lines = new Map<string, FlowLine>();
   #kept = 0;
 
   constructor(options: {
     slots: Slots;
     journal: Journal;
-    /** How many of one flow are marked ahead: as many as can run at the same time. */
-    lookahead: number;
+    /** FLOW_MAX_CONCURRENT. */
+    per_flow: number;
     /** The slot is taken and the mark is committed: run it. */
     dispatch: (execution: LiveExecution, input: Input) => void;
     /** It could not be marked, or has been decided meanwhile; its slot is to be given back. */
@@ -48,15 +55,25 @@ export class WaitingLine {
   }) {
     this.#slots = options.slots;
     this.#journal = options.journal;
-    this.#lookahead = options.lookahead;
+    this.#per_flow = options.per_flow;
     this.#dispatch = options.dispatch;
     this.#giveUp = options.giveUp;
   }
 
-  add(execution: LiveExecution, input: Input | null): void {
+  /** Whether one that joins a flow's line now is expected to run within milliseconds. */
+  isNear(flow: string): boolean {
+    return this.#slots.length(flow) < this.#near(flow);
+  }
+
+  /** @param is_marked whether its record says RUNNING already */
+  add(execution: LiveExecution, input: Input | null, is_marked: boolean): void {
     const length = input?.input_value.length ?? 0;
     const is_kept = length <= KEPT_LENGTH && this.#kept + length <= KEPT_TOTAL;
-    const waiting: Waiting = { execution, input: is_kept ? input : null, marked: null };
+    const marked = is_marked ? Promise.resolve() : null;
+    const waiting: Waiting = { execution, input: is_kept ? input : null, marked };
+    const line = this.#lineOf(execution.flow);
+    if (is_marked) line.marked += 1;
+    else line.unmarked.set(execution.id, waiting);
     this.#waiting.set(execution.id, waiting);
     this.#kept += waiting.input?.input_value.length ?? 0;
     this.#slots.wait(execution.flow, execution.id, () => void this.#advance(waiting));
@@ -66,7 +83,8 @@ export class WaitingLine {
   /** Takes it out of the line; false where it does not wait any more. */
   withdraw(execution: LiveExecution): boolean {
     if (!this.#slots.withdraw(execution.flow, execution.id)) return false;
-    this.#remove(execution.id);
+    const waiting = this.#waiting.get(execution.id);
+    if (waiting !== undefined) this.#remove(waiting);
     return true;
   }
 
@@ -89,21 +107,46 @@ export class WaitingLine {
     await this.#journal.putBack(ids);
   }
 
-  #remove(id: string): void {
-    this.#kept -= this.#waiting.get(id)?.input?.input_value.length ?? 0;
-    this.#waiting.delete(id);
+  /** How many of a flow's line are expected to run within NEAR_MS. */
+  #near(flow: string): number {
+    const mean = this.#durations.get(flow);
+    if (mean === undefined || mean > NEAR_MS) return 0;
+    return Math.floor((NEAR_MS / Math.max(mean, 0.1)) * this.#per_flow);
+  }
+
+  #lineOf(flow: string): FlowLine {
+    const found = this.#lines.get(flow);
+    if (found !== undefined) return found;
+    const line: FlowLine = { marked: 0, unmarked: new Map() };
+    this.#lines.set(flow, line);
+    return line;
+  }
+
+  #remove({ execution, input, marked }: Waiting): void {
+    const line = this.#lineOf(execution.flow);
+    if (marked === null) line.unmarked.delete(execution.id);
+    else line.marked -= 1;
+    this.#kept -= input?.input_value.length ?? 0;
+    this.#waiting.delete(execution.id);
+    if (line.marked === 0 && line.unmarked.size === 0) this.#lines.delete(execution.flow);
   }
 
   #markNext(flow: string): void {
-    if ((this.#durations.get(flow) ?? Number.POSITIVE_INFINITY) > BRIEF_MS) return;
-    for (const id of this.#slots.next(flow, this.#lookahead))
-      void this.#mark(this.#waiting.get(id));
+    const line = this.#lineOf(flow);
+    const near = this.#near(flow);
+    for (const waiting of line.unmarked.values()) {
+      if (line.marked >= near) return;
+      void this.#mark(waiting);
+    }
   }
 
-  #mark(waiting: Waiting | undefined): Promise<void> {
-    if (waiting === undefined) return Promise.resolve();
+  #mark(waiting: Waiting): Promise<void> {
     if (waiting.marked === null) {
-      waiting.marked = this.#journal.run(waiting.execution.id);
+      const { id, flow } = waiting.execution;
+      const line = this.#lineOf(flow);
+      line.unmarked.delete(id);
+      line.marked += 1;
+      waiting.marked = this.#journal.run(id);
       waiting.marked.catch(() => {});
     }
     return waiting.marked;
@@ -113,7 +156,7 @@ export class WaitingLine {
   async #advance(waiting: Waiting): Promise<void> {
     const { execution } = waiting;
     const marked = this.#mark(waiting);
-    this.#remove(execution.id);
+    this.#remove(waiting);
     this.#markNext(execution.flow);
     try {
       await marked;

@@ -6,6 +6,7 @@ import { databaseFile, type Config } from "../config/resolve.ts";
 import { Executions } from "../executions/executions.ts";
 import { Retention } from "../executions/retention.ts";
 import { operate } from "../executions/operations.ts";
+import { StartedFile } from "../executions/started-file.ts";
 import { recover } from "../executions/recover.ts";
 import { type Catalog } from "../flows/catalog.ts";
 import type { Log } from "../lib/log.ts";
@@ -64,8 +65,10 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     }),
   );
   const { runners, catalog } = flows;
-  const executions = (late.executions = openExecutionsOf(config, log, store, runners));
-  await putInOrder(store, executions, catalog, log);
+  const started = new StartedFile(config.DATA_DIR);
+  opened.defer(() => started.close());
+  const executions = (late.executions = openExecutionsOf({ config, log, store, runners, started }));
+  await putInOrder({ store, executions, started, catalog, log });
   opened.use(openRetentionOf(config, store, log));
   let is_ready = true;
   const isReady = () => is_ready;
@@ -91,15 +94,16 @@ function openStoreOf(config: Config, runtime: Runtime): Promise<Store> {
 }
 
 /** What the last stop, or a crash, left unended. */
-async function putInOrder(
-  store: Store,
-  executions: Executions,
-  catalog: Catalog,
-  log: Log,
-): Promise<void> {
+async function putInOrder(rooms: {
+  store: Store;
+  executions: Executions;
+  started: StartedFile;
+  catalog: Catalog;
+  log: Log;
+}): Promise<void> {
+  const { catalog, log } = rooms;
   const recovered = await recover({
-    store,
-    executions,
+    ...rooms,
     findFlow: (name, version) => findVersion(catalog, name, version),
   });
   if (recovered.interrupted + recovered.resumed > 0)
@@ -121,10 +125,16 @@ function findVersion(catalog: Catalog, name: string, version: string | null) {
   return kept === undefined ? flow : { spec: kept, timeout_ms: flow?.timeout_ms ?? 300_000 };
 }
 
-function openExecutionsOf(config: Config, log: Log, store: Store, runners: Runners): Executions {
+function openExecutionsOf(rooms: {
+  config: Config;
+  log: Log;
+  store: Store;
+  runners: Runners;
+  started: StartedFile;
+}): Executions {
+  const { config, runners } = rooms;
   return new Executions({
-    store,
-    log,
+    ...rooms,
     run: (spec, job) => runners.run(spec, job),
     abort: (id, reason) => runners.abort(id, reason),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
