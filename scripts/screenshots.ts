@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Browser } from "playwright-core";
 import type { Service } from "../test/blackbox/service.ts";
-import { noBrowser, openBrowser, openPage, openStrangeWindow, openWindow, visit } from "../test/ui/browser.ts";
+import {
+  noBrowser,
+  openBrowser,
+  openPage,
+  openStrangeWindow,
+  openWindow,
+  visit,
+} from "../test/ui/browser.ts";
 import { pagesOf } from "../test/ui/pages.ts";
 import { openWorkshop } from "../test/ui/workshop.ts";
 import { ROOT } from "./targets.ts";

@@ -26,15 +26,24 @@ export interface AcceptedKeys {
   readonly previous_key_until: number | null;
 }
 
-/** Whether a text is an accepted key at a time; compared in constant time. */
+/** The key, or the replaced one while it is kept. */
+export type KeyKind = "current" | "previous";
+
+/** Whether a text is an accepted key at a time. */
 export function isKey(text: string, accepted: AcceptedKeys, at: number): boolean {
+  return matchKey(text, accepted, at) !== null;
+}
+
+/** Which of the accepted keys a text is at a time; compared in constant time. */
+export function matchKey(text: string, accepted: AcceptedKeys, at: number): KeyKind | null {
   const hash = hashKey(text);
   const current = accepted.key_hash !== null && isSame(hash, accepted.key_hash);
   const previous =
     accepted.previous_key_hash !== null &&
     (accepted.previous_key_until ?? 0) > at &&
     isSame(hash, accepted.previous_key_hash);
-  return current || previous;
+  if (current) return "current";
+  return previous ? "previous" : null;
 }
 
 /** Whether two texts are the same, in a time that depends on their lengths alone. */

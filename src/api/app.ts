@@ -10,6 +10,7 @@ import { toRefusal } from "../store/fault.ts";
 import type { Api } from "./api.ts";
 import { check } from "./field-faults.ts";
 import type { Answer, ApiRequest, Route } from "./route.ts";
+import { openStrangers, type Strangers } from "./strangers.ts";
 import { openTrail } from "./trail.ts";
 import { ROUTES } from "./routes.ts";
 
@@ -19,9 +20,13 @@ type ApiContext = Context<Env>;
 /** Largest body of a management request, in bytes. */
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 
+/** Audit entries of refused requests without a login, in one minute. */
+const STRANGERS_PER_MINUTE = 300;
+
 /** The management API (contract, section 3) as a Hono app for `/api/latest`. */
 export function createApi(api: Api): Hono<Env> {
   const app = new Hono<Env>();
+  const strangers = openStrangers(api.log, STRANGERS_PER_MINUTE);
   app.use(
     bodyLimit({
       maxSize: MAX_BODY_BYTES,
@@ -34,7 +39,9 @@ export function createApi(api: Api): Hono<Env> {
     }),
   );
   for (const route of ROUTES) {
-    app.on(route.method, route.path, async (c) => toResponse(await serve(api, route, c)));
+    app.on(route.method, route.path, async (c) =>
+      toResponse(await serve(api, strangers, route, c)),
+    );
   }
   refuseOtherMethods(app);
   app.onError((fault, c) => respondFault(api, c, fault));
@@ -52,9 +59,12 @@ function refuseOtherMethods(app: Hono<Env>): void {
   }
 }
 
-async function serve(api: Api, route: Route, c: ApiContext): Promise<Answer> {
+async function serve(api: Api, strangers: Strangers, route: Route, c: ApiContext): Promise<Answer> {
   const { address, is_secure } = api.addressOf(c.env.incoming);
-  const trail = openTrail(api.store, route, { address, params: c.req.param() });
+  const trail = openTrail({ store: api.store, strangers }, route, {
+    address,
+    params: c.req.param(),
+  });
   try {
     const principal = await identify(api, route, c, address);
     trail.actor(principal);

@@ -5,7 +5,7 @@ import { findProject, listRoles } from "../store/people.ts";
 import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";
 import { defineRoute } from "./route.ts";
-import { requireWebhook, withinVisible } from "./webhook.ts";
+import { requireWebhook, withinVisible } from "./webhook-record.ts";
 
 /** What is carried of a webhook (contract, section 3); never is_enabled, require_login or key. */
 export const CARRIED = v.strictObject({

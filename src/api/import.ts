@@ -16,7 +16,7 @@ import { DESCRIPTION, NAME } from "./name.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { projectOf } from "./webhook.ts";
+import { projectOf } from "./webhook-record.ts";
 import { IMPORTED } from "./shapes.ts";
 
 const DOCUMENT = v.strictObject({
@@ -156,6 +156,8 @@ function toCreation(
     key_hash: hashKey(key),
     previous_key_hash: null,
     previous_key_until: null,
+    key_used_at: null,
+    previous_key_used_at: null,
     sync_mode: null,
     created_by: principal.user_id,
     created_at: at,

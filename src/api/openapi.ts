@@ -63,8 +63,8 @@ const TAGS: Readonly<Record<string, string>> = {
   wait: "Waiting for any resource",
 };
 
-/** @param base_url `https://host[/prefix]` */
-export function describeApi(routes: readonly Route[], base_url: string): Json {
+/** All but the servers, which depend on the request. */
+export function describeApi(routes: readonly Route[]): Json {
   return {
     openapi: "3.1.0",
     info: {
@@ -75,7 +75,6 @@ export function describeApi(routes: readonly Route[], base_url: string): Json {
         "(RFC 9457) whose type ends with one of the codes listed at each status.",
       license: { name: "MIT", identifier: "MIT" },
     },
-    servers: [{ url: `${base_url}/api/latest` }],
     tags: [...new Set(["call", ...routes.map(tagOf)])].map((name) => ({
       name,
       description: TAGS[name] ?? name,

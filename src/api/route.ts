@@ -85,5 +85,5 @@ export function defineRoute<
   const { action = null, body = null, query = null } = route;
   const { status = 200, answer = null, type = null } = route;
   const all = { ...route, action, body, query, status, answer, type };
-  return all as Route;
+  return all;
 }

@@ -6,7 +6,7 @@ import {
   findSecret,
   insertSecret,
   listNamed,
-  putSecret,
+  updateSecret,
   type SecretRow,
 } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
@@ -98,7 +98,7 @@ export const patchSecret = defineRoute({
     requireMatch(row, if_match);
     const sealed = api.secrets.seal(row.name, body.value);
     const changed: SecretRow = { ...row, sealed, modified_at: nextTime(row) };
-    await api.store.commit([putSecret(api.store, changed)]);
+    await commitNamed(api.store, row.name, [updateSecret(api.store, changed, row.modified_at)]);
     return { status: 200, body: toSecret(changed), headers: { etag: toEtag(changed) } };
   },
 });

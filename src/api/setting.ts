@@ -6,7 +6,7 @@ import {
   findSetting,
   insertSetting,
   listNamed,
-  putSetting,
+  updateSetting,
   type SettingRow,
 } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
@@ -92,7 +92,7 @@ export const patchSetting = defineRoute({
     requireMatch(row, if_match);
     const value = JSON.stringify(body.value ?? null);
     const changed: SettingRow = { ...row, value, modified_at: nextTime(row) };
-    await api.store.commit([putSetting(api.store, changed)]);
+    await commitNamed(api.store, row.name, [updateSetting(api.store, changed, row.modified_at)]);
     return { status: 200, body: toSetting(changed), headers: { etag: toEtag(changed) } };
   },
 });

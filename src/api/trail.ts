@@ -3,6 +3,7 @@ import { now } from "../lib/clock.ts";
 import type { Store } from "../store/database.ts";
 import { insertAudit } from "../store/workspace.ts";
 import type { Route } from "./route.ts";
+import type { Strangers } from "./strangers.ts";
 
 /** What becomes one audit entry: who did what to what, when, from where, with what result. */
 export interface Trail {
@@ -20,7 +21,7 @@ function isMember(name: string): boolean {
 
 /** For a route without an action nothing is written. */
 export function openTrail(
-  store: Store,
+  { store, strangers }: { store: Store; strangers: Strangers },
   { action }: Pick<Route, "action">,
   from: { address: string; params: Readonly<Record<string, string>> },
 ): Trail {
@@ -39,6 +40,8 @@ export function openTrail(
     },
     async close(result, acted_on) {
       if (action === null) return;
+      const is_refused = !result.startsWith("2");
+      if (is_refused && actor === null && !strangers.admits(now())) return;
       const target = acted_on ?? named;
       const entry = {
         at: now(),

@@ -5,7 +5,7 @@ import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import { defineRoute } from "./route.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
-import { answerWebhook, projectOf, requireWebhook } from "./webhook.ts";
+import { answerWebhook, projectOf, requireWebhook } from "./webhook-record.ts";
 import { AUTHENTICATED_WEBHOOK } from "./shapes.ts";
 
 const BODY = v.strictObject({
@@ -74,15 +74,13 @@ function newKey({ key }: Body): string | null | undefined {
   return typeof key === "object" && key !== null ? generateKey() : key;
 }
 
-function toKeyColumns(
-  row: WebhookRow,
-  key: string | null,
-  keep_sec: number,
-): Pick<WebhookRow, "key_hash" | "previous_key_hash" | "previous_key_until"> {
+function toKeyColumns(row: WebhookRow, key: string | null, keep_sec: number): Partial<WebhookRow> {
   const is_kept = keep_sec > 0 && key !== null && row.key_hash !== null;
   return {
     key_hash: key === null ? null : hashKey(key),
     previous_key_hash: is_kept ? row.key_hash : null,
     previous_key_until: is_kept ? nextTime(row) + keep_sec * 1000 : null,
+    key_used_at: null,
+    previous_key_used_at: is_kept ? row.key_used_at : null,
   };
 }

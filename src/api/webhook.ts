@@ -2,26 +2,31 @@ import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
 import { toGrants, type Principal } from "../access/login.ts";
 import { covers } from "../access/permission.ts";
-import { now, toIso } from "../lib/clock.ts";
+import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
-import { findProject, findRole, findRoleByName, listRoles } from "../store/people.ts";
+import { findProject, findRoleByName, listRoles } from "../store/people.ts";
 import {
   deleteWebhook,
-  findWebhook,
   insertWebhook,
   listWebhooks,
   updateWebhook,
   type WebhookRow,
-  type Within,
 } from "../store/webhooks.ts";
-import { isVisible, requireIn, requireRole, requireUsable, visibleProjects } from "./access.ts";
+import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, NEW_WEBHOOK, WEBHOOK } from "./shapes.ts";
+import {
+  answerWebhook,
+  projectOf,
+  requireWebhook,
+  toWebhook,
+  withinVisible,
+} from "./webhook-record.ts";
 
 /** The members of a webhook that anybody with webhook.write can set. */
 const FIELDS = {
@@ -38,64 +43,6 @@ type Fields = v.InferOutput<v.StrictObjectSchema<typeof FIELDS, undefined>>;
 
 /** The members that only the webhook authentication endpoint changes (section 2.1, rule 1). */
 const GUARDED = ["is_enabled", "require_login", "key"];
-
-/** A webhook as the API shows it; its key is never part of it. */
-export function toWebhook(
-  row: WebhookRow,
-  more: { role: string | null; base_url: string },
-): Record<string, unknown> {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    flow: row.flow,
-    role: more.role,
-    project_id: row.project_id,
-    bundle_id: row.bundle_id,
-    is_enabled: row.is_enabled === 1,
-    is_productive: row.is_productive === 1,
-    require_login: row.require_login === 1,
-    is_key_required: row.key_hash !== null,
-    sync_mode: row.sync_mode,
-    execution_location: row.execution_location,
-    url: `${more.base_url}/api/latest/webhook/${encodeURIComponent(row.name)}/call`,
-    created_by: row.created_by,
-    created_at: toIso(row.created_at),
-    modified_by: row.modified_by,
-    modified_at: toIso(row.modified_at),
-  };
-}
-
-export function projectOf(api: Api, row: Pick<WebhookRow, "project_id" | "bundle_id">): string {
-  return (row.bundle_id === null ? row.project_id : null) ?? api.default_project_id;
-}
-
-/** @throws Refusal not_found, also where the principal may not see it */
-export async function requireWebhook(
-  api: Api,
-  principal: Principal,
-  name: string,
-): Promise<WebhookRow> {
-  const row = await findWebhook(api.store, name.normalize("NFC"));
-  if (row !== undefined && isVisible(principal, "webhook.read", projectOf(api, row))) return row;
-  throw new Refusal("not_found", `There is no webhook "${name}"`);
-}
-
-/** Where the webhooks are that the principal may see; null: anywhere. */
-export function withinVisible(api: Api, principal: Principal): Within | null {
-  const project_ids = visibleProjects(principal, "webhook.read");
-  const { default_project_id } = api;
-  return project_ids === null ? null : { project_ids, default_project_id };
-}
-
-export async function answerWebhook(
-  api: Api,
-  row: WebhookRow,
-  base_url: string,
-): Promise<Record<string, unknown>> {
-  const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
-  return toWebhook(row, { role: role?.name ?? null, base_url });
-}
 
 export const getWebhooks = defineRoute({
   method: "GET",
@@ -167,6 +114,8 @@ export const createWebhook = defineRoute({
       key_hash: hashKey(key),
       previous_key_hash: null,
       previous_key_until: null,
+      key_used_at: null,
+      previous_key_used_at: null,
       sync_mode: body.sync_mode ?? null,
       execution_location: body.execution_location ?? "webhook",
       created_by: principal.user_id,

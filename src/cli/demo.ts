@@ -137,6 +137,8 @@ async function createDemoWebhook({ store }: Service, example: Example): Promise<
     key_hash: key === null ? null : hashKey(key),
     previous_key_hash: null,
     previous_key_until: null,
+    key_used_at: null,
+    previous_key_used_at: null,
     sync_mode: null,
     execution_location: "webhook",
     created_by: by,

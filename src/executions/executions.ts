@@ -157,6 +157,7 @@ export class Executions {
   async drain(grace_ms: number): Promise<void> {
     this.#is_closing = true;
     this.#slots.stop();
+    this.#journal.close();
     await this.#line.putBack();
     if (this.#slots.running > 0) {
       const idle = new Promise<void>((resolve) => (this.#idle = resolve));
@@ -202,6 +203,8 @@ export class Executions {
 
   /** It had its turn and cannot run: an ending was decided, or the mark could not be written. */
   async #giveUp(execution: LiveExecution, fault: unknown): Promise<void> {
+    // Its mark could not be written before the service stops: it stays PENDING.
+    if (this.#is_closing && execution.decided === null) return this.#release(execution.flow);
     if (execution.decided === null)
       this.#options.log.error({ execution: execution.id, fault: String(fault) }, "Cannot start");
     const finished = this.#finish(

@@ -27,6 +27,7 @@ export class Journal {
   readonly changes: Changes = openChanges();
   readonly #store: Store;
   readonly #log: Log;
+  #is_closing = false;
 
   constructor(store: Store, log: Log) {
     this.#store = store;
@@ -49,15 +50,38 @@ export class Journal {
     this.changes.publish(row.id, "status");
   }
 
-  /** PENDING becomes RUNNING. @throws StoreFault not_pending, or where it could not be written */
+  /**
+   * PENDING becomes RUNNING, however long the store cannot be written to.
+   *
+   * @throws StoreFault not_pending, and where the service stops before it could be written
+   */
   async run(id: string): Promise<void> {
-    await this.#store.commit([runExecution({ id, started_at: now() })]);
+    while (!(await this.#isMarked(id))) await wait(RETRY_MS);
     this.changes.publish(id, "status");
+  }
+
+  async #isMarked(id: string): Promise<boolean> {
+    try {
+      await this.#store.commit([runExecution({ id, started_at: now() })]);
+      return true;
+    } catch (fault) {
+      if (this.#is_closing || !isPassing(fault)) throw fault;
+      return false;
+    }
+  }
+
+  /** The service stops: what cannot be marked now stays PENDING for the next start. */
+  close(): void {
+    this.#is_closing = true;
   }
 
   /** RUNNING, but never handed to a thread: PENDING again, for the next start. */
   async putBack(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.#store.commit(ids.map((id) => putBackExecution({ id })));
+    if (ids.length === 0) return;
+    await this.#store.commit(ids.map((id) => putBackExecution({ id }))).catch((fault: unknown) => {
+      // The next start ends them as interrupted; the stop goes on.
+      this.#log.error({ fault: String(fault) }, "Cannot put back what waits for a thread");
+    });
   }
 
   /** The input of an execution that was recorded before; undefined where it is gone. */
@@ -85,7 +109,7 @@ export class Journal {
       return true;
     } catch (fault) {
       this.#log.error({ execution: id, fault: String(fault) }, "Cannot write an ending");
-      return !(fault instanceof StoreFault && fault.isUnavailable);
+      return !isPassing(fault);
     }
   }
 
@@ -99,4 +123,9 @@ export class Journal {
       },
     );
   }
+}
+
+/** Whether the store can be written to again once its disk or its lock is free. */
+function isPassing(fault: unknown): boolean {
+  return fault instanceof StoreFault && fault.isUnavailable;
 }

@@ -29,12 +29,10 @@ export class Retention {
     this.#store = store;
     this.#limits = limits;
     this.#log = log;
-    this.#timer = setInterval(() => {
-      this.sweep().catch((fault: unknown) => {
-        log.warn({ fault: String(fault) }, "Cannot delete old executions; tried again later");
-      });
-    }, INTERVAL_MS);
+    this.#timer = setInterval(() => this.#sweepQuietly(), INTERVAL_MS);
     this.#timer.unref();
+    // Also at the start, so that a service that is started often keeps to its limits.
+    this.#sweepQuietly();
   }
 
   /** Deletes what is beyond the limits now; resolves with how many were deleted. */
@@ -47,6 +45,12 @@ export class Retention {
     this.#is_closed = true;
     clearInterval(this.#timer);
     await this.#sweeping?.catch(() => {});
+  }
+
+  #sweepQuietly(): void {
+    this.sweep().catch((fault: unknown) => {
+      this.#log.warn({ fault: String(fault) }, "Cannot delete old executions; tried again later");
+    });
   }
 
   async #sweepOnce(): Promise<number> {

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { now } from "../lib/clock.ts";
@@ -33,21 +33,39 @@ export class StartedFile {
 
   /** Begins anew; what is read by `readEarlier` is gone then. */
   begin(): void {
-    const path = `${this.#path}.new`;
-    const fd = openSync(path, "w", 0o600);
-    writeSync(fd, `${[bootId(), ...this.#running].join("\n")}\n`);
-    renameSync(path, this.#path);
-    this.close();
-    this.#fd = fd;
-    this.#lines = this.#running.size;
+    this.#attempt(() => this.#writeAll());
   }
 
   /** It is handed to a thread now. */
   add(id: string): void {
     this.#running.add(id);
-    if (this.#fd === null || this.#lines >= MOST_LINES) this.begin();
-    else writeSync(this.#fd, `${id}\n`);
-    this.#lines += 1;
+    this.#attempt(() => {
+      if (this.#fd === null || this.#lines >= MOST_LINES) return this.#writeAll();
+      write(this.#fd, `${id}\n`);
+      this.#lines += 1;
+    });
+  }
+
+  /**
+   * The disk may be full. Better nothing than too little: without the file, everything that is
+   * marked counts as started, and is not run again.
+   */
+  #attempt(act: () => void): void {
+    try {
+      act();
+    } catch {
+      this.close();
+      rmSync(this.#path, { force: true });
+      rmSync(`${this.#path}.new`, { force: true });
+    }
+  }
+
+  #writeAll(): void {
+    this.close();
+    this.#fd = openSync(`${this.#path}.new`, "w", 0o600);
+    write(this.#fd, `${[bootId(), ...this.#running].join("\n")}\n`);
+    renameSync(`${this.#path}.new`, this.#path);
+    this.#lines = this.#running.size;
   }
 
   /** Its ending is committed. */
@@ -59,6 +77,11 @@ export class StartedFile {
     if (this.#fd !== null) closeSync(this.#fd);
     this.#fd = null;
   }
+}
+
+/** @throws {Error} also where only a part of it found room */
+function write(fd: number, text: string): void {
+  if (writeSync(fd, text) < Buffer.byteLength(text)) throw new Error("The disk is full");
 }
 
 /** About 4 MB; then the file begins anew with what runs. */

@@ -25,6 +25,8 @@ export interface ChannelOptions {
   receive(message: unknown): void;
   /** What came is no frame of the other side's: nothing can be read any more. */
   onDamage(why: string): void;
+  /** The other side was gone before these left: it has not seen them. */
+  onUnsent?(messages: readonly unknown[]): void;
 }
 
 /** Sends what is gathered in one turn of the event loop together. */
@@ -51,8 +53,11 @@ export class Channel<Message> {
   #flush(): void {
     const messages = this.#outbox;
     this.#outbox = [];
-    if (!this.#stream.writable) return;
-    for (const frame of encodeFrames(this.token, messages)) this.#stream.write(frame);
+    if (!this.#stream.writable) return this.#options.onUnsent?.(messages);
+    for (const { frame, held } of gatherFrames(this.token, messages))
+      this.#stream.write(frame, (fault) => {
+        if (fault) this.#options.onUnsent?.(held);
+      });
   }
 
   #read(chunk: Buffer): void {
@@ -73,19 +78,27 @@ export class Channel<Message> {
 
 /** The frames of some messages. */
 export function encodeFrames(token: string, messages: readonly unknown[]): Buffer[] {
-  const frames: Buffer[] = [];
+  return gatherFrames(token, messages).map(({ frame }) => frame);
+}
+
+/** The frames of some messages, each with the messages that it holds. */
+function gatherFrames<Message>(token: string, messages: readonly Message[]) {
+  const frames: { frame: Buffer; held: readonly Message[] }[] = [];
   let texts: string[] = [];
   let size = 0;
-  for (const message of messages) {
+  const close = (end: number): void => {
+    const held = messages.slice(end - texts.length, end);
+    frames.push({ frame: toFrame(token, texts), held });
+    texts = [];
+    size = 0;
+  };
+  for (const [at, message] of messages.entries()) {
     const text = JSON.stringify(message);
     texts.push(text);
     size += text.length;
-    if (size < FULL_FRAME) continue;
-    frames.push(toFrame(token, texts));
-    texts = [];
-    size = 0;
+    if (size >= FULL_FRAME) close(at + 1);
   }
-  if (texts.length > 0) frames.push(toFrame(token, texts));
+  if (texts.length > 0) close(messages.length);
   return frames;
 }
 

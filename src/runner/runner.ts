@@ -40,8 +40,10 @@ export interface RunnerOptions {
 
 interface Run {
   readonly key: string;
-  settle(ending: Ending): void;
+  settle(ending: Ending | null): void;
   watch: NodeJS.Timeout | null;
+  /** It never reached the process, which was gone already. */
+  unsent: boolean;
 }
 
 /** A runner process as the server sees it. */
@@ -76,10 +78,12 @@ export class Runner {
       expected: token,
       receive: (message) => this.#receive(message),
       onDamage: (why) => this.#kill(`its channel was damaged: ${why}`, null),
+      onUnsent: (messages) => this.#markUnsent(messages as readonly ToRunner[]),
     });
     this.#ready.promise.catch(() => {});
     stream.on("error", () => this.#kill("its channel broke", null));
     this.#child.on("error", (error) => this.#end(`which could not be started: ${error.message}`));
+    this.#child.once("exit", () => void (this.leaving = true));
     // Not "exit": what it sent before its end is still being read then.
     this.#child.on("close", (code, signal) => this.#closed(code, signal));
     for (const stream of [this.#child.stdout, this.#child.stderr])
@@ -112,10 +116,11 @@ export class Runner {
     return this.#runs.size;
   }
 
-  run(spec: FlowSpec, job: Job): Promise<Ending> {
-    const { promise, resolve } = Promise.withResolvers<Ending>();
+  /** Null where the job never reached the process: it can be given to another one. */
+  run(spec: FlowSpec, job: Job): Promise<Ending | null> {
+    const { promise, resolve } = Promise.withResolvers<Ending | null>();
     this.used_at = performance.now();
-    this.#runs.set(job.id, { key: spec.key, settle: resolve, watch: null });
+    this.#runs.set(job.id, { key: spec.key, settle: resolve, watch: null, unsent: false });
     if (!this.#specs.has(spec.key)) {
       this.#specs.add(spec.key);
       this.#channel.send({ type: "spec", spec });
@@ -191,7 +196,14 @@ export class Runner {
     this.#ready.resolve();
   }
 
-  #settle(id: string, ending: Ending): void {
+  #markUnsent(messages: readonly ToRunner[]): void {
+    for (const message of messages) {
+      const run = message.type === "run" ? this.#runs.get(message.job.id) : undefined;
+      if (run !== undefined) run.unsent = true;
+    }
+  }
+
+  #settle(id: string, ending: Ending | null): void {
     const run = this.#runs.get(id);
     if (run === undefined) return;
     this.#runs.delete(id);
@@ -240,13 +252,14 @@ export class Runner {
     this.#vitals.stop();
     this.leaving = true;
     this.#ready.reject(new Error(`A runner was lost, ${how}`));
+    const begun = this.#runs.values().filter((run) => !run.unsent);
     const keys =
-      this.#stuck === null
-        ? [...new Set([...this.#runs.values()].map((run) => run.key))]
-        : [this.#stuck];
+      this.#stuck === null ? [...new Set(begun.map((run) => run.key))] : [this.#stuck];
     const ending = lostEnding(how);
-    for (const [id, run] of this.#runs)
-      this.#settle(id, run.watch === null ? ending : { ...ending, aborted: true });
+    for (const [id, run] of this.#runs) {
+      const told = run.unsent ? null : ending;
+      this.#settle(id, run.watch === null ? told : { ...ending, aborted: true });
+    }
     for (const number of this.#inspections.keys()) {
       this.#inspected(number, {
         kind: "broken",

@@ -123,8 +123,15 @@ class Fleet implements Runners {
   }
 
   async run(spec: FlowSpec, job: Job): Promise<Ending> {
-    if (this.#closed) return lostEnding("when the service was closed");
-    return (this.#suspects.has(spec.key) ? this.#takeOwn(spec.key) : this.#take()).run(spec, job);
+    for (;;) {
+      if (this.#closed) return lostEnding("when the service was closed");
+      const { key } = spec;
+      const runner = this.#suspects.has(key) ? this.#takeOwn(key) : this.#take();
+      const ending = await runner.run(spec, job);
+      if (!this.#closed) this.#spare ??= this.#start();
+      // Null: the runner was gone before the job left, so that it runs for the first time.
+      if (ending !== null) return ending;
+    }
   }
 
   /** In the spare, so that an import that takes its runner down costs no execution. */
@@ -135,7 +142,7 @@ class Fleet implements Runners {
     this.#inspecting += 1;
     try {
       if (this.#closed) return { kind: "broken", message: "The service was closed", stack: null };
-      return await (this.#spare ?? this.#take()).inspect(spec);
+      return await (this.#spare ??= this.#start()).inspect(spec);
     } finally {
       this.#inspecting -= 1;
       this.#waiting.shift()?.();
@@ -188,7 +195,8 @@ class Fleet implements Runners {
 
   #takeSpare(): Runner {
     const taken = this.#spare === null || this.#spare.leaving ? this.#start() : this.#spare;
-    this.#spare = this.#start();
+    // The next one starts when the first run has ended: until then that one has the cores.
+    this.#spare = null;
     return taken;
   }
 

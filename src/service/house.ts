@@ -3,6 +3,7 @@ import { openAttempts } from "../access/attempts.ts";
 import { openAddressReader } from "../access/client-address.ts";
 import { openDataKey } from "../access/data-key.ts";
 import { openLogins } from "../access/login.ts";
+import { openSlowDown } from "../access/slow-down.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import type { Config } from "../config/resolve.ts";
 import type { Executions } from "../executions/executions.ts";
@@ -12,6 +13,7 @@ import { openMeters } from "../lib/meters.ts";
 import type { Runners } from "../runner/runners.ts";
 import type { House } from "../server.ts";
 import type { Store } from "../store/database.ts";
+import { openKeyUse } from "../webhooks/key-use.ts";
 import { openLegs } from "../webhooks/legs.ts";
 
 /** What the doors see: each value from the one place that knows it. */
@@ -39,6 +41,8 @@ export async function toHouse(rooms: {
     ...rooms,
     activity,
     logins: openLogins({ store, attempts, activity, ttl_ms }),
+    reportKeyUse: openKeyUse(store, rooms.log),
+    slowDown: openSlowDown({ free: 100, step_ms: 100, most_ms: 3000 }),
     legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
     addressOf: openAddressReader(config.TRUSTED_PROXIES),
     findFlow: (name) => catalog.find(name),

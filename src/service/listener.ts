@@ -1,8 +1,8 @@
 import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
-import { readFileSync, watch } from "node:fs";
-import type { AddressInfo } from "node:net";
+import { readFileSync, watchFile } from "node:fs";
+import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { type Config } from "../config/resolve.ts";
 import type { Log } from "../lib/log.ts";
@@ -27,23 +27,52 @@ export async function listen(config: Config, house: House): Promise<Server> {
   return server;
 }
 
-/** Slow or silent clients are let go; an idle connection is kept longer than proxies keep it. */
-const TIMES = { headersTimeout: 20_000, requestTimeout: 120_000, keepAliveTimeout: 75_000 };
+/**
+ * Slow or silent clients are let go; an idle connection is kept longer than proxies keep it.
+ * Milliseconds and bytes.
+ */
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 120_000,
+  connectionsCheckingInterval: 2000,
+  keepAliveTimeout: 75_000,
+  maxHeaderSize: 16 * 1024,
+};
+
+/** Further connections are closed at once: waiting callers hold one each. */
+const MOST_CONNECTIONS = 16_384;
+
+/** A client that takes nothing of its answer for so long is let go, in milliseconds. */
+const STALLED_MS = 30_000;
+
+function limit(server: Server): Server {
+  server.maxConnections = MOST_CONNECTIONS;
+  // All of them count: a header that is dropped would be one that nobody has checked.
+  server.maxHeadersCount = 0;
+  // A connection without anything to send may be silent: its caller waits.
+  server.setTimeout(STALLED_MS, (socket: Socket) => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
+  return server;
+}
+
+/** How often the files of the certificate are looked at: they may be links, and be replaced. */
+const LOOK_MS = 5000;
 
 function createSocketServer(config: Config, log: Log): Server {
   const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = config;
-  if (!cert || !key) return createHttpServer(TIMES);
+  if (!cert || !key) return limit(createHttpServer(LIMITS));
   const read = () => ({ cert: readFileSync(cert), key: readFileSync(key) });
-  const server = createTlsServer({ ...read(), ...TIMES });
+  const server = createTlsServer({ ...read(), ...LIMITS });
   for (const file of [cert, key])
-    watch(file, { persistent: false }, () => {
+    watchFile(file, { persistent: false, interval: LOOK_MS }, () => {
       try {
         server.setSecureContext(read());
       } catch (fault) {
         log.warn({ fault: String(fault) }, "Cannot take up the changed certificate yet");
       }
     });
-  return server;
+  return limit(server);
 }
 
 /** Where it listens, with the prefix of BASE_URL. */

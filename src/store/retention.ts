@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { toStatement, type Store } from "./database.ts";
+import { toFirstId } from "./executions.ts";
 import type { Unit } from "./thread-protocol.ts";
 
 /** Statements that delete ended executions, oldest first. */
@@ -15,7 +16,8 @@ export async function oldestEnded(
     .where("ended_at", "is not", null)
     .orderBy("id")
     .limit(page.limit);
-  if (page.before !== null) query = query.where("created_at", "<", page.before);
+  // Identifiers grow with time: no look at the rows that are younger.
+  if (page.before !== null) query = query.where("id", "<", toFirstId(page.before));
   return (await query.execute()).map(({ id }) => id);
 }
 

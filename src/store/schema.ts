@@ -88,6 +88,9 @@ export interface WebhookTable {
   previous_key_hash: string | null;
   /** Until when the replaced key is still accepted. */
   previous_key_until: number | null;
+  /** When the key last admitted a call, to the minute. */
+  key_used_at: number | null;
+  previous_key_used_at: number | null;
   sync_mode: "redirect" | "hold" | null;
   execution_location: "webhook" | "flow";
   created_by: string;

@@ -15,11 +15,19 @@ import type {
 /** Entry of the store's own threads: an fsync or a long list never stops the HTTP loop. */
 
 function writeCommits(db: Database, port: MessagePort): void {
-  const statements = new Map<number, Prepared>();
+  const texts = new Map<number, string>();
+  const prepared = new Map<number, Prepared>();
+  // At its first use: while the file cannot be read, preparing fails as well.
+  const find = (number: number): Prepared => {
+    let statement = prepared.get(number);
+    if (statement === undefined)
+      prepared.set(number, (statement = db.prepare(texts.get(number) as string)));
+    return statement;
+  };
   port.on("message", (request: CommitRequest | MaintainRequest) => {
     if ("maintain" in request) return port.postMessage(attempt(() => maintain(db)));
-    for (const [number, sql] of request.texts) statements.set(number, db.prepare(sql));
-    port.postMessage(commit(db, request, statements));
+    for (const [number, sql] of request.texts) texts.set(number, sql);
+    port.postMessage(commit(db, request, find));
   });
 }
 
@@ -43,11 +51,11 @@ function maintain(db: Database): StoreSize {
 function commit(
   db: Database,
   request: CommitRequest,
-  statements: ReadonlyMap<number, Prepared>,
+  find: (number: number) => Prepared,
 ): readonly UnitResult[] {
   const run = (unit: CommitRequest["units"][number]): readonly number[] =>
     unit.map(([number, values, expect]) => {
-      const changes = (statements.get(number) as Prepared).run(...values).changes;
+      const { changes } = find(number).run(...values);
       if (changes === 0 && expect !== undefined) throw new Unmet(expect);
       return changes;
     });
@@ -55,7 +63,10 @@ function commit(
   try {
     return together.immediate();
   } catch (fault) {
-    if (request.units.length === 1) return [toFault(fault)];
+    const found = toFault(fault);
+    // Locked by another process: each would wait for it again, one after the other.
+    if (request.units.length === 1 || /^SQLITE_(BUSY|LOCKED)/.test(found.code))
+      return request.units.map(() => found);
     const alone = db.transaction(run);
     return request.units.map((unit) => attempt(() => alone.immediate(unit)));
   }

@@ -81,6 +81,15 @@ export function updateWebhook(
   return toStatement(query, "changed_meanwhile");
 }
 
+/** Writes when a key was used; nobody's change of the webhook is in the way of it. */
+export function touchKey(
+  store: Store,
+  id: string,
+  use: Pick<Updateable<WebhookTable>, "key_used_at" | "previous_key_used_at">,
+): Statement {
+  return toStatement(store.rows.updateTable("webhook").set(use).where("id", "=", id));
+}
+
 export function deleteWebhook(store: Store, id: string): Statement {
   return toStatement(store.rows.deleteFrom("webhook").where("id", "=", id), "not_found");
 }

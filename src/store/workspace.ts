@@ -23,7 +23,18 @@ export function putSetting(store: Store, row: SettingRow): Statement {
   const query = store.rows
     .insertInto("setting")
     .values(row)
-    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value, modified_at }));
+    .onConflict((conflict) =>
+      conflict.column("name").doUpdateSet((e) => ({
+        value,
+        // A later state never has the time of an earlier one, which the API's ETag relies on.
+        modified_at: e
+          .case()
+          .when("setting.modified_at", ">=", modified_at)
+          .then(e("setting.modified_at", "+", 1))
+          .else(modified_at)
+          .end(),
+      })),
+    );
   return toStatement(query);
 }
 
@@ -33,16 +44,6 @@ export function findSecret(store: Store, name: string): Promise<SecretRow | unde
 
 export function insertSecret(store: Store, row: SecretRow): Statement {
   return toStatement(store.rows.insertInto("secret").values(row));
-}
-
-/** Inserts it, or replaces its value. */
-export function putSecret(store: Store, row: SecretRow): Statement {
-  const { sealed, modified_at } = row;
-  const query = store.rows
-    .insertInto("secret")
-    .values(row)
-    .onConflict((conflict) => conflict.column("name").doUpdateSet({ sealed, modified_at }));
-  return toStatement(query);
 }
 
 /** One page of settings or secrets, in order of their names. */
@@ -61,6 +62,28 @@ export function listNamed(
   if (page.after !== undefined)
     query = query.where("name", page.descending ? "<" : ">", page.after);
   return query.execute();
+}
+
+/** Fails with `changed_meanwhile` where somebody else modified it since `seen_at`. */
+export function updateSetting(store: Store, row: SettingRow, seen_at: number): Statement {
+  const { name, value, modified_at } = row;
+  const query = store.rows
+    .updateTable("setting")
+    .set({ value, modified_at })
+    .where("name", "=", name)
+    .where("modified_at", "=", seen_at);
+  return toStatement(query, "changed_meanwhile");
+}
+
+/** As `updateSetting`. */
+export function updateSecret(store: Store, row: SecretRow, seen_at: number): Statement {
+  const { name, sealed, modified_at } = row;
+  const query = store.rows
+    .updateTable("secret")
+    .set({ sealed, modified_at })
+    .where("name", "=", name)
+    .where("modified_at", "=", seen_at);
+  return toStatement(query, "changed_meanwhile");
 }
 
 export function deleteNamed(store: Store, table: "setting" | "secret", name: string): Statement {

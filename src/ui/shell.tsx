@@ -76,7 +76,6 @@ export function Page(props: { visit: Visit; title: string; module: string; child
   const body = {
     "data-prefix": visit.prefix,
     "data-allowed": visit.allowed.join(" "),
-    "data-user": visit.user_name,
     "data-params": JSON.stringify(visit.params),
   };
   return (

@@ -1,11 +1,13 @@
-import { isKey } from "../access/api-key.ts";
+import { matchKey, type KeyKind } from "../access/api-key.ts";
 import { findBearer, findToken, isCrossSite, isNavigation } from "../access/credentials.ts";
 import type { Logins, Principal } from "../access/login.ts";
+import type { SlowDown } from "../access/slow-down.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { decodeText, readBytes } from "./body.ts";
 import type { Call, Caller, MatchedCall, ReadBody } from "./call.ts";
 import { parseJson } from "./json.ts";
+import type { ReportKeyUse } from "./key-use.ts";
 import type { Legs } from "./legs.ts";
 import { takesBody } from "./match.ts";
 import { mediaTypeOf } from "./payload.ts";
@@ -14,6 +16,9 @@ import { KEY, WAIT } from "./target.ts";
 export interface Gate {
   readonly logins: Logins;
   readonly legs: Legs;
+  readonly reportKeyUse: ReportKeyUse;
+  /** Of wrong keys. */
+  readonly slowDown: SlowDown;
   /** MAX_BODY_BYTES. */
   readonly max_body_bytes: number;
 }
@@ -56,20 +61,30 @@ async function requireKey(gate: Gate, caller: Caller): Promise<Caller> {
   const { call, webhook } = caller;
   const body = await readEarly(call, gate.max_body_bytes);
   const at = now();
-  const is_key_in_body = isKeyOf(body, webhook, at);
+  const in_body = matchIn(body, webhook, at);
   const bearer = findBearer(call.incoming.headers.authorization);
   const others = [call.query.get(KEY), bearer];
-  const admitted =
-    is_key_in_body || others.some((place) => place !== null && isKey(place, webhook, at));
-  if (admitted) return { ...caller, body, is_key_in_body };
-  throw new Refusal("not_authenticated", "The API key is missing or wrong");
+  const used = others.reduce<KeyKind | null>(
+    (found, place) => found ?? (place === null ? null : matchKey(place, webhook, at)),
+    in_body,
+  );
+  if (used === null) {
+    await gate.slowDown.refused(call.address);
+    throw new Refusal("not_authenticated", "The API key is missing or wrong");
+  }
+  gate.reportKeyUse(webhook, used);
+  return { ...caller, body, is_key_in_body: in_body !== null };
 }
 
-function isKeyOf(body: ReadBody | null, webhook: MatchedCall["webhook"], at: number): boolean {
+function matchIn(
+  body: ReadBody | null,
+  webhook: MatchedCall["webhook"],
+  at: number,
+): KeyKind | null {
   const value = body?.value;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
   const key = Object.hasOwn(value, KEY) ? (value as Record<string, unknown>)[KEY] : undefined;
-  return typeof key === "string" && isKey(key, webhook, at);
+  return typeof key === "string" ? matchKey(key, webhook, at) : null;
 }
 
 /** Only a body of exactly this type may carry the key; what cannot be parsed is told later. */

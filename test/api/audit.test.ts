@@ -68,7 +68,10 @@ test("so are logins, and failed ones", async () => {
 test("an import, a password and a logout name what they acted on", async () => {
   const text = "format: flowhook/export/v1\nwebhooks:\n  - { name: one, flow: echo }\n";
   await house.want(200, "POST", "/import", { text });
-  assert.deepEqual([(await latest())["action"], (await latest())["target"]], ["webhook.import", "one"]);
+  assert.deepEqual(
+    [(await latest())["action"], (await latest())["target"]],
+    ["webhook.import", "one"],
+  );
   const body = { password: ADMIN_PASSWORD, new_password: ADMIN_PASSWORD };
   await house.want(204, "PUT", "/auth/password", { body });
   assert.equal((await latest())["target"], "admin");
@@ -85,6 +88,20 @@ test("what only reads leaves no entry", async () => {
   await house.want(200, "GET", "/webhook");
   await house.want(404, "GET", "/webhook/nothing");
   assert.deepEqual(await latest(), before);
+});
+
+test("a flood of strangers fills no audit, and hides nobody who is logged in", async () => {
+  await using flooded = await openHouse();
+  const attempts = Array.from({ length: 400 }, () =>
+    flooded.ask("POST", "/flow/reload", { token: null }),
+  );
+  assert.ok((await Promise.all(attempts)).every(({ status }) => status === 401));
+  const query = "/audit?action=flow.reload&limit=500";
+  const { json } = await flooded.want(200, "GET", query);
+  assert.equal(itemsOf(json).length, 300);
+  await flooded.want(200, "POST", "/flow/reload");
+  const after = await flooded.want(200, "GET", query);
+  assert.equal(itemsOf(after.json)[0]?.["user_name"], "admin");
 });
 
 test("entries are filtered by who, what and to what", async () => {

@@ -5,7 +5,14 @@ import { assertNotKept } from "../blackbox/canary.ts";
 import { runCommand } from "../blackbox/command.ts";
 import { openTarget } from "../blackbox/target.ts";
 import { itemsOf, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
-import { callWebhook, enable, endedExecution, openWebhook, outputOf, runWebhook } from "./running.ts";
+import {
+  callWebhook,
+  enable,
+  endedExecution,
+  openWebhook,
+  outputOf,
+  runWebhook,
+} from "./running.ts";
 
 const OPERATE = fileURLToPath(new URL("flows/operate.ts", import.meta.url));
 
@@ -27,8 +34,12 @@ async function readAll(house: House, executions: readonly string[]): Promise<str
   const records = executions.flatMap((id) => [`execution/${id}`, `execution/${id}/log`]);
   const more = ["auth/me", "openapi.json", "statistics?by=webhook", "webhook/canary"];
   const replies = [...paths, ...records, ...more].map((path) => house.want(200, "GET", `/${path}`));
-  const pages = ["/metrics", "/health/ready", "/ui/login", "/api/latest/reference"];
-  const texts = pages.map(async (path) => (await fetch(house.url + path)).text());
+  const ui = ["/ui/", "/ui/login", "/ui/webhooks", "/ui/webhooks/canary", "/ui/executions"];
+  const pages = ["/metrics", "/health/ready", "/api/latest/reference", ...ui];
+  const cookie = `service-token=${await house.login()}`;
+  const texts = pages.map(async (path) => {
+    return (await fetch(house.url + path, { headers: { cookie } })).text();
+  });
   const heads = (await Promise.all(replies)).map(({ text, headers }) => {
     return text + JSON.stringify([...headers]);
   });
@@ -58,7 +69,10 @@ async function useLogins(house: House): Promise<string> {
   const body = { password: CANARY.password, new_password: CANARY.password };
   await house.want(204, "PUT", "/auth/password", { body, token });
   await house.want(422, "PUT", "/auth/password", { body: { ...body, new_password: 7 }, token });
-  await house.want(400, "PUT", "/auth/password", { text: `{"password":"${CANARY.password}"`, token });
+  await house.want(400, "PUT", "/auth/password", {
+    text: `{"password":"${CANARY.password}"`,
+    token,
+  });
   return token;
 }
 
@@ -70,7 +84,9 @@ async function useKeys(house: House, token: string): Promise<string[]> {
   for (const key of [CANARY.key, CANARY.old_key]) {
     const login = { "x-service-token": token };
     const cookie = { cookie: `service-token=${token}; other=1` };
-    answers.push(await callWebhook(house, "canary", {}, { ...login, authorization: `Bearer ${key}` }));
+    answers.push(
+      await callWebhook(house, "canary", {}, { ...login, authorization: `Bearer ${key}` }),
+    );
     answers.push(await callWebhook(house, "canary", { key, rest: 1 }, cookie));
     const url = `${house.url}/api/latest/webhook/canary/call?async&key=${key}`;
     answers.push(await fetch(url, { headers: login }));
@@ -79,7 +95,12 @@ async function useKeys(house: House, token: string): Promise<string[]> {
     assert.equal(redirect.status, 303);
     assert.ok(!JSON.stringify([...redirect.headers]).includes(key), "not in a Location");
   }
-  const refused = await callWebhook(house, "canary", {}, { authorization: `Bearer ${CANARY.wrong_key}` });
+  const refused = await callWebhook(
+    house,
+    "canary",
+    {},
+    { authorization: `Bearer ${CANARY.wrong_key}` },
+  );
   assert.equal(refused.status, 401);
   const ids = await Promise.all(answers.map((answer) => answer.text()));
   for (const id of ids) await endedExecution(house, id);

@@ -10,7 +10,11 @@ before(async () => {
   await house.want(201, "POST", "/project", { body: { name: "Shop" } });
   const { json } = await house.want(200, "GET", "/project/Shop");
   const project_id = memberOf(json, "id");
-  const more = { description: "Takes orders: all of them", is_productive: false, sync_mode: "hold" };
+  const more = {
+    description: "Takes orders: all of them",
+    is_productive: false,
+    sync_mode: "hold",
+  };
   await openWebhook(house, "orders", { flow: "echo", project_id, ...more });
   await enable(house, "orders", { require_login: true, key: { generate: true } });
   await openWebhook(house, "plain", { flow: "echo", role: null, execution_location: "flow" });
@@ -19,7 +23,10 @@ before(async () => {
 after(() => house[Symbol.asyncDispose]());
 
 const take = (query: string, text: string, at = house) =>
-  at.want(200, "POST", `/import${query}`, { text, headers: { "content-type": "application/yaml" } });
+  at.want(200, "POST", `/import${query}`, {
+    text,
+    headers: { "content-type": "application/yaml" },
+  });
 
 async function exported(query = ""): Promise<string> {
   return (await house.want(200, "GET", `/export${query}`)).text;

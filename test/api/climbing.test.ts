@@ -85,15 +85,24 @@ const WAYS: Readonly<Record<string, Way>> = {
   "giving a role more": async ({ permissions }, token) =>
     status("PATCH", `/role/${await makeRole(freshName(), [])}`, token, { permissions }),
   "making a role that is above propagate": async ({ permissions }, token) => {
-    const name = await makeRole(freshName(), permissions.map(({ permission }) => permission));
+    const name = await makeRole(
+      freshName(),
+      permissions.map(({ permission }) => permission),
+    );
     return status("PATCH", `/role/${name}`, token, { propagate: true });
   },
   "taking from a role that is above": async ({ permissions }, token) => {
-    const name = await makeRole(freshName(), permissions.map(({ permission }) => permission));
+    const name = await makeRole(
+      freshName(),
+      permissions.map(({ permission }) => permission),
+    );
     return status("PATCH", `/role/${name}`, token, { permissions: [] });
   },
   "deleting a role that is above": async ({ permissions }, token) => {
-    const name = await makeRole(freshName(), permissions.map(({ permission }) => permission));
+    const name = await makeRole(
+      freshName(),
+      permissions.map(({ permission }) => permission),
+    );
     return (await house.ask("DELETE", `/role/${name}`, { token })).status;
   },
   "making a user": ({ role }, token) =>
@@ -170,7 +179,9 @@ function isHeld(may: readonly string[], wanted: readonly string[]): boolean {
 /** Every single permission of a pattern, and the pattern itself: it will mean later ones too. */
 function expand(pattern: string): string[] {
   const prefix = pattern === "*" ? "" : pattern.replace(/\*$/, "");
-  const covered = pattern.endsWith("*") ? PERMISSIONS.filter((name) => name.startsWith(prefix)) : [];
+  const covered = pattern.endsWith("*")
+    ? PERMISSIONS.filter((name) => name.startsWith(prefix))
+    : [];
   const resources = [...new Set(covered.map((name) => `${name.split(".")[0]}.*`))];
   return [pattern, ...covered, ...(pattern === "*" ? resources : [])];
 }

@@ -45,6 +45,19 @@ for (const [type, { make, change }] of Object.entries(TYPES)) {
     await house.want(404, "PATCH", path, { body: change });
   });
 
+  test(`${type}: of several who change it at once, one succeeds and the others are told`, async () => {
+    const made = await house.want(201, "POST", `/${type}`, { body: { name: "raced", ...make } });
+    const headers = { "if-match": made.headers.get("etag")! };
+    const patches = Array.from({ length: 8 }, () =>
+      house.ask("PATCH", `/${type}/raced`, { body: change, headers }),
+    );
+    const statuses = (await Promise.all(patches)).map(({ status }) => status);
+    assert.deepEqual(
+      statuses.toSorted((a, b) => a - b),
+      [200, ...Array<number>(7).fill(412)],
+    );
+  });
+
   test(`${type}: names are trimmed, made NFC, and refused`, async () => {
     const post = (name: unknown) => house.ask("POST", `/${type}`, { body: { name, ...make } });
     const trimmed = await post("  Büro\u00a0 ".normalize("NFD"));
@@ -85,7 +98,7 @@ for (const [type, { make, change }] of Object.entries(TYPES)) {
 
 async function namesOf(path: string): Promise<string[]> {
   const names: string[] = [];
-  for (let cursor = ""; ; ) {
+  for (let cursor = ""; ;) {
     const { json } = await house.want(200, "GET", `${path}${cursor && `&cursor=${cursor}`}`);
     const items = itemsOf(json);
     assert.ok(items.length > 0, "no page is empty");
@@ -119,7 +132,12 @@ test("what is still used is not deleted: 409", async () => {
   await house.want(201, "POST", "/role", { body: { name: "used", permissions: [] } });
   await house.want(201, "POST", "/project", { body: { name: "used" } });
   const { json } = await house.want(200, "GET", "/project/used");
-  const body = { name: "user-of-both", flow: "echo", role: "used", project_id: memberOf(json, "id") };
+  const body = {
+    name: "user-of-both",
+    flow: "echo",
+    role: "used",
+    project_id: memberOf(json, "id"),
+  };
   await house.want(201, "POST", "/webhook", { body });
   for (const path of ["/role/used", "/project/used", "/project/Default"]) {
     assert.equal((await house.want(409, "DELETE", path)).code, "conflict", path);

@@ -124,7 +124,9 @@ test("one execution is followed: states and log lines, and resumed after an even
       ["warn", "after the gate"],
     ],
   );
-  const statuses = events.filter(({ event }) => event === "status").map(({ data }) => data["status"]);
+  const statuses = events
+    .filter(({ event }) => event === "status")
+    .map(({ data }) => data["status"]);
   assert.equal(statuses.at(-1), "ENDED_SUCCESS");
   assert.equal(events.at(-1)?.event, "status", "it ends with its execution");
   const resume = await follow(`/execution/${id}/events`, () => false, {
@@ -175,7 +177,12 @@ test("statistics count calls, failures and durations per interval and webhook", 
   await using counted = await openHouse({ plugins: [PACED] });
   for (const name of ["one", "two"]) await openWebhook(counted, name, { flow: "paced" });
   const from = new Date().toISOString();
-  for (const [name, query] of [["one", ""], ["one", "fail"], ["one", "fail"], ["two", ""]]) {
+  for (const [name, query] of [
+    ["one", ""],
+    ["one", "fail"],
+    ["one", "fail"],
+    ["two", ""],
+  ]) {
     const url = `${counted.url}/api/latest/webhook/${name}/call?async&${query}`;
     const id = await (await fetch(url, { method: "POST" })).text();
     await endedExecution(counted, id);

@@ -62,8 +62,7 @@ test("a secret is given only to a flow that declares it", async () => {
 });
 
 test("a setting is JSON; one that is not there is null; a name that cannot be one is refused", async () => {
-  const read = (name: string) =>
-    runWebhook(house, "setting.read", { operation: "setting", name });
+  const read = (name: string) => runWebhook(house, "setting.read", { operation: "setting", name });
   assert.deepEqual(outputOf(await read("greeting")), { gave: { text: "hi" } });
   assert.deepEqual(outputOf(await read("nothing")), { gave: null });
   for (const name of ["a/b", "", "x".repeat(129), 7, null]) {
@@ -138,7 +137,10 @@ test("EXECUTION_PERMISSIONS creator: what the webhook's creator may, and nobody 
 test("secrets cannot be read back, and are listed by name", async () => {
   const one = await house.want(200, "GET", "/secret/DECLARED");
   const all = await house.want(200, "GET", "/secret");
-  assert.deepEqual(itemsOf(all.json).map((item) => item["name"]), ["DECLARED", "OTHER"]);
+  assert.deepEqual(
+    itemsOf(all.json).map((item) => item["name"]),
+    ["DECLARED", "OTHER"],
+  );
   for (const { text } of [one, all]) assert.ok(!text.includes("value of"));
   await house.want(200, "PATCH", "/secret/DECLARED", { body: { value: "replaced" } });
   const output = outputOf(await runWebhook(house, "secret.use", ASKS["secret.use"]));

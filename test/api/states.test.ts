@@ -41,7 +41,8 @@ test("a development webhook answers while a user is active, otherwise 402", asyn
 });
 
 test("an execution of a development webhook is in development mode, and no connection", async () => {
-  const used = async () => memberOf((await house.want(200, "GET", "/workspace")).json, "connections");
+  const used = async () =>
+    memberOf((await house.want(200, "GET", "/workspace")).json, "connections");
   const before = await used();
   await house.want(204, "POST", "/workspace/activity");
   const execution = await runWebhook(house, "developed");
@@ -89,7 +90,10 @@ test("the allowance is counted for productive calls, durably; beyond it 429 unti
   const statuses = await Promise.all(
     [1, 2, 3].map(async () => (await callWebhook(counting, "counted")).status),
   );
-  assert.deepEqual(statuses.sort(), [201, 429, 429]);
+  assert.deepEqual(
+    statuses.toSorted((a, b) => a - b),
+    [201, 429, 429],
+  );
   const refused = await callWebhook(counting, "counted");
   assert.equal(refused.status, 429);
   const seconds = Number(refused.headers.get("retry-after"));

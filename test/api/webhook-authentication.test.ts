@@ -72,7 +72,10 @@ test("wrong passwords are slowed, then refused with 429, for this user alone", a
     }
   }
   assert.deepEqual(statuses, [...Array<number>(10).fill(403), 429]);
-  assert.ok(times[8]! > 1000 && times[8]! > 2 * times[0]!, `slowed: ${times.map(Math.round).join()}`);
+  assert.ok(
+    times[8]! > 1000 && times[8]! > 2 * times[0]!,
+    `slowed: ${times.map(Math.round).join()}`,
+  );
   const right = await authenticate("locked", { password: PASSWORD }, token);
   assert.equal(right.status, 429, "the right password too");
   const other = await authenticate("locked", { password: ADMIN_PASSWORD });
@@ -82,7 +85,8 @@ test("wrong passwords are slowed, then refused with 429, for this user alone", a
 
 test("a key has at least 16 visible characters; null takes it away; one can be generated", async () => {
   await makeWebhook("keyed");
-  const set = (key: unknown) => authenticate("keyed", { password: ADMIN_PASSWORD, is_enabled: true, key });
+  const set = (key: unknown) =>
+    authenticate("keyed", { password: ADMIN_PASSWORD, is_enabled: true, key });
   for (const bad of ["", "short", "123456789012345", "with blanks in the key", 17, true, {}, []]) {
     const reply = await set(bad);
     assert.equal(reply.status, 422, JSON.stringify(bad));
@@ -119,12 +123,37 @@ test("keep_previous_sec keeps the replaced key, and no longer", async () => {
   assert.equal(await call("rotated", third), 201);
 });
 
+test("when each key was last used is recorded, for as long as it is a key", async () => {
+  const first = await makeWebhook("used");
+  const password = ADMIN_PASSWORD;
+  await authenticate("used", { password, is_enabled: true });
+  const timesOf = async () => {
+    const { json } = await house.want(200, "GET", "/webhook/used");
+    return ["key_used_at", "previous_key_used_at"].map((name) => memberOf(json, name));
+  };
+  assert.deepEqual(await timesOf(), ["null", "null"]);
+  assert.equal(await call("used", "a wrong key of some length"), 401);
+  assert.equal(await call("used", first), 201);
+  const [used] = await timesOf();
+  assert.ok(Date.parse(used!) <= Date.now());
+  const rotate = { password, key: { generate: true }, keep_previous_sec: 3600 };
+  const second = memberOf((await authenticate("used", rotate)).json, "key");
+  assert.deepEqual(await timesOf(), ["null", used]);
+  assert.equal(await call("used", second), 201);
+  assert.notEqual((await timesOf())[0], "null");
+  await authenticate("used", { password, key: null });
+  assert.deepEqual(await timesOf(), ["null", "null"]);
+});
+
 test("PATCH of what is guarded is refused, and names the endpoint", async () => {
   const key = await makeWebhook("patched");
   for (const body of [{ is_enabled: true }, { require_login: true }, { key: null }, { key }]) {
     const reply = await house.ask("PATCH", "/webhook/patched", { body });
     assert.equal(reply.status, 403);
-    assert.match(memberOf(reply.json, "detail"), /PUT \/api\/latest\/webhook\/patched\/authentication/);
+    assert.match(
+      memberOf(reply.json, "detail"),
+      /PUT \/api\/latest\/webhook\/patched\/authentication/,
+    );
     assert.ok(!reply.text.includes(key));
   }
   const { json } = await house.want(200, "GET", "/webhook/patched");

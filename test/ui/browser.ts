@@ -42,7 +42,8 @@ export async function openWindow(
 
 /** A window where nobody has logged in. */
 export function openStrangeWindow(browser: Browser, look: Look = {}): Promise<BrowserContext> {
-  const viewport = look.is_narrow === true ? { width: 390, height: 844 } : { width: 1280, height: 860 };
+  const viewport =
+    look.is_narrow === true ? { width: 390, height: 844 } : { width: 1280, height: 860 };
   const colorScheme = look.is_dark === true ? "dark" : "light";
   return browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
 }

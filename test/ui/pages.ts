@@ -1,8 +1,10 @@
 import type { Service } from "../blackbox/service.ts";
+import { HOSTILE_NAME } from "./workshop.ts";
 
 /** Every page of the user interface, by the name of its screenshot. */
 export async function pagesOf(service: Service): Promise<Readonly<Record<string, string>>> {
   const failed = await firstExecution(service, "failing");
+  const hostile = await firstExecution(service, "answer");
   return {
     overview: "/ui/",
     webhooks: "/ui/webhooks",
@@ -13,7 +15,9 @@ export async function pagesOf(service: Service): Promise<Readonly<Record<string,
     "webhook-settings": "/ui/webhooks/hello#settings",
     "webhook-access": "/ui/webhooks/notification#access",
     executions: "/ui/executions",
+    "webhook-hostile": `/ui/webhooks/${encodeURIComponent(HOSTILE_NAME)}`,
     execution: `/ui/executions/${failed}`,
+    "execution-hostile": `/ui/executions/${hostile}`,
     flows: "/ui/flows",
     flow: "/ui/flows/hello",
     "flow-broken": "/ui/flows/broken",

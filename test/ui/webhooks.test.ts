@@ -112,7 +112,11 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     assert.equal(await frame.getAttribute("sandbox"), "allow-forms allow-scripts");
     const heading = page.frameLocator("iframe").getByRole("heading", { level: 1 });
     assert.match(await heading.innerText(), /Status/);
-    assert.equal(await heading.evaluate(() => self.origin), "null", "an opaque origin");
+    assert.equal(
+      await heading.evaluate((node) => node.ownerDocument.defaultView?.origin),
+      "null",
+      "an opaque origin",
+    );
   });
 
   test("show each leg of a call that waits, and the flow's failure as it is", async () => {
@@ -125,6 +129,62 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("This is not JSON").waitFor();
     faults.length = 0;
+  });
+
+  async function send(webhook: string, body: unknown, more: Record<string, string> = {}) {
+    await visit(page, service, `/ui/webhooks/${webhook}#try`);
+    await page.getByLabel("Content of the body").fill(JSON.stringify(body));
+    for (const [label, text] of Object.entries(more)) await page.getByLabel(label).fill(text);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("link", { name: "Open its execution" }).waitFor();
+    return (await page.locator(".legs tbody tr").allInnerTexts()).map((leg) =>
+      leg.split(/\s{2,}|\t/),
+    );
+  }
+
+  test("show the legs of a call that is longer than a poll window", async () => {
+    const legs = await send("slow", {}, { Query: "seconds=2" });
+    const [first, ...others] = legs.map(([, status]) => status);
+    assert.equal(first, "303");
+    assert.equal(others.pop(), "200");
+    assert.ok(others.length > 0 && others.every((status) => status === "302"), String(legs));
+  });
+
+  test("show a flow's own redirect instead of following it", async () => {
+    const headers = { location: "https://example.test/" };
+    const step = { webhook_response: { status: 307, headers, body: "over there" } };
+    const legs = await send("answer", { steps: [step] });
+    assert.deepEqual(
+      legs.map(([, status]) => status),
+      ["303", "307"],
+    );
+    assert.match(await page.locator("#try").innerText(), /over there/);
+  });
+
+  test("show numbers with all their digits", async () => {
+    const step = {
+      webhook_response: {
+        status: 200,
+        headers: { "content-type": "application/json" },
+        body: '{"id": 12345678901234567890, "price": 1.0}',
+      },
+    };
+    await send("answer", { steps: [step] });
+    const shown = await page.locator("#try .json").innerText();
+    assert.match(shown, /12345678901234567890/);
+    assert.match(shown, /1\.0/);
+  });
+
+  test("ask the service by keys alone", async () => {
+    await visit(page, service, "/ui/webhooks/hello");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.locator(":focus").innerText(), "Skip to the content");
+    await page.getByRole("tab", { name: "Use" }).focus();
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.locator(":focus").innerText(), "Try it");
+    await page.getByLabel("Content of the body").focus();
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("link", { name: "Open its execution" }).waitFor();
   });
 
   test("are deleted after a confirmation", async () => {

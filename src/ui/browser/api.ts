@@ -1,4 +1,5 @@
 import { el, need } from "./element.ts";
+import { parseExact } from "./json-exact.ts";
 import { apiPath, PREFIX } from "./page.ts";
 
 export interface FieldFault {
@@ -52,7 +53,7 @@ export async function call<Body>(
   const text = await response.text();
   if (!response.ok) throw toFault(response.status, text);
   const is_json = /json/.test(response.headers.get("content-type") ?? "");
-  const body = (is_json && text !== "" ? JSON.parse(text) : text) as Body;
+  const body = (is_json && text !== "" ? parseExact(text) : text) as Body;
   return { body, etag: response.headers.get("etag") };
 }
 

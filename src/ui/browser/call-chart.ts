@@ -63,16 +63,30 @@ export function callChart(place: HTMLElement, options: ChartOptions): CallChart 
     const left = el("div", {}, el("h3", { class: "first" }, sum));
     drawn.append(left);
     charts.replaceChildren(drawn);
-    chart(left, { label: `Calls over time: ${sum}`, at: points.map(({ at }) => at), is_bars: true, series: callSeries(points) });
+    chart(left, {
+      label: `Calls over time: ${sum}`,
+      at: points.map(({ at }) => at),
+      is_bars: true,
+      series: callSeries(points),
+    });
     if (options.with_latency === true) {
       const right = el("div", {}, el("h3", { class: "first" }, "Duration"));
       drawn.append(right);
-      chart(right, { label: "Duration of executions over time", at: points.map(({ at }) => at), is_bars: false, series: latencySeries(points) });
+      chart(right, {
+        label: "Duration of executions over time",
+        at: points.map(({ at }) => at),
+        is_bars: false,
+        series: latencySeries(points),
+      });
     }
     charts.append(tableOf(points));
   }
 
-  const group = el("div", { class: "choices", role: "group", "aria-label": "Range" }, ...choices.map(({ made }) => made));
+  const group = el(
+    "div",
+    { class: "choices", role: "group", "aria-label": "Range" },
+    ...choices.map(({ made }) => made),
+  );
   place.replaceChildren(group, charts);
   return { drawn: choose(range), refresh: () => void draw().catch(() => {}) };
 }
@@ -80,14 +94,29 @@ export function callChart(place: HTMLElement, options: ChartOptions): CallChart 
 function callSeries(points: readonly Point[]) {
   return [
     { label: "Calls", colour: "--accent", values: points.map(({ calls }) => calls), show: number },
-    { label: "Failed", colour: "--bad", values: points.map(({ failures }) => failures), show: number },
+    {
+      label: "Failed",
+      colour: "--bad",
+      values: points.map(({ failures }) => failures),
+      show: number,
+    },
   ];
 }
 
 function latencySeries(points: readonly Point[]) {
   return [
-    { label: "Average", colour: "--accent", values: points.map(({ average_ms }) => average_ms), show: duration },
-    { label: "Longest", colour: "--soft", values: points.map(({ most_ms }) => most_ms), show: duration },
+    {
+      label: "Average",
+      colour: "--accent",
+      values: points.map(({ average_ms }) => average_ms),
+      show: duration,
+    },
+    {
+      label: "Longest",
+      colour: "--soft",
+      values: points.map(({ most_ms }) => most_ms),
+      show: duration,
+    },
   ];
 }
 
@@ -104,7 +133,9 @@ async function readPoints(range: Range, webhook: string | undefined): Promise<Po
   });
   const own = items.filter((item) => webhook === undefined || item.webhook === webhook);
   const known = new Map(own.map((item) => [Date.parse(item.at) / 1000, item]));
-  return Array.from({ length: range.span_sec / step }, (_, count) => toPoint(from + count * step, known));
+  return Array.from({ length: range.span_sec / step }, (_, count) =>
+    toPoint(from + count * step, known),
+  );
 }
 
 function toPoint(at: number, known: ReadonlyMap<number, Interval>): Point {
@@ -126,10 +157,19 @@ function tableOf(points: readonly Point[]): HTMLElement {
       "tr",
       {},
       el("th", { scope: "row" }, time(new Date(at * 1000).toISOString())),
-      ...[number(calls), number(failures), duration(average_ms), duration(most_ms)].map((text) => el("td", { class: "figure" }, text)),
+      ...[number(calls), number(failures), duration(average_ms), duration(most_ms)].map((text) =>
+        el("td", { class: "figure" }, text),
+      ),
     ),
   );
-  const heads = ["From", "Calls", "Failed", "Average", "Longest"].map((name) => el("th", { scope: "col" }, name));
+  const heads = ["From", "Calls", "Failed", "Average", "Longest"].map((name) =>
+    el("th", { scope: "col" }, name),
+  );
   const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows));
-  return el("details", {}, el("summary", {}, "As a table"), busy.length === 0 ? el("p", {}, "No calls") : table);
+  return el(
+    "details",
+    {},
+    el("summary", {}, "As a table"),
+    busy.length === 0 ? el("p", {}, "No calls") : table,
+  );
 }

@@ -51,7 +51,9 @@ function draw(frame: HTMLElement, { at, series, is_bars }: ChartOptions): uPlot 
     label,
     stroke: colourOf(colour),
     width: is_bars ? 0 : 1.5,
-    ...(is_bars ? { fill: colourOf(colour), paths: bars(), points: { show: false } } : { spanGaps: true, points: { show: true, size: 5 } }),
+    ...(is_bars
+      ? { fill: colourOf(colour), paths: bars(), points: { show: false } }
+      : { spanGaps: true, points: { show: true, size: 5 } }),
     value: (_: uPlot, value: number | null) => (value === null ? "–" : toText(value)),
   }));
   const step = (at[1] ?? 0) - (at[0] ?? 0);
@@ -60,8 +62,19 @@ function draw(frame: HTMLElement, { at, series, is_bars }: ChartOptions): uPlot 
       width: frame.clientWidth,
       height: HEIGHT,
       cursor: { drag: { x: false, y: false }, y: false },
-      scales: { x: { range: [at[0] ?? 0, (at.at(-1) ?? 0) + step] }, y: { range: (_, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] } },
-      axes: [{ ...axis, size: 28, values: times }, { ...axis, size: 52, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6], values: (_, ticks) => ticks.map((tick) => show(tick)) }],
+      scales: {
+        x: { range: [at[0] ?? 0, (at.at(-1) ?? 0) + step] },
+        y: { range: (_, _low, high) => [0, Math.max(high ?? 0, 1) * 1.1] },
+      },
+      axes: [
+        { ...axis, size: 28, values: times },
+        {
+          ...axis,
+          size: 52,
+          incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6],
+          values: (_, ticks) => ticks.map((tick) => show(tick)),
+        },
+      ],
       series: [{ label: "At" }, ...lines],
     },
     [[...at], ...series.map(({ values }) => [...values])],

@@ -30,7 +30,12 @@ export function keyStep(key: string): HTMLElement {
     { class: "step" },
     el("h2", {}, "Its key"),
     el("p", {}, "This is shown once. Keep it where your callers' secrets are kept."),
-    el("p", { class: "secret" }, el("code", {}, key), copyButton("Copy", () => key)),
+    el(
+      "p",
+      { class: "secret" },
+      el("code", {}, key),
+      copyButton("Copy", () => key),
+    ),
   );
 }
 
@@ -39,7 +44,13 @@ function enableStep({ name }: Webhook, done: () => void): HTMLElement {
   const submit = el("button", { type: "submit" }, "Enable");
   const intro = "A new webhook is disabled: its URL answers 404. Enable it with your password.";
   const form = el("form", { class: "narrow" }, passwordField(), formFault(), buttons(submit, page));
-  const step = el("section", { class: "step" }, el("h2", {}, "Enable it"), el("p", {}, intro), form);
+  const step = el(
+    "section",
+    { class: "step" },
+    el("h2", {}, "Enable it"),
+    el("p", {}, intro),
+    form,
+  );
   if (!may("webhook.authenticate")) {
     form.replaceWith(el("p", {}, "Your roles do not allow this: ask an operator.", page));
     return step;

@@ -21,7 +21,11 @@ export function openDialog(options: DialogOptions): Promise<boolean> {
   const done = el("button", { type: "submit", class: is_dangerous ? "danger" : "" }, submit);
   const cancel = button("Cancel", "quiet", () => dialog.close());
   const form = el("form", {}, heading, ...content, formFault(), buttons(done, cancel));
-  const dialog = el("dialog", { "aria-labelledby": "dialog-title", class: is_broad ? "broad" : "" }, form);
+  const dialog = el(
+    "dialog",
+    { "aria-labelledby": "dialog-title", class: is_broad ? "broad" : "" },
+    form,
+  );
   document.body.append(dialog);
   return new Promise((resolve) => {
     let is_done = false;

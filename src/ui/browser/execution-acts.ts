@@ -3,6 +3,7 @@ import { openDialog } from "./dialog.ts";
 import { button } from "./element.ts";
 import { field } from "./field.ts";
 import { showAt, valueOf } from "./form.ts";
+import { parseExact } from "./json-exact.ts";
 import { attempt, notify } from "./notice.ts";
 import { may, pagePath } from "./page.ts";
 import type { Execution } from "./resources.ts";
@@ -23,12 +24,17 @@ export function actsOf(execution: Execution): HTMLElement[] {
   }
   if (!may("execution.start")) return acts;
   const replayNow = button("Replay", "quiet", () => attempt(() => replay(id, {}), replayNow));
-  acts.push(replayNow, button("Replay with changes", "quiet", () => replayChanged(execution)));
+  acts.push(
+    replayNow,
+    button("Replay with changes", "quiet", () => replayChanged(execution)),
+  );
   return acts;
 }
 
 async function replay(id: string, body: Record<string, unknown>): Promise<void> {
-  const { body: started } = await call<{ id: string }>("POST", ["execution", id, "replay"], { body });
+  const { body: started } = await call<{ id: string }>("POST", ["execution", id, "replay"], {
+    body,
+  });
   location.assign(pagePath("executions", started.id));
 }
 
@@ -36,7 +42,9 @@ function replayChanged({ id, input_value, flow_version }: Execution): Promise<bo
   const input = JSON.stringify(input_value, null, 2);
   const versions = [
     ["", "The newest"],
-    ...(flow_version === null ? [] : [[flow_version, `The one that ran: ${flow_version}`] as const]),
+    ...(flow_version === null
+      ? []
+      : [[flow_version, `The one that ran: ${flow_version}`] as const]),
   ] as const;
   return openDialog({
     title: "Replay with changes",
@@ -57,7 +65,7 @@ function replayChanged({ id, input_value, flow_version }: Execution): Promise<bo
 /** @throws Error after the field has said what is wrong */
 export function parseInput(form: HTMLElement): unknown {
   try {
-    return JSON.parse(valueOf(form, "input_value"));
+    return parseExact(valueOf(form, "input_value"));
   } catch (fault) {
     showAt(form, "input_value", `This is not JSON: ${(fault as Error).message}`);
     throw new Error("Nothing was started", { cause: fault });

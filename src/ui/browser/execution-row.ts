@@ -25,7 +25,7 @@ export function executionRow(execution: ExecutionSummary): HTMLTableRowElement {
   );
 }
 
-export const EXECUTION_COLUMNS = ["Status", "Called", "Flow", "Started", "Took"];
+export const EXECUTION_COLUMNS = ["Status", "Called", "Flow", "When", "Took"];
 
 export function executionTable(items: readonly ExecutionSummary[]): HTMLElement {
   const heads = EXECUTION_COLUMNS.map((name) =>

@@ -23,12 +23,15 @@ export function isChecked(form: HTMLElement, name: string): boolean {
   return found instanceof HTMLInputElement && found.checked;
 }
 
-export function fill(form: HTMLElement, values: Readonly<Record<string, unknown>>): void {
+export function fill(
+  form: HTMLElement,
+  values: Readonly<Record<string, string | boolean | null>>,
+): void {
   for (const [name, value] of Object.entries(values)) {
     const field = control(form, name);
     if (field instanceof HTMLInputElement && field.type === "checkbox")
       field.checked = value === true;
-    else field.value = value === null || value === undefined ? "" : String(value);
+    else field.value = value === null ? "" : String(value);
   }
 }
 
@@ -79,7 +82,11 @@ export function showFault(form: HTMLElement, fault: unknown): void {
   const fields = fault instanceof ApiFault ? fault.fields : [];
   const known = fields.filter(({ field, message }) => showAt(form, field, message));
   if (known.length > 0) form.querySelector<HTMLElement>("[aria-invalid]")?.focus();
-  else if (fault instanceof ApiFault && fault.code === "conflict" && showAt(form, "name", fault.message))
+  else if (
+    fault instanceof ApiFault &&
+    fault.code === "conflict" &&
+    showAt(form, "name", fault.message)
+  )
     control(form, "name").focus();
   else find(".form-fault", form)?.replaceChildren(sentenceOf(fault));
 }

@@ -1,10 +1,11 @@
-/** How often a page takes up what has come, in milliseconds: thousands of calls a second are one. */
-const INTERVAL_MS = 250;
-
-/** Gathers values by their key, the newest of each, and hands them on now and then. */
+/**
+ * Gathers values by their key, the newest of each, and hands them on at most once in an interval
+ * (milliseconds): thousands of calls a second are one change of the page.
+ */
 export function gather<Value>(
   keyOf: (value: Value) => string,
   take: (values: readonly Value[]) => void,
+  interval_ms = 250,
 ): (value: Value) => void {
   const waiting = new Map<string, Value>();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -15,6 +16,6 @@ export function gather<Value>(
       const values = [...waiting.values()];
       waiting.clear();
       take(values);
-    }, INTERVAL_MS);
+    }, interval_ms);
   };
 }

@@ -1,3 +1,5 @@
+import { ExactNumber } from "./json-exact.ts";
+
 /** Names and indexes from the root to a value. */
 export type JsonPath = readonly string[];
 
@@ -14,7 +16,7 @@ export function searchJson(value: unknown, wanted: string): readonly JsonPath[] 
     if (found.length === MOST) return found;
     if (matches(next, text)) found.push(next.path);
     const { value: inner, path } = next;
-    if (typeof inner !== "object" || inner === null) continue;
+    if (typeof inner !== "object" || inner === null || inner instanceof ExactNumber) continue;
     const members = Object.entries(inner).map(([name, member]: [string, unknown]) => ({
       value: member,
       path: [...path, name],
@@ -26,5 +28,8 @@ export function searchJson(value: unknown, wanted: string): readonly JsonPath[] 
 
 function matches({ value, path }: { value: unknown; path: JsonPath }, text: string): boolean {
   if (path.at(-1)?.toLowerCase().includes(text)) return true;
-  return (typeof value !== "object" || value === null) && String(value).toLowerCase().includes(text);
+  if (value instanceof ExactNumber) return value.text.includes(text);
+  return (
+    (typeof value !== "object" || value === null) && String(value).toLowerCase().includes(text)
+  );
 }

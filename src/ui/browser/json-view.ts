@@ -1,6 +1,7 @@
 import { copyButton } from "./copy.ts";
 import { button, el } from "./element.ts";
 import { plural } from "./format.ts";
+import { ExactNumber } from "./json-exact.ts";
 import { searchJson, type JsonPath } from "./json-search.ts";
 
 /** Members that are shown at once; the rest follows on request, so that a large value opens fast. */
@@ -15,7 +16,7 @@ export function jsonView(value: unknown, label: string, title: string | null = n
   const tree = el("div", { class: "json", tabindex: 0, role: "group", "aria-label": label });
   const root = nodeOf(value, null, 0);
   tree.append(root.element);
-  const is_nested = typeof value === "object" && value !== null && Object.keys(value).length > 0;
+  const is_nested = isBranch(value);
   const tools = el("div", { class: "json-tools" }, title === null ? null : el("h2", {}, title));
   if (is_nested) tools.append(...searchTools(value, root, label));
   tools.append(copyButton("Copy", () => JSON.stringify(value, null, 2) ?? "null"));
@@ -32,14 +33,20 @@ interface JsonNode {
 
 function nodeOf(value: unknown, name: string | null, level: number): JsonNode {
   const title = name === null ? null : el("span", { class: "json-name" }, name);
-  if (typeof value !== "object" || value === null || Object.keys(value).length === 0) {
+  if (!isBranch(value)) {
     const element = el("div", { class: "json-leaf" }, title, leafOf(value));
     return { element, open() {}, member: () => undefined };
   }
   return branchOf(value, title, level);
 }
 
+function isBranch(value: unknown): value is object {
+  const is_value = typeof value !== "object" || value === null || value instanceof ExactNumber;
+  return !is_value && Object.keys(value).length > 0;
+}
+
 function leafOf(value: unknown): HTMLElement {
+  if (value instanceof ExactNumber) return el("span", { class: "json-number" }, value.text);
   if (typeof value === "object" && value !== null)
     return el("span", { class: "json-empty" }, Array.isArray(value) ? "[ ]" : "{ }");
   const kind = value === null ? "null" : typeof value;
@@ -50,7 +57,9 @@ function leafOf(value: unknown): HTMLElement {
 function branchOf(value: object, title: HTMLElement | null, level: number): JsonNode {
   const names = Object.keys(value);
   const is_list = Array.isArray(value);
-  const size = is_list ? `[ ${plural(names.length, "item")} ]` : `{ ${plural(names.length, "member")} }`;
+  const size = is_list
+    ? `[ ${plural(names.length, "item")} ]`
+    : `{ ${plural(names.length, "member")} }`;
   const summary = el("summary", {}, title, el("span", { class: "json-size" }, size));
   const content = el("div", { class: "json-members" });
   const element = el("details", {}, summary, content);
@@ -91,7 +100,11 @@ function branchOf(value: object, title: HTMLElement | null, level: number): Json
 }
 
 function searchTools(value: object, root: JsonNode, label: string): HTMLElement[] {
-  const input = el("input", { type: "search", placeholder: "Search", "aria-label": `Search ${label}` });
+  const input = el("input", {
+    type: "search",
+    placeholder: "Search",
+    "aria-label": `Search ${label}`,
+  });
   const count = el("span", { class: "soft", role: "status" });
   let found: readonly JsonPath[] = [];
   let at = -1;

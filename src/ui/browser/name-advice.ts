@@ -11,7 +11,7 @@ export function adviseName(input: HTMLInputElement, preview: HTMLElement): void 
     preview.textContent = name === "" ? "" : url;
     input.toggleAttribute("data-advised", adviceFor(name) !== null);
     const hint = document.getElementById(`${input.name}-hint`);
-    if (hint !== null) hint.textContent = adviceFor(name) ?? (hint.dataset["text"] ?? "");
+    if (hint !== null) hint.textContent = adviceFor(name) ?? hint.dataset["text"] ?? "";
   };
   const hint = document.getElementById(`${input.name}-hint`);
   if (hint !== null) hint.dataset["text"] = hint.textContent ?? "";

@@ -1,6 +1,6 @@
 /** What the shell tells its module. */
 
-const { prefix = "", allowed = "", user = "", params = "{}" } = document.body.dataset;
+const { prefix = "", allowed = "", params = "{}" } = document.body.dataset;
 
 const ALLOWED: ReadonlySet<string> = new Set(allowed.split(" "));
 
@@ -8,8 +8,6 @@ export const PARAMS: Readonly<Record<string, string>> = JSON.parse(params) as Re
   string,
   string
 >;
-
-export const USER = user;
 
 /** Whether the visitor may do this in some project; the API decides about each act. */
 export function may(permission: string): boolean {

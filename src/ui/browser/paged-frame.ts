@@ -48,7 +48,9 @@ function headOf(columns: readonly string[]): HTMLElement {
   const heads = columns.map((column) => {
     const name = column.replace(/^-/, "");
     const style = column.startsWith("-") ? "wide" : "";
-    return name === "" ? el("td", { class: style }) : el("th", { scope: "col", class: style }, name);
+    return name === ""
+      ? el("td", { class: style })
+      : el("th", { scope: "col", class: style }, name);
   });
   return el("thead", {}, el("tr", {}, ...heads));
 }

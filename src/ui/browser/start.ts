@@ -1,6 +1,6 @@
 import { watchActivity } from "./activity.ts";
-import { call } from "./api.ts";
-import { find } from "./element.ts";
+import { ApiFault, call } from "./api.ts";
+import { find, need } from "./element.ts";
 import { attempt, complain } from "./notice.ts";
 import { pagePath, PREFIX } from "./page.ts";
 
@@ -15,7 +15,12 @@ export function start(show: () => Promise<void>): void {
     menu.setAttribute("aria-expanded", String(!is_open));
   });
   void show()
-    .catch(complain)
+    .catch((fault: unknown) => {
+      complain(fault);
+      // Without the resource, the frame of its page says nothing.
+      const is_missing = fault instanceof ApiFault && [403, 404].includes(fault.status);
+      need("main", HTMLElement).classList.toggle("missing", is_missing);
+    })
     .finally(() => {
       // For those who look at the page from outside.
       document.documentElement.dataset["shown"] = "true";

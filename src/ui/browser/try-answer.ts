@@ -2,6 +2,7 @@ import { read } from "./api.ts";
 import { copyButton } from "./copy.ts";
 import { el } from "./element.ts";
 import { between, duration } from "./format.ts";
+import { parseExact } from "./json-exact.ts";
 import { jsonView } from "./json-view.ts";
 import type { CallAnswer } from "./legs.ts";
 import { may, pagePath } from "./page.ts";
@@ -15,10 +16,20 @@ export async function showAnswer(answer: CallAnswer): Promise<HTMLElement> {
   return el(
     "div",
     {},
-    el("p", { class: "badges" }, badge(String(status), status < 400 ? "good" : "bad"), el("span", {}, adviceFor(status))),
+    el(
+      "p",
+      { class: "badges" },
+      badge(String(status), status < 400 ? "good" : "bad"),
+      el("span", {}, adviceFor(status)),
+    ),
     await executionOf(answer),
     bodyOf(answer, text),
-    el("details", {}, el("summary", {}, "Headers of the answer"), el("dl", { class: "pairs" }, ...lines.flat())),
+    el(
+      "details",
+      {},
+      el("summary", {}, "Headers of the answer"),
+      el("dl", { class: "pairs" }, ...lines.flat()),
+    ),
   );
 }
 
@@ -37,7 +48,13 @@ async function executionOf({ execution_id }: CallAnswer): Promise<HTMLElement | 
   const found = await read<Execution>(["execution", execution_id]).catch(() => null);
   if (found === null) return el("p", {}, link);
   const took = duration(between(found.started_at, found.ended_at));
-  return el("p", { class: "badges" }, statusBadge(found.status), el("span", { class: "soft" }, `ran ${took}`), link);
+  return el(
+    "p",
+    { class: "badges" },
+    statusBadge(found.status),
+    el("span", { class: "soft" }, `ran ${took}`),
+    link,
+  );
 }
 
 function bodyOf(answer: CallAnswer, text: string): HTMLElement {
@@ -50,14 +67,18 @@ function bodyOf(answer: CallAnswer, text: string): HTMLElement {
 
 function jsonOf(text: string): HTMLElement {
   try {
-    return jsonView(JSON.parse(text), "the answer");
+    return jsonView(parseExact(text), "the answer");
   } catch {
     return sourceOf(text);
   }
 }
 
 function sourceOf(text: string): HTMLElement {
-  const tools = el("div", { class: "json-tools" }, copyButton("Copy", () => text));
+  const tools = el(
+    "div",
+    { class: "json-tools" },
+    copyButton("Copy", () => text),
+  );
   return el("div", { class: "json-frame" }, tools, el("pre", { tabindex: 0 }, text));
 }
 

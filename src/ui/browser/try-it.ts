@@ -42,7 +42,8 @@ export function openTryIt(place: HTMLElement, webhook: Webhook, key: string): vo
 
 function fieldsOf(webhook: Webhook, key: string): HTMLElement[] {
   const methods = METHODS.map((method) => [method, method] as const);
-  const hint = "The service cannot show it again. It is sent as Authorization: Bearer, and kept on this page only.";
+  const hint =
+    "The service cannot show it again. It is sent as Authorization: Bearer, and kept on this page only.";
   return [
     el(
       "div",
@@ -51,19 +52,35 @@ function fieldsOf(webhook: Webhook, key: string): HTMLElement[] {
       field({ name: "sub_path", label: "Sub-path after /call/" }),
     ),
     ...(webhook.is_key_required
-      ? [field({ name: "key", label: "Key", type: "password", value: key, ...(key === "" ? { hint } : {}) })]
+      ? [
+          field({
+            name: "key",
+            label: "Key",
+            type: "password",
+            value: key,
+            ...(key === "" ? { hint } : {}),
+          }),
+        ]
       : []),
     el(
       "div",
       { class: "row" },
       field({ name: "query", label: "Query", rows: 2, hint: "One name=value in each line." }),
-      field({ name: "headers", label: "Headers", rows: 2, hint: "One Name: value in each line." }),
+      field({
+        name: "headers",
+        label: "Headers",
+        rows: 2,
+        hint: "One Name: value in each line. traceparent is added, to tell its execution.",
+      }),
     ),
     field({ name: "type", label: "Body", choices: TYPES, value: "application/json" }),
     field({ name: "body", label: "Content of the body", rows: 5, value: '{ "name": "Ada" }' }),
     check("async", "Asynchronous: answer with the execution's ID at once", false),
     formFault(),
-    buttons(el("button", { type: "submit" }, "Send"), el("span", { class: "soft" }, "or Ctrl+Enter")),
+    buttons(
+      el("button", { type: "submit" }, "Send"),
+      el("span", { class: "soft" }, "or Ctrl+Enter"),
+    ),
   ];
 }
 
@@ -98,7 +115,10 @@ function toHeaders(form: HTMLFormElement): Headers | null {
   for (const line of linesOf(valueOf(form, "headers"))) {
     const at = line.indexOf(":");
     try {
-      headers.append(line.slice(0, at === -1 ? undefined : at).trim(), at === -1 ? "" : line.slice(at + 1).trim());
+      headers.append(
+        line.slice(0, at === -1 ? undefined : at).trim(),
+        at === -1 ? "" : line.slice(at + 1).trim(),
+      );
     } catch {
       showAt(form, "headers", `"${line}" is no header: write Name: value`);
       return null;
@@ -120,7 +140,10 @@ function toUrl(form: HTMLFormElement, webhook: string): string {
 }
 
 function linesOf(text: string): string[] {
-  return text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
 }
 
 async function send(request: CallRequest, result: HTMLElement): Promise<void> {
@@ -129,7 +152,15 @@ async function send(request: CallRequest, result: HTMLElement): Promise<void> {
     "table",
     { class: "legs" },
     el("caption", {}, "Legs"),
-    el("thead", {}, el("tr", {}, ...["Leg", "Answer", "Begins at", "Takes"].map((name) => el("th", { scope: "col" }, name)))),
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        ...["Leg", "Answer", "Begins at", "Takes"].map((name) => el("th", { scope: "col" }, name)),
+      ),
+    ),
     rows,
   );
   const waiting = el("p", { class: "soft" }, "Waiting for the answer …");

@@ -13,16 +13,14 @@ import { badge } from "./status.ts";
 export function showAccess(
   place: HTMLElement,
   webhook: Webhook,
-  changed: (webhook: Webhook) => void,
+  changed: (webhook: Webhook, etag: string | null) => void,
 ): void {
-  const shown = el("div");
   const change = async (title: string, more: readonly Child[], body: BodyOf): Promise<void> => {
     await askPassword(title, more, title, async (password, form) => {
       const path = ["webhook", webhook.name, "authentication"];
-      const { body: answer } = await call<Webhook>("PUT", path, { body: { password, ...body(form) } });
+      const answer = await call<Webhook>("PUT", path, { body: { password, ...body(form) } });
       notify("Changed");
-      changed(answer);
-      if (answer.key !== undefined) shown.replaceChildren(keyStep(answer.key));
+      changed(answer.body, answer.etag);
     });
   };
   place.replaceChildren(
@@ -31,7 +29,7 @@ export function showAccess(
     enabled(webhook, change),
     login(webhook, change),
     key(webhook, change),
-    shown,
+    ...(webhook.key === undefined ? [] : [keyStep(webhook.key)]),
   );
 }
 
@@ -59,7 +57,9 @@ function enabled({ is_enabled }: Webhook, change: Change): HTMLElement {
 
 function login({ require_login }: Webhook, change: Change): HTMLElement {
   const title = require_login ? "Do not require a login" : "Require a login";
-  const act = button(title, "quiet", () => change(title, [], () => ({ require_login: !require_login })));
+  const act = button(title, "quiet", () =>
+    change(title, [], () => ({ require_login: !require_login })),
+  );
   const text = require_login
     ? "Callers send a login token (header x-service-token, or the cookie). The flow gets auth: who they are."
     : "Callers need no account.";
@@ -71,7 +71,11 @@ function key({ is_key_required }: Webhook, change: Change): HTMLElement {
   const acts = [
     button(fresh, "quiet", () => change(fresh, keyFields(is_key_required), toKeyBody)),
     ...(is_key_required
-      ? [button("Remove the key", "quiet", () => change("Remove the key", [removal()], () => ({ key: null })))]
+      ? [
+          button("Remove the key", "quiet", () =>
+            change("Remove the key", [removal()], () => ({ key: null })),
+          ),
+        ]
       : []),
   ];
   const text = is_key_required
@@ -81,22 +85,36 @@ function key({ is_key_required }: Webhook, change: Change): HTMLElement {
 }
 
 function keyFields(has_key: boolean): HTMLElement[] {
-  const own = field({ name: "key", label: "Key", hint: "At least 16 characters. Leave it empty, and a random one is made." });
+  const own = field({
+    name: "key",
+    label: "Key",
+    hint: "At least 16 characters. Leave it empty, and a random one is made.",
+  });
   if (!has_key) return [own];
   const choices = [
     ["0", "Ends now"],
     ["3600", "Works for another hour"],
     ["86400", "Works for another day"],
   ] as const;
-  return [own, field({ name: "keep_previous_sec", label: "The key until now", choices, value: "0" })];
+  return [
+    own,
+    field({ name: "keep_previous_sec", label: "The key until now", choices, value: "0" }),
+  ];
 }
 
 function toKeyBody(form: HTMLFormElement): Record<string, unknown> {
   const own = valueOf(form, "key");
-  const keep = form.querySelector("[name=keep_previous_sec]") === null ? "0" : valueOf(form, "keep_previous_sec");
+  const keep =
+    form.querySelector("[name=keep_previous_sec]") === null
+      ? "0"
+      : valueOf(form, "keep_previous_sec");
   return { key: own === "" ? { generate: true } : own, keep_previous_sec: Number(keep) };
 }
 
 function removal(): HTMLElement {
-  return el("p", {}, "Without a key and without a required login, anybody who reaches the service can call it.");
+  return el(
+    "p",
+    {},
+    "Without a key and without a required login, anybody who reaches the service can call it.",
+  );
 }

@@ -33,7 +33,8 @@ export async function showSettings(
     settings.etag = answer.etag;
     show(form, answer.body);
     notify("Saved");
-    if (answer.body.name !== name) location.assign(`${pagePath("webhooks", answer.body.name)}#settings`);
+    if (answer.body.name !== name)
+      location.assign(`${pagePath("webhooks", answer.body.name)}#settings`);
     changed(answer.body);
   });
 }
@@ -46,8 +47,14 @@ async function fillLists(form: HTMLElement, webhook: Webhook): Promise<void> {
     may("bundle.read") ? readAll<Named>("bundle") : [],
   ]);
   const names = new Set([...flows.map(({ name }) => name), webhook.flow]);
-  const roleNames = new Set([...roles.map(({ name }) => name), ...(webhook.role ? [webhook.role] : [])]);
-  fillChoices(need("[name=flow]", HTMLSelectElement, form), [...names].map((name) => [name, name]));
+  const roleNames = new Set([
+    ...roles.map(({ name }) => name),
+    ...(webhook.role ? [webhook.role] : []),
+  ]);
+  fillChoices(
+    need("[name=flow]", HTMLSelectElement, form),
+    [...names].map((name) => [name, name]),
+  );
   fillChoices(need("[name=role]", HTMLSelectElement, form), [
     ["", "None"],
     ...[...roleNames].map((name) => [name, name] as const),
@@ -90,12 +97,16 @@ function toBody(form: HTMLElement): Record<string, unknown> {
 function showEnding(place: HTMLElement, settings: Settings): void {
   const { name } = settings.webhook;
   const target = `${apiPath("export")}?webhook=${encodeURIComponent(name)}`;
-  place.append(el("a", { class: "button quiet", href: target, download: `${name}.yaml` }, "Export as YAML"));
+  place.append(
+    el("a", { class: "button quiet", href: target, download: `${name}.yaml` }, "Export as YAML"),
+  );
   if (!may("webhook.write")) return;
   const text = `Its URL answers 404 from then on, and its key is gone. Its executions stay.`;
   const remove = async (): Promise<void> => {
     await call("DELETE", ["webhook", settings.webhook.name]);
     location.assign(pagePath("webhooks"));
   };
-  place.append(button("Delete", "danger", () => confirm(`Delete "${name}"?`, text, "Delete", remove)));
+  place.append(
+    button("Delete", "danger", () => confirm(`Delete "${name}"?`, text, "Delete", remove)),
+  );
 }

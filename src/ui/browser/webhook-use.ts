@@ -22,13 +22,22 @@ export function showUse(place: HTMLElement, webhook: Webhook): void {
   choose(0);
   place.replaceChildren(
     el("h2", {}, "URL"),
-    el("p", { class: "secret" }, el("code", {}, url), copyButton("Copy", () => url)),
+    el(
+      "p",
+      { class: "secret" },
+      el("code", {}, url),
+      copyButton("Copy", () => url),
+    ),
     el("p", { class: "soft" }, whoMayCall(webhook)),
     el("h2", {}, "Call it"),
     el(
       "div",
       { class: "over" },
-      el("div", { class: "choices", role: "group", "aria-label": "Language" }, ...tabs.map(({ choice }) => choice)),
+      el(
+        "div",
+        { class: "choices", role: "group", "aria-label": "Language" },
+        ...tabs.map(({ choice }) => choice),
+      ),
       copyButton("Copy", () => code.textContent ?? ""),
     ),
     el("pre", { tabindex: 0 }, code),

@@ -6,7 +6,7 @@ import { Page, type Visit } from "../shell.tsx";
 /** `status` as the API takes it: one or several, with commas. */
 const STATUS_CHOICES = [
   ["", "Any status"],
-  ["ENDED_ERROR,ENDED_TIMEOUT", "Failed or timed out"],
+  ["ENDED_ERROR,ENDED_TIMEOUT,ENDED_CANCELLED", "Any failure"],
   ["PENDING,RUNNING", "Waiting or running"],
   ["ENDED_SUCCESS", "Succeeded"],
   ["ENDED_ERROR", "Failed"],
@@ -35,7 +35,7 @@ export function ExecutionsPage({ visit }: { visit: Visit }) {
       <PagedList
         id="executions"
         caption="Executions"
-        columns={["Status", "Called", "-Flow", "Started", "-Took"]}
+        columns={["Status", "Called", "-Flow", "When", "-Took"]}
         empty={
           <>
             <h2>No execution is here</h2>

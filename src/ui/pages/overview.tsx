@@ -27,7 +27,10 @@ export function OverviewPage({ visit }: { visit: Visit }) {
         <h2>Latest failures</h2>
         <div id="failures"></div>
       </section>
-      <p id="version" class="soft foot"></p>
+      <p class="soft foot">
+        <span id="version"></span>{" "}
+        <a href={`${visit.prefix}/api/latest/reference`}>Reference of the API</a>
+      </p>
     </Page>
   );
 }

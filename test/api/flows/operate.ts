@@ -14,7 +14,8 @@ export default defineFlow({
     try {
       if (operation === "setting") return { gave: await flow.setting(name) };
       if (operation === "secret") return { gave: await flow.secret(name) };
-      if (operation === "set_setting") return { gave: (await flow.set_setting(name, value)) ?? null };
+      if (operation === "set_setting")
+        return { gave: (await flow.set_setting(name, value)) ?? null };
       return { gave: await flow.start_execution(name, value) };
     } catch (error) {
       return { refused: (error as Error).message };

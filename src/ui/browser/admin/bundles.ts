@@ -19,13 +19,26 @@ export async function showBundles(place: HTMLElement): Promise<void> {
       {},
       el("th", { scope: "row" }, name, el("p", { class: "soft line" }, description ?? "")),
       el("td", {}, el("code", {}, directory)),
-      el("td", {}, el("span", { class: "boxes" }, ...flows.map((flow) => el("a", { href: pagePath("flows", flow) }, flow)))),
+      el(
+        "td",
+        {},
+        el(
+          "span",
+          { class: "boxes" },
+          ...flows.map((flow) => el("a", { href: pagePath("flows", flow) }, flow)),
+        ),
+      ),
     ),
   );
   const title = el("h2", {}, "There is no bundle yet");
   place.replaceChildren(
     rows.length === 0
       ? el("div", { class: "empty" }, title, el("p", {}, note))
-      : el("div", {}, el("p", { class: "soft" }, note), plainTable("Bundles", ["Name", "Folder", "Flows"], rows)),
+      : el(
+          "div",
+          {},
+          el("p", { class: "soft" }, note),
+          plainTable("Bundles", ["Name", "Folder", "Flows"], rows),
+        ),
   );
 }

@@ -10,7 +10,11 @@ const OPERATIONS: ReadonlyMap<string, readonly string[]> = Map.groupBy(
 )
   .entries()
   .reduce(
-    (all, [resource, pairs]) => all.set(resource, pairs.map(([, operation]) => operation)),
+    (all, [resource, pairs]) =>
+      all.set(
+        resource,
+        pairs.map(([, operation]) => operation),
+      ),
     new Map<string, readonly string[]>(),
   );
 
@@ -22,7 +26,11 @@ export function grantTable(grants: readonly Grant[], projects: readonly Named[])
       "tr",
       {},
       el("th", { scope: "row" }, resource === "*" ? "everything" : resource),
-      el("td", {}, operations.map((operation) => (operation === "*" ? "all" : operation)).join(", ")),
+      el(
+        "td",
+        {},
+        operations.map((operation) => (operation === "*" ? "all" : operation)).join(", "),
+      ),
       el("td", {}, projectName(project_id, projects)),
     );
   });

@@ -28,8 +28,13 @@ const ACTIONS: Readonly<Record<Step["action"], string>> = {
 
 /** YAML in and out; an import shows first what it would change. */
 export async function showImport(place: HTMLElement): Promise<void> {
-  const download = el("a", { class: "button quiet", href: apiPath("export"), download: "webhooks.yaml" }, "Export all webhooks");
-  const note = "Name, description, flow, role, project, execution location and Is productive are carried. Enabled, Require login token cookie and Key never are.";
+  const download = el(
+    "a",
+    { class: "button quiet", href: apiPath("export"), download: "webhooks.yaml" },
+    "Export all webhooks",
+  );
+  const note =
+    "Name, description, flow, role, project, execution location and Is productive are carried. Enabled, Require login token cookie and Key never are.";
   place.replaceChildren(
     el("section", {}, el("h2", {}, "Export"), el("p", { class: "soft" }, note), buttons(download)),
   );
@@ -37,11 +42,30 @@ export async function showImport(place: HTMLElement): Promise<void> {
 }
 
 function importSection(): HTMLElement {
-  const text = field({ name: "document", label: "Document", rows: 12, required: true, hint: "YAML as it was exported. Choose a file, or paste it." });
+  const text = field({
+    name: "document",
+    label: "Document",
+    rows: 12,
+    required: true,
+    hint: "YAML as it was exported. Choose a file, or paste it.",
+  });
   const file = el("input", { type: "file", accept: ".yaml,.yml", "aria-label": "File" });
-  const conflicts = field({ name: "conflicts", label: "Where a name is taken", choices: CONFLICTS, value: "skip" });
+  const conflicts = field({
+    name: "conflicts",
+    label: "Where a name is taken",
+    choices: CONFLICTS,
+    value: "skip",
+  });
   const submit = el("button", { type: "submit" }, "Show the difference");
-  const form = el("form", { class: "narrow" }, el("div", { class: "field" }, file), text, conflicts, formFault(), buttons(submit));
+  const form = el(
+    "form",
+    { class: "narrow" },
+    el("div", { class: "field" }, file),
+    text,
+    conflicts,
+    formFault(),
+    buttons(submit),
+  );
   const result = el("div", { "aria-live": "polite" });
   file.addEventListener("change", () => {
     const area = form.querySelector("textarea");
@@ -62,7 +86,10 @@ interface ImportDocument {
   readonly conflicts: string;
 }
 
-async function send({ text, conflicts }: ImportDocument, is_dry: boolean): Promise<readonly Step[]> {
+async function send(
+  { text, conflicts }: ImportDocument,
+  is_dry: boolean,
+): Promise<readonly Step[]> {
   const query = { conflicts, dry_run: String(is_dry) };
   const { body } = await call<{ items: readonly Step[] }>("POST", ["import"], { text, query });
   return body.items;
@@ -79,14 +106,22 @@ function difference(
       notify("Imported");
     }, run),
   );
-  const does_something = steps.some(({ action, changes }) => action !== "skip" && (action !== "replace" || Object.keys(changes).length > 0));
+  const does_something = steps.some(
+    ({ action, changes }) =>
+      action !== "skip" && (action !== "replace" || Object.keys(changes).length > 0),
+  );
   const end = does_something ? run : el("p", {}, "An import would change nothing.");
   return [el("h2", {}, "What an import would do"), tableOf(steps), buttons(end)];
 }
 
 function tableOf(steps: readonly Step[]): HTMLElement {
   const rows = steps.map(({ name, action, changes }) =>
-    el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, ACTIONS[action], ...changesOf(changes))),
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, name),
+      el("td", {}, ACTIONS[action], ...changesOf(changes)),
+    ),
   );
   return plainTable("What an import would do", ["Webhook", "Import"], rows);
 }

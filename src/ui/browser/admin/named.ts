@@ -2,6 +2,7 @@ import { el } from "../element.ts";
 import { field } from "../field.ts";
 import { showAt, valueOf } from "../form.ts";
 import { time } from "../format.ts";
+import { parseExact } from "../json-exact.ts";
 import { may } from "../page.ts";
 import type { Named } from "../resources.ts";
 import { showCollection } from "./collection.ts";
@@ -72,7 +73,7 @@ function nameField(item: Named | null): HTMLElement[] {
 
 function parseValue(form: HTMLElement): unknown {
   try {
-    return JSON.parse(valueOf(form, "value"));
+    return parseExact(valueOf(form, "value"));
   } catch (fault) {
     showAt(form, "value", `This is not JSON: ${(fault as Error).message}`);
     throw new Error("Nothing was saved", { cause: fault });
@@ -93,7 +94,12 @@ export function showSecrets(place: HTMLElement): Promise<void> {
     columns: [{ label: "Set", cell: ({ modified_at }) => time(modified_at) }],
     fields: (secret) => [
       ...nameField(secret),
-      field({ name: "value", label: secret === null ? "Value" : "New value", rows: 3, required: true }),
+      field({
+        name: "value",
+        label: secret === null ? "Value" : "New value",
+        rows: 3,
+        required: true,
+      }),
     ],
     toBody: (form, secret) => ({
       ...(secret === null ? { name: valueOf(form, "name") } : {}),

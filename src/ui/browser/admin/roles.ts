@@ -24,7 +24,7 @@ export async function showRoles(place: HTMLElement): Promise<void> {
     is_broad: true,
     columns: [
       { label: "Permissions", cell: ({ permissions }) => permissionsOf(permissions, projects) },
-      { label: "Propagates", cell: ({ propagate }) => (propagate ? "yes" : "no") },
+      { label: "-Propagates", cell: ({ propagate }) => (propagate ? "yes" : "no") },
     ],
     fields: (role) => fieldsOf(role, projects),
     toBody: (form) => ({

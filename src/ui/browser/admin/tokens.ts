@@ -22,7 +22,11 @@ export async function showTokens(place: HTMLElement): Promise<void> {
   const list = el("div");
   const everybody = check("all", "Everybody's", false);
   everybody.addEventListener("change", () => void attempt(() => show(list, isAll(everybody))));
-  const note = el("p", { class: "soft" }, "Each login makes one. A program that calls the API has one, too.");
+  const note = el(
+    "p",
+    { class: "soft" },
+    "Each login makes one. A program that calls the API has one, too.",
+  );
   place.replaceChildren(note, ...(may("user.write") ? [everybody] : []), list);
   await show(list, false);
 }

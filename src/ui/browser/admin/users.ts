@@ -24,7 +24,11 @@ export function showUsers(place: HTMLElement): Promise<void> {
     can_change: may("user.write"),
     columns: [
       { label: "Roles", cell: ({ roles }) => roles.join(", ") || "none" },
-      { label: "State", cell: ({ is_enabled }) => (is_enabled ? badge("Enabled", "good") : badge("Disabled", "idle")) },
+      {
+        label: "State",
+        cell: ({ is_enabled }) =>
+          is_enabled ? badge("Enabled", "good") : badge("Disabled", "idle"),
+      },
       { label: "-Last active", cell: ({ active_at }) => time(active_at) },
     ],
     fields: fieldsOf,

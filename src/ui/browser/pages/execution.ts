@@ -87,13 +87,19 @@ function stepsOf({ created_at, started_at, ended_at }: Execution): HTMLElement {
   return el(
     "table",
     { class: "steps" },
-    el("tbody", {}, ...rows.map(([name, at, after]) => el(
-      "tr",
+    el(
+      "tbody",
       {},
-      el("th", { scope: "row" }, name),
-      el("td", {}, at === null ? "not yet" : time(at)),
-      el("td", { class: "figure soft" }, after === null ? "" : `after ${duration(after)}`),
-    ))),
+      ...rows.map(([name, at, after]) =>
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, name),
+          el("td", {}, at === null ? "not yet" : time(at)),
+          el("td", { class: "figure soft" }, after === null ? "" : `after ${duration(after)}`),
+        ),
+      ),
+    ),
   );
 }
 
@@ -101,14 +107,24 @@ function factsOf(execution: Execution): HTMLElement {
   const { id, webhook, flow, flow_version, role, parent_id, replay_of } = execution;
   const link = (path: string, text: string) => el("a", { href: path }, text);
   const facts: (readonly [string, Child])[] = [
-    ["ID", el("span", { class: "secret" }, el("code", {}, id), copyButton("Copy", () => id))],
+    [
+      "ID",
+      el(
+        "span",
+        { class: "secret" },
+        el("code", {}, id),
+        copyButton("Copy", () => id),
+      ),
+    ],
     ["Webhook", webhook === null ? "none" : link(pagePath("webhooks", webhook), webhook)],
     ["Flow", link(pagePath("flows", flow), flow)],
     ["Version", el("code", {}, flow_version ?? "none")],
     ["Role", role ?? "none"],
   ];
-  if (parent_id !== null) facts.push(["Started by", link(pagePath("executions", parent_id), parent_id)]);
-  if (replay_of !== null) facts.push(["Replay of", link(pagePath("executions", replay_of), replay_of)]);
+  if (parent_id !== null)
+    facts.push(["Started by", link(pagePath("executions", parent_id), parent_id)]);
+  if (replay_of !== null)
+    facts.push(["Replay of", link(pagePath("executions", replay_of), replay_of)]);
   const lines = facts.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
   return el("dl", { class: "pairs" }, ...lines);
 }

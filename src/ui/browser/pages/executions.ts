@@ -70,7 +70,9 @@ function toQuery(form: HTMLElement): Record<string, string | undefined> {
 
 /** The field has the visitor's own time, without a zone. */
 function toIso(local: string): string | undefined {
-  return local === "" || Number.isNaN(Date.parse(local)) ? undefined : new Date(local).toISOString();
+  return local === "" || Number.isNaN(Date.parse(local))
+    ? undefined
+    : new Date(local).toISOString();
 }
 
 /** Rows that are there change in place; new ones come on top of the first page. */

@@ -23,7 +23,9 @@ start(async () => {
   if (!may("execution.start")) return form.replaceWith("Your roles do not start executions.");
   onSubmit(form, async () => {
     const body = { input_value: parseInput(form) };
-    const { body: started } = await call<{ id: string }>("POST", ["flow", NAME, "execution"], { body });
+    const { body: started } = await call<{ id: string }>("POST", ["flow", NAME, "execution"], {
+      body,
+    });
     location.assign(pagePath("executions", started.id));
   });
 });
@@ -32,12 +34,19 @@ function showSource(flow: Flow): void {
   const { error, source, file } = flow;
   const place = placeOf(flow);
   if (error !== null) {
-    const where = place === null ? null : el("a", { href: "#error-line" }, `${file}, line ${place}`);
-    const stack = error.stack === null ? null : el("details", {}, el("summary", {}, "Stack"), el("pre", { tabindex: 0 }, error.stack));
+    const where =
+      place === null ? null : el("a", { href: "#error-line" }, `${file}, line ${place}`);
+    const stack =
+      error.stack === null
+        ? null
+        : el("details", {}, el("summary", {}, "Stack"), el("pre", { tabindex: 0 }, error.stack));
     const box = el("div", { class: "trouble" }, el("p", {}, error.message), where, stack);
     need("#error", HTMLElement).replaceChildren(box);
   }
-  const shown = source === null || source === undefined ? el("p", {}, "The file is gone.") : sourceView(source, place);
+  const shown =
+    source === null || source === undefined
+      ? el("p", {}, "The file is gone.")
+      : sourceView(source, place);
   need("#source", HTMLElement).replaceChildren(el("p", { class: "soft" }, file), shown);
 }
 
@@ -69,7 +78,10 @@ function limitsOf(flow: Flow): HTMLElement[] {
     ["Bundle", bundle ?? "none"],
     ["Checks its input", has_input_schema === true ? "yes, against a schema" : "no"],
   ];
-  const pairs = facts.flatMap(([name = "", value = ""]) => [el("dt", {}, name), el("dd", {}, value)]);
+  const pairs = facts.flatMap(([name = "", value = ""]) => [
+    el("dt", {}, name),
+    el("dd", {}, value),
+  ]);
   return [table, el("h2", {}, "Limits"), el("dl", { class: "pairs" }, ...pairs)];
 }
 

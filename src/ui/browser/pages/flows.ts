@@ -9,15 +9,15 @@ import { flowBadge } from "../flow-badge.ts";
 start(async () => {
   const reload = find("#reload");
   if (reload instanceof HTMLButtonElement)
-    reload.addEventListener("click", () =>
-      attempt(async () => {
-        const { body } = await call<List<Flow>>("POST", ["flow", "reload"]);
-        show(body.items);
-        notify("The plugins folder was read again");
-      }, reload),
-    );
+    reload.addEventListener("click", () => void attempt(reloadFlows, reload));
   show(await readAll<Flow>("flow"));
 });
+
+async function reloadFlows(): Promise<void> {
+  const { body } = await call<List<Flow>>("POST", ["flow", "reload"]);
+  show(body.items);
+  notify("The plugins folder was read again");
+}
 
 function show(flows: readonly Flow[]): void {
   const place = need("#flows", HTMLElement);
@@ -26,12 +26,7 @@ function show(flows: readonly Flow[]): void {
     el("th", { scope: "col", class: name === "Name" || name === "State" ? "" : "wide" }, name),
   );
   place.replaceChildren(
-    el(
-      "table",
-      {},
-      el("thead", {}, el("tr", {}, ...heads)),
-      el("tbody", {}, ...flows.map(toRow)),
-    ),
+    el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...flows.map(toRow))),
   );
 }
 
@@ -58,6 +53,10 @@ function empty(): HTMLElement {
     "div",
     { class: "empty" },
     el("h2", {}, "There is no flow yet"),
-    el("p", {}, "Put a file with a default export into the plugins folder; it appears here by itself."),
+    el(
+      "p",
+      {},
+      "Put a file with a default export into the plugins folder; it appears here by itself.",
+    ),
   );
 }

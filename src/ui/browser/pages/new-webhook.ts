@@ -23,7 +23,10 @@ async function fillFlows(): Promise<void> {
   const flows = await readAll<Flow>("flow");
   const select = need("#flow", HTMLSelectElement);
   const ready = flows.filter(({ version }) => version !== null);
-  fillChoices(select, ready.map(({ name, description }) => [name, toLabel(name, description)]));
+  fillChoices(
+    select,
+    ready.map(({ name, description }) => [name, toLabel(name, description)]),
+  );
   const wanted = new URLSearchParams(location.search).get("flow");
   if (wanted !== null) select.value = wanted;
   if (ready.length > 0) return;
@@ -46,7 +49,10 @@ async function fillProjects(): Promise<void> {
   const projects = may("project.read") ? await readAll<Named>("project") : [];
   const choices = projects.filter(({ name }) => name !== "Default");
   const select = need("#project_id", HTMLSelectElement);
-  fillChoices(select, [["", "Default"], ...choices.map(({ id, name }) => [id ?? "", name] as const)]);
+  fillChoices(select, [
+    ["", "Default"],
+    ...choices.map(({ id, name }) => [id ?? "", name] as const),
+  ]);
 }
 
 async function create(form: HTMLFormElement): Promise<void> {

@@ -11,24 +11,22 @@ import type { ExecutionSummary, Flow, Workspace } from "../resources.ts";
 import { start } from "../start.ts";
 import { badge } from "../status.ts";
 
-const FAILED = "ENDED_ERROR,ENDED_TIMEOUT";
+const FAILED = "ENDED_ERROR,ENDED_TIMEOUT,ENDED_CANCELLED";
 
 /** How often the figures are read again while calls come, in milliseconds. */
-const REFRESH_MS = 5000;
+const REFRESH_MS = 3000;
 
 start(async () => {
   await Promise.all([showWorkspace(), showFailures(), showBroken(), showStart()]);
   if (!may("execution.read")) return;
   const calls = callChart(need("#chart", HTMLElement), { with_latency: true });
-  let due = 0;
   const refresh = gather<ExecutionSummary>(
     () => "any",
     () => {
-      if (performance.now() < due) return;
-      due = performance.now() + REFRESH_MS;
       calls.refresh();
-      Promise.all([showWorkspace(), showFailures(), showStart()]).catch(complain);
+      Promise.all([showWorkspace(), showFailures(), showBroken(), showStart()]).catch(complain);
     },
+    REFRESH_MS,
   );
   await calls.drawn;
   follow(["execution", "events"], { execution: (data) => refresh(data as ExecutionSummary) });
@@ -44,9 +42,17 @@ async function showWorkspace(): Promise<void> {
   need("#tiles", HTMLElement).replaceChildren(
     tile("Running now", number(executions.running)),
     tile("Waiting", number(executions.waiting)),
-    tile("Threads", number(threads), `${plural(processes.length, "runner")}, ${megabytes.toFixed(0)} MB`),
+    tile(
+      "Threads",
+      number(threads),
+      `${plural(processes.length, "runner")}, ${megabytes.toFixed(0)} MB`,
+    ),
     tile("Runner restarts", number(runners?.restarts ?? 0)),
-    tile("Connections", number(used), `${allowance === null ? "unlimited" : `of ${number(allowance)}`} in ${month}`),
+    tile(
+      "Connections",
+      number(used),
+      `${allowance === null ? "unlimited" : `of ${number(allowance)}`} in ${month}`,
+    ),
   );
   need("#version", HTMLElement).textContent = `Flowhook ${version}`;
 }
@@ -60,7 +66,10 @@ function tile(name: string, value: string, more = ""): HTMLElement {
 async function showFailures(): Promise<void> {
   const place = need("#failures", HTMLElement);
   if (!may("execution.read")) return place.replaceChildren("Your roles do not show executions.");
-  const { items } = await read<List<ExecutionSummary>>(["execution"], { status: FAILED, limit: "8" });
+  const { items } = await read<List<ExecutionSummary>>(["execution"], {
+    status: FAILED,
+    limit: "8",
+  });
   if (items.length === 0) return place.replaceChildren(el("p", { class: "soft" }, "None."));
   const all = `${pagePath("executions")}?status=${encodeURIComponent(FAILED)}`;
   place.replaceChildren(executionTable(items), el("p", {}, el("a", { href: all }, "All failures")));
@@ -69,7 +78,8 @@ async function showFailures(): Promise<void> {
 async function showBroken(): Promise<void> {
   if (!may("flow.read")) return;
   const { items } = await read<List<Flow>>(["flow"], { state: "broken" });
-  if (items.length === 0) return;
+  const place = need("#broken", HTMLElement);
+  if (items.length === 0) return place.replaceChildren();
   const lines = items.map(({ name, error }) =>
     el(
       "li",
@@ -79,7 +89,7 @@ async function showBroken(): Promise<void> {
     ),
   );
   const title = el("h2", {}, "Broken flows", badge(String(items.length), "bad"));
-  need("#broken", HTMLElement).replaceChildren(title, el("ul", { class: "plain" }, ...lines));
+  place.replaceChildren(title, el("ul", { class: "plain" }, ...lines));
 }
 
 /** An empty service says what to do first. */

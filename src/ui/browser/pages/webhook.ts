@@ -26,8 +26,8 @@ start(async () => {
     showAccess(need("#access", HTMLElement), now, onAccess);
   };
   // The state that a save must match is another one after a change of access.
-  const onAccess = (now: Webhook): void => {
-    settings.etag = null;
+  const onAccess = (now: Webhook, state: string | null): void => {
+    settings.etag = state;
     changed(now);
   };
   changed(webhook);
@@ -52,7 +52,7 @@ function showTry(webhook: Webhook): void {
     const link = el("a", { href: "#access" }, "Enable it");
     place.append(el("p", {}, "The webhook is disabled, so a call is answered with 404. ", link));
   }
-  openTryIt(place, webhook, "");
+  openTryIt(place, webhook, webhook.key ?? "");
 }
 
 async function showCalls(): Promise<void> {

@@ -1,0 +1,75 @@
+import autocannon from "autocannon";
+
+/**
+ * The load generator, in a process of its own: `load.ts <JSON of LoadOrder>` prints the JSON of a
+ * LoadResult.
+ */
+export interface LoadOrder {
+  readonly url: string;
+  readonly connections: number;
+  readonly seconds: number;
+  readonly body: string;
+  /** The whole body that every answer must have; null where it differs from call to call. */
+  readonly expected: string | null;
+  /** 303 to a second leg is followed, and the chain counts once. */
+  readonly is_chain: boolean;
+}
+
+export interface LoadResult {
+  /** Right answers per second. */
+  readonly rate: number;
+  readonly answers: number;
+  readonly wrong: number;
+  readonly p50_ms: number;
+  readonly p99_ms: number;
+}
+
+const headers = { "content-type": "application/json" };
+
+async function run(order: LoadOrder): Promise<LoadResult> {
+  const { url, connections, seconds: duration, body, expected, is_chain } = order;
+  const call = { method: "POST" as const, headers, body };
+  const result = await autocannon({
+    url,
+    connections,
+    duration,
+    ...(is_chain ? { requests: toChain(url, body) } : call),
+    ...(expected === null || is_chain ? {} : { expectBody: expected }),
+  });
+  const wrong = result.non2xx + result.errors + result.timeouts + result.mismatches;
+  // The first legs are 303, which autocannon counts apart.
+  const answers = is_chain ? result["2xx"] : result["2xx"] - result.mismatches;
+  return {
+    rate: answers / result.duration,
+    answers,
+    wrong: is_chain ? wrong - result["3xx"] : wrong,
+    p50_ms: result.latency.p50,
+    p99_ms: result.latency.p99,
+  };
+}
+
+function toChain(url: string, body: string): autocannon.Request[] {
+  const { pathname } = new URL(url);
+  return [
+    {
+      method: "POST",
+      headers,
+      body,
+      onResponse: (_status, _body, context, answered) => {
+        const { location } = answered as { location?: string };
+        (context as { location?: string }).location = location ?? "";
+      },
+    },
+    {
+      method: "GET",
+      setupRequest: (request, context) => {
+        const { location = "" } = context as { location?: string };
+        const { pathname: path, search } = new URL(location, `http://h${pathname}`);
+        return { ...request, method: "GET", path: path + search, body: "" };
+      },
+    },
+  ];
+}
+
+const result = await run(JSON.parse(process.argv[2] ?? "") as LoadOrder);
+process.stdout.write(JSON.stringify(result));

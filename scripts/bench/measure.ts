@@ -1,0 +1,191 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import Database from "better-sqlite3";
+import {
+  BINARY,
+  request,
+  residentBytes,
+  startFloor,
+  startService,
+  type Contestant,
+} from "./contestant.ts";
+import type { LoadOrder, LoadResult } from "./load.ts";
+
+/** What one contestant showed in one round; names of figures with their units. */
+export type Figures = Record<string, number>;
+
+const PAYLOAD = JSON.stringify({ name: "Ada", items: [1, 2, 3], text: "hello ".repeat(20) });
+const ECHOED = `{"echo":${PAYLOAD}}`;
+const HELD = { SYNC_MODE: "hold" };
+
+async function load(
+  order: Partial<LoadOrder> & { url: string; seconds: number },
+): Promise<LoadResult> {
+  const whole: LoadOrder = {
+    connections: 32,
+    body: PAYLOAD,
+    expected: ECHOED,
+    is_chain: false,
+    ...order,
+  };
+  const child = spawn("node", [join(import.meta.dirname, "load.ts"), JSON.stringify(whole)], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const printed = text(child.stdout);
+  await once(child, "exit");
+  const result = JSON.parse(await printed) as LoadResult;
+  if (result.wrong > 0) throw new Error(`${result.wrong} wrong answers from ${whole.url}`);
+  return result;
+}
+
+async function using<T>(contestant: Contestant, act: (c: Contestant) => Promise<T>): Promise<T> {
+  try {
+    return await act(contestant);
+  } finally {
+    await contestant.stop();
+  }
+}
+
+const callOf = (url: string, flow: string): string => `${url}/api/latest/webhook/${flow}/call`;
+
+/** Calls per second at 32 connections, and the latency of a single one. */
+async function measureRate(url: string, seconds: number): Promise<Figures> {
+  await load({ url, seconds: 2 });
+  const many = await load({ url, seconds });
+  const one = await load({ url, seconds: Math.max(1, seconds / 3), connections: 1 });
+  return { calls_per_s: many.rate, p99_ms: many.p99_ms, single_p50_ms: one.p50_ms };
+}
+
+async function measureRedirect(url: string, seconds: number): Promise<Figures> {
+  const order = { url: callOf(url, "echo"), is_chain: true };
+  await load({ ...order, seconds: 2 });
+  const { rate, p99_ms } = await load({ ...order, seconds });
+  return { calls_per_s: rate, p99_ms };
+}
+
+/** Accepted and run: the time goes on until nothing waits any more. */
+async function measureAsync(url: string, seconds: number): Promise<Figures> {
+  const order = { url: `${callOf(url, "echo")}?async`, expected: null };
+  await load({ ...order, seconds: 2 });
+  await untilIdle(url);
+  const begun = performance.now();
+  const { rate, answers } = await load({ ...order, seconds });
+  await untilIdle(url);
+  return { accepted_per_s: rate, calls_per_s: answers / ((performance.now() - begun) / 1000) };
+}
+
+async function untilIdle(url: string): Promise<void> {
+  for (;;) {
+    const { executions } = await request(url, "GET", "/workspace");
+    const { running, waiting } = executions as { running: number; waiting: number };
+    if (running + waiting === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+const WAITING = 10_000;
+
+/** Requests that wait on slow executions: what one costs, and what they cost the others. */
+async function measureIdle(contestant: Contestant, seconds: number): Promise<Figures> {
+  const { url, pids } = contestant;
+  const echo = callOf(url, "echo");
+  await load({ url: echo, seconds: 2 });
+  const before = residentBytes(pids());
+  const waiting = Array.from({ length: WAITING }, () => open(callOf(url, "slow")));
+  for (;;) {
+    const { executions } = await request(url, "GET", "/workspace");
+    if ((executions as { waiting: number }).waiting >= WAITING - 64) break;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  const bytes = (residentBytes(pids()) - before) / WAITING;
+  const { p99_ms } = await load({ url: echo, seconds, connections: 1 });
+  for (const one of waiting) one.destroy();
+  return { kb_per_waiting: bytes / 1024, other_p99_ms: p99_ms };
+}
+
+function open(url: string) {
+  const sent = httpRequest(url, { method: "GET", agent: false });
+  sent.on("error", () => {});
+  sent.end();
+  return sent;
+}
+
+const HISTORY = 1_000_000;
+
+/** A store that has a million executions before the service starts. */
+function fillHistory(folder: string): void {
+  const db = new Database(join(folder, "data/flowhook.db"));
+  db.exec(`
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${HISTORY})
+    insert into execution select printf('01000000-%04x-7%03x-8000-%012x', i >> 12, i & 4095, i),
+      'ENDED_SUCCESS', null, 'w', 'echo', 'echo', 'v', 1, 0, 'p', null, null, null, null, null,
+      i, i, i from n`);
+  db.exec(`insert into execution_payload (execution_id, input_value, output_value)
+    select id, '{"method":"POST","path":null,"headers":{},"query":{}}', '{"ok":true}' from execution`);
+  db.close();
+}
+
+async function measureHistory(seconds: number): Promise<Figures> {
+  const first = await startService(HELD);
+  fillHistory(first.folder as string);
+  return using(first, async ({ url }) => {
+    const figures = await measureRate(callOf(url, "echo"), seconds);
+    const begun = performance.now();
+    await request(url, "GET", "/execution");
+    return { ...figures, first_page_ms: performance.now() - begun };
+  });
+}
+
+/** From exec of the binary to its first answered call, and its memory at rest. */
+async function measureStart(): Promise<Figures> {
+  return using(await startService(HELD), async ({ url, folder, pids }) => {
+    const rest_mb = residentBytes(pids()) / 1024 / 1024;
+    const port = new URL(url).port;
+    const data = join(folder as string, "data");
+    process.kill(pids()[0] as number, "SIGKILL");
+    const begun = performance.now();
+    const again = spawn(BINARY, ["serve"], {
+      cwd: folder as string,
+      env: { FLOWHOOK_LISTEN_PORT: port, FLOWHOOK_DATA_DIR: data, FLOWHOOK_SYNC_MODE: "hold" },
+      stdio: "ignore",
+    });
+    for (;;) {
+      const answer = await fetch(callOf(url, "echo"), { method: "POST" }).catch(() => null);
+      if (answer?.status === 200) break;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const start_ms = performance.now() - begun;
+    again.kill("SIGKILL");
+    return { start_ms, rest_mb };
+  });
+}
+
+const floor = (name: string) => async (seconds: number) =>
+  using(await startFloor(name), ({ url }) => measureRate(url, seconds));
+
+const service =
+  (config: object, act: (url: string, seconds: number) => Promise<Figures>) =>
+  async (seconds: number) =>
+    using(await startService({ ...HELD, ...config }), ({ url }) => act(url, seconds));
+
+const measureHold = (url: string, seconds: number) => measureRate(callOf(url, "echo"), seconds);
+
+/** The contestants, in the order of a round. */
+export const CONTESTANTS: Readonly<Record<string, (seconds: number) => Promise<Figures>>> = {
+  "floor-node": floor("floor-node"),
+  "floor-http": floor("floor-http"),
+  "floor-pool": floor("floor-pool"),
+  hold: service({}, measureHold),
+  "hold-normal": service({ DURABILITY: "normal" }, measureHold),
+  redirect: service({ SYNC_MODE: "redirect" }, measureRedirect),
+  async: service({ MAX_QUEUED_EXECUTIONS: 1_000_000 }, measureAsync),
+  "idle-10k": async (seconds) =>
+    using(await startService({ ...HELD, MAX_QUEUED_EXECUTIONS: 20_000 }), (contestant) =>
+      measureIdle(contestant, seconds),
+    ),
+  history: measureHistory,
+  start: measureStart,
+};

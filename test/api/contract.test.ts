@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { CONFIG_KEYS } from "../../src/config/schema.ts";
+import { ERRORS } from "../../src/lib/errors.ts";
+import { ROUTES } from "../../src/api/routes.ts";
+import { ROOT } from "../blackbox/target.ts";
+import { openHouse, type House } from "./house.ts";
+
+/**
+ * The contract's tables, and what is built, in both directions: nothing is missing, nothing is
+ * there that the contract does not know. What each route needs is stated here once more, so that
+ * a route cannot ask for less unnoticed.
+ */
+
+const ROUTE_TABLE = `
+POST   /auth/login                        anyone
+POST   /auth/logout                       login
+GET    /auth/me                           login
+PUT    /auth/password                     login
+GET    /webhook                           webhook.read
+POST   /webhook                           webhook.write
+GET    /webhook/:name                     webhook.read
+PATCH  /webhook/:name                     webhook.write
+DELETE /webhook/:name                     webhook.write
+PUT    /webhook/:name/authentication      webhook.authenticate
+GET    /flow                              flow.read
+GET    /flow/:name                        flow.read
+POST   /flow/:name/execution              execution.start
+POST   /flow/reload                       flow.reload
+GET    /execution                         execution.read
+GET    /execution/:id                     execution.read
+GET    /execution/:id/log                 execution.read
+POST   /execution/:id/cancel              execution.cancel
+POST   /execution/:id/replay              execution.start
+GET    /execution/events                  execution.read
+GET    /execution/:id/events              execution.read
+GET    /statistics                        execution.read
+GET    /token                             login
+DELETE /token/:id                         login
+GET    /execution/:id/wait                execution.read
+GET    /:type/:id/wait-operation          login
+GET    /project                           project.read
+POST   /project                           project.write
+GET    /project/:name                     project.read
+PATCH  /project/:name                     project.write
+DELETE /project/:name                     project.write
+GET    /bundle                            bundle.read
+GET    /bundle/:name                      bundle.read
+GET    /role                              role.read
+POST   /role                              role.write
+GET    /role/:name                        role.read
+PATCH  /role/:name                        role.write
+DELETE /role/:name                        role.write
+GET    /user                              user.read
+POST   /user                              user.write
+GET    /user/:name                        user.read
+PATCH  /user/:name                        user.write
+DELETE /user/:name                        user.write
+GET    /setting                           setting.read
+POST   /setting                           setting.write
+GET    /setting/:name                     setting.read
+PATCH  /setting/:name                     setting.write
+DELETE /setting/:name                     setting.write
+GET    /secret                            secret.write
+POST   /secret                            secret.write
+GET    /secret/:name                      secret.write
+PATCH  /secret/:name                      secret.write
+DELETE /secret/:name                      secret.write
+GET    /audit                             audit.read
+GET    /export                            webhook.read
+POST   /import                            webhook.write
+GET    /workspace                         workspace.read
+POST   /workspace/activity                login
+GET    /openapi.json                      anyone
+GET    /reference                         anyone
+GET    /reference/:file                   anyone
+`;
+
+const CONFIG_TABLE = `
+LISTEN_HOST LISTEN_PORT BASE_URL TRUSTED_PROXIES TLS_CERT_FILE TLS_KEY_FILE DATA_DIR DATABASE_URL
+DURABILITY PLUGINS_DIR WAIT_POLL_WINDOW_SEC WEBHOOK_CANCEL_ENABLED SYNC_MODE RESPONSE_MATRIX
+EXECUTION_PERMISSIONS LOGIN_REDIRECT DEVELOPMENT_INACTIVITY_SEC CONNECTION_ALLOWANCE WORKER_THREADS
+FLOW_MAX_CONCURRENT WARM_THREADS MAX_QUEUED_EXECUTIONS FLOW_TIMEOUT_SEC FLOW_TIMEOUT_MAX_SEC
+FLOW_MEMORY_MB RUNNER_MEMORY_MB CANCEL_GRACE_SEC ALLOW_NET ALLOW_READ ALLOW_WRITE MAX_BODY_BYTES
+MAX_OUTPUT_BYTES MAX_LOG_LINES RETENTION_DAYS RETENTION_MAX_EXECUTIONS RETENTION_MAX_BYTES
+RESPONSE_SANDBOX LOGIN_TOKEN_TTL_SEC SHUTDOWN_GRACE_SEC LOG_LEVEL LOG_FORMAT
+`;
+
+const words = (text: string) => text.split(/\s+/).filter((word) => word !== "");
+
+test("the routes are those of the contract, and need what it says", () => {
+  const table = ROUTE_TABLE.trim()
+    .split("\n")
+    .map((line) => words(line).join(" "));
+  const built = ROUTES.map(({ method, path, needs }) => `${method} ${path} ${needs}`);
+  assert.deepEqual(built.toSorted(), table.toSorted());
+});
+
+test("the configuration keys are those of the contract", () => {
+  assert.deepEqual([...CONFIG_KEYS].sort(), words(CONFIG_TABLE).sort());
+});
+
+test("README.md has a row for every code of an error, and for no other", () => {
+  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+  const rows = [...readme.matchAll(/^\| (\d{3}) \| `([a-z_]+)` \|/gm)];
+  const documented = rows.map(([, status, code]) => `${code} ${status}`);
+  const known = Object.entries(ERRORS).map(([code, { status }]) => `${code} ${status}`);
+  assert.deepEqual(documented.toSorted(), known.toSorted());
+});
+
+let house: House;
+
+before(async () => {
+  house = await openHouse();
+});
+
+after(() => house[Symbol.asyncDispose]());
+
+test("the health, the metrics and the stylesheet are at the root, for anyone", async () => {
+  for (const path of ["/health/live", "/health/ready", "/metrics", "/default-styling.css"]) {
+    assert.equal((await fetch(house.url + path)).status, 200, path);
+    assert.equal((await fetch(`${house.url}/api/latest${path}`)).status, 404, path);
+  }
+});

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { openGate } from "./gate.ts";
+import { openHouse, type House } from "./house.ts";
+import { callWebhook, endedExecution, openWebhook, runWebhook } from "./running.ts";
+
+const PACED = fileURLToPath(new URL("flows/paced.ts", import.meta.url));
+const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
+const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
+
+let house: House;
+
+before(async () => {
+  house = await openHouse({ plugins: [PACED], config: { CONNECTION_ALLOWANCE: 1000 } });
+  await openWebhook(house, "paced", { flow: "paced" });
+  await openWebhook(house, "echo", { flow: "echo" });
+});
+
+after(() => house[Symbol.asyncDispose]());
+
+/** Every sample of the metrics, by its name with labels. */
+async function readMetrics(): Promise<Map<string, number>> {
+  const answer = await fetch(`${house.url}/metrics`);
+  assert.equal(answer.status, 200);
+  assert.match(answer.headers.get("content-type")!, /^text\/plain; version=0\.0\.4/);
+  const lines = (await answer.text()).split("\n").filter((line) => line !== "" && line[0] !== "#");
+  return new Map(
+    lines.map((line) => {
+      const at = line.lastIndexOf(" ");
+      return [line.slice(0, at), Number(line.slice(at + 1))];
+    }),
+  );
+}
+
+async function callPaced(query: string, headers: Record<string, string> = {}): Promise<string> {
+  const url = `${house.url}/api/latest/webhook/paced/call?async&${query}`;
+  return (await fetch(url, { method: "POST", headers })).text();
+}
+
+test("calls are counted by webhook and class of status, refusals by code, names only if they exist", async () => {
+  const before = await readMetrics();
+  await runWebhook(house, "echo", {});
+  assert.equal((await callWebhook(house, "made-up-by-a-caller")).status, 404);
+  const large = "x".repeat(100);
+  const bad = { method: "POST", body: large, headers: { "content-type": "text/csv" } };
+  assert.equal((await fetch(`${house.url}/api/latest/webhook/echo/call`, bad)).status, 415);
+  const after = await readMetrics();
+  const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+  assert.equal(grown('flowhook_calls_total{webhook="echo",status="2xx"}'), 1);
+  assert.equal(grown('flowhook_calls_total{webhook="echo",status="4xx"}'), 1);
+  assert.equal(grown('flowhook_calls_total{webhook="",status="4xx"}'), 1);
+  assert.equal(grown('flowhook_refusals_total{code="not_found"}'), 1);
+  assert.equal(grown('flowhook_refusals_total{code="unsupported_type"}'), 1);
+  assert.equal(grown('flowhook_call_duration_seconds_count{webhook="echo"}'), 2);
+  assert.ok(![...after.keys()].some((name) => name.includes("made-up")));
+});
+
+test("executions, threads, runners, commits and the allowance are read when they are asked for", async () => {
+  await using gate = await openGate();
+  const id = await callPaced(`gate=${gate.url}`);
+  await gate.arrived;
+  const during = await readMetrics();
+  assert.equal(during.get("flowhook_executions_running"), 1);
+  assert.equal(during.get("flowhook_executions_waiting"), 0);
+  assert.ok(during.get("flowhook_runners")! >= 1);
+  assert.equal(during.get("flowhook_runner_restarts_total"), 0);
+  assert.equal(during.get("flowhook_connection_allowance"), 1000);
+  gate.open();
+  await endedExecution(house, id);
+  await endedExecution(house, await callPaced("fail"));
+  const after = await readMetrics();
+  const grown = (name: string) => after.get(name)! - (during.get(name) ?? 0);
+  assert.equal(grown('flowhook_executions_ended_total{status="ENDED_SUCCESS"}'), 1);
+  assert.equal(grown('flowhook_executions_ended_total{status="ENDED_ERROR"}'), 1);
+  assert.equal(grown("flowhook_connections_used"), 1);
+  assert.ok(grown("flowhook_store_commits_total") > 0);
+  assert.ok(grown("flowhook_store_units_total") >= grown("flowhook_store_commits_total"));
+  assert.ok(after.get("flowhook_runner_memory_bytes")! >= 0);
+  assert.ok(after.get("process_resident_memory_bytes")! > 0);
+});
+
+test("a request has an id, its own or a new one, and every answer echoes it", async () => {
+  for (const path of [
+    "/api/latest/webhook/echo/call?async",
+    "/api/latest/auth/me",
+    "/health/live",
+  ]) {
+    const url = house.url + path;
+    const own = await fetch(url, { headers: { "x-request-id": "from-a.proxy:1/2=3" } });
+    assert.equal(own.headers.get("x-request-id"), "from-a.proxy:1/2=3", path);
+    for (const id of ["", "with blanks", "x".repeat(129), "<script>"]) {
+      const made = await fetch(url, { headers: { "x-request-id": id } });
+      assert.match(made.headers.get("x-request-id")!, /^[0-9a-f-]{36}$/, path);
+    }
+  }
+});
+
+/** Lines of the log with a member. */
+function linesWith(name: string, value: string): { [name: string]: unknown }[] {
+  const lines = house
+    .logs()
+    .split("\n")
+    .filter((line) => line.includes(value));
+  const parsed = lines.map((line) => JSON.parse(line) as { [name: string]: unknown });
+  return parsed.filter((line) => line[name] === value);
+}
+
+test("a refused call and a failed execution are logged with request, trace and execution", async () => {
+  const headers = { "x-request-id": "refused-1", traceparent: TRACEPARENT };
+  await callWebhook(house, "nothing", {}, headers);
+  const [refused] = linesWith("request_id", "refused-1");
+  assert.deepEqual(
+    [refused?.["msg"], refused?.["code"], refused?.["trace_id"]],
+    ["Call refused", "not_found", TRACE_ID],
+  );
+  const id = await callPaced("fail", { "x-request-id": "failed-1", traceparent: TRACEPARENT });
+  const record = await endedExecution(house, id);
+  const [failed] = linesWith("request_id", "failed-1");
+  assert.deepEqual(
+    [failed?.["execution"], failed?.["status"], failed?.["trace_id"]],
+    [id, "ENDED_ERROR", TRACE_ID],
+  );
+  const input = (record as { input_value: { headers: Record<string, string> } }).input_value;
+  assert.equal(input.headers["traceparent"], TRACEPARENT, "it is passed on to the flow");
+});
+
+test("a success is logged at debug only", async () => {
+  const id = await callPaced("", { "x-request-id": "succeeded-1" });
+  await endedExecution(house, id);
+  assert.deepEqual(linesWith("request_id", "succeeded-1"), []);
+  await using loud = await openHouse({ config: { LOG_LEVEL: "debug" } });
+  await openWebhook(loud, "echo", { flow: "echo" });
+  const started = await callWebhook(loud, "echo", {}, { "x-request-id": "succeeded-2" });
+  await endedExecution(loud, await started.text());
+  assert.match(loud.logs(), /"status":"ENDED_SUCCESS","request_id":"succeeded-2"/);
+});
+
+test("a traceparent that is not valid is no trace", async () => {
+  const bad = [
+    `00-${"0".repeat(32)}-00f067aa0ba902b7-01`,
+    `00-${TRACE_ID}-${"0".repeat(16)}-01`,
+    `ff-${TRACE_ID}-00f067aa0ba902b7-01`,
+    `${TRACEPARENT}-more`,
+    TRACEPARENT.toUpperCase(),
+    "nonsense",
+  ];
+  for (const [at, traceparent] of bad.entries()) {
+    await callWebhook(house, "nothing", {}, { "x-request-id": `bad-${at}`, traceparent });
+    assert.equal(linesWith("request_id", `bad-${at}`)[0]?.["trace_id"], null, traceparent);
+  }
+});

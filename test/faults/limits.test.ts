@@ -1,0 +1,215 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { poll } from "../blackbox/scenario.ts";
+import { openHouse, type House } from "./house.ts";
+import { FAIR_CALLS, figure, quantile, QUEUED, watchOwnDelay } from "./sizes.ts";
+
+/** Flows that go beyond their limits: the server stays, and others are answered meanwhile. */
+
+const GRACE_MS = 300;
+const TIMEOUT_MS = 400;
+
+interface Hostile {
+  readonly name: string;
+  readonly code: string;
+  readonly says: RegExp;
+}
+
+const HOSTILE: readonly Hostile[] = [
+  { name: "loop", code: "() => { for (;;); }", says: /ENDED_TIMEOUT/ },
+  { name: "microtasks", code: "async () => { for (;;) await null; }", says: /ENDED_TIMEOUT/ },
+  { name: "regex", code: '() => /^(a+)+$/.test("a".repeat(40) + "b")', says: /ENDED_TIMEOUT/ },
+  { name: "never", code: "() => new Promise(() => {})", says: /ENDED_TIMEOUT/ },
+  { name: "array", code: "() => { const all = []; for (;;) all.push({}); }", says: LOST() },
+  {
+    name: "map",
+    code: "() => { const all = new Map(); for (let i = 0; ; i++) all.set(i, i); }",
+    says: LOST(),
+  },
+  {
+    name: "buffers",
+    code: `async () => { const all = []; for (;;) { all.push(Buffer.alloc(20_000_000, 1));
+      await new Promise((r) => setTimeout(r, 1)); } }`,
+    says: LOST(),
+  },
+  { name: "exit", code: "() => process.exit(0)", says: /ENDED_ERROR/ },
+  { name: "nothing", code: "() => { throw null; }", says: /ENDED_ERROR/ },
+  { name: "output", code: '() => "x".repeat(20_000_000)', says: /ENDED_ERROR: .*(bytes|larger)/ },
+  {
+    name: "prints",
+    code: '() => { for (;;) console.log("x".repeat(1000)); }',
+    says: /ENDED_(TIMEOUT|ERROR)/,
+  },
+  {
+    name: "polluted",
+    code: `() => { Object.prototype.polluted = 1; Array.prototype.map = null; return 1; }`,
+    says: /^1$/,
+  },
+  {
+    name: "later",
+    code: `() => { setTimeout(() => { throw new Error("late"); }, 5); return 1; }`,
+    says: /^1$/,
+  },
+  { name: "native", code: "() => blocking()", says: /ENDED_TIMEOUT/ },
+];
+
+function LOST(): RegExp {
+  return /ENDED_ERROR: (Out of memory|Lost with its runner|The flow's thread)|ENDED_TIMEOUT/;
+}
+
+const BLOCKING = `import { pbkdf2Sync } from "node:crypto";
+const blocking = () => pbkdf2Sync("a", "b", 2 ** 31 - 1, 64, "sha512").length;`;
+
+function toFile({ code, name }: Hostile): [string, string] {
+  // Memory takes as long as it takes; everything else has its end by the clock.
+  const sec = LOST().source === "" || /array|map|buffers/.test(name) ? 20 : TIMEOUT_MS / 1000;
+  const text = `import { defineFlow } from "flowhook";
+    ${name === "native" ? BLOCKING : ""}
+    export default defineFlow({ timeout_sec: ${sec}, memory_mb: 64, run: ${code} });`;
+  return [`${name}.js`, text];
+}
+
+describe("hostile flows", () => {
+  test("each ends as it must, and another flow is answered meanwhile", async () => {
+    await using house = await openHouse({
+      config: {
+        CANCEL_GRACE_SEC: GRACE_MS / 1000,
+        SYNC_MODE: "hold",
+        WORKER_THREADS: 4,
+        RUNNER_MEMORY_MB: 700,
+      },
+      flows: ["echo"],
+      files: Object.fromEntries(HOSTILE.map(toFile)),
+    });
+    await house.createWebhook("echo", "echo", { is_productive: true });
+    for (const { name } of HOSTILE) await house.createWebhook(name, name, { is_productive: true });
+    const faults: string[] = [];
+    for (const { name, says } of HOSTILE) {
+      const call = house.call(name);
+      const other = await poll(`the other flow beside "${name}"`, async () =>
+        (await house.call("echo")).status === 200 ? true : null,
+      );
+      const answer = await call;
+      if (!other || !says.test(answer.text)) faults.push(`${name}: ${answer.text.slice(0, 200)}`);
+      await house.assertAlive();
+    }
+    figure("hostile flows: cases", HOSTILE.length);
+    figure("hostile flows: deaths of the server", 0);
+    assert.deepEqual(faults, []);
+  });
+});
+
+const BUSY = `import { defineFlow } from "flowhook";
+  export default defineFlow({ timeout_sec: ${TIMEOUT_MS / 1000}, run: () => { for (;;); } });`;
+const BUSY_LONG = `import { defineFlow } from "flowhook";
+  export default defineFlow({ timeout_sec: 60, run: () => { for (;;); } });`;
+const HELD = `import { defineFlow } from "flowhook";
+  ${BLOCKING}
+  export default defineFlow({ timeout_sec: ${TIMEOUT_MS / 1000}, run: blocking });`;
+
+describe("limits", () => {
+  test("from a limit to the answer, and to the end of the thread or the runner", async () => {
+    await using house = await openHouse({
+      config: { CANCEL_GRACE_SEC: GRACE_MS / 1000, SYNC_MODE: "hold", WORKER_THREADS: 4 },
+      files: { "busy.js": BUSY, "long.js": BUSY_LONG, "held.js": HELD },
+    });
+    for (const name of ["busy", "long", "held"])
+      await house.createWebhook(name, name, { is_productive: true });
+    const ownDelay = watchOwnDelay();
+    const answers: number[] = [];
+    const threads: number[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const begun = performance.now();
+      const answer = await house.call("busy");
+      answers.push(performance.now() - begun - TIMEOUT_MS);
+      assert.match(answer.text, /ENDED_TIMEOUT/);
+      await nothingRuns(house);
+      threads.push(performance.now() - begun - TIMEOUT_MS);
+    }
+    const cancels: number[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const call = house.call("long");
+      const id = await runningExecution(house);
+      const begun = performance.now();
+      const cancelled = await house.api("POST", `/execution/${id}/cancel`);
+      assert.equal(cancelled.status, 200);
+      await call;
+      cancels.push(performance.now() - begun);
+      await nothingRuns(house);
+      threads.push(performance.now() - begun);
+    }
+    const begun = performance.now();
+    const answer = await house.call("held");
+    answers.push(performance.now() - begun - TIMEOUT_MS);
+    assert.match(answer.text, /ENDED_TIMEOUT/);
+    await nothingRuns(house);
+    const runner = performance.now() - begun - TIMEOUT_MS;
+    const late = ownDelay();
+    figure("limits: from a time-out to the caller's answer, worst", Math.max(...answers), "ms");
+    figure("limits: from a cancel to the caller's answer, worst", Math.max(...cancels), "ms");
+    figure("limits: to the end of the thread, worst", Math.max(...threads), "ms");
+    figure("limits: to the end of a runner that a native call holds", runner, "ms");
+    figure("limits: CANCEL_GRACE_SEC", GRACE_MS, "ms");
+    figure("limits: this machine's own delay", late, "ms");
+    assert.ok(Math.max(...answers, ...cancels) <= 250 + late);
+    assert.ok(Math.max(...threads) <= GRACE_MS + 250 + late);
+    assert.ok(runner <= GRACE_MS + 3000 + late);
+  });
+
+  test("one flow with a long queue does not starve another", async () => {
+    await using house = await openHouse({
+      config: { MAX_QUEUED_EXECUTIONS: 1_000_000, WORKER_THREADS: 8 },
+      flows: ["echo", "sleep"],
+    });
+    await house.createWebhook("echo", "echo", { is_productive: true, sync_mode: "hold" });
+    await house.createWebhook("sleep", "sleep", { is_productive: true });
+    await times(house, 20);
+    const alone = await times(house, FAIR_CALLS);
+    for (let n = 0; n < QUEUED; n += 50)
+      await Promise.all(
+        Array.from({ length: 50 }, () => house.call("sleep", "?async&ms=60000")),
+      );
+    const beside = await times(house, FAIR_CALLS);
+    const p99 = [quantile(alone, 0.99), quantile(beside, 0.99)] as const;
+    figure("fairness: executions of 60 s that wait", QUEUED);
+    figure("fairness: p99 of another flow alone", p99[0], "ms");
+    figure("fairness: p99 of another flow beside them", p99[1], "ms");
+    await house.assertAlive();
+    assert.ok(p99[1] - p99[0] <= 50, `it adds ${p99[1] - p99[0]} ms`);
+  });
+});
+
+async function times(house: House, count: number): Promise<number[]> {
+  const taken: number[] = [];
+  for (let n = 0; n < count; n += 1) {
+    const begun = performance.now();
+    assert.equal((await house.call("echo")).status, 200);
+    taken.push(performance.now() - begun);
+  }
+  return taken;
+}
+
+interface Workspace {
+  readonly executions: { readonly running: number; readonly waiting: number };
+}
+
+async function running(house: House): Promise<number> {
+  const { text } = await house.api("GET", "/workspace");
+  return (JSON.parse(text) as Workspace).executions.running;
+}
+
+/** Until no execution holds a thread. */
+async function nothingRuns(house: House): Promise<void> {
+  await poll("every thread to be free", async () => ((await running(house)) === 0 ? true : null));
+}
+
+async function runningExecution(house: House): Promise<string> {
+  return poll("an execution to run", async () => {
+    const { text } = await house.api("GET", "/execution?status=RUNNING&limit=1");
+    const [first] = (JSON.parse(text) as { items: { id: string }[] }).items;
+    // Inside of its loop, not on its way there.
+    if (first !== undefined) await wait(50);
+    return first?.id ?? null;
+  });
+}
