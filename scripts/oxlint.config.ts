@@ -48,8 +48,14 @@ export default defineConfig({
       },
     },
     {
-      // Flows, Piscina's thread entry and this tool's configuration are default exports.
-      files: ["**/plugins/**", "**/test/**/flows/**", "**/sandbox/thread.ts", "**/*.config.ts"],
+      // Flows, entries of Piscina's threads and this tool's configuration are default exports.
+      files: [
+        "**/plugins/**",
+        "**/test/**/flows/**",
+        "**/sandbox/thread.ts",
+        "**/pool-task.ts",
+        "**/*.config.ts",
+      ],
       rules: { "import/no-default-export": "off" },
     },
   ],

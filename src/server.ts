@@ -120,7 +120,12 @@ export function refuseTarget(incoming: IncomingMessage, outgoing: ServerResponse
   return true;
 }
 
+/** Names and values together are bounded in bytes; many short ones would cost more than they weigh. */
+const MOST_HEADERS = 256;
+
 function findTargetFault({ url = "", rawHeaders }: IncomingMessage): string | null {
+  const count = rawHeaders.length / 2;
+  if (count > MOST_HEADERS) return `Found ${count} headers, expected at most ${MOST_HEADERS}`;
   if (!url.startsWith("/")) return "Expected a target that starts with a slash";
   const path = url.split("?", 1)[0] ?? "";
   if (/[\\\0#]/.test(path)) return "The path has a character that must be percent-encoded";

@@ -31,6 +31,9 @@ export interface ExecutionsOptions {
   readonly base_url: string;
 }
 
+/** How long a stop waits for endings that the store cannot take just now. */
+const WRITE_MS = 1000;
+
 /** The life of executions: recorded, run, ended; see status.ts for the states. */
 export class Executions {
   readonly #options: ExecutionsOptions;
@@ -163,6 +166,10 @@ export class Executions {
       const idle = new Promise<void>((resolve) => (this.#idle = resolve));
       await Promise.race([idle, wait(grace_ms, undefined, { ref: false })]);
     }
+    // Those that have ended are told of it, once that is written.
+    const ending = [...this.#live.values()].filter(({ decided }) => decided !== null);
+    const told = Promise.all(ending.map(({ ended }) => ended));
+    await Promise.race([told, wait(WRITE_MS, undefined, { ref: false })]);
     this.#is_stopped = true;
     for (const listener of this.#stopListeners) listener();
   }

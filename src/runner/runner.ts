@@ -253,8 +253,7 @@ export class Runner {
     this.leaving = true;
     this.#ready.reject(new Error(`A runner was lost, ${how}`));
     const begun = this.#runs.values().filter((run) => !run.unsent);
-    const keys =
-      this.#stuck === null ? [...new Set(begun.map((run) => run.key))] : [this.#stuck];
+    const keys = this.#stuck === null ? [...new Set(begun.map((run) => run.key))] : [this.#stuck];
     const ending = lostEnding(how);
     for (const [id, run] of this.#runs) {
       const told = run.unsent ? null : ending;

@@ -181,7 +181,9 @@ function checkResponse(response: string | null, maxBytes: number): void {
   const { body, body_encoding } = parse(response) as { body: string; body_encoding?: string };
   const bytes = body_encoding === "base64" ? base64Length(body) : byteLength(body);
   if (bytes > maxBytes)
-    throw new Error(`The flow's response has a body of ${bytes} bytes, at most ${maxBytes} are sent`);
+    throw new Error(
+      `The flow's response has a body of ${bytes} bytes, at most ${maxBytes} are sent`,
+    );
 }
 
 function base64Length(text: string): number {

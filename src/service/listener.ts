@@ -1,4 +1,4 @@
-import { createServer as createHttpServer, type Server } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
 import { readFileSync, watchFile } from "node:fs";
@@ -20,6 +20,9 @@ export async function listen(config: Config, house: House): Promise<Server> {
   const server = createSocketServer(config, house.log);
   server.on("request", (incoming, outgoing) => {
     identifyRequest(incoming, outgoing);
+    outgoing.once("finish", () => {
+      if (!incoming.complete) letGo(incoming);
+    });
     if (!refuseTarget(incoming, outgoing)) void handle(incoming, outgoing);
   });
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
@@ -38,6 +41,24 @@ const LIMITS = {
   keepAliveTimeout: 75_000,
   maxHeaderSize: 16 * 1024,
 };
+
+/** How long, and how much, a client may still send after its answer; milliseconds and bytes. */
+const LINGER = { ms: 500, bytes: 4 * 1024 * 1024, look_ms: 25 };
+
+/**
+ * Reads what a client still sends of a body that nobody wants: long enough that it sees its
+ * answer, and not to the end of it, which may never come.
+ */
+function letGo(incoming: IncomingMessage): void {
+  const { socket } = incoming;
+  const most_bytes = socket.bytesRead + LINGER.bytes;
+  const until = performance.now() + LINGER.ms;
+  const timer = setInterval(() => {
+    const is_over = socket.bytesRead > most_bytes || performance.now() > until;
+    if (incoming.complete || socket.destroyed || is_over) clearInterval(timer);
+    if (is_over && !incoming.complete) socket.destroy();
+  }, LINGER.look_ms);
+}
 
 /** Further connections are closed at once: waiting callers hold one each. */
 const MOST_CONNECTIONS = 16_384;

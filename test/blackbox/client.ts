@@ -1,4 +1,4 @@
-import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpRequest, type Agent, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 
 /** Where the service listens. */

@@ -1,4 +1,9 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { runProgram, type Finished } from "./command.ts";
@@ -115,7 +120,7 @@ export async function openRecorder(options: {
   same?: boolean;
 }): Promise<Recorder> {
   const seen: Seen[] = [];
-  const server = createServer(async (request, response) => {
+  const record = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = Buffer.concat(chunks).toString("utf8");
@@ -127,7 +132,8 @@ export async function openRecorder(options: {
     }
     const location = options.same === true ? "./next" : `./next?leg=${seen.length}`;
     response.writeHead(options.status, { location, "content-type": "text/plain" }).end("redirect");
-  });
+  };
+  const server = createServer((request, response) => void record(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {

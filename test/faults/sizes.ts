@@ -12,9 +12,9 @@ function read(name: string, short: number): number {
 }
 
 /** Kills of the server, and as many of runners. */
-export const ROUNDS = read("ROUNDS", 6);
+export const ROUNDS = read("ROUNDS", 5);
 /** Generated requests, and generated answers of flows. */
-export const CASES = read("CASES", 1500);
+export const CASES = read("CASES", 1000);
 /** Ended executions that the store holds before the start after a crash. */
 export const ROWS = read("ROWS", 20_000);
 /** Executions that the crash has interrupted. */

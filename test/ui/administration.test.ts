@@ -64,7 +64,8 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await dialog.getByRole("button", { name: "Add a line for one project" }).click();
     await dialog.locator("tbody tr").last().getByLabel("webhook all").check();
     await dialog.getByRole("button", { name: "Create" }).click();
-    await page.locator("tbody tr", { hasText: "shop" }).waitFor();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Change shop" }).waitFor();
     const { permissions } = (await read("/role/shop")) as { permissions: unknown };
     const { id } = await read("/project/Shop");
     assert.deepEqual(permissions, [
@@ -167,11 +168,14 @@ describe("administration in the browser", { skip: noBrowser }, () => {
 });
 
 test("the user interface works below a path prefix", { skip: noBrowser }, async () => {
-  const service = await openWorkshop("/flows");
-  const browser = await openBrowser();
+  await using opened = new AsyncDisposableStack();
+  const service = opened.adopt(await openWorkshop("/flows"), async (own) => {
+    await own.stop();
+  });
+  const browser = opened.adopt(await openBrowser(), (own) => own.close());
   const { page, faults } = await openPage(await openWindow(browser, service));
   await visit(page, service, "/ui/webhooks");
-  await page.getByRole("link", { name: "hello" }).first().click();
+  await page.locator("tbody th a", { hasText: /^hello$/ }).click();
   await settled(page);
   await page.getByRole("tab", { name: "Try it" }).click();
   await page.getByRole("button", { name: "Send" }).click();
@@ -182,6 +186,4 @@ test("the user interface works below a path prefix", { skip: noBrowser }, async 
   await page.reload();
   assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
   assert.deepEqual(faults, []);
-  await browser.close();
-  await service.stop();
 });

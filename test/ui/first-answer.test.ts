@@ -29,10 +29,18 @@ describe("the way", { skip: noBrowser }, () => {
   });
   after(async () => {
     await browser?.close();
+    await Promise.all(services.map((service) => service.stop()));
   });
 
+  const services: Service[] = [];
+  const open = async (opening: Promise<Service>): Promise<Service> => {
+    const service = await opening;
+    services.push(service);
+    return service;
+  };
+
   test("from the sign-in to a first answered call is short", async () => {
-    const service = await startService({ flows: ["echo", "identity"] });
+    const service = await open(startService({ flows: ["echo", "identity"] }));
     const context = await openStrangeWindow(browser);
     const { page, faults } = await openPage(context);
     await page.goto(`${service.url}/`);
@@ -68,11 +76,10 @@ describe("the way", { skip: noBrowser }, () => {
     assert.ok(!(await page.content()).includes(key), "the key is shown once");
     assert.deepEqual(faults, []);
     await context.close();
-    await service.stop();
   });
 
   test("from a failed call on the overview to its log is one click", async () => {
-    const service = await openWorkshop();
+    const service = await open(openWorkshop());
     const context = await openStrangeWindow(browser);
     const { page } = await openPage(context);
     await page.goto(`${service.url}/`);
@@ -83,11 +90,10 @@ describe("the way", { skip: noBrowser }, () => {
     await settled(page);
     assert.match(await page.getByRole("log").innerText(), /The shelf is empty/);
     await context.close();
-    await service.stop();
   });
 
   test("loads its first page in less than 100 KB and 200 ms of script", async (t) => {
-    const service: Service = await openWorkshop();
+    const service = await open(openWorkshop());
     const context = await openStrangeWindow(browser);
     const { page } = await openPage(context);
     const session = await context.newCDPSession(page);
@@ -107,6 +113,5 @@ describe("the way", { skip: noBrowser }, () => {
     assert.ok(bytes > 10_000 && bytes < 100_000, `${bytes} bytes`);
     assert.ok(script_ms > 0 && script_ms < 200, `${script_ms} ms`);
     await context.close();
-    await service.stop();
   });
 });

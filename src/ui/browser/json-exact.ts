@@ -26,5 +26,5 @@ export function parseExact(text: string): unknown {
     if (typeof value !== "number" || context?.source === undefined) return value;
     return String(value) === context.source ? value : new ExactNumber(context.source);
   };
-  return JSON.parse(text, revive as (key: string, value: unknown) => unknown);
+  return JSON.parse(text, revive);
 }

@@ -154,7 +154,7 @@ export const YAML_ROWS: CallRow[] = [
 /** Nine levels of nine aliases each: 387 million texts from less than 500 bytes. */
 function bomb(): string {
   const names = "abcdefghi";
-  const lines = [...names].map((name, at) => {
+  const lines = names.split("").map((name, at) => {
     const inner = at === 0 ? '"lol"' : `*${names[at - 1]}`;
     return `${name}: &${name} [${Array.from({ length: 9 }, () => inner).join(", ")}]`;
   });

@@ -1,36 +1,15 @@
-// Does what the request's payload says, so that a scenario can state a flow's answer as data.
-
-interface Step {
-  webhook_response?: unknown;
-  webhook_html_response?: unknown;
-  webhook_json_response?: unknown;
-  status_message?: string;
-  log?: string;
-  fail?: string;
-}
+// Answers with what it is given; what it may not answer, it tells of, so that its thread stays.
 
 interface Answering {
-  readonly input_value: {
-    readonly json?: { readonly steps?: readonly Step[]; readonly output?: unknown };
-  };
-  readonly log: { info(text: string): void };
+  readonly input_value: { readonly json?: { readonly response?: unknown } };
   webhook_response(response: unknown): unknown;
-  webhook_html_response(body: unknown): unknown;
-  webhook_json_response(body: unknown): unknown;
-  set_status_message(text: string): unknown;
 }
 
-export default async function (flow: Answering): Promise<unknown> {
-  const { steps = [], output = null } = flow.input_value.json ?? {};
-  for (const step of steps) await take(flow, step);
-  return output;
-}
-
-async function take(flow: Answering, step: Step): Promise<void> {
-  if ("webhook_response" in step) await flow.webhook_response(step.webhook_response);
-  if ("webhook_html_response" in step) await flow.webhook_html_response(step.webhook_html_response);
-  if ("webhook_json_response" in step) await flow.webhook_json_response(step.webhook_json_response);
-  if (step.status_message !== undefined) await flow.set_status_message(step.status_message);
-  if (step.log !== undefined) flow.log.info(step.log);
-  if (step.fail !== undefined) throw new Error(step.fail);
-}
+export default async (flow: Answering): Promise<unknown> => {
+  try {
+    await flow.webhook_response(flow.input_value.json?.response);
+    return null;
+  } catch (error) {
+    return { refused: error instanceof Error ? error.message : String(error) };
+  }
+};

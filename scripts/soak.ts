@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { globSync } from "node:fs";
+import { Agent } from "node:http";
+import { parseArgs } from "node:util";
+import { send } from "../test/blackbox/client.ts";
+import { openHouse, processFigure, type House } from "../test/faults/house.ts";
+import { ROOT } from "./targets.ts";
+
+/**
+ * `npm run soak`: the families of faults with larger numbers, again and again, each time with
+ * another seed, and then a load that shows whether memory grows. Every figure is printed.
+ *
+ *   --rounds N     kills of the server and of runners in each pass (200)
+ *   --minutes M    passes begin until so much time is over (0: one pass)
+ *   --cases N      generated requests and answers in each property (20000)
+ *   --rows N       ended executions in the store before the start after a crash (1000000)
+ *   --interrupted N, --clients N, --reloads N, --queued N, --guesses N   as in test/faults/sizes.ts
+ *   --calls N      calls of the load after a tenth of them (1000000; 0: none)
+ *   --only TEXT    only files of test/faults whose path contains it
+ *   --seed N       of the first pass
+ */
+const { values: given } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "200" },
+    minutes: { type: "string", default: "0" },
+    cases: { type: "string", default: "20000" },
+    rows: { type: "string", default: "1000000" },
+    interrupted: { type: "string", default: "10000" },
+    clients: { type: "string", default: "5000" },
+    reloads: { type: "string", default: "1000" },
+    queued: { type: "string", default: "1000" },
+    guesses: { type: "string", default: "1000" },
+    calls: { type: "string", default: "1000000" },
+    only: { type: "string", default: "" },
+    seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31) + 1) },
+  },
+});
+
+const { minutes, calls, only, seed, ...sizes } = given;
+const ends_at = performance.now() + Number(minutes) * 60_000;
+let failed = 0;
+let pass = 0;
+do {
+  const own = String(Number(seed) + pass);
+  console.log(`\npass ${pass + 1}, seed ${own}`);
+  if (!(await runFamilies(own))) failed += 1;
+  pass += 1;
+} while (performance.now() < ends_at);
+if (Number(calls) > 0) await watchMemory(Number(calls));
+console.log(`\nfigure  soak: passes: ${pass}`);
+console.log(`figure  soak: passes that failed: ${failed}`);
+if (failed > 0) process.exitCode = 1;
+
+/** One pass over all families; false where a test failed. */
+async function runFamilies(own: string): Promise<boolean> {
+  const files = globSync("test/faults/*.test.ts", { cwd: ROOT }).filter((file) =>
+    file.includes(only),
+  );
+  if (files.length === 0) return true;
+  const env: NodeJS.ProcessEnv = { ...process.env, FLOWHOOK_FAULTS_SEED: own };
+  for (const [name, value] of Object.entries(sizes))
+    env[`FLOWHOOK_FAULTS_${name.toUpperCase()}`] = value;
+  const args = ["--test", "--test-force-exit", "--test-concurrency=1", ...files];
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: "inherit" });
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code === 0;
+}
+
+/** Resident memory of the server after many calls against after a tenth of them. */
+async function watchMemory(further: number): Promise<void> {
+  await using house = await openHouse({
+    config: { LOG_LEVEL: "info", RETENTION_MAX_EXECUTIONS: 10_000 },
+    flows: ["echo"],
+  });
+  await house.createWebhook("echo", "echo", { is_productive: true, sync_mode: "hold" });
+  const first = Math.ceil(further / 10);
+  await callTimes(house, first);
+  const early = residentMb(house);
+  console.log(`figure  memory: the server after ${first} calls: ${early.toFixed(1)} MB`);
+  const begun = performance.now();
+  await callTimes(house, further);
+  const late = residentMb(house);
+  const rate = further / ((performance.now() - begun) / 1000);
+  console.log(`figure  memory: after ${further} further calls: ${late.toFixed(1)} MB`);
+  console.log(`figure  memory: growth: ${((late / early - 1) * 100).toFixed(1)} %`);
+  console.log(`figure  memory: calls: ${rate.toFixed(0)} a second`);
+  if (late > early * 1.1) failed += 1;
+}
+
+function residentMb(house: House): number {
+  return processFigure(house.pid, "VmRSS") / 1024;
+}
+
+async function callTimes(house: House, count: number): Promise<void> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  const call = { target: "/api/latest/webhook/echo/call", agent };
+  let left = count;
+  async function callAgain(): Promise<void> {
+    while (left-- > 0) {
+      const { status, text } = await send(house.origin, call);
+      if (status !== 200) throw new Error(`A call was answered with ${status}: ${text}`);
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: 32 }, callAgain));
+  } finally {
+    agent.destroy();
+  }
+}

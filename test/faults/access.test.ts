@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { ADMIN_PASSWORD } from "../blackbox/service.ts";
+import { openHouse, type House } from "./house.ts";
+import { figure, GUESSES, quantile } from "./sizes.ts";
+
+/** Wrong keys and wrong passwords in bulk: guesses become slow, and who is right is let in. */
+
+const KEY = "faults-suite-key-that-is-right";
+
+describe("guesses", () => {
+  let house: House;
+  before(async () => {
+    house = await openHouse({ flows: ["echo"] });
+    await house.createWebhook("keyed", "echo", { key: KEY, is_productive: true });
+  });
+  after(() => house[Symbol.asyncDispose]());
+
+  test("wrong keys in bulk", async () => {
+    const begun = performance.now();
+    const guesses = Promise.all(
+      Array.from({ length: GUESSES }, async (_, n) => {
+        const answer = await house.call("keyed", `?key=wrong-key-number-${n}`);
+        return { status: answer.status, ms: performance.now() - begun };
+      }),
+    );
+    const right: number[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      const at = performance.now();
+      const answer = await house.call("keyed", `?key=${KEY}&async`);
+      right.push(performance.now() - at);
+      assert.equal(answer.status, 201, "the right key is let in from the same address");
+    }
+    const answers = await guesses;
+    figure("wrong keys: guesses", GUESSES);
+    figure("wrong keys: let in", answers.filter(({ status }) => status !== 401).length);
+    figure("wrong keys: the last one refused after", Math.max(...answers.map((a) => a.ms)), "ms");
+    figure("wrong keys: the right key meanwhile, median", quantile(right, 0.5), "ms");
+    assert.ok(answers.every(({ status }) => status === 401));
+    assert.ok(Math.max(...answers.map((a) => a.ms)) > 2000, "many guesses become slow");
+  });
+
+  test("wrong passwords in bulk", async () => {
+    const begun = performance.now();
+    const statuses = await Promise.all(
+      Array.from({ length: GUESSES }, async (_, n) => {
+        const given = { user_name: "admin", password: `wrong password ${n}` };
+        return (await house.api("POST", "/auth/login", given, "")).status;
+      }),
+    );
+    const refused = statuses.filter((status) => status === 429).length;
+    figure("wrong passwords: guesses", GUESSES);
+    figure("wrong passwords: refused without a look", refused);
+    figure("wrong passwords: all answered after", performance.now() - begun, "ms");
+    assert.ok(statuses.every((status) => status === 401 || status === 429));
+    assert.ok(refused >= GUESSES - 20);
+    const given = { user_name: "admin", password: ADMIN_PASSWORD };
+    assert.equal((await house.api("POST", "/auth/login", given, "")).status, 429);
+    assert.equal((await house.api("GET", "/auth/me")).status, 200, "who is in stays in");
+    await house.assertAlive();
+  });
+
+  test("tokens that nobody has", async () => {
+    const texts = ["", "fht_", "fht_".padEnd(5000, "a"), "null", "../..", "%00", "é".repeat(10)];
+    for (const text of texts) {
+      const answer = await house.api("GET", "/auth/me", undefined, text);
+      assert.equal(answer.status, 401, JSON.stringify(text).slice(0, 40));
+    }
+    const forged = "00000000-0000-7000-8000-000000000000.forged";
+    const answer = await house.call("keyed", `?__wait_execution_id=${forged}`);
+    assert.equal(answer.status, 401);
+    await house.assertAlive();
+  });
+});

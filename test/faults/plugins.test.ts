@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { appendFile, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { poll } from "../blackbox/scenario.ts";
+import { openHouse, type House } from "./house.ts";
+import { figure, RELOADS } from "./sizes.ts";
+
+/** Files that should not be in PLUGINS_DIR, and files that change at the wrong moment. */
+
+const BROKEN: Readonly<Record<string, string>> = {
+  "syntax.ts": "export default function (flow) { return {",
+  "throws.ts": `throw new Error("at import"); export default () => 1;`,
+  "throws-null.js": "throw null; export default () => 1;",
+  "exits.js": "process.exit(0); export default () => 1;",
+  "rejects.js": "Promise.reject(new Error('late')); export default () => 1;",
+  "missing.ts": `import { nothing } from "./not-here.ts"; export default () => nothing;`,
+  "cycle.ts": `import other from "./cycle-b.ts"; export default () => other;`,
+  "cycle-b.ts": `import other from "./cycle.ts"; export default () => other;`,
+  "forbidden.ts": `import { readFileSync } from "node:fs"; export default () => readFileSync("/etc/passwd");`,
+  "enum.ts": "enum A { B } export default () => A.B;",
+  "wrong.ts": "export default 7;",
+  "options.js": "export default { timeout_sec: -1, run: () => 1 };",
+  "getter.js": "export default { get run() { throw new Error('no'); } };",
+  "binary.js": "\u0000\u0001\u0002\ufffd",
+  "empty.ts": "",
+  "nul name.ts": "export default () => 1;",
+  "then.js": "export const then = (resolve) => resolve({ default: () => 2 }); export default () => 1;",
+};
+
+/** Written into the folder of a service that runs: each import has its time. */
+const ENDLESS: Readonly<Record<string, string>> = {
+  "loops.js": "for (;;); export default () => 1;",
+  "waits.js": "await new Promise(() => {}); export default () => 1;",
+  "memory.js": "const all = []; for (;;) all.push({}); export default () => 1;",
+};
+
+interface Shown {
+  readonly name: string;
+  readonly state: string;
+}
+
+describe("plugins", () => {
+  let house: House;
+  before(async () => {
+    const begun = performance.now();
+    house = await openHouse({
+      config: { SYNC_MODE: "hold", WORKER_THREADS: 4 },
+      flows: ["echo", "sleep"],
+      files: { ...BROKEN, "changing.js": version(0) },
+      prepare: async (directory) => {
+        await symlink("/etc/passwd", join(directory, "plugins/link.ts"));
+        await symlink("nowhere", join(directory, "plugins/dangling.ts"));
+        await mkdir(join(directory, "plugins/folder.ts"));
+      },
+    });
+    figure(`plugins: start with ${Object.keys(BROKEN).length} broken files`, performance.now() - begun, "ms");
+    for (const flow of ["echo", "sleep", "changing"])
+      await house.createWebhook(flow, flow, { is_productive: true });
+  });
+  after(() => house[Symbol.asyncDispose]());
+
+  test("broken files break nothing else, and are shown with their reason", async () => {
+    assert.equal((await house.call("echo")).status, 200);
+    const broken = await brokenFlows(house);
+    figure("plugins: broken flows shown", broken.length);
+    for (const name of ["syntax", "throws", "missing", "enum", "wrong", "options"])
+      assert.ok(broken.includes(name), `"${name}" is not shown as broken: ${broken.join(", ")}`);
+    const { text } = await house.api("GET", "/flow");
+    assert.ok(!text.includes("root:x:0"), "nothing of a linked file is shown");
+    await house.assertAlive();
+  });
+
+  test("a half-written file is not taken", async () => {
+    const file = join(house.plugins, "changing.js");
+    const whole = version(1);
+    await writeFile(file, whole.slice(0, 30));
+    assert.match((await house.call("changing")).text, /^0$/);
+    await appendFile(file, whole.slice(30));
+    await serves(house, 1);
+    await writeFile(file, "export default (");
+    await poll("the flow to be shown as broken", async () => {
+      const { text } = await house.api("GET", "/flow/changing");
+      return (JSON.parse(text) as { state: string }).state === "broken" ? true : null;
+    });
+    assert.match((await house.call("changing")).text, /^1$/, "the last good version serves");
+  });
+
+  test("a flow that is deleted while it runs", async () => {
+    const call = house.call("sleep", "?ms=600");
+    await poll("it to run", async () => {
+      const { text } = await house.api("GET", "/execution?status=RUNNING");
+      return (JSON.parse(text) as { items: unknown[] }).items.length > 0 ? true : null;
+    });
+    await rm(join(house.plugins, "sleep.ts"));
+    const answer = await call;
+    assert.equal(answer.status, 200, answer.text);
+    await poll("it to be gone", async () => {
+      const gone = await house.call("sleep", "?ms=1");
+      return gone.status === 500 && /not in the plugins folder/.test(gone.text) ? true : null;
+    });
+  });
+
+  test("many reloads under calls", async () => {
+    const stop = new AbortController();
+    const faults: string[] = [];
+    let calls = 0;
+    const caller = (async () => {
+      while (!stop.signal.aborted) {
+        const { status, text } = await house.call("changing");
+        if (status !== 200) faults.push(text);
+        calls += 1;
+      }
+    })();
+    const begun = performance.now();
+    for (let n = 2; n < RELOADS + 2; n += 1) {
+      // A rename puts the whole file in place at once, as editors do.
+      await writeFile(join(house.plugins, "_next"), version(n));
+      await rename(join(house.plugins, "_next"), join(house.plugins, "changing.js"));
+      await serves(house, n);
+    }
+    const took = performance.now() - begun;
+    stop.abort();
+    await caller;
+    figure("plugins: reloads", RELOADS);
+    figure("plugins: from a change to its first answer, mean", took / RELOADS, "ms");
+    figure("plugins: calls meanwhile", calls);
+    figure("plugins: calls that failed", faults.length);
+    assert.deepEqual(faults, []);
+  });
+
+  test("imports that never end are given up", async () => {
+    for (const [name, text] of Object.entries(ENDLESS))
+      await writeFile(join(house.plugins, name), text);
+    await poll("all to be broken", async () => {
+      const broken = await brokenFlows(house);
+      return ["loops", "waits", "memory"].every((name) => broken.includes(name)) ? true : null;
+    }, 40_000);
+    assert.equal((await house.call("echo")).status, 200);
+    await house.assertAlive();
+  });
+});
+
+async function brokenFlows(house: House): Promise<string[]> {
+  const { text } = await house.api("GET", "/flow");
+  const { items } = JSON.parse(text) as { items: readonly Shown[] };
+  return items.filter(({ state }) => state === "broken").map(({ name }) => name);
+}
+
+function version(n: number): string {
+  return `// version ${n} of a flow\nexport default () => ${n};\n`;
+}
+
+function serves(house: House, n: number): Promise<true> {
+  return poll(`version ${n}`, async () =>
+    (await house.call("changing")).text === String(n) ? true : null,
+  );
+}

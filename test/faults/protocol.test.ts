@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { raw, type Origin } from "../blackbox/client.ts";
+import { poll } from "../blackbox/scenario.ts";
+import { openHouse, processFigure, type House } from "./house.ts";
+import { CLIENTS, figure, openRandom, SEED } from "./sizes.ts";
+import { toRequest, Wire } from "./wire.ts";
+
+/** Clients that are slow, silent, gone, or many, and requests that leave room for a guess. */
+
+const CALL = "/api/latest/webhook/echo/call";
+
+interface Ambiguous {
+  readonly name: string;
+  readonly bytes: string;
+  readonly expect: RegExp;
+}
+
+const HOST = "Host: a\r\n";
+
+const AMBIGUOUS: readonly Ambiguous[] = [
+  { name: "two Host headers", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}Host: b\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "no Host header", bytes: `GET ${CALL} HTTP/1.1\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "an absolute target", bytes: `GET http://a${CALL} HTTP/1.1\r\n${HOST}\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "an authority as target", bytes: `CONNECT a:80 HTTP/1.1\r\n${HOST}\r\n`, expect: /^(HTTP\/1.1 4\d\d.*|)$/s },
+  { name: "two lengths", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, expect: /^HTTP\/1.1 400/ },
+  { name: "length and chunks", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "a negative length", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "a length that is no number", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: 1e2\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "an unknown transfer encoding", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip\r\n\r\n`, expect: /^HTTP\/1.1 (400|501)/ },
+  { name: "a bad size of a chunk", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "a header over two lines", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A: 1\r\n 2\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "a blank before the colon", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A : 1\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "a NUL in a header", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A: \0\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "line feeds alone", bytes: `GET ${CALL} HTTP/1.1\nHost: a\n\n`, expect: /^HTTP\/1.1 (400|2|3)/ },
+  { name: "headers that are too long", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A: ${"a".repeat(20_000)}\r\n\r\n`, expect: /^HTTP\/1.1 431/ },
+  { name: "too many headers", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}${"X: 1\r\n".repeat(4000)}\r\n`, expect: /^HTTP\/1.1 4(00|31)/ },
+  { name: "a target that is too long", bytes: `GET ${CALL}/${"a".repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`, expect: /^HTTP\/1.1 (414|431)/ },
+  { name: "another version", bytes: `GET ${CALL} HTTP/3.0\r\n${HOST}\r\n`, expect: /^HTTP\/1.1 400/ },
+  { name: "the first line of HTTP/2", bytes: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", expect: /^(HTTP\/1.1 400.*|)$/s },
+  { name: "a handshake of TLS", bytes: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", expect: /^HTTP\/1.1 400/ },
+  { name: "an upgrade", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`, expect: /^HTTP\/1.1 (303|400|426)/ },
+  { name: "an unknown expectation", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Expect: miracle\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, expect: /^HTTP\/1.1 417/ },
+];
+
+describe("protocol", () => {
+  let house: House;
+  before(async () => {
+    house = await openHouse({
+      config: { MAX_BODY_BYTES: 1_000_000, WEBHOOK_CANCEL_ENABLED: true, CANCEL_GRACE_SEC: 0.2 },
+      flows: ["echo", "sleep"],
+      files: { "large.js": `export default () => "x".repeat(9_000_000);` },
+    });
+    for (const name of ["echo", "sleep", "large"])
+      await house.createWebhook(name, name, { is_productive: true });
+    await house.createWebhook("held", "large", { is_productive: true, sync_mode: "hold" });
+  });
+  after(() => house[Symbol.asyncDispose]());
+
+  test("requests that leave room for a guess are refused", async () => {
+    const faults: string[] = [];
+    for (const { name, bytes, expect } of AMBIGUOUS) {
+      const answer = await raw(house.origin, bytes).catch(() => "");
+      if (!expect.test(answer)) faults.push(`${name}: ${JSON.stringify(answer.slice(0, 100))}`);
+      if (/^HTTP[^]*\r\n\r\nHTTP\/1\.1/.test(answer)) faults.push(`${name}: two answers`);
+    }
+    await house.assertAlive();
+    figure("protocol: requests that leave room for a guess", AMBIGUOUS.length);
+    assert.deepEqual(faults, []);
+  });
+
+  test("slow headers are given up, and hold up nobody", async () => {
+    const slow = await Promise.all(Array.from({ length: 20 }, () => openSocket(house.origin)));
+    const begun = performance.now();
+    const closed = slow.map(untilClosed);
+    for (const socket of slow) socket.write(`GET ${CALL} HTTP/1.1\r\nHost: a\r\nX-A: `);
+    const drip = setInterval(() => slow.forEach((socket) => socket.write("a")), 500);
+    assert.equal((await house.call("echo")).status, 303);
+    await Promise.all(closed);
+    clearInterval(drip);
+    figure("protocol: slow headers are given up after", performance.now() - begun, "ms");
+    assert.ok(performance.now() - begun < 20_000);
+  });
+
+  test("a body that is too large is not read to its end", async () => {
+    const socket = await openSocket(house.origin);
+    let answer = "";
+    socket.on("data", (chunk: Buffer) => (answer += chunk.toString("latin1")));
+    socket.write(
+      `POST ${CALL} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    );
+    const chunk = Buffer.from(`10000\r\n${"x".repeat(65_536)}\r\n`);
+    const sent = await sendOn(socket, chunk, 500_000_000);
+    await untilClosed(socket);
+    figure("protocol: sent of an endless body before it was refused", sent / 2 ** 20, "MB");
+    assert.match(answer, /^HTTP\/1\.1 413/);
+    assert.ok(sent < 64 * 2 ** 20, `it took ${sent} bytes`);
+  });
+
+  test("an endless body to a call that takes none is not read for ever", async () => {
+    for (const path of ["/api/latest/webhook/nobody/call", "/api/latest/nothing", "/ui/login"]) {
+      const socket = await openSocket(house.origin);
+      socket.on("data", () => undefined);
+      socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`);
+      const chunk = Buffer.from(`10000\r\n${"x".repeat(65_536)}\r\n`);
+      const sent = await sendOn(socket, chunk, 2_000_000_000);
+      socket.destroy();
+      figure(`protocol: taken of an endless body to ${path}`, sent / 2 ** 20, "MB");
+      assert.ok(sent < 64 * 2 ** 20, `it took ${sent} bytes`);
+    }
+  });
+
+  test("readers that do not read hold nothing up", async () => {
+    const readers = await Promise.all(Array.from({ length: 10 }, () => openSocket(house.origin)));
+    for (const socket of readers) {
+      socket.pause();
+      socket.write(toRequest("GET", "/api/latest/webhook/held/call"));
+    }
+    await poll("their executions to end", async () => {
+      const { text } = await house.api("GET", "/execution?flow=large&status=ENDED_SUCCESS");
+      return (JSON.parse(text) as { items: unknown[] }).items.length >= 10 ? true : null;
+    });
+    assert.equal((await house.call("echo")).status, 303);
+    figure("protocol: server with 10 answers of 9 MB unread", residentMb(house), "MB");
+    for (const socket of readers) socket.destroy();
+  });
+
+  test("disconnects at every moment", async () => {
+    const random = openRandom(SEED);
+    const body = Buffer.from(JSON.stringify({ text: "x".repeat(3000) }));
+    const request = toRequest("POST", `/api/latest/webhook/sleep/call?ms=20`, [
+      ["Content-Type", "application/json"],
+    ], body);
+    let cut = 0;
+    for (; cut < 300; cut += 1) {
+      const socket = await openSocket(house.origin);
+      const part = request.subarray(0, Math.ceil(random() * request.length));
+      await new Promise<void>((resolve) => socket.write(part, () => resolve()));
+      if (random() < 0.5) await new Promise((resolve) => setImmediate(resolve));
+      if (random() < 0.5) socket.resetAndDestroy();
+      else socket.destroy();
+    }
+    figure("protocol: disconnects", cut);
+    await house.assertAlive();
+    await poll("every execution to end", async () => {
+      const { text } = await house.api("GET", "/workspace");
+      const { executions } = JSON.parse(text) as { executions: { running: number; waiting: number } };
+      return executions.running + executions.waiting === 0 ? true : null;
+    });
+  });
+
+  test("many clients wait at the same time", async () => {
+    const first = await house.call("sleep", "?ms=60000");
+    const location = first.headers["location"] ?? "";
+    const query = location.slice(location.indexOf("?"));
+    const before = residentMb(house);
+    const wires = Array.from({ length: CLIENTS }, () => new Wire(house.origin));
+    const target = `/api/latest/webhook/sleep/call${query}`;
+    const answers = Promise.allSettled(wires.map((wire) => wire.exchange(toRequest("GET", target))));
+    await house.assertAlive();
+    const begun = performance.now();
+    assert.equal((await house.call("echo")).status, 303);
+    figure("protocol: clients that wait", CLIENTS);
+    figure("protocol: another call meanwhile", performance.now() - begun, "ms");
+    figure("protocol: memory of one that waits", ((residentMb(house) - before) * 1024) / CLIENTS, "kB");
+    const id = first.headers["flowhook-execution-id"] ?? "";
+    assert.equal((await house.api("POST", `/execution/${id}/cancel`)).status, 200);
+    const told = await answers;
+    const right = told.filter((one) => one.status === "fulfilled" && one.value.status === 500);
+    figure("protocol: of them told of the cancel", right.length);
+    assert.equal(right.length, CLIENTS);
+    for (const wire of wires) wire.close();
+  });
+});
+
+async function openSocket(origin: Origin): Promise<Socket> {
+  const socket = connect(origin.port, origin.host);
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  return socket;
+}
+
+function untilClosed(socket: Socket): Promise<void> {
+  if (socket.destroyed) return Promise.resolve();
+  return new Promise((resolve) => socket.once("close", () => resolve()));
+}
+
+/** Sends a chunk again and again until the other side closes; gives the bytes that it took. */
+async function sendOn(socket: Socket, chunk: Buffer, most: number): Promise<number> {
+  const closed = untilClosed(socket);
+  let sent = 0;
+  while (!socket.destroyed && sent < most) {
+    sent += chunk.length;
+    await Promise.race([new Promise((resolve) => socket.write(chunk, resolve)), closed]);
+  }
+  return sent;
+}
+
+function residentMb(house: House): number {
+  return processFigure(house.pid, "VmRSS") / 1024;
+}
