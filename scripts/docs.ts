@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Command } from "commander";
+import { createProgram } from "../src/cli/program.ts";
 import { ROUTES } from "../src/api/routes.ts";
 import { describeConfig } from "../src/config/schema.ts";
 import { ERRORS } from "../src/lib/errors.ts";
@@ -14,7 +16,12 @@ export const README = join(import.meta.dirname, "../README.md");
 
 /** The text with each generated part renewed. */
 export function renew(readme: string): string {
-  const parts = { config: configTable(), errors: errorTable(), routes: routeTable() };
+  const parts = {
+    config: configTable(),
+    errors: errorTable(),
+    routes: routeTable(),
+    commands: commandTable(),
+  };
   return Object.entries(parts).reduce(
     (text, [name, part]) => replacePart(text, name, part),
     readme,
@@ -28,6 +35,24 @@ function errorTable(): string {
     ["Status", "Code (the end of `type`)", "Title"],
     rows.map(([code, { status, title }]) => [String(status), `\`${code}\``, title]),
   );
+}
+
+/** The table of commands, made from the command table. */
+function commandTable(): string {
+  return toTable(
+    ["Command", "What"],
+    createProgram().commands.flatMap((one) => toRows(one, [])),
+  );
+}
+
+function toRows(command: Command, parents: readonly string[]): string[][] {
+  const names = [...parents, command.name()];
+  if (command.commands.length > 0) return command.commands.flatMap((one) => toRows(one, names));
+  const given = command.registeredArguments.map((argument) => {
+    const name = argument.variadic ? `${argument.name()}...` : argument.name();
+    return argument.required ? name.toUpperCase() : `[${name.toUpperCase()}]`;
+  });
+  return [[`\`${[...names, ...given].join(" ")}\``, command.description()]];
 }
 
 /** The table of the management API, made from its routes. */

@@ -23,7 +23,7 @@ const URL = [
  * The command table (contract, section 6); groups are in the file of their noun. What needs the
  * service or the store is loaded when it runs: the other commands start without them.
  */
-function createProgram(): Command {
+export function createProgram(): Command {
   const program = new Command("flowhook")
     .description("Inbound REST endpoints that start executions of flows")
     .version(VERSION, "-V, --version", "print the version")

@@ -58,7 +58,8 @@ type CheckedHeaders =
 function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
   if (typeof found !== "object" || found === null || Array.isArray(found))
     return { fault: `headers is ${kindOf(found)}, expected an object of strings` };
-  const headers: Record<string, string | string[]> = {};
+  // Without a prototype: "__proto__" is a header's name like any other.
+  const headers: Record<string, string | string[]> = Object.create(null);
   const warnings: string[] = [];
   for (const [name, value] of Object.entries(found)) {
     if (!FIELD_NAME.test(name)) return { fault: `"${name}" is no header name under RFC 9110` };

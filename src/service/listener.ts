@@ -20,8 +20,8 @@ export async function listen(config: Config, house: House): Promise<Server> {
   const server = createSocketServer(config, house.log);
   server.on("request", (incoming, outgoing) => {
     identifyRequest(incoming, outgoing);
-    outgoing.once("finish", () => {
-      if (!incoming.complete) letGo(incoming);
+    outgoing.once("prefinish", () => {
+      if (!incoming.complete) linger(incoming);
     });
     if (!refuseTarget(incoming, outgoing)) void handle(incoming, outgoing);
   });
@@ -49,14 +49,21 @@ const LINGER = { ms: 500, bytes: 4 * 1024 * 1024, look_ms: 25 };
  * Reads what a client still sends of a body that nobody wants: long enough that it sees its
  * answer, and not to the end of it, which may never come.
  */
-function letGo(incoming: IncomingMessage): void {
+function linger(incoming: IncomingMessage): void {
   const { socket } = incoming;
   const most_bytes = socket.bytesRead + LINGER.bytes;
   const until = performance.now() + LINGER.ms;
+  const close = socket.destroySoon;
+  // Closed at once, with bytes on their way to it, it would be reset before the answer is read.
+  socket.destroySoon = () => void socket.end();
+  incoming.resume();
   const timer = setInterval(() => {
     const is_over = socket.bytesRead > most_bytes || performance.now() > until;
-    if (incoming.complete || socket.destroyed || is_over) clearInterval(timer);
-    if (is_over && !incoming.complete) socket.destroy();
+    if (!incoming.complete && !socket.destroyed && !is_over) return;
+    clearInterval(timer);
+    socket.destroySoon = close;
+    if (!incoming.complete) socket.destroy();
+    else if (socket.writableEnded) socket.destroySoon();
   }, LINGER.look_ms);
 }
 

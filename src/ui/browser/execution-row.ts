@@ -25,16 +25,21 @@ export function executionRow(execution: ExecutionSummary): HTMLTableRowElement {
   );
 }
 
-export const EXECUTION_COLUMNS = ["Status", "Called", "Flow", "When", "Took"];
+const EXECUTION_COLUMNS = ["Status", "Called", "Flow", "When", "Took"];
 
 export function executionTable(items: readonly ExecutionSummary[]): HTMLElement {
   const heads = EXECUTION_COLUMNS.map((name) =>
     el("th", { scope: "col", class: name === "Flow" || name === "Took" ? "wide" : "" }, name),
   );
-  return el(
+  const table = el(
     "table",
     {},
     el("thead", {}, el("tr", {}, ...heads)),
     el("tbody", {}, ...items.map(executionRow)),
+  );
+  return el(
+    "div",
+    { class: "scroll", role: "region", "aria-label": "Executions", tabindex: 0 },
+    table,
   );
 }
