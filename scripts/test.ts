@@ -7,8 +7,8 @@ import { parseArgs } from "node:util";
 import { ROOT } from "./targets.ts";
 
 /**
- * `npm test`: builds, then runs the tests of the rooms once and the black-box suite once for each
- * way to run the program.
+ * `npm test`: builds, then runs the tests of the rooms once, those of the user interface and of
+ * faults on the binary, and the black-box suite once for each way to run the program.
  *
  *   --fast         only the tests of the rooms, without a build
  *   --target NAME  only the black-box suite against this target (repeatable)
@@ -41,13 +41,17 @@ const { values: options, positionals: filters } = parseArgs({
   },
 });
 
-const rooms = filesOf("test/**/*.test.ts").filter((file) => !isBlackBox(file));
+const rooms = filesOf("test/**/*.test.ts").filter((file) => !needsBuild(file));
 const blackBox = filesOf("test/blackbox/**/*.test.ts");
+/** What is tried on the program that is shipped alone. */
+const shipped = filesOf("test/{ui,faults}/**/*.test.ts");
 
 const tallies: Tally[] = [];
 if (!options.fast && options.build) build();
 if (options.target === undefined) tallies.push(await runFiles("rooms", rooms, {}));
 if (!options.fast) {
+  if (options.target === undefined)
+    tallies.push(await runFiles("shipped", shipped, { FLOWHOOK_TARGET: "binary" }));
   for (const target of options.target ?? TARGETS) tallies.push(await runTarget(target));
 }
 process.exitCode = summarize(tallies) ? 0 : 1;
@@ -59,8 +63,8 @@ function filesOf(pattern: string): string[] {
   return files.filter(wanted).map((file) => join(ROOT, file));
 }
 
-function isBlackBox(file: string): boolean {
-  return file.startsWith(join(ROOT, "test/blackbox"));
+function needsBuild(file: string): boolean {
+  return ["blackbox", "ui", "faults"].some((room) => file.startsWith(join(ROOT, "test", room)));
 }
 
 function build(): void {

@@ -58,8 +58,7 @@ type CheckedHeaders =
 function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
   if (typeof found !== "object" || found === null || Array.isArray(found))
     return { fault: `headers is ${kindOf(found)}, expected an object of strings` };
-  // Without a prototype: "__proto__" is a header's name like any other.
-  const headers: Record<string, string | string[]> = Object.create(null);
+  const headers: [string, string | string[]][] = [];
   const warnings: string[] = [];
   for (const [name, value] of Object.entries(found)) {
     if (!FIELD_NAME.test(name)) return { fault: `"${name}" is no header name under RFC 9110` };
@@ -72,9 +71,10 @@ function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
     }
     const kept = keepAllowed(name.toLowerCase(), values as string[], sandboxed);
     if (kept.length < values.length) warnings.push(`Header "${name}" was left out of the response`);
-    if (kept.length > 0) headers[name] = kept.length === 1 ? (kept[0] as string) : kept;
+    if (kept.length > 0) headers.push([name, kept.length === 1 ? (kept[0] as string) : kept]);
   }
-  return { headers, warnings };
+  // Not by assignment: "__proto__" is a header's name like any other.
+  return { headers: Object.fromEntries(headers), warnings };
 }
 
 function keepAllowed(name: string, values: string[], sandboxed: boolean): string[] {

@@ -120,6 +120,7 @@ class Fleet implements Runners {
 
   async ready(): Promise<void> {
     await this.#take().ready;
+    this.#spare ??= this.#start();
   }
 
   async run(spec: FlowSpec, job: Job): Promise<Ending> {

@@ -67,7 +67,10 @@ describe("answers of flows", () => {
       for (const [name, text] of Object.entries(given.headers)) {
         if (NOT_A_FLOWS.test(name) || isRepeated(given.headers, name)) continue;
         const found = answer.headers.filter(([other]) => other === name.toLowerCase());
-        assert.ok(found.some(([, other]) => other === text.trim()), `header "${name}"`);
+        assert.ok(
+          found.some(([, other]) => other === text.trim()),
+          `header "${name}"`,
+        );
       }
       const expected = WITHOUT_BODY.includes(given.status) ? "" : given.body;
       assert.equal(answer.body.toString(), Buffer.from(expected).toString());

@@ -178,7 +178,11 @@ async function createWebhook(
   api: House["api"],
   name: string,
   flow: string,
-  { key = null, require_login = false, ...fields }: { key?: string | null; require_login?: boolean },
+  {
+    key = null,
+    require_login = false,
+    ...fields
+  }: { key?: string | null; require_login?: boolean },
 ): Promise<void> {
   const created = await api("POST", "/webhook", { name, flow, ...fields });
   if (created.status !== 201) throw new Error(`POST /webhook: ${created.status} ${created.text}`);

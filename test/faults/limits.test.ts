@@ -164,9 +164,7 @@ describe("limits", () => {
     await times(house, 20);
     const alone = await times(house, FAIR_CALLS);
     for (let n = 0; n < QUEUED; n += 50)
-      await Promise.all(
-        Array.from({ length: 50 }, () => house.call("sleep", "?async&ms=60000")),
-      );
+      await Promise.all(Array.from({ length: 50 }, () => house.call("sleep", "?async&ms=60000")));
     const beside = await times(house, FAIR_CALLS);
     const p99 = [quantile(alone, 0.99), quantile(beside, 0.99)] as const;
     figure("fairness: executions of 60 s that wait", QUEUED);

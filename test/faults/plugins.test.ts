@@ -25,7 +25,8 @@ const BROKEN: Readonly<Record<string, string>> = {
   "binary.js": "\u0000\u0001\u0002\ufffd",
   "empty.ts": "",
   "nul name.ts": "export default () => 1;",
-  "then.js": "export const then = (resolve) => resolve({ default: () => 2 }); export default () => 1;",
+  "then.js":
+    "export const then = (resolve) => resolve({ default: () => 2 }); export default () => 1;",
 };
 
 /** Written into the folder of a service that runs: each import has its time. */
@@ -54,7 +55,11 @@ describe("plugins", () => {
         await mkdir(join(directory, "plugins/folder.ts"));
       },
     });
-    figure(`plugins: start with ${Object.keys(BROKEN).length} broken files`, performance.now() - begun, "ms");
+    figure(
+      `plugins: start with ${Object.keys(BROKEN).length} broken files`,
+      performance.now() - begun,
+      "ms",
+    );
     for (const flow of ["echo", "sleep", "changing"])
       await house.createWebhook(flow, flow, { is_productive: true });
   });
@@ -132,10 +137,14 @@ describe("plugins", () => {
   test("imports that never end are given up", async () => {
     for (const [name, text] of Object.entries(ENDLESS))
       await writeFile(join(house.plugins, name), text);
-    await poll("all to be broken", async () => {
-      const broken = await brokenFlows(house);
-      return ["loops", "waits", "memory"].every((name) => broken.includes(name)) ? true : null;
-    }, 40_000);
+    await poll(
+      "all to be broken",
+      async () => {
+        const broken = await brokenFlows(house);
+        return ["loops", "waits", "memory"].every((name) => broken.includes(name)) ? true : null;
+      },
+      40_000,
+    );
     assert.equal((await house.call("echo")).status, 200);
     await house.assertAlive();
   });

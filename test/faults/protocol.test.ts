@@ -21,28 +21,112 @@ interface Ambiguous {
 const HOST = "Host: a\r\n";
 
 const AMBIGUOUS: readonly Ambiguous[] = [
-  { name: "two Host headers", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}Host: b\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
+  {
+    name: "two Host headers",
+    bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}Host: b\r\n\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
   { name: "no Host header", bytes: `GET ${CALL} HTTP/1.1\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "an absolute target", bytes: `GET http://a${CALL} HTTP/1.1\r\n${HOST}\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "an authority as target", bytes: `CONNECT a:80 HTTP/1.1\r\n${HOST}\r\n`, expect: /^(HTTP\/1.1 4\d\d.*|)$/s },
-  { name: "two lengths", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, expect: /^HTTP\/1.1 400/ },
-  { name: "length and chunks", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "a negative length", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "a length that is no number", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: 1e2\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "an unknown transfer encoding", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip\r\n\r\n`, expect: /^HTTP\/1.1 (400|501)/ },
-  { name: "a bad size of a chunk", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "a header over two lines", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A: 1\r\n 2\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "a blank before the colon", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A : 1\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "a NUL in a header", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A: \0\r\n\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "line feeds alone", bytes: `GET ${CALL} HTTP/1.1\nHost: a\n\n`, expect: /^HTTP\/1.1 (400|2|3)/ },
-  { name: "headers that are too long", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A: ${"a".repeat(20_000)}\r\n\r\n`, expect: /^HTTP\/1.1 431/ },
-  { name: "too many headers", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}${"X: 1\r\n".repeat(4000)}\r\n`, expect: /^HTTP\/1.1 4(00|31)/ },
-  { name: "a target that is too long", bytes: `GET ${CALL}/${"a".repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`, expect: /^HTTP\/1.1 (414|431)/ },
-  { name: "another version", bytes: `GET ${CALL} HTTP/3.0\r\n${HOST}\r\n`, expect: /^HTTP\/1.1 400/ },
-  { name: "the first line of HTTP/2", bytes: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", expect: /^(HTTP\/1.1 400.*|)$/s },
-  { name: "a handshake of TLS", bytes: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", expect: /^HTTP\/1.1 400/ },
-  { name: "an upgrade", bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`, expect: /^HTTP\/1.1 (303|400|426)/ },
-  { name: "an unknown expectation", bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Expect: miracle\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, expect: /^HTTP\/1.1 417/ },
+  {
+    name: "an absolute target",
+    bytes: `GET http://a${CALL} HTTP/1.1\r\n${HOST}\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "an authority as target",
+    bytes: `CONNECT a:80 HTTP/1.1\r\n${HOST}\r\n`,
+    expect: /^(HTTP\/1.1 4\d\d.*|)$/s,
+  },
+  {
+    name: "two lengths",
+    bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "length and chunks",
+    bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "a negative length",
+    bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "a length that is no number",
+    bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Length: 1e2\r\n\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "an unknown transfer encoding",
+    bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip\r\n\r\n`,
+    expect: /^HTTP\/1.1 (400|501)/,
+  },
+  {
+    name: "a bad size of a chunk",
+    bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "a header over two lines",
+    bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A: 1\r\n 2\r\n\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "a blank before the colon",
+    bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A : 1\r\n\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "a NUL in a header",
+    bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A: \0\r\n\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "line feeds alone",
+    bytes: `GET ${CALL} HTTP/1.1\nHost: a\n\n`,
+    expect: /^HTTP\/1.1 (400|2|3)/,
+  },
+  {
+    name: "headers that are too long",
+    bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}X-A: ${"a".repeat(20_000)}\r\n\r\n`,
+    expect: /^HTTP\/1.1 431/,
+  },
+  {
+    name: "too many headers",
+    bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}${"X: 1\r\n".repeat(4000)}\r\n`,
+    expect: /^HTTP\/1.1 4(00|31)/,
+  },
+  {
+    name: "a target that is too long",
+    bytes: `GET ${CALL}/${"a".repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`,
+    expect: /^HTTP\/1.1 (414|431)/,
+  },
+  {
+    name: "another version",
+    bytes: `GET ${CALL} HTTP/3.0\r\n${HOST}\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "the first line of HTTP/2",
+    bytes: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    expect: /^(HTTP\/1.1 400.*|)$/s,
+  },
+  {
+    name: "a handshake of TLS",
+    bytes: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "an upgrade",
+    bytes: `GET ${CALL} HTTP/1.1\r\n${HOST}Connection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n`,
+    expect: /^HTTP\/1.1 (303|400|426)/,
+  },
+  {
+    name: "an unknown expectation",
+    bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Expect: miracle\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+    expect: /^HTTP\/1.1 417/,
+  },
 ];
 
 describe("protocol", () => {
@@ -130,9 +214,12 @@ describe("protocol", () => {
   test("disconnects at every moment", async () => {
     const random = openRandom(SEED);
     const body = Buffer.from(JSON.stringify({ text: "x".repeat(3000) }));
-    const request = toRequest("POST", `/api/latest/webhook/sleep/call?ms=20`, [
-      ["Content-Type", "application/json"],
-    ], body);
+    const request = toRequest(
+      "POST",
+      `/api/latest/webhook/sleep/call?ms=20`,
+      [["Content-Type", "application/json"]],
+      body,
+    );
     let cut = 0;
     for (; cut < 300; cut += 1) {
       const socket = await openSocket(house.origin);
@@ -146,7 +233,9 @@ describe("protocol", () => {
     await house.assertAlive();
     await poll("every execution to end", async () => {
       const { text } = await house.api("GET", "/workspace");
-      const { executions } = JSON.parse(text) as { executions: { running: number; waiting: number } };
+      const { executions } = JSON.parse(text) as {
+        executions: { running: number; waiting: number };
+      };
       return executions.running + executions.waiting === 0 ? true : null;
     });
   });
@@ -158,13 +247,19 @@ describe("protocol", () => {
     const before = residentMb(house);
     const wires = Array.from({ length: CLIENTS }, () => new Wire(house.origin));
     const target = `/api/latest/webhook/sleep/call${query}`;
-    const answers = Promise.allSettled(wires.map((wire) => wire.exchange(toRequest("GET", target))));
+    const answers = Promise.allSettled(
+      wires.map((wire) => wire.exchange(toRequest("GET", target))),
+    );
     await house.assertAlive();
     const begun = performance.now();
     assert.equal((await house.call("echo")).status, 303);
     figure("protocol: clients that wait", CLIENTS);
     figure("protocol: another call meanwhile", performance.now() - begun, "ms");
-    figure("protocol: memory of one that waits", ((residentMb(house) - before) * 1024) / CLIENTS, "kB");
+    figure(
+      "protocol: memory of one that waits",
+      ((residentMb(house) - before) * 1024) / CLIENTS,
+      "kB",
+    );
     const id = first.headers["flowhook-execution-id"] ?? "";
     assert.equal((await house.api("POST", `/execution/${id}/cancel`)).status, 200);
     const told = await answers;

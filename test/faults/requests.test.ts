@@ -17,7 +17,14 @@ const TARGET_PART = fc.oneof(
   fc.stringMatching(/^[!-~]{0,30}$/),
   fc.webQueryParameters().map((query) => `?${query}`),
   fc.constantFrom("/..", "/.", "//", "/%2e%2e", "/%2F", "/%00", "/%", "/%zz", "?", "#", "\\", ";"),
-  fc.constantFrom("?async", "?key=", "?key=a&key=b", "?__wait_execution_id=", "?__proto__=1", "?&&&=="),
+  fc.constantFrom(
+    "?async",
+    "?key=",
+    "?key=a&key=b",
+    "?__wait_execution_id=",
+    "?__proto__=1",
+    "?&&&==",
+  ),
   fc.constantFrom("?__wait_execution_id=00000000-0000-7000-8000-000000000000", "?async=%"),
   fc.stringMatching(/^[\x80-\xff]{1,5}$/),
 );
@@ -34,7 +41,12 @@ const FIELD_VALUE = fc.stringMatching(/^[\t -~\x80-\xff]{0,60}$/);
 const FIELDS = fc
   .array(fc.tuple(FIELD_NAME, FIELD_VALUE), { maxLength: 8 })
   .map((pairs) =>
-    pairs.filter(([name]) => !/^(content-.*|transfer-.*|host|connection|expect|upgrade|te|trailer|keep-alive)$/i.test(name)),
+    pairs.filter(
+      ([name]) =>
+        !/^(content-.*|transfer-.*|host|connection|expect|upgrade|te|trailer|keep-alive)$/i.test(
+          name,
+        ),
+    ),
   );
 
 const TYPES = fc.constantFrom(
@@ -168,9 +180,39 @@ describe("requests", () => {
 const YAML_TEXT = fc
   .array(
     fc.constantFrom(
-      "a: ", "&x ", "*x", "!!js/function ", "!!binary ", "<<: *x", "- ", "\n", "  ", "---\n", "...\n",
-      "{", "}", "[", "]", ",", ": ", "? ", "|\n", ">-\n", '"', "'", "%YAML 1.2\n", "#c\n", "\t",
-      "__proto__: 1\n", "0x1F", ".inf", "~", "2026-01-01", "null", "\u0000", "\ufeff",
+      "a: ",
+      "&x ",
+      "*x",
+      "!!js/function ",
+      "!!binary ",
+      "<<: *x",
+      "- ",
+      "\n",
+      "  ",
+      "---\n",
+      "...\n",
+      "{",
+      "}",
+      "[",
+      "]",
+      ",",
+      ": ",
+      "? ",
+      "|\n",
+      ">-\n",
+      '"',
+      "'",
+      "%YAML 1.2\n",
+      "#c\n",
+      "\t",
+      "__proto__: 1\n",
+      "0x1F",
+      ".inf",
+      "~",
+      "2026-01-01",
+      "null",
+      "\u0000",
+      "\ufeff",
     ),
     { maxLength: 40 },
   )
@@ -178,13 +220,11 @@ const YAML_TEXT = fc
 
 function protoValue(): fc.Arbitrary<unknown> {
   const name = fc.constantFrom("__proto__", "constructor", "toString", "key", "", "\u0000", "a");
-  return fc
-    .array(fc.tuple(name, fc.jsonValue({ maxDepth: 2 })), { maxLength: 5 })
-    .map((pairs) => {
-      const members = new Map(pairs.map(([key, value]) => [key, JSON.stringify(value)]));
-      const text = [...members].map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",");
-      return JSON.parse(`{${text}}`) as unknown;
-    });
+  return fc.array(fc.tuple(name, fc.jsonValue({ maxDepth: 2 })), { maxLength: 5 }).map((pairs) => {
+    const members = new Map(pairs.map(([key, value]) => [key, JSON.stringify(value)]));
+    const text = [...members].map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",");
+    return JSON.parse(`{${text}}`) as unknown;
+  });
 }
 
 function toChunks(body: Buffer): Buffer {

@@ -44,7 +44,7 @@ function isMountable(): boolean {
 /** Fills what is left of a disk with one file. */
 function fillDisk(folder: string): void {
   const file = join(folder, "filler");
-  for (let piece = 65_536; piece >= 512; ) {
+  for (let piece = 65_536; piece >= 512;) {
     try {
       writeFileSync(file, Buffer.alloc(piece), { flag: "a" });
     } catch {
@@ -92,39 +92,43 @@ describe("storage", () => {
     assert.equal(await integrity(join(disk, "flowhook.db")), "ok");
   });
 
-  test("a disk that is full when an execution ends: the ending is written later", { skip }, async () => {
-    await using stack = new AsyncDisposableStack();
-    let disk = "";
-    const house = stack.use(
-      await openHouse({
-        config: { DATA_DIR: "./disk" },
-        flows: ["sleep"],
-        prepare: async (directory) => {
-          disk = join(directory, "disk");
-          await mkdir(disk);
-          assert.ok(mountDisk(disk));
-        },
-      }),
-    );
-    stack.defer(() => unmount(disk));
-    stack.defer(() => house.stop().then(() => undefined));
-    await house.createWebhook("sleep", "sleep", { is_productive: true });
-    const ids: string[] = [];
-    // More than run at the same time: some wait, and their turn comes while the disk is full.
-    for (let n = 0; n < 30; n += 1) ids.push((await house.call("sleep", "?async&ms=400")).text);
-    fillDisk(disk);
-    await overwhelm(house, "sleep");
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    await house.assertAlive();
-    await rm(join(disk, "filler"));
-    const rows = await poll("all to end", async () => {
-      const found = await Promise.all(ids.map((id) => statusOf(house, id)));
-      return found.every((status) => status.startsWith("ENDED_")) ? found : null;
-    });
-    const succeeded = rows.filter((status) => status === "ENDED_SUCCESS").length;
-    figure("disk full at the end: acknowledged, then run to success", `${succeeded} of 30`);
-    assert.equal(succeeded, 30);
-  });
+  test(
+    "a disk that is full when an execution ends: the ending is written later",
+    { skip },
+    async () => {
+      await using stack = new AsyncDisposableStack();
+      let disk = "";
+      const house = stack.use(
+        await openHouse({
+          config: { DATA_DIR: "./disk" },
+          flows: ["sleep"],
+          prepare: async (directory) => {
+            disk = join(directory, "disk");
+            await mkdir(disk);
+            assert.ok(mountDisk(disk));
+          },
+        }),
+      );
+      stack.defer(() => unmount(disk));
+      stack.defer(() => house.stop().then(() => undefined));
+      await house.createWebhook("sleep", "sleep", { is_productive: true });
+      const ids: string[] = [];
+      // More than run at the same time: some wait, and their turn comes while the disk is full.
+      for (let n = 0; n < 30; n += 1) ids.push((await house.call("sleep", "?async&ms=400")).text);
+      fillDisk(disk);
+      await overwhelm(house, "sleep");
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await house.assertAlive();
+      await rm(join(disk, "filler"));
+      const rows = await poll("all to end", async () => {
+        const found = await Promise.all(ids.map((id) => statusOf(house, id)));
+        return found.every((status) => status.startsWith("ENDED_")) ? found : null;
+      });
+      const succeeded = rows.filter((status) => status === "ENDED_SUCCESS").length;
+      figure("disk full at the end: acknowledged, then run to success", `${succeeded} of 30`);
+      assert.equal(succeeded, 30);
+    },
+  );
 
   test("a database that another process has locked", async () => {
     await using house = await openHouse({ config: { SYNC_MODE: "hold" }, flows: ["echo"] });
@@ -169,7 +173,9 @@ async function overwhelm(house: House, webhook = "echo"): Promise<number[]> {
     statuses.push((await house.call(webhook, "?async", call)).status);
   const first = statuses.indexOf(503);
   assert.ok(first >= 0, `the disk never was full: ${statuses.join(" ")}`);
-  const answers = await Promise.all(Array.from({ length: 10 }, () => house.call(webhook, "", call)));
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => house.call(webhook, "", call)),
+  );
   return answers.map(({ status }) => status);
 }
 
@@ -296,11 +302,20 @@ describe("much in the store", () => {
   });
 
   test("retention by age, count and bytes", async () => {
-    const limits: readonly [string, Record<string, number>, (db: Database.Database) => boolean][] = [
-      ["age", { RETENTION_DAYS: 20 }, (db) => oldest(db) > Date.now() - 20.1 * DAY_MS],
-      ["count", { RETENTION_MAX_EXECUTIONS: 100, RETENTION_DAYS: 3650 }, (db) => count(db) <= 100],
-      ["bytes", { RETENTION_MAX_BYTES: 1_000_000, RETENTION_DAYS: 3650 }, (db) => used(db) <= 1e6],
-    ];
+    const limits: readonly [string, Record<string, number>, (db: Database.Database) => boolean][] =
+      [
+        ["age", { RETENTION_DAYS: 20 }, (db) => oldest(db) > Date.now() - 20.1 * DAY_MS],
+        [
+          "count",
+          { RETENTION_MAX_EXECUTIONS: 100, RETENTION_DAYS: 3650 },
+          (db) => count(db) <= 100,
+        ],
+        [
+          "bytes",
+          { RETENTION_MAX_BYTES: 1_000_000, RETENTION_DAYS: 3650 },
+          (db) => used(db) <= 1e6,
+        ],
+      ];
     for (const [name, config, isKept] of limits) {
       await using house = await openHouse({ config });
       await house.stop();

@@ -1,12 +1,10 @@
 import { read, type List } from "./api.ts";
 import { may } from "./page.ts";
 import type { Execution, ExecutionSummary } from "./resources.ts";
-import { isEnded } from "./status.ts";
 
 /** A request of a call, as a client that follows redirects makes them (section 4.4). */
 export interface Leg {
   readonly what: string;
-  /** null: the redirect of a webhook that redirects callers itself, or no answer. */
   readonly status: number;
   /** Milliseconds since the first leg began. */
   readonly from_ms: number;
@@ -87,7 +85,6 @@ async function follow(
   headers.delete("content-type");
   const method = request.method === "HEAD" ? "HEAD" : "GET";
   for (let count = 0; count < MOST_LEGS; count += 1) {
-    const was_ended = await hasEnded(id);
     const { leg, response } = await timed("Wait", start, () =>
       fetch(url, { method, headers, redirect: "manual" }),
     );
@@ -95,29 +92,26 @@ async function follow(
       onLeg({ ...leg, what: "Final leg" });
       return { ...(await toAnswer(response, url.href)), execution_id: id };
     }
-    if (was_ended) return showOwnRedirect(id, leg, onLeg);
+    const own = await findOwnRedirect(id);
+    if (own !== null) {
+      onLeg({ ...leg, status: own.status, what: "Final leg" });
+      return own;
+    }
     onLeg({ ...leg, status: 302 });
   }
   throw new Error("The call was redirected too often: look at its execution");
 }
 
-/** The flow answered with a redirect of its own, which browsers hide: the record has it. */
-async function showOwnRedirect(
-  id: string,
-  leg: Leg,
-  onLeg: (leg: Leg) => void,
-): Promise<CallAnswer> {
-  const { response } = await read<Execution>(["execution", id]);
-  const status = response?.status ?? 302;
-  onLeg({ ...leg, status, what: "Final leg" });
-  const headers = Object.entries(response?.headers ?? {}).map(
+/** Where the flow answers with a redirect, browsers hide it as they hide a leg: the record has it. */
+async function findOwnRedirect(id: string): Promise<CallAnswer | null> {
+  const { status, response } = await read<Execution>(["execution", id]);
+  if (status !== "ENDED_SUCCESS" || response === null) return null;
+  if (response.status < 300 || response.status > 399) return null;
+  const headers = Object.entries(response.headers).map(
     ([name, value]) => [name, String(value)] as const,
   );
-  return { status, headers, text: response?.body ?? "", execution_id: id, final_url: null };
-}
-
-async function hasEnded(id: string): Promise<boolean> {
-  return isEnded((await read<Execution>(["execution", id])).status);
+  const { body: text } = response;
+  return { status: response.status, headers, text, execution_id: id, final_url: null };
 }
 
 async function timed(what: string, start: number, send: () => Promise<Response>) {
