@@ -131,6 +131,8 @@ const AMBIGUOUS: readonly Ambiguous[] = [
 
 describe("protocol", () => {
   let house: House;
+  /** Goes on beside the other tests: it takes its time. */
+  let slow: Promise<number>;
   before(async () => {
     house = await openHouse({
       config: { MAX_BODY_BYTES: 1_000_000, WEBHOOK_CANCEL_ENABLED: true, CANCEL_GRACE_SEC: 0.2 },
@@ -140,6 +142,7 @@ describe("protocol", () => {
     for (const name of ["echo", "sleep", "large"])
       await house.createWebhook(name, name, { is_productive: true });
     await house.createWebhook("held", "large", { is_productive: true, sync_mode: "hold" });
+    slow = dripHeaders(house.origin);
   });
   after(() => house[Symbol.asyncDispose]());
 
@@ -153,19 +156,6 @@ describe("protocol", () => {
     await house.assertAlive();
     figure("protocol: requests that leave room for a guess", AMBIGUOUS.length);
     assert.deepEqual(faults, []);
-  });
-
-  test("slow headers are given up, and hold up nobody", async () => {
-    const slow = await Promise.all(Array.from({ length: 20 }, () => openSocket(house.origin)));
-    const begun = performance.now();
-    const closed = slow.map(untilClosed);
-    for (const socket of slow) socket.write(`GET ${CALL} HTTP/1.1\r\nHost: a\r\nX-A: `);
-    const drip = setInterval(() => slow.forEach((socket) => socket.write("a")), 500);
-    assert.equal((await house.call("echo")).status, 303);
-    await Promise.all(closed);
-    clearInterval(drip);
-    figure("protocol: slow headers are given up after", performance.now() - begun, "ms");
-    assert.ok(performance.now() - begun < 20_000);
   });
 
   test("a body that is too large is not read to its end", async () => {
@@ -268,7 +258,25 @@ describe("protocol", () => {
     assert.equal(right.length, CLIENTS);
     for (const wire of wires) wire.close();
   });
+
+  test("slow headers are given up, and hold up nobody", async () => {
+    const took = await slow;
+    figure("protocol: slow headers are given up after", took, "ms");
+    assert.ok(took < 20_000);
+    await house.assertAlive();
+  });
 });
+
+/** Clients that send a byte of their headers now and then, until the service has let go of all. */
+async function dripHeaders(origin: Origin): Promise<number> {
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(origin)));
+  const begun = performance.now();
+  for (const socket of sockets) socket.write(`GET ${CALL} HTTP/1.1\r\nHost: a\r\nX-A: `);
+  const drip = setInterval(() => sockets.forEach((socket) => socket.write("a")), 500);
+  await Promise.all(sockets.map(untilClosed));
+  clearInterval(drip);
+  return performance.now() - begun;
+}
 
 async function openSocket(origin: Origin): Promise<Socket> {
   const socket = connect(origin.port, origin.host);
