@@ -51,8 +51,8 @@ function toCall({ addressOf, prefix }: House, { incoming, outgoing }: HttpBindin
   const target = readTarget(toRawTarget(incoming.url, prefix));
   if (target === null) throw new Refusal("not_found", "There is nothing at this path");
   return {
-    incoming: incoming,
-    outgoing: outgoing,
+    incoming,
+    outgoing,
     method: incoming.method ?? "",
     target,
     query: new URLSearchParams(target.query),

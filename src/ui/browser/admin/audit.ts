@@ -52,7 +52,7 @@ function toRow(entry: AuditEntry): HTMLElement {
     {},
     el("td", {}, time(at)),
     el("td", { class: "wide" }, user_name ?? "–"),
-    el("th", { scope: "row" }, action),
+    el("th", { scope: "row", class: "act" }, action),
     el("td", {}, target ?? "–"),
     el("td", { class: "wide" }, members.join(", ")),
     el("td", { class: "wide" }, address),
