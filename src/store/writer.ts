@@ -54,8 +54,8 @@ export class Writer {
     return new Promise((resolve, reject) => {
       if (this.#lost !== null) return reject(this.#lost);
       const count = this.#gathered.push({ unit, resolve, reject });
-      // A microtask later, so that what one turn of the loop asks for shares a commit.
-      if (count === 1 && this.#under_way.length === 0) queueMicrotask(() => this.#send());
+      // At the end of this turn of the loop, so that what arrived together shares a commit.
+      if (count === 1 && this.#under_way.length === 0) setImmediate(() => this.#send());
     });
   }
 
