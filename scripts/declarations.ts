@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ROOT } from "./targets.ts";
 
 /** What `flowhook types` writes beside valibot's own declarations. */
-export const DECLARATIONS = join(ROOT, "types/flowhook.d.ts");
+export const DECLARATIONS = join(ROOT, "src/assets/types/flowhook.d.ts");
 
 /** The declarations of the author's contract, made by the compiler from its source. */
 export function makeDeclarations(): string {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 const FOLDERS: Readonly<Record<string, string>> = {
   "": "src/assets/files",
   "demo/": "plugins",
-  "types/": "types",
+  "types/": "src/assets/types",
 };
 
 /**
