@@ -1,3 +1,4 @@
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
@@ -7,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { send, type Answer, type Call, type Origin } from "../blackbox/client.ts";
 import { ADMIN_PASSWORD, launch, terminate, type Running } from "../blackbox/service.ts";
 import { environment, openTarget, type Target } from "../blackbox/target.ts";
+import { figure } from "./sizes.ts";
 
 /**
  * A service for fault injection: it can be killed and started again on the same folder, and it
@@ -64,6 +66,22 @@ const CONFIG = {
   SHUTDOWN_GRACE_SEC: 1,
   DEVELOPMENT_INACTIVITY_SEC: 86_400,
 };
+
+/** Servers that a test ended, or let end: every other death is a fault. */
+const asked = new WeakSet<ChildProcess>();
+let deaths = 0;
+
+/** Whatever family a file tests: its servers live until it ends them. */
+process.once("exit", () => {
+  figure("deaths of the server, other than by the test's own signal", deaths);
+  if (deaths > 0) process.exitCode = 1;
+});
+
+function watchForDeath(child: ChildProcess): void {
+  child.once("exit", () => {
+    if (!asked.has(child)) deaths += 1;
+  });
+}
 
 export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const target = faultTarget();
@@ -152,6 +170,7 @@ function toHouse(target: Target, directory: string): House {
       const { child } = current();
       if (child.exitCode !== null || child.signalCode !== null)
         throw new Error(`The server had ended before it was killed:\n${tail(current().logs())}`);
+      asked.add(child);
       child.kill("SIGKILL");
       await ended();
     },
@@ -159,16 +178,26 @@ function toHouse(target: Target, directory: string): House {
       const begun = performance.now();
       running = await launch(target, directory, ["serve"], env);
       const took = performance.now() - begun;
+      watchForDeath(running.child);
       printed.push(running.logs);
       if (token === "") await login();
       return took;
     },
-    stop: () => terminate(current().child),
-    signal: (name) => void current().child.kill(name),
+    stop() {
+      asked.add(current().child);
+      return terminate(current().child);
+    },
+    signal(name) {
+      asked.add(current().child);
+      current().child.kill(name);
+    },
     ended,
     logs: () => printed.map((logs) => logs()).join(""),
     async [Symbol.asyncDispose]() {
-      if (running !== null) await terminate(running.child);
+      if (running !== null) {
+        asked.add(running.child);
+        await terminate(running.child);
+      }
       await rm(directory, { recursive: true, force: true, maxRetries: 5 });
     },
   };
