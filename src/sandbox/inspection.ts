@@ -1,16 +1,16 @@
 import type { FlowSpec, Inspection, RunnerSetup } from "../runner/protocol.ts";
-import { startThreads } from "./threads.ts";
+import { startThread } from "./threads.ts";
 import { isTaskResult } from "./thread-shapes.ts";
 import type { Task } from "./thread-messages.ts";
 
 /** Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. */
 export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promise<Inspection> {
   const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
-  const threads = startThreads(bare, setup, { inspecting: true });
-  threads.on("error", () => {});
+  const thread = startThread(bare, setup, { inspecting: true });
+  thread.on("error", () => {});
   const task: Task = { type: "inspect" };
   try {
-    const result: unknown = await threads.run(task, {
+    const result: unknown = await thread.run(task, {
       signal: AbortSignal.timeout(setup.inspect_ms),
     });
     if (isTaskResult(result) && result.type === "inspected") return result.inspection;
@@ -18,7 +18,7 @@ export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promi
   } catch (error) {
     return broken(reasonOf(error, spec, setup));
   } finally {
-    void threads.destroy();
+    void thread.destroy();
   }
 }
 

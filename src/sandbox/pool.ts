@@ -1,33 +1,31 @@
-import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
-import type { Piscina } from "piscina";
-import {
-  isRecord,
-  type Ending,
-  type FlowSpec,
-  type FromRunner,
-  type Job,
-  type OperationAnswer,
-  type OperationRequest,
-  type RunnerSetup,
+import type {
+  Ending,
+  FlowSpec,
+  FromRunner,
+  Job,
+  OperationAnswer,
+  OperationRequest,
+  RunnerSetup,
 } from "../runner/protocol.ts";
-import { isFromThread, isTaskResult } from "./thread-shapes.ts";
-import { listen } from "./ports.ts";
-import { startThreads } from "./threads.ts";
-import type { FromThread, Task, ToThread } from "./thread-messages.ts";
+import { FlowThread } from "./flow-thread.ts";
+import { isTaskResult } from "./thread-shapes.ts";
+import type { FromThread } from "./thread-messages.ts";
 
-/** A thread that has not ended so long after its termination is held by a native call. */
-const STUCK_MS = 2_000;
+/** A thread without anything to do for so long is let go, unless it is the pool's last. */
+const IDLE_MS = 30_000;
 /** Longest wait for log lines that a result has overtaken. */
 const LATE_LINES_MS = 1_000;
 
 interface Run {
   readonly job: Job;
-  /** Aborting it ends the thread that has the run. */
-  readonly terminator: AbortController;
+  /** null: it waits for a thread. */
+  thread: FlowThread | null;
   lines: number;
   /** Why it was aborted. */
   aborted: string | null;
   grace: NodeJS.Timeout | null;
+  /** Its thread is being ended: it ends with it. */
+  is_terminated: boolean;
   /** Returned already, while lines of its log are on their way. */
   returned: { readonly ending: Ending; readonly lines: number } | null;
 }
@@ -43,27 +41,22 @@ export interface PoolOptions {
 /** The threads of one flow version. Threads are never shared by two versions. */
 export class Pool {
   readonly #options: PoolOptions;
-  readonly #piscina: Piscina;
   readonly #runs = new Map<string, Run>();
-  /** The port of each thread, by its id. */
-  readonly #ports = new Map<number, MessagePort>();
-  /** The thread that was told to end last. */
-  #terminated: readonly Worker[] = [];
+  readonly #threads = new Set<FlowThread>();
+  readonly #starting = new Set<FlowThread>();
+  /** The one that was busy last is taken first: its caches are warm, and the others may go. */
+  readonly #idle: FlowThread[] = [];
+  #waiting: Run[] = [];
   #closing = false;
   /** When it last started or ended a run, as performance.now(). */
   used_at = performance.now();
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#piscina = startThreads(options.spec, options.setup, { inspecting: false });
-    this.#piscina.on("message", (message: unknown) => this.#addPort(message));
-    // An error between two runs: the thread is gone, and no execution with it.
-    this.#piscina.on("error", () => {});
-    this.#piscina.on("workerDestroy", ({ id }: { id: number }) => this.#watchEnd(id));
   }
 
   get threads(): number {
-    return this.#piscina.threads.length;
+    return this.#threads.size;
   }
 
   get running(): number {
@@ -71,21 +64,11 @@ export class Pool {
   }
 
   run(job: Job): void {
-    const run: Run = {
-      job,
-      terminator: new AbortController(),
-      lines: 0,
-      aborted: null,
-      grace: null,
-      returned: null,
-    };
+    const run = newRun(job);
     this.#runs.set(job.id, run);
     this.used_at = performance.now();
-    const task: Task = { type: "run", job };
-    this.#piscina.run(task, { signal: run.terminator.signal }).then(
-      (result: unknown) => this.#return(run, result),
-      (error: unknown) => this.#lose(run, error),
-    );
+    this.#waiting.push(run);
+    this.#advance();
   }
 
   /** The signal now; the thread's end after the grace. */
@@ -93,42 +76,123 @@ export class Pool {
     const run = this.#runs.get(id);
     if (run === undefined || run.aborted !== null) return;
     run.aborted = reason;
-    run.grace = setTimeout(() => this.#terminate(run, reason), this.#options.setup.cancel_grace_ms);
-    // Which thread has the run is not known here: the others ignore it.
-    for (const port of this.#ports.values()) post(port, { type: "abort", id, reason });
+    const { thread } = run;
+    if (thread === null) return this.#withdraw(run, reason);
+    const { cancel_grace_ms } = this.#options.setup;
+    run.grace = setTimeout(() => this.#terminate(run, thread, reason), cancel_grace_ms);
+    thread.post({ type: "abort", id, reason });
+  }
+
+  /** Lets further threads go that have had nothing to do for long. */
+  trim(): void {
+    const before = performance.now() - IDLE_MS;
+    while (this.#threads.size > 1 && (this.#idle[0]?.idle_since ?? Infinity) < before)
+      void this.#end(this.#idle[0] as FlowThread);
   }
 
   /** Lets the threads go, once the last run has ended. */
   close(): void {
     this.#closing = true;
-    if (this.#runs.size === 0) void this.#piscina.destroy();
+    if (this.#runs.size === 0) for (const thread of this.#threads) void this.#end(thread);
   }
 
-  #return(run: Run, result: unknown): void {
-    if (!isTaskResult(result) || result.type !== "ended") {
-      return this.#finish(run, lost("The flow replaced the answer of its thread"));
+  /** Gives what waits to who is idle, and starts threads for the rest. */
+  #advance(): void {
+    while (this.#waiting.length > 0) {
+      const thread = this.#idle.pop();
+      if (thread === undefined) return this.#grow();
+      this.#begin(this.#waiting.shift() as Run, thread);
     }
-    if (run.lines < result.lines) this.#drain();
-    if (run.lines >= result.lines) return this.#finish(run, result.ending);
-    // A new thread's port can arrive after its first result: both come over channels of their own.
-    run.returned = result;
-    setTimeout(() => this.#finish(run, result.ending), LATE_LINES_MS);
+  }
+
+  #grow(): void {
+    const { spec, setup, send } = this.#options;
+    const most = setup.worker_threads;
+    while (this.#starting.size < this.#waiting.length && this.#threads.size < most) {
+      const thread = new FlowThread(spec, setup, {
+        onReady: (ready) => {
+          this.#starting.delete(ready);
+          this.#free(ready);
+        },
+        onMessage: (from, message) => this.#receive(from, message),
+        onLost: (lost, error) => this.#replace(lost, error),
+        onStuck: () => send({ type: "stuck", key: spec.key }),
+      });
+      this.#threads.add(thread);
+      this.#starting.add(thread);
+    }
+  }
+
+  #begin(run: Run, thread: FlowThread): void {
+    run.thread = thread;
+    thread.run(run.job).then(
+      (result: unknown) => this.#return(run, thread, result),
+      (error: unknown) => this.#lose(run, error),
+    );
+  }
+
+  #free(thread: FlowThread): void {
+    if (!this.#threads.has(thread)) return;
+    thread.idle_since = performance.now();
+    this.#idle.push(thread);
+    this.#advance();
+  }
+
+  #return(run: Run, thread: FlowThread, result: unknown): void {
+    const told = isTaskResult(result) && result.type === "ended" ? result : null;
+    if (told === null) {
+      this.#finish(run, lost("The flow replaced the answer of its thread"));
+      return this.#free(thread);
+    }
+    if (run.lines < told.lines) thread.drain();
+    if (run.lines >= told.lines) this.#finish(run, told.ending);
+    else {
+      run.returned = told;
+      setTimeout(() => this.#finish(run, told.ending), LATE_LINES_MS);
+    }
+    this.#free(thread);
   }
 
   #lose(run: Run, error: unknown): void {
-    if (run.terminator.signal.aborted) return;
-    this.#drain();
-    this.#finish(run, lost(causeOf(error, this.#options.spec.memory_mb)));
+    if (!run.is_terminated) this.#finish(run, lost(causeOf(error, this.#options.spec.memory_mb)));
   }
 
-  #terminate(run: Run, reason: string): void {
-    this.#terminated = [];
-    run.terminator.abort();
-    const [thread] = this.#terminated;
-    const ending = lost(reason);
+  /** A thread has ended that nobody had ended, or one that was. */
+  #replace(thread: FlowThread, error: unknown): void {
+    // One that cannot even start would be followed by others without end: its run fails.
+    const is_start = this.#starting.has(thread) && this.#threads.has(thread);
+    this.#forget(thread);
+    const [first] = this.#waiting;
+    if (is_start && first !== undefined) {
+      this.#waiting.shift();
+      this.#finish(first, lost(causeOf(error, this.#options.spec.memory_mb)));
+    }
+    this.#advance();
+  }
+
+  /** It has not begun: there is no thread to end. */
+  #withdraw(run: Run, reason: string): void {
+    this.#waiting = this.#waiting.filter((other) => other !== run);
+    this.#finish(run, lost(reason));
+  }
+
+  #terminate(run: Run, thread: FlowThread, reason: string): void {
+    run.is_terminated = true;
     // Lines that it wrote until now are delivered before the event of its end.
-    if (thread === undefined) this.#finish(run, ending);
-    else thread.once("exit", () => setImmediate(() => this.#finish(run, ending)));
+    void this.#end(thread).then(() => setImmediate(() => this.#finish(run, lost(reason))));
+    this.#advance();
+  }
+
+  #end(thread: FlowThread): Promise<void> {
+    this.#forget(thread);
+    return thread.end();
+  }
+
+  #forget(thread: FlowThread): void {
+    this.#threads.delete(thread);
+    this.#starting.delete(thread);
+    const at = this.#idle.indexOf(thread);
+    if (at >= 0) this.#idle.splice(at, 1);
   }
 
   #finish(run: Run, ending: Ending): void {
@@ -138,33 +202,18 @@ export class Pool {
     this.used_at = performance.now();
     const told = run.aborted === null ? ending : { ...ending, aborted: true };
     this.#options.send({ type: "ended", id: run.job.id, ending: told });
-    if (this.#closing && this.#runs.size === 0) void this.#piscina.destroy();
+    if (this.#closing) this.close();
   }
 
-  /** A flow that got hold of its thread's channel could send any number of ports: one counts. */
-  #addPort(message: unknown): void {
-    if (!isGreeting(message) || this.#ports.has(message.thread)) return;
-    const { port, thread } = message;
-    if (!this.#piscina.threads.some(({ threadId }) => threadId === thread)) return;
-    this.#ports.set(thread, port);
-    listen(
-      port,
-      (from) => this.#receive(port, from),
-      () => this.#ports.delete(thread),
-    );
-    for (const run of this.#runs.values()) {
-      if (run.aborted !== null) post(port, { type: "abort", id: run.job.id, reason: run.aborted });
-    }
-  }
-
-  #receive(port: MessagePort, message: unknown): void {
-    if (!isFromThread(message)) return;
-    if (message.type === "operation") return this.#ask(port, message);
+  #receive(thread: FlowThread, message: FromThread): void {
+    if (message.type === "operation") return this.#ask(thread, message);
     const run = this.#runs.get(message.id);
-    if (run === undefined) return;
+    // What a thread says of another's run was made by its flow.
+    if (run === undefined || run.thread !== thread) return;
     if (message.type === "log") return this.#keep(run, message);
     this.#finish(run, message.ending);
-    run.terminator.abort();
+    void this.#end(thread);
+    this.#advance();
   }
 
   #keep(run: Run, { id, line }: FromThread & { type: "log" }): void {
@@ -177,51 +226,24 @@ export class Pool {
       this.#finish(run, run.returned.ending);
   }
 
-  #ask(port: MessagePort, { number, request }: FromThread & { type: "operation" }): void {
-    const reply = (answer: OperationAnswer): void => post(port, { type: "answer", number, answer });
+  #ask(thread: FlowThread, { number, request }: FromThread & { type: "operation" }): void {
+    const reply = (answer: OperationAnswer): void =>
+      thread.post({ type: "answer", number, answer });
     if (this.#runs.has(request.id)) this.#options.ask(request, reply);
     else reply({ ok: false, message: "The execution has ended" });
   }
-
-  /** Takes what threads have sent and the event loop has not delivered yet. */
-  #drain(): void {
-    for (const port of this.#ports.values()) {
-      for (
-        let from = receiveMessageOnPort(port);
-        from !== undefined;
-        from = receiveMessageOnPort(port)
-      ) {
-        this.#receive(port, from.message);
-      }
-    }
-  }
-
-  /** Called while the thread with this id is being told to end. */
-  #watchEnd(id: number): void {
-    const thread = this.#piscina.threads.find((candidate) => candidate.threadId === id);
-    if (thread === undefined || id < 0) return;
-    this.#terminated = [thread];
-    this.#drain();
-    this.#ports.delete(id);
-    const { send, spec } = this.#options;
-    const timer = setTimeout(() => send({ type: "stuck", key: spec.key }), STUCK_MS);
-    thread.once("exit", () => clearTimeout(timer));
-  }
 }
 
-interface Greeting {
-  readonly port: MessagePort;
-  readonly thread: number;
-}
-
-function isGreeting(message: unknown): message is Greeting {
-  if (!isRecord(message)) return false;
-  const { port, thread } = message;
-  return port instanceof MessagePort && typeof thread === "number";
-}
-
-function post(port: MessagePort, message: ToThread): void {
-  port.postMessage(message);
+function newRun(job: Job): Run {
+  return {
+    job,
+    thread: null,
+    lines: 0,
+    aborted: null,
+    grace: null,
+    is_terminated: false,
+    returned: null,
+  };
 }
 
 function lost(status_message: string): Ending {

@@ -57,9 +57,10 @@ export class Pools {
     this.#specs.delete(key);
   }
 
-  /** Lets whole idle pools go, least recently used first, until the threads are few enough. */
+  /** Lets idle threads go, and whole idle pools, least recently used first, until the threads are few enough. */
   trim(): void {
     for (const pool of this.#closing) if (pool.running === 0) this.#closing.delete(pool);
+    for (const pool of this.#pools.values()) pool.trim();
     let threads = this.threads;
     if (threads <= this.#setup.warm_threads) return;
     const idle = [...this.#pools].filter(([, pool]) => pool.running === 0);

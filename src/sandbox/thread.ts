@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { pathToFileURL } from "node:url";
-import { MessageChannel, parentPort, threadId, workerData } from "node:worker_threads";
+import { MessageChannel, parentPort, workerData } from "node:worker_threads";
 import type { Ending, LogLevel } from "../runner/protocol.ts";
 import { guardDescriptors } from "./descriptors.ts";
 import { makeLog, replaceConsole } from "./flow-log.ts";
@@ -44,7 +44,7 @@ listen(port, (from) => {
 });
 realProcess.on("uncaughtException", onStray);
 realProcess.on("unhandledRejection", onStray);
-parentPort?.postMessage({ port: port2, thread: threadId }, [port2]);
+parentPort?.postMessage({ port: port2 }, [port2]);
 replaceConsole(write);
 replaceProcess((level, text) => write(level, [text.replace(/\n$/, "")]));
 closeGlobals(data.spec.grants.net);
@@ -132,7 +132,7 @@ function end(execution: Execution, ending: Ending): void {
   post({ type: "ended", id: execution.job.id, ending });
 }
 
-/** All threads of the pool hear of each abort; the job may still be on its way to this one. */
+/** The job may still be on its way: it comes through another channel. */
 function hear(id: string, reason: string): void {
   if (current?.job.id === id) abort(current, reason);
   else if (abortedEarly.size < 1000) abortedEarly.set(id, reason);

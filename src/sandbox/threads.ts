@@ -3,11 +3,10 @@ import type { FlowSpec, RunnerSetup } from "../runner/protocol.ts";
 import { flagsFor } from "./thread-flags.ts";
 import type { ThreadData } from "./thread-messages.ts";
 
-const IDLE_MS = 30_000;
 const YOUNG_MB = 16;
 
-/** Threads for one flow version, or one thread that only inspects it. */
-export function startThreads(
+/** A thread for a flow version, or one that only inspects it. */
+export function startThread(
   spec: FlowSpec,
   setup: RunnerSetup,
   { inspecting }: { inspecting: boolean },
@@ -22,11 +21,8 @@ export function startThreads(
   };
   return new Piscina({
     filename: setup.thread,
-    // One stays while the pool does; further ones go when idle.
     minThreads: inspecting ? 0 : 1,
-    maxThreads: inspecting ? 1 : setup.worker_threads,
-    idleTimeout: IDLE_MS,
-    concurrentTasksPerWorker: 1,
+    maxThreads: 1,
     recordTiming: false,
     env: {},
     execArgv: flagsFor(spec, setup.readable),

@@ -282,10 +282,10 @@ test("an abort reaches a run that waits for its thread", async () => {
 test("an aborted run that returns at once is marked, and its thread replaced", async () => {
   await using bench = await openBench({ worker_threads: 1, cancel_grace_ms: 5_000 });
   const spec = bench.flow(
-    `let runs = 0; export default ({ signal, input_value }) => { runs += 1; return input_value === 0 ? new Promise((r) => signal.addEventListener("abort", () => r(signal.reason.message))) : runs; }`,
+    `let runs = 0; export default ({ signal, input_value }) => { runs += 1; console.log("begun"); return input_value === 0 ? new Promise((r) => signal.addEventListener("abort", () => r(signal.reason.message))) : runs; }`,
   );
   const { id, ending } = bench.start(spec, { input_value: "0" });
-  await delay(200);
+  await until(() => bench.lines.has(id));
   bench.runners.abort(id, "stop");
   const { aborted, output_value } = await ending;
   assert.deepEqual([aborted, output_value], [true, '"stop"']);

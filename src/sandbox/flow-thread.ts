@@ -1,0 +1,89 @@
+import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
+import type { Piscina } from "piscina";
+import { isRecord, type FlowSpec, type Job, type RunnerSetup } from "../runner/protocol.ts";
+import { listen } from "./ports.ts";
+import { isFromThread } from "./thread-shapes.ts";
+import { startThread } from "./threads.ts";
+import type { FromThread, Task, ToThread } from "./thread-messages.ts";
+
+/** A thread that has not ended so long after its termination is held by a native call. */
+const STUCK_MS = 2_000;
+
+export interface ThreadEvents {
+  /** It takes runs from now on. */
+  onReady(thread: FlowThread): void;
+  onMessage(thread: FlowThread, message: FromThread): void;
+  /** It has ended by itself, or is about to. */
+  onLost(thread: FlowThread, error: unknown): void;
+  /** It was terminated, and has not ended. */
+  onStuck(): void;
+}
+
+/**
+ * One thread of a flow version, in a Piscina of its own: which thread has a run is known here, so
+ * that it can be spoken to and ended alone.
+ */
+export class FlowThread {
+  readonly #events: ThreadEvents;
+  readonly #piscina: Piscina;
+  readonly #exited: Promise<void>;
+  #port: MessagePort | null = null;
+  #error: unknown = null;
+  #is_ending = false;
+  /** Since when it has had nothing to do, as performance.now(). */
+  idle_since = performance.now();
+
+  constructor(spec: FlowSpec, setup: RunnerSetup, events: ThreadEvents) {
+    this.#events = events;
+    this.#piscina = startThread(spec, setup, { inspecting: false });
+    const worker = this.#piscina.threads[0] as Worker;
+    this.#exited = new Promise((resolve) => worker.once("exit", () => resolve()));
+    this.#piscina.on("message", (message: unknown) => this.#greet(message));
+    this.#piscina.on("error", (error: unknown) => (this.#error = error));
+    // Also where nobody ends it: Piscina would start another in its place.
+    this.#piscina.on("workerDestroy", () => void this.end());
+    worker.once("exit", () => this.#events.onLost(this, this.#error));
+  }
+
+  /** Settles with what the thread returns. Rejects where the thread ends before. */
+  run(job: Job): Promise<unknown> {
+    const task: Task = { type: "run", job };
+    return this.#piscina.run(task);
+  }
+
+  post(message: ToThread): void {
+    this.#port?.postMessage(message);
+  }
+
+  /** Takes what the thread has sent and the event loop has not delivered yet. */
+  drain(): void {
+    const port = this.#port;
+    if (port === null) return;
+    for (let at = receiveMessageOnPort(port); at !== undefined; at = receiveMessageOnPort(port))
+      this.#receive(at.message);
+  }
+
+  /** Terminates it. Resolves when it has ended. */
+  end(): Promise<void> {
+    if (this.#is_ending) return this.#exited;
+    this.#is_ending = true;
+    this.drain();
+    const timer = setTimeout(() => this.#events.onStuck(), STUCK_MS);
+    void this.#piscina.destroy();
+    return this.#exited.then(() => clearTimeout(timer));
+  }
+
+  /** A flow that got hold of its thread's channel could send any number of ports: one counts. */
+  #greet(message: unknown): void {
+    if (this.#port !== null || !isRecord(message)) return;
+    const { port } = message;
+    if (!(port instanceof MessagePort)) return;
+    this.#port = port;
+    listen(port, (from) => this.#receive(from));
+    this.#events.onReady(this);
+  }
+
+  #receive(message: unknown): void {
+    if (isFromThread(message)) this.#events.onMessage(this, message);
+  }
+}
