@@ -8,11 +8,13 @@ import { monthOf } from "./executions/allowance.ts";
 import { now } from "./lib/clock.ts";
 import { Refusal, toProblem } from "./lib/errors.ts";
 import type { Meters, Readings } from "./lib/meters.ts";
+import { identifyRequest, requestIdOf } from "./lib/trace.ts";
 import { connectionsUsed } from "./store/executions.ts";
 import type { Ui } from "./ui/session.ts";
 import { createUi } from "./ui/ui.ts";
+import type { Call } from "./webhooks/call.ts";
 import { receive, type Corridor } from "./webhooks/receive.ts";
-import { readTarget } from "./webhooks/target.ts";
+import { readTarget, type CallTarget } from "./webhooks/target.ts";
 
 export interface House extends Corridor, Api, Ui {
   readonly meters: Meters;
@@ -22,11 +24,24 @@ export interface House extends Corridor, Api, Ui {
 
 type App = Hono<{ Bindings: HttpBindings }>;
 
-/** The whole HTTP side of the service, matched on the target as it was sent. */
-export function createServer(house: House): App {
+/**
+ * The whole HTTP side of the service, matched on the target as it was sent. Calls are what it is
+ * for: they are known by their target before any route is looked up.
+ */
+export function createServer(house: House): (request: Request, env: HttpBindings) => Answer {
+  const app = createRoutes(house);
+  return (request, env) => {
+    const target = readTarget(toRawTarget(env.incoming.url, house.prefix));
+    if (target !== null) return receive(house, toCall(house, env, target));
+    identifyRequest(env.incoming, env.outgoing);
+    return app.fetch(request, env);
+  };
+}
+
+type Answer = Response | Promise<Response>;
+
+function createRoutes(house: House): App {
   const app: App = new Hono({ getPath: (_, c) => toRawPath(c?.env?.incoming.url, house.prefix) });
-  for (const path of ["/api/latest/webhook/:name/call", "/api/latest/webhook/:name/call/*"])
-    app.all(path, (c) => receive(house, toCall(house, c.env)));
   app.route("/api/latest", createApi(house));
   app.route("/", createUi(house));
   app.get("/default-styling.css", () => respondStyle());
@@ -47,16 +62,19 @@ export function createServer(house: House): App {
   return app;
 }
 
-function toCall({ addressOf, prefix }: House, { incoming, outgoing }: HttpBindings) {
-  const target = readTarget(toRawTarget(incoming.url, prefix));
-  if (target === null) throw new Refusal("not_found", "There is nothing at this path");
+/** Of the calls without one; nobody changes it. */
+const NO_QUERY = new URLSearchParams();
+
+function toCall({ addressOf }: House, env: HttpBindings, target: CallTarget): Call {
+  const { incoming, outgoing } = env;
   return {
     incoming,
     outgoing,
     method: incoming.method ?? "",
     target,
-    query: new URLSearchParams(target.query),
+    query: target.query === "" ? NO_QUERY : new URLSearchParams(target.query),
     address: addressOf(incoming).address,
+    request_id: requestIdOf(incoming),
   };
 }
 
@@ -109,6 +127,7 @@ function respondStyle(): Response {
 export function refuseTarget(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
   const fault = findTargetFault(incoming);
   if (fault === null) return false;
+  identifyRequest(incoming, outgoing);
   const refusal = new Refusal("bad_target", fault);
   const problem = JSON.stringify(toProblem(refusal, "/"));
   outgoing.writeHead(refusal.status, {

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { randomFillSync, randomUUID } from "node:crypto";
 import { now } from "./clock.ts";
 
@@ -7,10 +8,12 @@ export function newId(): string {
 }
 
 /** Random bytes fetched at once: asking the system for a few at a time costs more than the call. */
-const pool = new Uint8Array(8192);
+const pool = Buffer.allocUnsafe(8192);
 let used = pool.length;
 let latest = 0;
 let count = 0;
+/** Time and separators of the latest identifier's millisecond. */
+let prefix = "";
 
 /**
  * An identifier that grows with time (UUID version 7, RFC 9562, section 5.7), so that inserts
@@ -19,26 +22,27 @@ let count = 0;
 export function newExecutionId(): string {
   const at = now();
   // A clock that is set back, or a full count, borrows from the time to come.
-  if (at > latest) [latest, count] = [at, 0];
-  else if ((count += 1) > 0xfff) [latest, count] = [latest + 1, 0];
-  const time = latest.toString(16).padStart(12, "0");
-  const counted = (0x7000 | count).toString(16);
-  const [a, b, ...rest] = takeRandom();
-  const variant = hex(((a as number) & 0x3f) | 0x80) + hex(b as number);
-  return `${time.slice(0, 8)}-${time.slice(8)}-${counted}-${variant}-${rest.map(hex).join("")}`;
+  if (at > latest) begin(at);
+  else if ((count += 1) > 0xfff) begin(latest + 1);
+  const random = takeRandom();
+  return `${prefix}${(0x7000 | count).toString(16)}-${random.slice(0, 4)}-${random.slice(4)}`;
 }
 
-function takeRandom(): number[] {
+function begin(at: number): void {
+  [latest, count] = [at, 0];
+  const time = at.toString(16).padStart(12, "0");
+  prefix = `${time.slice(0, 8)}-${time.slice(8)}-`;
+}
+
+/** The 62 random bits behind the two of the variant, in hexadecimal. */
+function takeRandom(): string {
   if (used + 8 > pool.length) {
     randomFillSync(pool);
     used = 0;
   }
+  pool[used] = ((pool[used] as number) & 0x3f) | 0x80;
   used += 8;
-  return [...pool.subarray(used - 8, used)];
-}
-
-function hex(byte: number): string {
-  return byte.toString(16).padStart(2, "0");
+  return pool.toString("hex", used - 8, used);
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

@@ -9,7 +9,7 @@ export interface Trace {
   readonly trace_id: string | null;
 }
 
-const REQUEST_ID = "x-request-id";
+export const REQUEST_ID = "x-request-id";
 
 /** Letters that need no quoting anywhere; a longer or stranger one is replaced. */
 const SANE = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
@@ -17,19 +17,24 @@ const SANE = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
 /** version 00, or a later one that starts alike (section 3.2.2 and 4.3). */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
-/** Gives the request its id, which every answer to it echoes. */
-export function identifyRequest(incoming: IncomingMessage, outgoing: OutgoingMessage): void {
+/** The id of a request, which its answer echoes: the caller's, or one that is made for it. */
+export function requestIdOf(incoming: IncomingMessage): string {
   const sent = incoming.headers[REQUEST_ID];
-  const is_sane = typeof sent === "string" && SANE.test(sent);
-  outgoing.setHeader(REQUEST_ID, is_sane ? sent : newId());
+  return typeof sent === "string" && SANE.test(sent) ? sent : newId();
 }
 
-/** Read when a line is to be logged, and so not on the way of most calls. */
+/** Gives the request its id where the answer's headers are made elsewhere. */
+export function identifyRequest(incoming: IncomingMessage, outgoing: OutgoingMessage): void {
+  outgoing.setHeader(REQUEST_ID, requestIdOf(incoming));
+}
+
+/** The trace of a request that was identified by its answer's header. */
 export function readTrace(incoming: IncomingMessage, outgoing: OutgoingMessage): Trace {
-  return {
-    request_id: String(outgoing.getHeader(REQUEST_ID) ?? ""),
-    trace_id: toTraceId(incoming.headers["traceparent"]),
-  };
+  return toTrace(incoming, String(outgoing.getHeader(REQUEST_ID) ?? ""));
+}
+
+export function toTrace(incoming: IncomingMessage, request_id: string): Trace {
+  return { request_id, trace_id: toTraceId(incoming.headers["traceparent"]) };
 }
 
 /** The trace of a traceparent header; null where it is not valid. */

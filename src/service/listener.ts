@@ -1,28 +1,30 @@
-import { createServer as createHttpServer, type IncomingMessage, type Server } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
 import { readFileSync, watchFile } from "node:fs";
 import type { AddressInfo, Socket } from "node:net";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { type Config } from "../config/resolve.ts";
 import type { Log } from "../lib/log.ts";
-import { identifyRequest } from "../lib/trace.ts";
 import { createServer, refuseTarget, type House } from "../server.ts";
 import { prefixOf } from "./house.ts";
 
 /** Starts to listen; resolves when it does. */
 export async function listen(config: Config, house: House): Promise<Server> {
-  const handle = getRequestListener(createServer(house).fetch, {
+  const answer = createServer(house);
+  const handle = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     errorHandler: (fault) => {
       house.log.error({ err: fault }, "Cannot answer");
     },
   });
   const server = createSocketServer(config, house.log);
   server.on("request", (incoming, outgoing) => {
-    identifyRequest(incoming, outgoing);
-    outgoing.once("prefinish", () => {
-      if (!incoming.complete) linger(incoming);
-    });
+    outgoing.on("prefinish", onPrefinish);
     if (!refuseTarget(incoming, outgoing)) void handle(incoming, outgoing);
   });
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
@@ -44,6 +46,10 @@ const LIMITS = {
 
 /** How long, and how much, a client may still send after its answer; milliseconds and bytes. */
 const LINGER = { ms: 500, bytes: 4 * 1024 * 1024, look_ms: 25 };
+
+function onPrefinish(this: ServerResponse): void {
+  if (!this.req.complete) linger(this.req);
+}
 
 /**
  * Reads what a client still sends of a body that nobody wants: long enough that it sees its

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { Kysely, SqliteDialect, type Compilable } from "kysely";
+import { KeptRows } from "./kept-rows.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "./schema.ts";
@@ -18,6 +19,8 @@ export interface Store {
   readonly rows: Kysely<Schema>;
   /** The first row of a statement that was compiled once: what each call asks. */
   find<Row>(statement: Statement): Promise<Row | undefined>;
+  /** The same for a table that changes seldom; see kept-rows.ts. */
+  findKept<Row>(statement: Statement): Promise<Readonly<Row> | undefined>;
   /** Lists, statistics and exports, answered by the reader's thread. */
   readonly lists: Kysely<Schema>;
   /**
@@ -54,11 +57,18 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const writer = await openWriter(thread, { role: "writer", file });
   const reader = await openReader(thread, { role: "reader", file });
   const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader) });
+  const find = openFinder(connection);
+  const kept = new KeptRows();
   return {
     rows,
     lists,
-    find: openFinder(connection),
-    commit: (unit) => writer.commit(unit),
+    find: async <Row>(statement: Statement) => find(statement) as Row | undefined,
+    findKept: async <Row>(statement: Statement) =>
+      kept.find(statement, () => find(statement) as Row | undefined),
+    commit(unit) {
+      const committed = writer.commit(unit);
+      return kept.isWrittenBy(unit) ? committed.finally(() => kept.clear()) : committed;
+    },
     maintain: () => writer.maintain(),
     counts: () => writer.counts(),
     async [Symbol.asyncDispose]() {
@@ -70,12 +80,12 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 /** Keeps a prepared statement for each text: SQLite parses it once. */
-function openFinder(connection: Database): Store["find"] {
+function openFinder(connection: Database): (statement: Statement) => unknown {
   const prepared = new Map<string, Prepared>();
-  return async <Row>({ sql, parameters }: Statement) => {
+  return ({ sql, parameters }) => {
     let statement = prepared.get(sql);
     if (statement === undefined) prepared.set(sql, (statement = connection.prepare(sql)));
-    return statement.get(...parameters) as Row | undefined;
+    return statement.get(...parameters);
   };
 }
 

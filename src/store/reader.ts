@@ -11,6 +11,7 @@ import {
   type QueryResult,
 } from "kysely";
 import { StoreFault } from "./fault.ts";
+import { closeThread } from "./writer.ts";
 import type { ReadAnswer, ReadRequest, Row, StoreThreadData } from "./thread-protocol.ts";
 
 /** A thread that answers lists, statistics and exports, apart from the HTTP loop. */
@@ -43,7 +44,7 @@ export async function openReader(thread: string, data: StoreThreadData): Promise
         worker.postMessage(request);
       }),
     async [Symbol.asyncDispose]() {
-      await worker.terminate();
+      await closeThread(worker);
     },
   };
 }

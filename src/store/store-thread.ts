@@ -2,33 +2,34 @@ import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { openConnection } from "./sqlite.ts";
 import type {
+  CloseRequest,
   CommitRequest,
+  CommitResult,
   MaintainRequest,
   ReadAnswer,
   ReadRequest,
+  StatementText,
   StoreSize,
   StoreThreadData,
   UnitFault,
-  UnitResult,
 } from "./thread-protocol.ts";
 
 /** Entry of the store's own threads: an fsync or a long list never stops the HTTP loop. */
 
 function writeCommits(db: Database, port: MessagePort): void {
-  const texts = new Map<number, string>();
-  const prepared = new Map<number, Prepared>();
-  // At its first use: while the file cannot be read, preparing fails as well.
-  const find = (number: number): Prepared => {
-    let statement = prepared.get(number);
-    if (statement === undefined)
-      prepared.set(number, (statement = db.prepare(texts.get(number) as string)));
-    return statement;
-  };
-  port.on("message", (request: CommitRequest | MaintainRequest) => {
+  const known: KnownStatement[] = [];
+  port.on("message", (request: CommitRequest | MaintainRequest | CloseRequest) => {
+    if ("close" in request) return close(db, port);
     if ("maintain" in request) return port.postMessage(attempt(() => maintain(db)));
-    for (const [number, sql] of request.texts) texts.set(number, sql);
-    port.postMessage(commit(db, request, find));
+    for (const text of request.texts) known.push({ text, prepared: null });
+    port.postMessage(commit(db, request, known));
   });
+}
+
+interface KnownStatement {
+  readonly text: StatementText;
+  /** Prepared at its first use: while the file cannot be read, preparing fails as well. */
+  prepared: Prepared | null;
 }
 
 /** Pages given back at once: a few milliseconds, during which commits wait. */
@@ -50,25 +51,82 @@ function maintain(db: Database): StoreSize {
  */
 function commit(
   db: Database,
-  request: CommitRequest,
-  find: (number: number) => Prepared,
-): readonly UnitResult[] {
-  const run = (unit: CommitRequest["units"][number]): readonly number[] =>
-    unit.map(([number, values, expect]) => {
-      const { changes } = find(number).run(...values);
-      if (changes === 0 && expect !== undefined) throw new Unmet(expect);
-      return changes;
-    });
-  const together = db.transaction(() => request.units.map(run));
+  { sizes, values }: CommitRequest,
+  known: readonly KnownStatement[],
+): CommitResult {
+  const rows = new Rows(db, values, known);
   try {
-    return together.immediate();
+    db.transaction(() => sizes.forEach((size) => rows.write(size))).immediate();
+    return { changes: rows.changes, faults: null };
   } catch (fault) {
     const found = toFault(fault);
     // Locked by another process: each would wait for it again, one after the other.
-    if (request.units.length === 1 || /^SQLITE_(BUSY|LOCKED)/.test(found.code))
-      return request.units.map(() => found);
-    const alone = db.transaction(run);
-    return request.units.map((unit) => attempt(() => alone.immediate(unit)));
+    if (sizes.length === 1 || /^SQLITE_(BUSY|LOCKED)/.test(found.code))
+      return { changes: [], faults: new Map(sizes.map((_, index) => [index, found])) };
+    return commitAlone(db, sizes, new Rows(db, values, known));
+  }
+}
+
+function commitAlone(db: Database, sizes: readonly number[], rows: Rows): CommitResult {
+  const faults = new Map<number, UnitFault>();
+  const alone = db.transaction((size: number) => rows.write(size));
+  sizes.forEach((size, index) => {
+    const begun = rows.mark();
+    try {
+      alone.immediate(size);
+    } catch (fault) {
+      faults.set(index, toFault(fault));
+      rows.skip(begun, size);
+    }
+  });
+  return { changes: rows.changes, faults };
+}
+
+/** Walks the flat values of a commit, statement by statement. */
+class Rows {
+  readonly changes: number[] = [];
+  readonly #db: Database;
+  readonly #values: readonly unknown[];
+  readonly #known: readonly KnownStatement[];
+  #at = 0;
+
+  constructor(db: Database, values: readonly unknown[], known: readonly KnownStatement[]) {
+    this.#db = db;
+    this.#values = values;
+    this.#known = known;
+  }
+
+  /** Runs the next statements. @throws Unmet, or SQLite's error */
+  write(size: number): void {
+    for (let left = size; left > 0; left -= 1) {
+      const statement = this.#known[this.#values[this.#at] as number] as KnownStatement;
+      const { text, prepared } = statement;
+      const run = prepared ?? (statement.prepared = this.#db.prepare(text.sql));
+      const { changes } = run.run(this.#next());
+      if (changes === 0 && text.expect !== undefined) throw new Unmet(text.expect);
+      this.changes.push(changes);
+    }
+  }
+
+  /** Where the next unit begins, in the values and in the changes. */
+  mark(): readonly [number, number] {
+    return [this.#at, this.changes.length];
+  }
+
+  /** Passes over a unit that failed somewhere in it. */
+  skip([at, changes]: readonly [number, number], size: number): void {
+    this.#at = at;
+    this.changes.length = changes;
+    for (let left = size; left > 0; left -= 1) {
+      this.#next();
+      this.changes.push(0);
+    }
+  }
+
+  #next(): unknown[] {
+    const begin = this.#at + 2;
+    this.#at = begin + (this.#values[this.#at + 1] as number);
+    return this.#values.slice(begin, this.#at);
   }
 }
 
@@ -99,7 +157,8 @@ function toFault(fault: unknown): UnitFault {
 }
 
 function answerReads(db: Database, port: MessagePort): void {
-  port.on("message", (request: ReadRequest) => {
+  port.on("message", (request: ReadRequest | CloseRequest) => {
+    if ("close" in request) return close(db, port);
     port.postMessage(read(db, request));
   });
 }
@@ -109,9 +168,13 @@ function read(db: Database, { id, sql, parameters }: ReadRequest): ReadAnswer {
   return Array.isArray(rows) ? { id, rows } : { id, fault: rows };
 }
 
+function close(db: Database, port: MessagePort): void {
+  db.close();
+  port.close();
+}
+
 const { role, file } = workerData as StoreThreadData;
 const connection = openConnection(file);
 const port = parentPort as MessagePort;
 if (role === "writer") writeCommits(connection, port);
 else answerReads(connection, port);
-port.once("close", () => connection.close());

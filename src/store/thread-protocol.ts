@@ -15,14 +15,28 @@ export type Unit = readonly Statement[];
 
 export type Row = Record<string, unknown>;
 
-/** Writer: the units of one commit, statements as [number of its text, values, expect]. */
+/** A statement without its values: it crosses to the writer once, and then has a number. */
+export type StatementText = Pick<Statement, "sql" | "expect">;
+
+/**
+ * Writer: the units of one commit. Flat, because a tree of small lists costs more to clone than
+ * what is in it.
+ */
 export interface CommitRequest {
-  readonly texts: readonly (readonly [number, string])[];
-  readonly units: readonly (readonly (readonly [number, readonly unknown[], string?])[])[];
+  /** Texts that have not crossed before; their numbers go on from the ones before. */
+  readonly texts: readonly StatementText[];
+  /** Statements in each unit. */
+  readonly sizes: readonly number[];
+  /** For each statement the number of its text, how many values it has, and the values. */
+  readonly values: readonly unknown[];
 }
 
-/** Rows changed by each statement of a unit, or why the unit was not committed. */
-export type UnitResult = readonly number[] | UnitFault;
+export interface CommitResult {
+  /** Rows changed by each statement; of a unit that was not committed, zeros. */
+  readonly changes: readonly number[];
+  /** Why a unit was not committed, by its number. */
+  readonly faults: ReadonlyMap<number, UnitFault> | null;
+}
 
 export interface UnitFault {
   /** `expect` of a statement, or SQLite's extended result code, e.g. SQLITE_CONSTRAINT_UNIQUE. */
@@ -33,6 +47,14 @@ export interface UnitFault {
 /** Writer: give back free pages and keep the WAL small. */
 export interface MaintainRequest {
   readonly maintain: true;
+}
+
+/**
+ * Both: close the connection and end. A thread that is terminated while it is in SQLite takes
+ * the whole process with it.
+ */
+export interface CloseRequest {
+  readonly close: true;
 }
 
 /** In bytes. */

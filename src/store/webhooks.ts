@@ -13,8 +13,8 @@ const BY_NAME = prepare<{ name: string }>(({ name }) =>
   builder.selectFrom("webhook").selectAll().where("name", "=", name),
 );
 
-export function findWebhook(store: Store, name: string): Promise<WebhookRow | undefined> {
-  return store.find(BY_NAME({ name }));
+export function findWebhook(store: Store, name: string): Promise<Readonly<WebhookRow> | undefined> {
+  return store.findKept(BY_NAME({ name }));
 }
 
 /** A webhook in a bundle, or in no project, is in the Default project (contract, section 2). */

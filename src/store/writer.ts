@@ -2,19 +2,29 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { StoreFault } from "./fault.ts";
 import type {
+  CloseRequest,
   CommitRequest,
-  Statement,
+  CommitResult,
+  StatementText,
   StoreSize,
   StoreThreadData,
   Unit,
   UnitFault,
-  UnitResult,
 } from "./thread-protocol.ts";
 
 interface Waiting {
   readonly unit: Unit;
   resolve(changes: readonly number[]): void;
   reject(fault: Error): void;
+}
+
+/** Lets a thread of the store end by itself, unless it is gone already. */
+export async function closeThread(worker: Worker): Promise<void> {
+  if (worker.threadId === -1) return;
+  const exited = once(worker, "exit");
+  const request: CloseRequest = { close: true };
+  worker.postMessage(request);
+  await exited;
 }
 
 export async function openWriter(thread: string, data: StoreThreadData): Promise<Writer> {
@@ -38,9 +48,9 @@ export class Writer {
 
   constructor(worker: Worker) {
     this.#worker = worker;
-    worker.on("message", (answer: readonly UnitResult[] | StoreSize | UnitFault) => {
-      if (Array.isArray(answer)) this.#committed(answer);
-      else this.#settleMaintenance(answer as StoreSize | UnitFault);
+    worker.on("message", (answer: CommitResult | StoreSize | UnitFault) => {
+      if ("changes" in answer) this.#committed(answer);
+      else this.#settleMaintenance(answer);
     });
     worker.on("error", (fault: Error) => this.#lose(fault));
   }
@@ -76,7 +86,7 @@ export class Writer {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#under_way.length + this.#gathered.length > 0)
       await new Promise<void>((resolve) => (this.#drained = resolve));
-    await this.#worker.terminate();
+    await closeThread(this.#worker);
   }
 
   #send(): void {
@@ -86,14 +96,14 @@ export class Writer {
     this.#worker.postMessage(toRequest(this.#under_way, this.#texts));
   }
 
-  #committed(results: readonly UnitResult[]): void {
+  #committed(result: CommitResult): void {
     const done = this.#under_way;
     this.#under_way = [];
     this.#commits += 1;
     this.#units += done.length;
     this.#send();
     if (this.#under_way.length === 0) this.#drained?.();
-    settle(done, results);
+    settle(done, result);
   }
 
   #settleMaintenance(answer: StoreSize | UnitFault): void {
@@ -112,32 +122,29 @@ export class Writer {
   }
 }
 
-function settle(done: readonly Waiting[], results: readonly UnitResult[]): void {
-  done.forEach((waiting, index) => {
-    const result = results[index] as UnitResult;
-    if ("code" in result) waiting.reject(new StoreFault(result));
-    else waiting.resolve(result);
+function settle(done: readonly Waiting[], { changes, faults }: CommitResult): void {
+  let at = 0;
+  done.forEach(({ unit, resolve, reject }, index) => {
+    const fault = faults?.get(index);
+    if (fault !== undefined) reject(new StoreFault(fault));
+    else resolve(changes.slice(at, at + unit.length));
+    at += unit.length;
   });
 }
 
 function toRequest(waiting: readonly Waiting[], known: Map<string, number>): CommitRequest {
-  const texts: [number, string][] = [];
-  const number = (sql: string): number => {
-    let found = known.get(sql);
-    if (found === undefined) {
-      found = known.size;
-      known.set(sql, found);
-      texts.push([found, sql]);
+  const texts: StatementText[] = [];
+  const values: unknown[] = [];
+  for (const { unit } of waiting)
+    for (const { sql, parameters, expect } of unit) {
+      const key = expect === undefined ? sql : `${expect} ${sql}`;
+      let number = known.get(key);
+      if (number === undefined) {
+        known.set(key, (number = known.size));
+        texts.push(expect === undefined ? { sql } : { sql, expect });
+      }
+      values.push(number, parameters.length);
+      for (const parameter of parameters) values.push(parameter);
     }
-    return found;
-  };
-  const units = waiting.map(({ unit }) => unit.map((statement) => toEntry(statement, number)));
-  return { texts, units };
-}
-
-function toEntry(
-  { sql, parameters, expect }: Statement,
-  number: (sql: string) => number,
-): readonly [number, readonly unknown[], string?] {
-  return expect === undefined ? [number(sql), parameters] : [number(sql), parameters, expect];
+  return { texts, sizes: waiting.map(({ unit }) => unit.length), values };
 }

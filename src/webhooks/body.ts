@@ -49,11 +49,13 @@ function tooLarge(limit: number): Refusal {
   });
 }
 
+/** A byte order mark stays: raw_body is the body as it was sent. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 /** @throws Refusal bad_body where the bytes are not UTF-8 */
 export function decodeText(bytes: Buffer): string {
   try {
-    // A byte order mark stays: raw_body is the body as it was sent.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch {
     throw new Refusal("bad_body", "The body is not valid UTF-8");
   }

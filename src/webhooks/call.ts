@@ -19,6 +19,8 @@ export interface Call {
   readonly query: URLSearchParams;
   /** The client's address, for the log and the slow-down of failures. */
   readonly address: string;
+  /** Echoed by the answer, and in the lines of the log. */
+  readonly request_id: string;
 }
 
 /** A call of an enabled webhook. */

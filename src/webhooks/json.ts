@@ -23,8 +23,8 @@ export function parseJson(text: string): unknown {
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
+const isOpening = (code: number): boolean => code === 0x5b || code === 0x7b;
+const isClosing = (code: number): boolean => code === 0x5d || code === 0x7d;
 
 /** Counts brackets outside of strings, so that nothing deep is ever parsed. */
 function requireShallow(text: string): void {
@@ -36,8 +36,8 @@ function requireShallow(text: string): void {
     if (is_string && code === BACKSLASH) at += 1;
     else if (code === QUOTE) is_string = !is_string;
     else if (is_string) continue;
-    else if (OPENING.has(code)) depth += 1;
-    else if (CLOSING.has(code)) depth -= 1;
+    else if (isOpening(code)) depth += 1;
+    else if (isClosing(code)) depth -= 1;
     if (depth > MAX_DEPTH)
       throw new Refusal(
         "bad_body",

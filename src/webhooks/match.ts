@@ -2,6 +2,7 @@ import { Refusal } from "../lib/errors.ts";
 import type { Store } from "../store/database.ts";
 import { findWebhook } from "../store/webhooks.ts";
 import type { Call, MatchedCall } from "./call.ts";
+import { decodeName } from "./target.ts";
 
 /** The methods of a call (section 4.1). */
 export const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
@@ -25,8 +26,9 @@ export async function match(store: Store, call: Call): Promise<MatchedCall> {
       `Found method "${call.method}", expected one of ${METHODS.join(", ")}`,
       { headers: { allow: METHODS.join(", ") } },
     );
-  const webhook = await findWebhook(store, call.target.name);
+  const name = decodeName(call.target.name);
+  const webhook = await findWebhook(store, name);
   if (webhook === undefined || webhook.is_enabled !== 1)
-    throw new Refusal("not_found", `There is no enabled webhook "${call.target.name}"`);
+    throw new Refusal("not_found", `There is no enabled webhook "${name}"`);
   return { call, webhook };
 }

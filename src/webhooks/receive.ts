@@ -8,7 +8,7 @@ import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import type { Meters } from "../lib/meters.ts";
-import { readTrace } from "../lib/trace.ts";
+import { toTrace } from "../lib/trace.ts";
 import type { Store } from "../store/database.ts";
 import { findExecution, findPayload, type ExecutionRow } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
@@ -30,6 +30,8 @@ import {
   respondRefusal,
   respondSeeOther,
   respondUnauthorized,
+  toResponse,
+  type Reply,
 } from "./respond.ts";
 import { isAsync, KEY, WAIT, withoutParameters } from "./target.ts";
 import { waitFor, type Waited } from "../executions/wait.ts";
@@ -62,18 +64,14 @@ export interface Corridor extends Gate, AdmissionRules {
 export async function receive(corridor: Corridor, call: Call): Promise<Response> {
   const started = performance.now();
   const counted = { webhook: "" };
-  const response = await pass(corridor, call, counted);
+  const reply = await pass(corridor, call, counted);
   const seconds = (performance.now() - started) / 1000;
-  corridor.meters.countCall(counted.webhook, response.status, seconds);
-  return response;
+  corridor.meters.countCall(counted.webhook, reply.status, seconds);
+  return toResponse(reply, call.request_id);
 }
 
 /** @param counted Is told the webhook, once it is known that there is one. */
-async function pass(
-  corridor: Corridor,
-  call: Call,
-  counted: { webhook: string },
-): Promise<Response> {
+async function pass(corridor: Corridor, call: Call, counted: { webhook: string }): Promise<Reply> {
   try {
     const matched = await match(corridor.store, call);
     counted.webhook = matched.webhook.name;
@@ -104,7 +102,7 @@ function toStartRequest(corridor: Corridor, admission: Admission): StartRequest 
     parent_id: null,
     replay_of: null,
     is_connection: is_productive,
-    trace: readTrace(call.incoming, call.outgoing),
+    trace: toTrace(call.incoming, call.request_id),
   };
 }
 
@@ -118,7 +116,7 @@ async function answer(
   corridor: Corridor,
   admission: Admission,
   live: LiveExecution,
-): Promise<Response> {
+): Promise<Reply> {
   const { call, webhook } = admission;
   if (corridor.response_matrix === "earlier") return answerEarlier(corridor, admission, live);
   if (live.is_async) return respondCreated(live.id);
@@ -132,11 +130,7 @@ async function answer(
 }
 
 /** A re-entry starts nothing: it waits for one window at most (section 4.4). */
-async function continueWaiting(
-  corridor: Corridor,
-  caller: Caller,
-  value: string,
-): Promise<Response> {
+async function continueWaiting(corridor: Corridor, caller: Caller, value: string): Promise<Reply> {
   const { call, webhook } = caller;
   const id = corridor.legs.toExecutionId(value);
   const live = id === null ? undefined : corridor.executions.find(id);
@@ -156,7 +150,7 @@ function respondUnfinished(
   execution_id: string,
   value: string,
   waited: "unfinished" | "gone" | "stopping",
-): Response {
+): Reply {
   if (waited === "gone") return respondNobody();
   return respondFound(execution_id, toLocation(call.target, value), waited === "stopping");
 }
@@ -175,7 +169,7 @@ async function answerEarlier(
   corridor: Corridor,
   admission: Admission,
   live: LiveExecution,
-): Promise<Response> {
+): Promise<Reply> {
   const { call, webhook } = admission;
   const has_key = webhook.key_hash !== null;
   if (live.is_async)
@@ -202,9 +196,9 @@ function isOutcome(waited: Waited): waited is { readonly outcome: Outcome } {
 }
 
 /** A refused call records no execution; it is logged with its reason. */
-function refuse(corridor: Corridor, call: Call, fault: unknown): Response {
-  const { incoming, outgoing, target } = call;
-  const trace = readTrace(incoming, outgoing);
+function refuse(corridor: Corridor, call: Call, fault: unknown): Reply {
+  const { incoming, target } = call;
+  const trace = toTrace(incoming, call.request_id);
   const path = (incoming.url ?? "").split("?")[0] ?? "";
   if (fault instanceof LoginNeeded) {
     corridor.meters.countRefusal("not_authenticated");

@@ -2,7 +2,7 @@ import { Refusal } from "../lib/errors.ts";
 
 /** The request's target, read as it was sent: URL parsers would resolve dot segments first. */
 export interface CallTarget {
-  /** Name of the webhook, decoded, in NFC. */
+  /** Name of the webhook, as sent. */
   readonly name: string;
   /** Text after `/call/`; null without the slash (section 4.3). */
   readonly path: string | null;
@@ -16,21 +16,30 @@ const CALL = /^\/api\/latest\/webhook\/([^/?]+)\/call(?:\/([^?#]*))?(?:\?([^#]*)
 
 /**
  * @param raw the target without the service's own prefix
- * @throws Refusal bad_target where the webhook's name cannot be decoded
+ * @returns null where it is none of the call endpoint
  */
 export function readTarget(raw: string): CallTarget | null {
   const match = CALL.exec(raw);
   if (match === null) return null;
   const [, name = "", path, query = ""] = match;
   return {
-    name: decodeName(name),
+    name,
     path: path ?? null,
     last_segment: path === undefined ? "call" : path.slice(path.lastIndexOf("/") + 1),
     query,
   };
 }
 
-function decodeName(text: string): string {
+/** Letters that mean themselves. */
+const PLAIN = /^[\w.-]*$/;
+
+/**
+ * The name of a webhook, decoded, in NFC.
+ *
+ * @throws Refusal bad_target where it cannot be decoded
+ */
+export function decodeName(text: string): string {
+  if (PLAIN.test(text)) return text;
   try {
     return decodeURIComponent(text).normalize("NFC");
   } catch {
@@ -51,6 +60,7 @@ export function isAsync(query: URLSearchParams): boolean {
 
 /** The query as sent, without the pairs of some names. */
 export function withoutParameters(query: string, names: readonly string[]): string {
+  if (query === "") return query;
   return query
     .split("&")
     .filter((pair) => pair !== "" && !names.includes(nameOf(pair)))

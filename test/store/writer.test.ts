@@ -7,6 +7,13 @@ import { StartFault } from "../../src/lib/errors.ts";
 import { openStore, type Store } from "../../src/store/database.ts";
 import { takeLock } from "../../src/store/lock.ts";
 import type { Unit } from "../../src/store/thread-protocol.ts";
+import {
+  deleteWebhook,
+  findWebhook,
+  insertWebhook,
+  updateWebhook,
+  type WebhookRow,
+} from "../../src/store/webhooks.ts";
 import { findSetting, insertSetting } from "../../src/store/workspace.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-store-"));
@@ -61,3 +68,55 @@ test("a data folder has one holder at a time", () => {
   lock.release();
   takeLock(folder, null).release();
 });
+
+test("of a commit with one unit that fails, each other tells its own rows", async () => {
+  await using store = await open("d.db");
+  const none = { sql: "update setting set value = '2' where name = 'none'", parameters: [] };
+  const two = [...setting(store, "a"), ...setting(store, "b"), none];
+  const results = await Promise.allSettled([
+    store.commit(two),
+    store.commit([...setting(store, "c"), ...setting(store, "a"), ...setting(store, "d")]),
+    store.commit([none]),
+    store.commit(setting(store, "e")),
+  ]);
+  const told = results.map((one) => (one.status === "fulfilled" ? one.value : "failed"));
+  assert.deepEqual(told, [[1, 1, 0], "failed", [0], [1]]);
+});
+
+test("a kept row is read again once a commit has written to its table", async () => {
+  await using store = await open("e.db");
+  const row = toWebhook("orders");
+  assert.equal(await findWebhook(store, "orders"), undefined);
+  await store.commit([insertWebhook(store, row)]);
+  assert.equal((await findWebhook(store, "orders"))?.is_enabled, 0);
+  await store.commit([updateWebhook(store, row.id, 1, { is_enabled: 1 })]);
+  assert.equal((await findWebhook(store, "orders"))?.is_enabled, 1);
+  await store.commit([deleteWebhook(store, row.id)]);
+  assert.equal(await findWebhook(store, "orders"), undefined);
+});
+
+function toWebhook(name: string): WebhookRow {
+  return {
+    id: `id of ${name}`,
+    name,
+    description: "",
+    flow: name,
+    role_id: null,
+    project_id: null,
+    bundle_id: null,
+    is_enabled: 0,
+    is_productive: 1,
+    require_login: 0,
+    key_hash: null,
+    previous_key_hash: null,
+    previous_key_until: null,
+    key_used_at: null,
+    previous_key_used_at: null,
+    sync_mode: null,
+    execution_location: "flow",
+    created_by: "nobody",
+    created_at: 1,
+    modified_by: "nobody",
+    modified_at: 1,
+  };
+}
