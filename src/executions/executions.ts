@@ -10,7 +10,8 @@ import { toJob, type Input } from "./input.ts";
 import { Journal } from "./journal.ts";
 import { newLive, type LiveExecution } from "./live.ts";
 import { decide, toOutcome, type Outcome, type OutcomeLimits } from "./outcome.ts";
-import { Slots } from "./slots.ts";
+import { Pace } from "./pace.ts";
+import { Slots, type Seat } from "./slots.ts";
 import type { StartedFile } from "./started-file.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import type { EndedStatus } from "./status.ts";
@@ -19,7 +20,7 @@ import { WaitingLine } from "./waiting-line.ts";
 export interface ExecutionsOptions {
   readonly store: Store;
   readonly log: Log;
-  readonly run: (spec: FlowSpec, job: Job) => Promise<Ending>;
+  readonly run: (spec: FlowSpec, job: Job, is_ahead: boolean) => Promise<Ending | "returned">;
   readonly abort: (id: string, reason: string) => void;
   readonly started: Pick<StartedFile, "add" | "remove">;
   readonly limits: OutcomeLimits;
@@ -40,6 +41,7 @@ export class Executions {
   readonly #journal: Journal;
   readonly #slots: Slots;
   readonly #line: WaitingLine;
+  readonly #pace: Pace;
   readonly #live = new Map<string, LiveExecution>();
   readonly #stopListeners = new Set<() => void>();
   readonly #ended: Record<EndedStatus, number> = {
@@ -56,12 +58,14 @@ export class Executions {
     const per_flow = options.flow_max_concurrent;
     this.#options = options;
     this.#journal = new Journal(options.store, options.log);
-    this.#slots = new Slots({ total: options.worker_threads, per_flow });
+    this.#pace = new Pace(per_flow);
+    const ahead = (flow: string): number => this.#pace.ahead(flow);
+    this.#slots = new Slots({ total: options.worker_threads, per_flow, ahead });
     this.#line = new WaitingLine({
       slots: this.#slots,
       journal: this.#journal,
-      per_flow,
-      dispatch: (execution, input) => void this.#run(execution, input),
+      pace: this.#pace,
+      dispatch: (execution, input, seat) => void this.#run(execution, input, seat),
       giveUp: (execution, fault) => void this.#giveUp(execution, fault),
     });
   }
@@ -92,20 +96,20 @@ export class Executions {
     this.requireRoom();
     const { flow, flow_name, input } = request;
     const is_known = flow !== undefined && flow.spec !== null;
-    const is_running = is_known && this.#slots.tryTake(flow_name);
+    const seat = is_known ? this.#slots.tryTake(flow_name) : null;
     // Next in line within milliseconds: one commit says that it is recorded and that it runs.
-    const is_marked = is_known && !is_running && this.#line.isNear(flow_name);
-    const row = toRow(request, is_running || is_marked);
+    const is_marked = is_known && (seat !== null || this.#line.isNear(flow_name));
+    const row = toRow(request, is_marked);
     try {
       const allowance = this.#options.connection_allowance;
       const connection = request.is_connection ? toConnection(allowance, row.created_at) : null;
       await this.#journal.begin(row, input, connection);
     } catch (fault) {
-      if (is_running) this.#release(flow_name);
+      if (seat !== null) this.#release(flow_name);
       throw fault;
     }
     const execution = this.#register(newLive(row, flow, request.trace ?? null));
-    if (is_running) void this.#run(execution, input);
+    if (seat !== null) void this.#run(execution, input, seat);
     else this.#await(execution, input, is_marked);
     return execution;
   }
@@ -133,8 +137,8 @@ export class Executions {
 
   /** Now in a thread, now waiting for one, and ended since the start by status. */
   counts(): { running: number; waiting: number; ended: Readonly<Record<EndedStatus, number>> } {
-    const { running, waiting } = this.#slots;
-    return { running, waiting, ended: this.#ended };
+    const { running, waiting, granted } = this.#slots;
+    return { running, waiting: waiting + granted - running, ended: this.#ended };
   }
 
   /** What happens to executions, for whoever looks on. */
@@ -162,7 +166,7 @@ export class Executions {
     this.#slots.stop();
     this.#journal.close();
     await this.#line.putBack();
-    if (this.#slots.running > 0) {
+    if (this.#slots.granted > 0) {
       const idle = new Promise<void>((resolve) => (this.#idle = resolve));
       await Promise.race([idle, wait(grace_ms, undefined, { ref: false })]);
     }
@@ -187,8 +191,8 @@ export class Executions {
     );
   }
 
-  /** Runs in the slot that was taken, and gives it back when the thread is free again. */
-  async #run(execution: LiveExecution, input: Input): Promise<void> {
+  /** Runs in the seat that was taken, and gives it back when the thread is free again. */
+  async #run(execution: LiveExecution, input: Input, seat: Seat): Promise<void> {
     const { id, flow, spec, timeout_ms, facts } = execution;
     const job = toJob(id, input, { execution: facts, base_url: this.#options.base_url });
     const limit = setTimeout(() => {
@@ -197,14 +201,26 @@ export class Executions {
     }, timeout_ms);
     const begun = performance.now();
     this.#options.started.add(id);
-    const ending = await this.#options.run(spec as FlowSpec, job);
+    const ending = await this.#options.run(spec as FlowSpec, job, seat === "ahead");
     clearTimeout(limit);
     // Lost with the service itself: the next start ends it as interrupted.
     if (this.#is_stopped) return;
-    this.#line.learn(flow, performance.now() - begun);
+    if (ending === "returned") return this.#waitAgain(execution, input);
+    this.#pace.learn(flow, performance.now() - begun, this.#slots.held(flow));
     const finished = this.#finish(execution, toOutcome(id, ending, this.#options.limits));
     this.#release(flow);
     await finished;
+    this.#live.delete(id);
+  }
+
+  /** It was ahead, and those before it take longer than was expected. */
+  async #waitAgain(execution: LiveExecution, input: Input): Promise<void> {
+    const { id, flow, decided, ended } = execution;
+    this.#pace.slowDown(flow);
+    this.#slots.takeBack(flow);
+    this.#options.started.remove(id);
+    if (decided === null) return this.#line.add(execution, input, true);
+    await ended;
     this.#live.delete(id);
   }
 
@@ -253,6 +269,6 @@ export class Executions {
 
   #release(flow: string): void {
     this.#slots.release(flow);
-    if (this.#slots.running === 0) this.#idle?.();
+    if (this.#slots.granted === 0) this.#idle?.();
   }
 }

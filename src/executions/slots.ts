@@ -1,47 +1,76 @@
 /**
+ * Where an execution runs next: in a thread, or behind the running ones of its flow, which is
+ * handed to the runner so that a thread that becomes free need not wait for a message.
+ */
+export type Seat = "thread" | "ahead";
+
+/** Those of one flow that were granted a seat. */
+interface Held {
+  threads: number;
+  ahead: number;
+}
+
+const NONE: Readonly<Held> = { threads: 0, ahead: 0 };
+
+/**
  * Who may run: at most `total` executions at the same time and at most `per_flow` of one flow.
  * Waiting flows take turns, so that one cannot starve the others; within a flow, first come
- * first served.
+ * first served. Only a flow that has all its threads, while no other waits, is given more.
  */
 export class Slots {
   readonly #total: number;
   readonly #per_flow: number;
-  readonly #running = new Map<string, number>();
+  readonly #most_ahead: (flow: string) => number;
+  readonly #held = new Map<string, Held>();
   /** The lines of the waiting flows, in the order of their turns. */
-  readonly #lines = new Map<string, Map<string, () => void>>();
+  readonly #lines = new Map<string, Map<string, (seat: Seat) => void>>();
   #is_stopped = false;
   #taken = 0;
+  #ahead = 0;
   #waiting = 0;
 
-  constructor({ total, per_flow }: { total: number; per_flow: number }) {
-    this.#total = total;
-    this.#per_flow = per_flow;
+  constructor(options: {
+    total: number;
+    per_flow: number;
+    /** How many of a flow may be ahead just now. */
+    ahead: (flow: string) => number;
+  }) {
+    this.#total = options.total;
+    this.#per_flow = options.per_flow;
+    this.#most_ahead = options.ahead;
   }
 
+  /** In threads. */
   get running(): number {
     return this.#taken;
+  }
+
+  /** Granted a seat, and not at its end. */
+  get granted(): number {
+    return this.#taken + this.#ahead;
   }
 
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Takes a slot if one is free and nobody of this flow waits for it. */
-  tryTake(flow: string): boolean {
-    if (this.#lines.has(flow) || !this.#isFree(flow)) return false;
-    this.#take(flow);
-    return true;
+  /** Takes a seat if one is free and nobody of this flow waits for it. */
+  tryTake(flow: string): Seat | null {
+    if (this.#lines.has(flow)) return null;
+    const seat = this.#seatFor(flow);
+    if (seat !== null) this.#take(flow, seat);
+    return seat;
   }
 
-  /** `granted` is called once, when it has its turn; the slot is taken then. */
-  wait(flow: string, id: string, granted: () => void): void {
-    const line = this.#lines.get(flow) ?? new Map<string, () => void>();
+  /** `granted` is called once, when it has its turn; the seat is taken then. */
+  wait(flow: string, id: string, granted: (seat: Seat) => void): void {
+    const line = this.#lines.get(flow) ?? new Map<string, (seat: Seat) => void>();
     this.#lines.set(flow, line.set(id, granted));
     this.#waiting += 1;
     while (this.#grantNext());
   }
 
-  /** Gives up waiting; false where the slot had been granted. */
+  /** Gives up waiting; false where the seat had been granted. */
   withdraw(flow: string, id: string): boolean {
     const line = this.#lines.get(flow);
     if (line === undefined || !line.delete(id)) return false;
@@ -50,12 +79,22 @@ export class Slots {
     return true;
   }
 
+  /** One of a flow has ended: its thread goes to the next one that is ahead, if any. */
   release(flow: string): void {
-    this.#taken -= 1;
-    const left = (this.#running.get(flow) ?? 1) - 1;
-    if (left === 0) this.#running.delete(flow);
-    else this.#running.set(flow, left);
+    const held = this.#held.get(flow);
+    if (held !== undefined && held.ahead > 0) this.#leaveAhead(held);
+    else if (held !== undefined) {
+      this.#taken -= 1;
+      held.threads -= 1;
+      if (held.threads === 0) this.#held.delete(flow);
+    }
     while (this.#grantNext());
+  }
+
+  /** One that was ahead comes back without having run. */
+  takeBack(flow: string): void {
+    const held = this.#held.get(flow);
+    if (held !== undefined && held.ahead > 0) this.#leaveAhead(held);
   }
 
   /** How many of a flow wait. */
@@ -63,30 +102,53 @@ export class Slots {
     return this.#lines.get(flow)?.size ?? 0;
   }
 
-  /** From now on nobody is granted a slot: the waiting go on waiting. */
+  /** How many of a flow have a seat. */
+  held(flow: string): number {
+    const { threads, ahead } = this.#held.get(flow) ?? NONE;
+    return threads + ahead;
+  }
+
+  /** From now on nobody is granted a seat: the waiting go on waiting. */
   stop(): void {
     this.#is_stopped = true;
   }
 
-  #isFree(flow: string): boolean {
-    return this.#taken < this.#total && (this.#running.get(flow) ?? 0) < this.#per_flow;
+  #seatFor(flow: string): Seat | null {
+    const { threads, ahead } = this.#held.get(flow) ?? NONE;
+    if (threads < this.#per_flow) return this.#taken < this.#total ? "thread" : null;
+    // A flow that waits has its turn as soon as a thread is free.
+    const is_alone = this.#lines.size === 0 || (this.#lines.size === 1 && this.#lines.has(flow));
+    return is_alone && ahead < this.#most_ahead(flow) ? "ahead" : null;
   }
 
-  #take(flow: string): void {
-    this.#taken += 1;
-    this.#running.set(flow, (this.#running.get(flow) ?? 0) + 1);
+  #take(flow: string, seat: Seat): void {
+    let held = this.#held.get(flow);
+    if (held === undefined) this.#held.set(flow, (held = { threads: 0, ahead: 0 }));
+    if (seat === "ahead") {
+      held.ahead += 1;
+      this.#ahead += 1;
+    } else {
+      held.threads += 1;
+      this.#taken += 1;
+    }
+  }
+
+  #leaveAhead(held: Held): void {
+    held.ahead -= 1;
+    this.#ahead -= 1;
   }
 
   #grantNext(): boolean {
     if (this.#is_stopped) return false;
     for (const [flow, line] of this.#lines) {
-      if (!this.#isFree(flow)) continue;
-      const [id, granted] = line.entries().next().value as [string, () => void];
+      const seat = this.#seatFor(flow);
+      if (seat === null) continue;
+      const [id, granted] = line.entries().next().value as [string, (seat: Seat) => void];
       this.withdraw(flow, id);
       // Its next turn comes after everybody else's.
       if (this.#lines.delete(flow)) this.#lines.set(flow, line);
-      this.#take(flow);
-      granted();
+      this.#take(flow, seat);
+      granted(seat);
       return true;
     }
     return false;

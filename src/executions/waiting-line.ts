@@ -1,7 +1,8 @@
 import type { Input } from "./input.ts";
 import type { Journal } from "./journal.ts";
 import type { LiveExecution } from "./live.ts";
-import type { Slots } from "./slots.ts";
+import type { Pace } from "./pace.ts";
+import type { Seat, Slots } from "./slots.ts";
 
 /** An execution that waits for a thread. */
 interface Waiting {
@@ -22,9 +23,6 @@ interface FlowLine {
 const KEPT_LENGTH = 16 * 1024;
 const KEPT_TOTAL = 32 * 1024 * 1024;
 
-/** Those that are expected to run within this time are marked ahead, in milliseconds. */
-const NEAR_MS = 20;
-
 /**
  * The executions that wait for a thread. PENDING becomes RUNNING by a commit before the dispatch.
  * Where a flow takes milliseconds, that commit would cost more than the run: so the next in line
@@ -34,35 +32,32 @@ const NEAR_MS = 20;
 export class WaitingLine {
   readonly #slots: Slots;
   readonly #journal: Journal;
-  readonly #per_flow: number;
-  readonly #dispatch: (execution: LiveExecution, input: Input) => void;
+  readonly #pace: Pace;
+  readonly #dispatch: (execution: LiveExecution, input: Input, seat: Seat) => void;
   readonly #giveUp: (execution: LiveExecution, fault: unknown) => void;
   readonly #waiting = new Map<string, Waiting>();
-  /** Mean of the latest runs of each flow, in milliseconds. */
-  readonly #durations = new Map<string, number>();
   readonly #lines = new Map<string, FlowLine>();
   #kept = 0;
 
   constructor(options: {
     slots: Slots;
     journal: Journal;
-    /** FLOW_MAX_CONCURRENT. */
-    per_flow: number;
-    /** The slot is taken and the mark is committed: run it. */
-    dispatch: (execution: LiveExecution, input: Input) => void;
-    /** It could not be marked, or has been decided meanwhile; its slot is to be given back. */
+    pace: Pace;
+    /** The seat is taken and the mark is committed: run it. */
+    dispatch: (execution: LiveExecution, input: Input, seat: Seat) => void;
+    /** It could not be marked, or has been decided meanwhile; its seat is to be given back. */
     giveUp: (execution: LiveExecution, fault: unknown) => void;
   }) {
     this.#slots = options.slots;
     this.#journal = options.journal;
-    this.#per_flow = options.per_flow;
+    this.#pace = options.pace;
     this.#dispatch = options.dispatch;
     this.#giveUp = options.giveUp;
   }
 
   /** Whether one that joins a flow's line now is expected to run within milliseconds. */
   isNear(flow: string): boolean {
-    return this.#slots.length(flow) < this.#near(flow);
+    return this.#slots.length(flow) < this.#pace.near(flow);
   }
 
   /** @param is_marked whether its record says RUNNING already */
@@ -76,7 +71,7 @@ export class WaitingLine {
     else line.unmarked.set(execution.id, waiting);
     this.#waiting.set(execution.id, waiting);
     this.#kept += waiting.input?.input_value.length ?? 0;
-    this.#slots.wait(execution.flow, execution.id, () => void this.#advance(waiting));
+    this.#slots.wait(execution.flow, execution.id, (seat) => void this.#advance(waiting, seat));
     this.#markNext(execution.flow);
   }
 
@@ -86,12 +81,6 @@ export class WaitingLine {
     const waiting = this.#waiting.get(execution.id);
     if (waiting !== undefined) this.#remove(waiting);
     return true;
-  }
-
-  /** How long a run took: tells whether the flow's next ones are marked ahead. */
-  learn(flow: string, ms: number): void {
-    const mean = this.#durations.get(flow) ?? ms;
-    this.#durations.set(flow, mean * 0.9 + ms * 0.1);
   }
 
   /** The marks of those that never came to run are taken back, for the next start. */
@@ -105,13 +94,6 @@ export class WaitingLine {
       }
     await Promise.allSettled(marks);
     await this.#journal.putBack(ids);
-  }
-
-  /** How many of a flow's line are expected to run within NEAR_MS. */
-  #near(flow: string): number {
-    const mean = this.#durations.get(flow);
-    if (mean === undefined || mean > NEAR_MS) return 0;
-    return Math.floor((NEAR_MS / Math.max(mean, 0.1)) * this.#per_flow);
   }
 
   #lineOf(flow: string): FlowLine {
@@ -133,7 +115,7 @@ export class WaitingLine {
 
   #markNext(flow: string): void {
     const line = this.#lineOf(flow);
-    const near = this.#near(flow);
+    const near = this.#pace.near(flow);
     for (const waiting of line.unmarked.values()) {
       if (line.marked >= near) return;
       void this.#mark(waiting);
@@ -152,8 +134,8 @@ export class WaitingLine {
     return waiting.marked;
   }
 
-  /** Its turn has come, and its slot is taken. */
-  async #advance(waiting: Waiting): Promise<void> {
+  /** Its turn has come, and its seat is taken. */
+  async #advance(waiting: Waiting, seat: Seat): Promise<void> {
     const { execution } = waiting;
     const marked = this.#mark(waiting);
     this.#remove(waiting);
@@ -161,7 +143,7 @@ export class WaitingLine {
     try {
       await marked;
       const input = waiting.input ?? (await this.#journal.readInput(execution.id));
-      if (execution.decided === null && input !== undefined) this.#dispatch(execution, input);
+      if (execution.decided === null && input !== undefined) this.#dispatch(execution, input, seat);
       else this.#giveUp(execution, "its record is gone");
     } catch (fault) {
       this.#giveUp(execution, fault);

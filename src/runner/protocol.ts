@@ -124,7 +124,8 @@ export interface RunnerSetup {
   readonly author: string;
   /** Folders that every thread can read. */
   readonly readable: readonly string[];
-  readonly worker_threads: number;
+  /** Threads of one version at most. */
+  readonly flow_threads: number;
   readonly warm_threads: number;
   /** Milliseconds between the abort signal and the termination of the thread. */
   readonly cancel_grace_ms: number;
@@ -139,7 +140,8 @@ export type ToRunner =
   /** The first message; the token begins each frame of the runner. */
   | { readonly type: "setup"; readonly setup: RunnerSetup; readonly token: string }
   | { readonly type: "spec"; readonly spec: FlowSpec }
-  | { readonly type: "run"; readonly key: string; readonly job: Job }
+  /** One that is ahead waits for a thread, and comes back where none is free soon. */
+  | { readonly type: "run"; readonly key: string; readonly job: Job; readonly is_ahead: boolean }
   | { readonly type: "abort"; readonly key: string; readonly id: string; readonly reason: string }
   | { readonly type: "retire"; readonly key: string }
   | { readonly type: "inspect"; readonly number: number; readonly spec: FlowSpec }
@@ -151,6 +153,8 @@ export type FromRunner =
   /** It cannot give what the sandbox promises and takes no runs. */
   | { readonly type: "refused"; readonly message: string }
   | { readonly type: "ended"; readonly id: string; readonly ending: Ending }
+  /** It was ahead, and no thread has become free for it: it has not begun. */
+  | { readonly type: "returned"; readonly id: string }
   | { readonly type: "log"; readonly id: string; readonly lines: readonly LogLine[] }
   | { readonly type: "operation"; readonly number: number; readonly request: OperationRequest }
   | { readonly type: "inspected"; readonly number: number; readonly inspection: Inspection }

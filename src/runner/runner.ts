@@ -38,9 +38,12 @@ export interface RunnerOptions {
   onLost(runner: Runner, keys: readonly string[], how: string): void;
 }
 
+/** Neither of the two others has begun. */
+type Settled = Ending | "returned" | "unsent";
+
 interface Run {
   readonly key: string;
-  settle(ending: Ending | null): void;
+  settle(ending: Settled): void;
   watch: NodeJS.Timeout | null;
   /** It never reached the process, which was gone already. */
   unsent: boolean;
@@ -116,16 +119,16 @@ export class Runner {
     return this.#runs.size;
   }
 
-  /** Null where the job never reached the process: it can be given to another one. */
-  run(spec: FlowSpec, job: Job): Promise<Ending | null> {
-    const { promise, resolve } = Promise.withResolvers<Ending | null>();
+  /** Settles as "unsent" where the job never reached the process. */
+  run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Settled> {
+    const { promise, resolve } = Promise.withResolvers<Settled>();
     this.used_at = performance.now();
     this.#runs.set(job.id, { key: spec.key, settle: resolve, watch: null, unsent: false });
     if (!this.#specs.has(spec.key)) {
       this.#specs.add(spec.key);
       this.#channel.send({ type: "spec", spec });
     }
-    this.#channel.send({ type: "run", key: spec.key, job });
+    this.#channel.send({ type: "run", key: spec.key, job, is_ahead });
     return promise;
   }
 
@@ -175,6 +178,7 @@ export class Runner {
 
   #take(message: FromRunner): void {
     if (message.type === "ended") return this.#settle(message.id, message.ending);
+    if (message.type === "returned") return this.#settle(message.id, "returned");
     if (message.type === "log") {
       if (this.#runs.has(message.id)) this.#options.onLog(message.id, message.lines);
     } else if (message.type === "operation") void this.#operate(message.number, message.request);
@@ -203,7 +207,7 @@ export class Runner {
     }
   }
 
-  #settle(id: string, ending: Ending | null): void {
+  #settle(id: string, ending: Settled): void {
     const run = this.#runs.get(id);
     if (run === undefined) return;
     this.#runs.delete(id);
@@ -256,7 +260,7 @@ export class Runner {
     const keys = this.#stuck === null ? [...new Set(begun.map((run) => run.key))] : [this.#stuck];
     const ending = lostEnding(how);
     for (const [id, run] of this.#runs) {
-      const told = run.unsent ? null : ending;
+      const told = run.unsent ? "unsent" : ending;
       this.#settle(id, run.watch === null ? told : { ...ending, aborted: true });
     }
     for (const number of this.#inspections.keys()) {

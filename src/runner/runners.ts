@@ -23,7 +23,8 @@ export interface RunnersOptions {
   readonly author: string;
   /** Folders that every thread must be able to read. */
   readonly readable: readonly string[];
-  readonly worker_threads: number;
+  /** Threads of one flow version at most. */
+  readonly flow_threads: number;
   readonly warm_threads: number;
   /** Milliseconds between the abort signal and the termination of the thread. */
   readonly cancel_grace_ms: number;
@@ -52,8 +53,13 @@ export interface RunnerStatus {
 export interface Runners {
   /** Imports in a fresh thread without grants, bounded in time and memory. */
   inspect(spec: FlowSpec): Promise<Inspection>;
-  /** Settles when the thread is free again. */
-  run(spec: FlowSpec, job: Job): Promise<Ending>;
+  /**
+   * Settles when the thread is free again.
+   *
+   * @param is_ahead all threads of the flow are busy: where none is free soon, it is returned and
+   *   has not begun
+   */
+  run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Ending | "returned">;
   /** The signal now, the thread's end after the grace, the runner's where the thread stays. */
   abort(id: string, reason: string): void;
   /** This version is no longer used: its idle threads go. */
@@ -104,10 +110,10 @@ class Fleet implements Runners {
 
   constructor(options: RunnersOptions) {
     this.#options = options;
-    const { thread, author, readable, worker_threads, warm_threads } = options;
+    const { thread, author, readable, flow_threads, warm_threads } = options;
     const { cancel_grace_ms, max_output_bytes, max_log_lines, inspect_ms = 10_000 } = options;
     const limits = {
-      worker_threads,
+      flow_threads,
       warm_threads,
       cancel_grace_ms,
       max_output_bytes,
@@ -123,15 +129,15 @@ class Fleet implements Runners {
     this.#spare ??= this.#start();
   }
 
-  async run(spec: FlowSpec, job: Job): Promise<Ending> {
+  async run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Ending | "returned"> {
     for (;;) {
       if (this.#closed) return lostEnding("when the service was closed");
       const { key } = spec;
       const runner = this.#suspects.has(key) ? this.#takeOwn(key) : this.#take();
-      const ending = await runner.run(spec, job);
+      const ending = await runner.run(spec, job, is_ahead);
       if (!this.#closed) this.#spare ??= this.#start();
-      // Null: the runner was gone before the job left, so that it runs for the first time.
-      if (ending !== null) return ending;
+      // The runner was gone before the job left, so that it runs for the first time.
+      if (ending !== "unsent") return ending;
     }
   }
 

@@ -10,6 +10,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   ready: () => true,
   refused: ({ message }) => isText(message),
   ended: ({ id, ending }) => isText(id) && isEnding(ending),
+  returned: ({ id }) => isText(id),
   log: ({ id, lines }) => isText(id) && Array.isArray(lines) && lines.every(isLine),
   operation: ({ number, request }) => Number.isSafeInteger(number) && isRequest(request),
   inspected: ({ number, inspection }) => Number.isSafeInteger(number) && isInspection(inspection),

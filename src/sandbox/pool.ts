@@ -13,13 +13,19 @@ import type { FromThread } from "./thread-messages.ts";
 
 /** A thread without anything to do for so long is let go, unless it is the pool's last. */
 const IDLE_MS = 30_000;
+/** Longest wait of one that is ahead for a thread. */
+const AHEAD_MS = 20;
 /** Longest wait for log lines that a result has overtaken. */
 const LATE_LINES_MS = 1_000;
 
 interface Run {
   readonly job: Job;
+  /** It is returned where no thread is free soon. */
+  readonly is_ahead: boolean;
   /** null: it waits for a thread. */
   thread: FlowThread | null;
+  /** When it came, as performance.now(). */
+  readonly since: number;
   lines: number;
   /** Why it was aborted. */
   aborted: string | null;
@@ -47,6 +53,8 @@ export class Pool {
   /** The one that was busy last is taken first: its caches are warm, and the others may go. */
   readonly #idle: FlowThread[] = [];
   #waiting: Run[] = [];
+  /** A look at what waits is due. */
+  #is_patient = false;
   #closing = false;
   /** When it last started or ended a run, as performance.now(). */
   used_at = performance.now();
@@ -63,8 +71,8 @@ export class Pool {
     return this.#runs.size;
   }
 
-  run(job: Job): void {
-    const run = newRun(job);
+  run(job: Job, is_ahead: boolean): void {
+    const run = newRun(job, is_ahead);
     this.#runs.set(job.id, run);
     this.used_at = performance.now();
     this.#waiting.push(run);
@@ -100,14 +108,36 @@ export class Pool {
   #advance(): void {
     while (this.#waiting.length > 0) {
       const thread = this.#idle.pop();
-      if (thread === undefined) return this.#grow();
+      if (thread === undefined) return this.#hold();
       this.#begin(this.#waiting.shift() as Run, thread);
     }
   }
 
+  /** Nobody is idle: further threads, as far as they may be, and patience for the rest. */
+  #hold(): void {
+    this.#grow();
+    if (this.#is_patient) return;
+    this.#is_patient = true;
+    setTimeout(() => this.#returnLate(), AHEAD_MS);
+  }
+
+  /** What is ahead waits for a thread that should be free in a moment; its turn may be elsewhere. */
+  #returnLate(): void {
+    this.#is_patient = false;
+    const now = performance.now();
+    const late = this.#waiting.filter((run) => run.is_ahead && now - run.since >= AHEAD_MS / 2);
+    if (late.length > 0) this.#waiting = this.#waiting.filter((run) => !late.includes(run));
+    for (const { job } of late) {
+      this.#runs.delete(job.id);
+      this.#options.send({ type: "returned", id: job.id });
+    }
+    if (this.#waiting.length > 0) this.#hold();
+    if (this.#closing) this.close();
+  }
+
   #grow(): void {
     const { spec, setup, send } = this.#options;
-    const most = setup.worker_threads;
+    const most = setup.flow_threads;
     while (this.#starting.size < this.#waiting.length && this.#threads.size < most) {
       const thread = new FlowThread(spec, setup, {
         onReady: (ready) => {
@@ -234,10 +264,12 @@ export class Pool {
   }
 }
 
-function newRun(job: Job): Run {
+function newRun(job: Job, is_ahead: boolean): Run {
   return {
     job,
+    is_ahead,
     thread: null,
+    since: performance.now(),
     lines: 0,
     aborted: null,
     grace: null,

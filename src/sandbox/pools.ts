@@ -34,9 +34,9 @@ export class Pools {
     this.#specs.set(spec.key, spec);
   }
 
-  run(key: string, job: Job): void {
+  run(key: string, job: Job, is_ahead: boolean): void {
     const pool = this.#pools.get(key) ?? this.#open(key);
-    pool.run(job);
+    pool.run(job, is_ahead);
   }
 
   abort(key: string, id: string, reason: string): void {

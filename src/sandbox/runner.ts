@@ -33,7 +33,7 @@ function receive(message: ToRunner): void {
   if (message.type === "setup") return open(message.setup, message.token);
   if (setup === null || pools === null) return;
   if (message.type === "inspect") return inspect(message.number, message);
-  if (message.type === "run") pools.run(message.key, message.job);
+  if (message.type === "run") pools.run(message.key, message.job, message.is_ahead);
   else if (message.type === "answer") pools.answer(message.number, message.answer);
   else if (message.type === "abort") pools.abort(message.key, message.id, message.reason);
   else if (message.type === "retire") pools.retire(message.key);

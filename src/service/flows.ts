@@ -47,7 +47,7 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
     thread: runtime.thread,
     author: runtime.author,
     readable: runtime.readable,
-    worker_threads: config.WORKER_THREADS,
+    flow_threads: config.FLOW_MAX_CONCURRENT,
     warm_threads: config.WARM_THREADS,
     cancel_grace_ms: config.CANCEL_GRACE_SEC * 1000,
     runner_memory_mb: config.RUNNER_MEMORY_MB,

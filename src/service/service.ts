@@ -135,7 +135,7 @@ function openExecutionsOf(rooms: {
   const { config, runners } = rooms;
   return new Executions({
     ...rooms,
-    run: (spec, job) => runners.run(spec, job),
+    run: (spec, job, is_ahead) => runners.run(spec, job, is_ahead),
     abort: (id, reason) => runners.abort(id, reason),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
     worker_threads: config.WORKER_THREADS,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Slots } from "../../src/executions/slots.ts";
 
 test("waiting flows take turns, and within a flow the first comes first", () => {
-  const slots = new Slots({ total: 1, per_flow: 1 });
+  const slots = new Slots({ total: 1, per_flow: 1, ahead: () => 0 });
   const granted: string[] = [];
   assert.ok(slots.tryTake("a"));
   for (const id of ["a1", "a2", "b1", "a3", "b2"])
@@ -14,15 +14,15 @@ test("waiting flows take turns, and within a flow the first comes first", () => 
 });
 
 test("one flow never has more than its share", () => {
-  const slots = new Slots({ total: 4, per_flow: 2 });
+  const slots = new Slots({ total: 4, per_flow: 2, ahead: () => 0 });
   assert.deepEqual(
     ["a", "a", "a", "b"].map((flow) => slots.tryTake(flow)),
-    [true, true, false, true],
+    ["thread", "thread", null, "thread"],
   );
 });
 
 test("nobody passes by those who wait for the same flow", () => {
-  const slots = new Slots({ total: 2, per_flow: 1 });
+  const slots = new Slots({ total: 2, per_flow: 1, ahead: () => 0 });
   assert.ok(slots.tryTake("a"));
   slots.wait("a", "a1", () => {});
   assert.ok(!slots.tryTake("a"));
@@ -30,7 +30,7 @@ test("nobody passes by those who wait for the same flow", () => {
 });
 
 test("who has withdrawn is not granted, and a stop grants nobody", () => {
-  const slots = new Slots({ total: 1, per_flow: 1 });
+  const slots = new Slots({ total: 1, per_flow: 1, ahead: () => 0 });
   const granted: string[] = [];
   slots.tryTake("a");
   slots.wait("a", "a1", () => granted.push("a1"));
@@ -44,4 +44,30 @@ test("who has withdrawn is not granted, and a stop grants nobody", () => {
   slots.release("a");
   assert.deepEqual(granted, ["a2"]);
   assert.equal(slots.waiting, 1);
+});
+
+test("a flow that has all its threads is given more, which take over from those that end", () => {
+  const slots = new Slots({ total: 4, per_flow: 1, ahead: () => 2 });
+  assert.deepEqual(
+    Array.from({ length: 4 }, () => slots.tryTake("a")),
+    ["thread", "ahead", "ahead", null],
+  );
+  assert.deepEqual([slots.running, slots.granted, slots.held("a")], [1, 3, 3]);
+  slots.release("a");
+  assert.deepEqual([slots.running, slots.granted], [1, 2]);
+  slots.takeBack("a");
+  assert.deepEqual([slots.running, slots.granted], [1, 1]);
+  slots.release("a");
+  assert.deepEqual([slots.running, slots.granted, slots.held("a")], [0, 0, 0]);
+});
+
+test("nobody is ahead while another flow waits", () => {
+  const slots = new Slots({ total: 1, per_flow: 1, ahead: () => 2 });
+  const granted: string[] = [];
+  assert.equal(slots.tryTake("a"), "thread");
+  slots.wait("b", "b1", () => granted.push("b1"));
+  slots.wait("a", "a1", (seat) => granted.push(`a1 ${seat}`));
+  assert.deepEqual(granted, []);
+  slots.release("a");
+  assert.deepEqual(granted, ["b1"]);
 });

@@ -52,7 +52,7 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
     thread: join(ROOT, "src/sandbox/thread.ts"),
     author: join(ROOT, "src/flows/author.ts"),
     readable: [join(ROOT, "src"), join(ROOT, "node_modules")],
-    worker_threads: 4,
+    flow_threads: 4,
     warm_threads: 8,
     cancel_grace_ms: 100,
     runner_memory_mb: 900,
@@ -76,7 +76,8 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
     flow: (code, more) => writeFlow(folder, code, more),
     start(spec, job) {
       const id = job?.id ?? `run-${(last += 1)}`;
-      return { id, ending: runners.run(spec, toJob(id, spec, job)) };
+      const ran = runners.run(spec, toJob(id, spec, job), false);
+      return { id, ending: ran as Promise<Ending> };
     },
     run: (spec, job) => bench.start(spec, job).ending,
     log: (id) => (lines.get(id) ?? []).map(({ level, text }) => `${level} ${text}`).join("\n"),
@@ -118,7 +119,7 @@ function writeFlow(folder: string, code: string, options: FlowOptions = {}): Flo
   };
 }
 
-function toJob(id: string, spec: FlowSpec, job: Partial<Job> = {}): Job {
+export function toJob(id: string, spec: FlowSpec, job: Partial<Job> = {}): Job {
   const execution = { id, webhook: "w", flow: spec.flow, is_productive: true, project_id: "p" };
   return {
     id,

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { encodeFrames, FrameReader } from "../../src/runner/channel.ts";
-import type { FlowSpec } from "../../src/runner/protocol.ts";
-import { openBench, until, type Bench } from "./runners-fixture.ts";
+import type { Ending, FlowSpec } from "../../src/runner/protocol.ts";
+import { openBench, toJob, until, type Bench } from "./runners-fixture.ts";
 
 const HELLO = `export default () => "here"`;
 const SLOW = `export default () => new Promise((resolve) => setTimeout(resolve, 60_000))`;
@@ -38,7 +38,7 @@ test("a runner that is killed is replaced, and only its executions end", async (
 });
 
 test("a version that took a runner down runs in its own, and is broken after three times", async () => {
-  await using bench = await openBench({ worker_threads: 2 });
+  await using bench = await openBench({ flow_threads: 2 });
   const crash = bench.flow(CRASH, { memory_mb: 256 });
   const other = bench.flow(SLOW);
   const strikes: string[] = [];
@@ -184,7 +184,7 @@ test("a runner that cannot be started is an error of opening", async () => {
 });
 
 test("threads are reused, and idle pools are let go beyond the warm ones", async () => {
-  await using bench = await openBench({ worker_threads: 2, warm_threads: 3 });
+  await using bench = await openBench({ flow_threads: 2, warm_threads: 3 });
   const counting = `let runs = 0; export default () => (runs += 1)`;
   const first = bench.flow(counting);
   assert.equal((await bench.run(first)).output_value, "1");
@@ -218,7 +218,7 @@ test("an abort reaches a run of a version that was retired and came back", async
 });
 
 test("late failures of one execution do not harm the next", async () => {
-  await using bench = await openBench({ worker_threads: 1 });
+  await using bench = await openBench({ flow_threads: 1 });
   const spec = bench.flow(`
     let runs = 0;
     export default async () => {
@@ -237,7 +237,7 @@ test("late failures of one execution do not harm the next", async () => {
 });
 
 test("a thread is replaced after an error", async () => {
-  await using bench = await openBench({ worker_threads: 1 });
+  await using bench = await openBench({ flow_threads: 1 });
   const spec = bench.flow(
     `let runs = 0; export default () => { runs += 1; if (runs === 2) throw new Error("second"); return runs; }`,
   );
@@ -271,7 +271,7 @@ test("many executions at once each get their own answer and log", async () => {
 });
 
 test("an abort reaches a run that waits for its thread", async () => {
-  await using bench = await openBench({ worker_threads: 1 });
+  await using bench = await openBench({ flow_threads: 1 });
   const spec = bench.flow(`export default () => { for (;;); }`);
   const runs = [bench.start(spec), bench.start(spec), bench.start(spec)];
   for (const { id } of runs) bench.runners.abort(id, "stop");
@@ -280,7 +280,7 @@ test("an abort reaches a run that waits for its thread", async () => {
 });
 
 test("an aborted run that returns at once is marked, and its thread replaced", async () => {
-  await using bench = await openBench({ worker_threads: 1, cancel_grace_ms: 5_000 });
+  await using bench = await openBench({ flow_threads: 1, cancel_grace_ms: 5_000 });
   const spec = bench.flow(
     `let runs = 0; export default ({ signal, input_value }) => { runs += 1; console.log("begun"); return input_value === 0 ? new Promise((r) => signal.addEventListener("abort", () => r(signal.reason.message))) : runs; }`,
   );
@@ -318,3 +318,34 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+test("what is ahead runs as soon as a thread is free, and comes back where none is", async () => {
+  await using bench = await openBench({ flow_threads: 1 });
+  const spec = bench.flow(
+    `export default ({ input_value }) => new Promise((r) => setTimeout(() => r(input_value), input_value))`,
+  );
+  await bench.run(spec, { input_value: "1" });
+  const ahead = (id: string) =>
+    bench.runners.run(spec, { ...toJob(id, spec, { input_value: "3" }) }, true);
+  const short = bench.run(spec, { input_value: "2" });
+  assert.notEqual(await ahead("after a short one"), "returned");
+  await short;
+  const long = bench.run(spec, { input_value: "500" });
+  assert.equal(await ahead("after a long one"), "returned");
+  assert.equal((await long).output_value, "500");
+});
+
+test("what is ahead and aborted ends at once, and never begins", async () => {
+  await using bench = await openBench({ flow_threads: 1, cancel_grace_ms: 2000 });
+  const spec = bench.flow(
+    `export default async ({ log }) => { log.info("begun"); await new Promise((r) => setTimeout(r, 200)); }`,
+  );
+  const first = bench.start(spec);
+  await until(() => bench.lines.has(first.id));
+  const second = bench.runners.run(spec, toJob("second", spec), true);
+  bench.runners.abort("second", "stop");
+  const ending = (await second) as Ending;
+  assert.deepEqual([ending.aborted, ending.status_message], [true, "stop"]);
+  assert.equal((await first.ending).status, "ENDED_SUCCESS");
+  assert.ok(!bench.lines.has("second"));
+});
