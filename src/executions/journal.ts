@@ -92,10 +92,11 @@ export class Journal {
   /** Writes an ending, however long the store cannot be written to. */
   async end(outcome: Outcome): Promise<void> {
     const { id, status, status_message, output_value, warnings } = outcome;
-    this.addLog(
-      id,
-      warnings.map((text) => ({ at: now(), level: "warn", text })),
-    );
+    if (warnings.length > 0)
+      this.addLog(
+        id,
+        warnings.map((text) => ({ at: now(), level: "warn", text })),
+      );
     const response = outcome.response === null ? null : JSON.stringify(outcome.response);
     const ended_at = now();
     const unit = endExecution({ id, status, status_message, output_value, response, ended_at });

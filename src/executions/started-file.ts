@@ -13,6 +13,8 @@ export class StartedFile {
   readonly #path: string;
   /** Started and not ended. */
   readonly #running = new Set<string>();
+  /** In this turn, and not yet written. */
+  #added: string[] = [];
   #fd: number | null = null;
   #lines = 0;
 
@@ -36,14 +38,21 @@ export class StartedFile {
     this.#attempt(() => this.#writeAll());
   }
 
-  /** It is handed to a thread now. */
+  /**
+   * It is handed to a runner in this turn of the event loop. Those of one turn are written at its
+   * end; what is sent to a runner leaves after it (runner/channel.ts).
+   */
   add(id: string): void {
     this.#running.add(id);
-    this.#attempt(() => {
-      if (this.#fd === null || this.#lines >= MOST_LINES) return this.#writeAll();
-      write(this.#fd, `${id}\n`);
-      this.#lines += 1;
-    });
+    if (this.#added.push(id) === 1) process.nextTick(() => this.#attempt(() => this.#append()));
+  }
+
+  #append(): void {
+    const ids = this.#added;
+    this.#added = [];
+    if (this.#fd === null || this.#lines >= MOST_LINES) return this.#writeAll();
+    write(this.#fd, `${ids.join("\n")}\n`);
+    this.#lines += ids.length;
   }
 
   /**

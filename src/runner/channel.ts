@@ -16,7 +16,7 @@ export const CHANNEL_FD = 3;
 const HEAD = 4;
 /** A frame that is larger was made by nobody here. */
 const MAX_FRAME = 2 ** 28;
-/** Messages are gathered in one frame up to this many characters. */
+/** Messages share a frame up to this many characters. */
 const FULL_FRAME = 2 ** 22;
 
 export interface ChannelOptions {
@@ -82,32 +82,25 @@ export function encodeFrames(token: string, messages: readonly unknown[]): Buffe
 }
 
 /** The frames of some messages, each with the messages that it holds. */
-function gatherFrames<Message>(token: string, messages: readonly Message[]) {
-  const frames: { frame: Buffer; held: readonly Message[] }[] = [];
-  let texts: string[] = [];
-  let size = 0;
-  const close = (end: number): void => {
-    const held = messages.slice(end - texts.length, end);
-    frames.push({ frame: toFrame(token, texts), held });
-    texts = [];
-    size = 0;
-  };
-  for (const [at, message] of messages.entries()) {
-    const text = JSON.stringify(message);
-    texts.push(text);
-    size += text.length;
-    if (size >= FULL_FRAME) close(at + 1);
-  }
-  if (texts.length > 0) close(messages.length);
-  return frames;
+function gatherFrames<Message>(
+  token: string,
+  messages: readonly Message[],
+): { frame: Buffer; held: readonly Message[] }[] {
+  if (messages.length === 0) return [];
+  const text = JSON.stringify(messages);
+  if (text.length < FULL_FRAME || messages.length === 1)
+    return [{ frame: toFrame(token, text), held: messages }];
+  const middle = messages.length >> 1;
+  const parts = [messages.slice(0, middle), messages.slice(middle)];
+  return parts.flatMap((part) => gatherFrames(token, part));
 }
 
-function toFrame(token: string, texts: readonly string[]): Buffer {
-  const text = `${token}[${texts.join(",")}]`;
-  const length = Buffer.byteLength(text);
-  const frame = Buffer.allocUnsafe(HEAD + length);
-  frame.writeUInt32BE(length, 0);
-  frame.write(text, HEAD);
+/** Stands where the length is written. */
+const ROOM_FOR_HEAD = "\0".repeat(HEAD);
+
+function toFrame(token: string, text: string): Buffer {
+  const frame = Buffer.from(`${ROOM_FOR_HEAD}${token}${text}`);
+  frame.writeUInt32BE(frame.length - HEAD, 0);
   return frame;
 }
 

@@ -41,12 +41,22 @@ export interface Job {
   readonly execution: string;
   /** JSON text of input_value. */
   readonly input_value: string;
-  /** The request's body as it was sent; null where there was none or where it carried the key. */
+  /** Where in input_value the request's body stands as it was sent; null: see raw_body. */
+  readonly raw_body_at: number | null;
+  /** The body as it was sent, where input_value does not hold it; null without one. */
   readonly raw_body: string | null;
   /** Base of the URL that a `fetch` flow sees: BASE_URL or `http://flowhook`. */
   readonly base_url: string;
   /** The request's target as sent, without key and tokens, for the URL of a `fetch` flow; null without a call. */
   readonly target: string | null;
+}
+
+/** The body as it was sent: a part of input_value, or beside it. */
+export function rawBodyOf(
+  input: Pick<Job, "input_value" | "raw_body_at" | "raw_body">,
+): string | null {
+  const { input_value, raw_body_at, raw_body } = input;
+  return raw_body_at === null ? raw_body : input_value.slice(raw_body_at, -1);
 }
 
 export type LogLevel = "debug" | "info" | "warn" | "error";

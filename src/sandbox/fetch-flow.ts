@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import type { Job } from "../runner/protocol.ts";
+import { rawBodyOf, type Job } from "../runner/protocol.ts";
 import { shown } from "./text.ts";
 
 /** The web-standard form of a flow: from a job to a Request, from a Response to text. */
@@ -15,7 +15,7 @@ interface Called {
 /** The request as it came, with its URL under BASE_URL; key and tokens are already out of it. */
 export function toRequest(job: Job, input: unknown, signal: AbortSignal): Request {
   const called: Called = typeof input === "object" && input !== null ? input : {};
-  const body = job.raw_body ?? (called.json === undefined ? null : stringify(called.json));
+  const body = rawBodyOf(job) ?? (called.json === undefined ? null : stringify(called.json));
   const method = typeof called.method === "string" ? called.method : body === null ? "GET" : "POST";
   const takesBody = method !== "GET" && method !== "HEAD";
   // The target is appended as text: resolved as a URL, "//host/" would leave BASE_URL's host.

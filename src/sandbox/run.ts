@@ -1,4 +1,4 @@
-import type { Ending, Job } from "../runner/protocol.ts";
+import { rawBodyOf, type Ending, type Job } from "../runner/protocol.ts";
 import { fromResponse, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type Desk } from "./operations.ts";
@@ -99,7 +99,7 @@ function makeFlow(execution: Execution, input_value: unknown, desk: Desk): objec
   const { job, log } = execution;
   return Object.freeze({
     input_value,
-    raw_body: job.raw_body ?? undefined,
+    raw_body: rawBodyOf(job) ?? undefined,
     execution: Object.freeze(parse(job.execution)),
     get signal() {
       return signalOf(execution);

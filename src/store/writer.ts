@@ -132,9 +132,17 @@ function settle(done: readonly Waiting[], { changes, faults }: CommitResult): vo
   });
 }
 
+function lengthOf(waiting: readonly Waiting[]): number {
+  let length = 0;
+  for (const { unit } of waiting)
+    for (const { parameters } of unit) length += 2 + parameters.length;
+  return length;
+}
+
 function toRequest(waiting: readonly Waiting[], known: Map<string, number>): CommitRequest {
   const texts: StatementText[] = [];
-  const values: unknown[] = [];
+  const values = Array.from<unknown>({ length: lengthOf(waiting) });
+  let at = 0;
   for (const { unit } of waiting)
     for (const { sql, parameters, expect } of unit) {
       const key = expect === undefined ? sql : `${expect} ${sql}`;
@@ -143,8 +151,9 @@ function toRequest(waiting: readonly Waiting[], known: Map<string, number>): Com
         known.set(key, (number = known.size));
         texts.push(expect === undefined ? { sql } : { sql, expect });
       }
-      values.push(number, parameters.length);
-      for (const parameter of parameters) values.push(parameter);
+      values[at++] = number;
+      values[at++] = parameters.length;
+      for (const parameter of parameters) values[at++] = parameter;
     }
   return { texts, sizes: waiting.map(({ unit }) => unit.length), values };
 }

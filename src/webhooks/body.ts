@@ -22,22 +22,25 @@ function collect(incoming: IncomingMessage, limit: number): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const settle = (act: () => void): void => {
-      incoming.off("data", onData).off("end", onEnd).off("error", onStop).off("close", onStop);
-      act();
-    };
+    let is_settled = false;
     const onData = (chunk: Buffer): void => {
+      if (is_settled) return;
       size += chunk.length;
       chunks.push(chunk);
       if (size <= limit) return;
+      is_settled = true;
       incoming.pause();
-      settle(() => reject(tooLarge(limit)));
+      reject(tooLarge(limit));
     };
-    const onEnd = (): void => settle(() => resolve(chunks));
-    const onStop = (): void =>
-      settle(() =>
-        reject(new Refusal("bad_body", "The client stopped before the end of the body")),
-      );
+    const onEnd = (): void => {
+      is_settled = true;
+      resolve(chunks);
+    };
+    const onStop = (): void => {
+      if (!is_settled)
+        reject(new Refusal("bad_body", "The client stopped before the end of the body"));
+    };
+    // They stay: to take them off would cost each call more than the request keeps them.
     incoming.on("data", onData).on("end", onEnd).on("error", onStop).on("close", onStop);
   });
 }

@@ -125,6 +125,7 @@ export function toJob(id: string, spec: FlowSpec, job: Partial<Job> = {}): Job {
     id,
     execution: JSON.stringify(execution),
     input_value: '{"method":"POST","path":null,"headers":{},"query":{},"json":{"name":"Ada"}}',
+    raw_body_at: null,
     raw_body: '{"name":"Ada"}',
     base_url: "http://flowhook",
     target: "/api/latest/webhook/w/call",
