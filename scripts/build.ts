@@ -10,13 +10,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { bundleProgram, gatherAssets, type Assets } from "./bundle.ts";
+import { bundleBinary, bundleProgram, gatherAssets, type Assets } from "./bundle.ts";
 import { hostTarget, openRuntimeOf, ROOT, TARGETS } from "./targets.ts";
 
 /** `npm run build [-- --target PLATFORM]`: build/flowhook.mjs and the single binary build/flowhook. */
 
 const BUILD = join(ROOT, "build");
-const ENTRY = "src/main.ts";
 
 async function main(name: string): Promise<void> {
   const started = performance.now();
@@ -25,10 +24,10 @@ async function main(name: string): Promise<void> {
   mkdirSync(BUILD, { recursive: true });
   const stem = name === hostTarget() ? "flowhook" : `flowhook-${name}`;
   const assets = await gatherAssets(target);
-  const bundle = await bundleProgram(ENTRY, "bundle", name, assets);
+  const bundle = await bundleProgram(name, assets);
   publish(`${stem}.mjs`, (path) => writeFileSync(path, bundle));
-  const program = await bundleProgram(ENTRY, "binary", name, assets);
-  publish(stem + target.extension, (path) => buildBinary(path, program, assets, name));
+  const binary = await bundleBinary(name, assets);
+  publish(stem + target.extension, (path) => buildBinary(path, binary, assets, name));
   console.log(`built for ${name} in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   if (name.startsWith("darwin")) {
     console.log(`On macOS, sign it once: codesign --sign - build/${stem}`);
@@ -41,20 +40,26 @@ function refuse(name: string): void {
 }
 
 /** Node's single executable application: the runtime with the program and its assets inside. */
-function buildBinary(output: string, program: Uint8Array, assets: Assets, target: string): void {
+function buildBinary(
+  output: string,
+  { entry, program }: { entry: Uint8Array; program: Uint8Array },
+  assets: Assets,
+  target: string,
+): void {
   const folder = mkdtempSync(join(BUILD, ".binary-"));
   try {
-    const main = join(folder, "main.mjs");
-    writeFileSync(main, program);
+    const main = join(folder, "main.cjs");
+    writeFileSync(main, entry);
+    const carried = new Map(assets).set("program.cjs", program);
     const configuration = {
       main,
-      mainFormat: "module",
       executable: openRuntimeOf(TARGETS[target]!),
       output,
       disableExperimentalSEAWarning: true,
-      // A cache made by this machine's runtime is of no use to another platform's.
-      useCodeCache: target === hostTarget(),
-      assets: writeAssets(folder, assets),
+      assets: {
+        ...writeAssets(folder, carried),
+        "program.cache": writeCodeCache(folder, program, target),
+      },
     };
     const file = join(folder, "configuration.json");
     writeFileSync(file, JSON.stringify(configuration));
@@ -65,6 +70,16 @@ function buildBinary(output: string, program: Uint8Array, assets: Assets, target
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Empty for another platform: a cache made by this machine's runtime is of no use to it. */
+function writeCodeCache(folder: string, program: Uint8Array, target: string): string {
+  const [text, cache] = [join(folder, "program.cjs"), join(folder, "program.cache")];
+  writeFileSync(text, program);
+  writeFileSync(cache, "");
+  if (target === hostTarget())
+    execFileSync(process.execPath, [join(ROOT, "scripts/code-cache.ts"), text, cache]);
+  return cache;
 }
 
 function writeAssets(folder: string, assets: Assets): Record<string, string> {

@@ -33,15 +33,28 @@ const __dirname = import.meta.dirname;`;
 
 const CJS_BANNER = `const __import_meta_url = require("node:url").pathToFileURL(__filename).href;`;
 
-/** The program as one ES module, with its assets inside or, for a binary, beside it. */
-export async function bundleProgram(
-  entry: string,
-  mode: "bundle" | "binary",
+/** The program as one ES module, with its assets inside. */
+export function bundleProgram(target: string, assets: Assets): Promise<Uint8Array> {
+  const plugins = [embed(embeddedModule("bundle", target, assets))];
+  return bundleModule("src/main.ts", { banner: { js: ESM_BANNER }, plugins });
+}
+
+/** The single binary's entry, and the program that it loads as the text of a function. */
+export async function bundleBinary(
   target: string,
   assets: Assets,
-): Promise<Uint8Array> {
-  const plugins = [embed(embeddedModule(mode, target, assets))];
-  return bundleModule(entry, { banner: { js: ESM_BANNER }, plugins });
+): Promise<{ entry: Uint8Array; program: Uint8Array }> {
+  const plugins = [embed(embeddedModule("binary", target, assets))];
+  return {
+    entry: await bundleCommonJs("src/binary.ts"),
+    program: await bundleCommonJs("src/cli/program.ts", {
+      plugins,
+      // Latin-1 alone: a text with other letters takes twice the memory.
+      charset: "ascii",
+      banner: { js: `(function (exports, require, module, __filename, __dirname) {${CJS_BANNER}` },
+      footer: { js: "})" },
+    }),
+  };
 }
 
 /** Everything that the program reads at run time: threads, addons, styles, example flows. */
@@ -73,7 +86,7 @@ async function bundleModule(entry: string, more: BuildOptions = {}): Promise<Uin
   return firstOutput({ ...COMMON, entryPoints: [entry], format: "esm", ...more });
 }
 
-async function bundleCommonJs(entry: string): Promise<Uint8Array> {
+async function bundleCommonJs(entry: string, more: BuildOptions = {}): Promise<Uint8Array> {
   return firstOutput({
     ...COMMON,
     entryPoints: [entry],
@@ -84,6 +97,7 @@ async function bundleCommonJs(entry: string): Promise<Uint8Array> {
       "import.meta.dirname": "__dirname",
       "import.meta.filename": "__filename",
     },
+    ...more,
   });
 }
 

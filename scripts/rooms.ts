@@ -10,7 +10,7 @@ export const RANKS: readonly (readonly string[])[] = [
   ["server"],
   ["service"],
   ["cli"],
-  ["main"],
+  ["main", "binary"],
 ];
 
 /** A program of its own: what it sees beside itself. Nobody imports from it. */
@@ -45,7 +45,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   "pino-pretty": ["lib"],
   uplot: ["ui"],
   uuid: ["lib"],
-  "node:sea": ["assets"],
+  "node:sea": ["assets", "binary"],
 };
 
 /** Who may import a package's types, beside its owners. */

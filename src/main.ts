@@ -1,13 +1,4 @@
-import { createRequire } from "node:module";
+import { runCommand } from "./cli/program.ts";
 
-/**
- * Process entry. The single binary starts its runner processes from itself: with `__runner FILE`
- * it is nothing but a loader of that file, which lies unpacked on disk.
- */
-const [, , command, file] = process.argv;
-if (command === "__runner" && file !== undefined) {
-  createRequire(file)(file);
-} else {
-  const { runCommand } = await import("./cli/program.ts");
-  process.exitCode = await runCommand(process.argv.slice(2));
-}
+/** Process entry of the source and of the bundle; that of the single binary is binary.ts. */
+process.exitCode = await runCommand(process.argv.slice(2));

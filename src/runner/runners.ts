@@ -35,6 +35,8 @@ export interface RunnersOptions {
   readonly inspect_ms?: number;
   /** Longest silence of a runner that has something to do; 10 s. */
   readonly silence_ms?: number;
+  /** How long after the latest run or inspection a warm spare is kept; 30 s. */
+  readonly spare_ms?: number;
   readonly log: Log;
   onLog(id: string, lines: readonly LogLine[]): void;
   onOperation(request: OperationRequest): Promise<OperationAnswer>;
@@ -76,6 +78,7 @@ const OWN_IDLE_MS = 30_000;
 const OWN_RUNNERS = 4;
 const OTHERS = "others";
 const TIDY_MS = 1_000;
+const SPARE_MS = 30_000;
 
 /**
  * Starts the first runner and a warm spare.
@@ -105,6 +108,8 @@ class Fleet implements Runners {
   #shared: Runner | null = null;
   #spare: Runner | null = null;
   #inspecting = 0;
+  /** When something was last run or inspected, as performance.now(). */
+  #used_at = performance.now();
   #restarts = 0;
   #closed = false;
 
@@ -135,6 +140,7 @@ class Fleet implements Runners {
       const { key } = spec;
       const runner = this.#suspects.has(key) ? this.#takeOwn(key) : this.#take();
       const ending = await runner.run(spec, job, is_ahead);
+      this.#used_at = performance.now();
       if (!this.#closed) this.#spare ??= this.#start();
       // The runner was gone before the job left, so that it runs for the first time.
       if (ending !== "unsent") return ending;
@@ -151,6 +157,7 @@ class Fleet implements Runners {
       if (this.#closed) return { kind: "broken", message: "The service was closed", stack: null };
       return await (this.#spare ??= this.#start()).inspect(spec);
     } finally {
+      this.#used_at = performance.now();
       this.#inspecting -= 1;
       this.#waiting.shift()?.();
     }
@@ -246,10 +253,21 @@ class Fleet implements Runners {
     );
   }
 
+  /** What runs nothing loses nothing: a spare is kept while the service is used. */
+  #keepSpare(): void {
+    const spare_ms = this.#options.spare_ms ?? SPARE_MS;
+    const is_used = this.#inspecting > 0 || performance.now() - this.#used_at < spare_ms;
+    if (is_used) this.#spare ??= this.#start();
+    else if (this.#spare !== null) {
+      this.#spare.leaving = true;
+      this.#spare = null;
+    }
+  }
+
   /** Replaces who is missing, and lets go who is no longer needed. */
   #tidy(): void {
     this.#take();
-    this.#spare ??= this.#start();
+    this.#keepSpare();
     for (const [key, runner] of this.#own) {
       if (!runner.leaving && performance.now() - runner.used_at < OWN_IDLE_MS) continue;
       if (runner.running === 0) runner.leaving = true;

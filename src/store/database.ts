@@ -55,7 +55,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
   await migrate(rows, applied, path);
   const writer = await openWriter(thread, { role: "writer", file });
-  const reader = await openReader(thread, { role: "reader", file });
+  const reader = openReader(thread, { role: "reader", file });
   const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader) });
   const find = openFinder(connection);
   const kept = new KeptRows();

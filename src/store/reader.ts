@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import {
   type CompiledQuery,
@@ -20,20 +19,25 @@ export interface Reader {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function openReader(thread: string, data: StoreThreadData): Promise<Reader> {
-  const worker = new Worker(thread, { workerData: data, env: {}, execArgv: [] });
-  await once(worker, "online");
+/** The thread starts with the first read: a service that only takes calls has no use for it. */
+export function openReader(thread: string, data: StoreThreadData): Reader {
   const waiting = new Map<number, (answer: ReadAnswer) => void>();
   let last = 0;
-  worker.on("message", (answer: ReadAnswer) => {
-    waiting.get(answer.id)?.(answer);
-    waiting.delete(answer.id);
-  });
-  worker.on("error", ({ message }: Error) => {
-    const fault = { code: "READER_LOST", message: `The store's reader was lost: ${message}` };
-    for (const [id, settle] of waiting) settle({ id, fault });
-    waiting.clear();
-  });
+  let worker: Worker | null = null;
+  const start = (): Worker => {
+    const started = new Worker(thread, { workerData: data, env: {}, execArgv: [] });
+    started.on("message", (answer: ReadAnswer) => {
+      waiting.get(answer.id)?.(answer);
+      waiting.delete(answer.id);
+    });
+    started.on("error", ({ message }: Error) => {
+      worker = null;
+      const fault = { code: "READER_LOST", message: `The store's reader was lost: ${message}` };
+      for (const [id, settle] of waiting) settle({ id, fault });
+      waiting.clear();
+    });
+    return started;
+  };
   return {
     read: ({ sql, parameters }) =>
       new Promise((resolve, reject) => {
@@ -41,10 +45,11 @@ export async function openReader(thread: string, data: StoreThreadData): Promise
         waiting.set(request.id, (answer) =>
           "rows" in answer ? resolve(answer.rows) : reject(new StoreFault(answer.fault)),
         );
+        worker ??= start();
         worker.postMessage(request);
       }),
     async [Symbol.asyncDispose]() {
-      await closeThread(worker);
+      if (worker !== null) await closeThread(worker);
     },
   };
 }

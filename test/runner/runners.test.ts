@@ -349,3 +349,12 @@ test("what is ahead and aborted ends at once, and never begins", async () => {
   assert.equal((await first.ending).status, "ENDED_SUCCESS");
   assert.ok(!bench.lines.has("second"));
 });
+
+test("a spare is kept while runners are used, and comes back with the next run", async () => {
+  await using bench = await openBench({ spare_ms: 1500 });
+  const count = () => bench.runners.status().runners.length;
+  assert.equal(count(), 2);
+  await until(() => count() === 1);
+  await bench.run(bench.flow(HELLO));
+  assert.equal(count(), 2);
+});

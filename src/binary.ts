@@ -1,0 +1,31 @@
+import { Buffer } from "node:buffer";
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { getRawAsset } from "node:sea";
+import { constants, Script } from "node:vm";
+import type { runCommand } from "./cli/program.ts";
+
+/**
+ * Process entry of the single binary. With `__runner FILE` it is nothing but a loader of that
+ * file, which lies unpacked on disk: a runner starts in milliseconds and holds nothing of the
+ * program, which is an asset of its own.
+ */
+const [, , command, file] = process.argv;
+if (command === "__runner" && file !== undefined) createRequire(file)(file);
+else void startProgram();
+
+/** Runs the program's text, with its code where the build could compile it for this platform. */
+async function startProgram(): Promise<void> {
+  const text = Buffer.from(getRawAsset("program.cjs")).toString("latin1");
+  const cache = Buffer.from(getRawAsset("program.cache"));
+  const script = new Script(text, {
+    filename: "flowhook",
+    ...(cache.length === 0 ? {} : { cachedData: cache }),
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  const load = script.runInThisContext() as (...scope: unknown[]) => void;
+  const { execPath } = process;
+  const module = { exports: {} as { runCommand: typeof runCommand } };
+  load(module.exports, createRequire(execPath), module, execPath, dirname(execPath));
+  process.exitCode = await module.exports.runCommand(process.argv.slice(2));
+}
