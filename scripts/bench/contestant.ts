@@ -108,7 +108,7 @@ export function residentBytes(pids: readonly number[]): number {
   return pages.reduce((sum, count) => sum + count, 0) * 4096;
 }
 
-function childrenOf(pid: number): number[] {
+export function childrenOf(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
   return text === "" ? [] : text.split(" ").map(Number);
 }

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import Database from "better-sqlite3";
 import {
   BINARY,
+  childrenOf,
   request,
   residentBytes,
   startFloor,
@@ -87,23 +88,33 @@ async function untilIdle(url: string): Promise<void> {
 }
 
 const WAITING = 10_000;
+/** More than FLOW_MAX_CONCURRENT, so that its threads are all there. */
+const RUNNING = 64;
 
 /** Requests that wait on slow executions: what one costs, and what they cost the others. */
 async function measureIdle(contestant: Contestant, seconds: number): Promise<Figures> {
   const { url, pids } = contestant;
   const echo = callOf(url, "echo");
   await load({ url: echo, seconds: 2 });
+  // The threads that the slow ones hold are there before: they are not what waiting costs.
+  const slow = callOf(url, "slow");
+  const first = Array.from({ length: RUNNING }, () => open(slow));
+  await untilWaiting(url, 1);
   const before = residentBytes(pids());
-  const waiting = Array.from({ length: WAITING }, () => open(callOf(url, "slow")));
-  for (;;) {
-    const { executions } = await request(url, "GET", "/workspace");
-    if ((executions as { waiting: number }).waiting >= WAITING - 64) break;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  const waiting = Array.from({ length: WAITING }, () => open(slow));
+  await untilWaiting(url, WAITING);
   const bytes = (residentBytes(pids()) - before) / WAITING;
   const { p99_ms } = await load({ url: echo, seconds, connections: 1 });
-  for (const one of waiting) one.destroy();
+  for (const one of [...first, ...waiting]) one.destroy();
   return { kb_per_waiting: bytes / 1024, other_p99_ms: p99_ms };
+}
+
+async function untilWaiting(url: string, count: number): Promise<void> {
+  for (;;) {
+    const { executions } = await request(url, "GET", "/workspace");
+    if ((executions as { waiting: number }).waiting >= count) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 function open(url: string) {
@@ -139,12 +150,9 @@ async function measureHistory(seconds: number): Promise<Figures> {
   });
 }
 
-/** From exec of the binary to its first answered call, and its memory at rest. */
+/** From exec of the binary to its first answered call, and its memory at rest after that. */
 async function measureStart(): Promise<Figures> {
   return using(await startService(HELD), async ({ url, folder, pids }) => {
-    // The warm spare is let go where nothing runs for long; server and runner remain.
-    while (pids().length > 2) await new Promise((resolve) => setTimeout(resolve, 500));
-    const rest_mb = residentBytes(pids()) / 1024 / 1024;
     const port = new URL(url).port;
     const data = join(folder as string, "data");
     process.kill(pids()[0] as number, "SIGKILL");
@@ -160,6 +168,10 @@ async function measureStart(): Promise<Figures> {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     const start_ms = performance.now() - begun;
+    // The warm spare is let go where nothing runs for long; server and runner remain.
+    const ours = () => [again.pid as number, ...childrenOf(again.pid as number)];
+    while (ours().length > 2) await new Promise((resolve) => setTimeout(resolve, 500));
+    const rest_mb = residentBytes(ours()) / 1024 / 1024;
     again.kill("SIGKILL");
     return { start_ms, rest_mb };
   });
