@@ -4,11 +4,14 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { BINARY } from "./contestant.ts";
-import { CONTESTANTS, type Figures } from "./measure.ts";
+import type { Figures } from "./calls.ts";
+import { CONTESTANTS } from "./measure.ts";
+import { SCALES } from "./scale.ts";
 
 /**
  * `npm run bench -- [--rounds N] [--seconds N] [--only a,b]`: each contestant in turn, round after
- * round, and the medians with their ratios in the same run. Nothing fails on a time.
+ * round, and the medians with their ratios in the same run. `--only scale`: how the cost of a call
+ * grows. Nothing fails on a time.
  */
 
 /** [figure, contestant, figure, contestant it is divided by, limit, aim]; see the README. */
@@ -34,7 +37,9 @@ const { values } = parseArgs({
 });
 
 const names = Object.keys(CONTESTANTS);
-const wanted = values.only?.split(",") ?? names;
+const scales = Object.keys(SCALES);
+const compared = names.filter((name) => !scales.includes(name));
+const wanted = values.only === "scale" ? scales : (values.only?.split(",") ?? compared);
 const unknown = wanted.filter((name) => !names.includes(name));
 if (unknown.length > 0)
   throw new Error(`Unknown: ${unknown.join(", ")}. Known: ${names.join(", ")}`);

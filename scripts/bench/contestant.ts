@@ -18,7 +18,7 @@ const ROOT = join(import.meta.dirname, "../..");
 export const BINARY = join(ROOT, "build/flowhook");
 const PASSWORD = "a password for the bench";
 
-const ECHO = `export default async function (flow: { input_value: { json: unknown } }) {
+export const ECHO = `export default async function (flow: { input_value: { json: unknown } }) {
   return { echo: flow.input_value.json };
 }`;
 const SLOW = `export default async function () {
@@ -94,7 +94,7 @@ export async function request(url: string, method: string, path: string, body?: 
   return (await answer.json()) as Record<string, unknown>;
 }
 
-async function createWebhook(url: string, flow: string): Promise<void> {
+export async function createWebhook(url: string, flow: string): Promise<void> {
   const login = { user_name: "admin", password: PASSWORD };
   token = String((await request(url, "POST", "/auth/login", login))["token"]);
   await request(url, "POST", "/webhook", { name: flow, flow });

@@ -1,8 +1,9 @@
+import { json } from "node:stream/consumers";
 import autocannon from "autocannon";
 
 /**
- * The load generator, in a process of its own: `load.ts <JSON of LoadOrder>` prints the JSON of a
- * LoadResult.
+ * The load generator, in a process of its own: it reads the JSON of a LoadOrder and prints that of
+ * a LoadResult.
  */
 export interface LoadOrder {
   readonly url: string;
@@ -80,5 +81,5 @@ function toChain(url: string, body: string): autocannon.Request[] {
   ];
 }
 
-const result = await run(JSON.parse(process.argv[2] ?? "") as LoadOrder);
+const result = await run((await json(process.stdin)) as LoadOrder);
 process.stdout.write(JSON.stringify(result));

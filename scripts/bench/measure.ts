@@ -1,9 +1,6 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import Database from "better-sqlite3";
 import {
   BINARY,
   childrenOf,
@@ -13,44 +10,11 @@ import {
   startService,
   type Contestant,
 } from "./contestant.ts";
-import type { LoadOrder, LoadResult } from "./load.ts";
+import { callOf, load, using, type Figures } from "./calls.ts";
+import { fillHistory } from "./history.ts";
+import { SCALES } from "./scale.ts";
 
-/** What one contestant showed in one round; names of figures with their units. */
-export type Figures = Record<string, number>;
-
-const PAYLOAD = JSON.stringify({ name: "Ada", items: [1, 2, 3], text: "hello ".repeat(20) });
-const ECHOED = `{"echo":${PAYLOAD}}`;
 const HELD = { SYNC_MODE: "hold" };
-
-async function load(
-  order: Partial<LoadOrder> & { url: string; seconds: number },
-): Promise<LoadResult> {
-  const whole: LoadOrder = {
-    connections: 32,
-    body: PAYLOAD,
-    expected: ECHOED,
-    is_chain: false,
-    ...order,
-  };
-  const child = spawn("node", [join(import.meta.dirname, "load.ts"), JSON.stringify(whole)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const printed = text(child.stdout);
-  await once(child, "exit");
-  const result = JSON.parse(await printed) as LoadResult;
-  if (result.wrong > 0) throw new Error(`${result.wrong} wrong answers from ${whole.url}`);
-  return result;
-}
-
-async function using<T>(contestant: Contestant, act: (c: Contestant) => Promise<T>): Promise<T> {
-  try {
-    return await act(contestant);
-  } finally {
-    await contestant.stop();
-  }
-}
-
-const callOf = (url: string, flow: string): string => `${url}/api/latest/webhook/${flow}/call`;
 
 /** Calls per second at 32 connections, and the latency of a single one. */
 async function measureRate(url: string, seconds: number): Promise<Figures> {
@@ -126,22 +90,9 @@ function open(url: string) {
 
 const HISTORY = 1_000_000;
 
-/** A store that has a million executions before the service starts. */
-function fillHistory(folder: string): void {
-  const db = new Database(join(folder, "data/flowhook.db"));
-  db.exec(`
-    with recursive n(i) as (select 1 union all select i + 1 from n where i < ${HISTORY})
-    insert into execution select printf('01000000-%04x-7%03x-8000-%012x', i >> 12, i & 4095, i),
-      'ENDED_SUCCESS', null, 'w', 'echo', 'echo', 'v', 1, 0, 'p', null, null, null, null, null,
-      i, i, i from n`);
-  db.exec(`insert into execution_payload (execution_id, input_value, output_value)
-    select id, '{"method":"POST","path":null,"headers":{},"query":{}}', '{"ok":true}' from execution`);
-  db.close();
-}
-
 async function measureHistory(seconds: number): Promise<Figures> {
   const first = await startService(HELD);
-  fillHistory(first.folder as string);
+  fillHistory(first.folder as string, HISTORY);
   return using(first, async ({ url }) => {
     const figures = await measureRate(callOf(url, "echo"), seconds);
     const begun = performance.now();
@@ -202,4 +153,5 @@ export const CONTESTANTS: Readonly<Record<string, (seconds: number) => Promise<F
     ),
   history: measureHistory,
   start: measureStart,
+  ...SCALES,
 };
