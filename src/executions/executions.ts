@@ -217,11 +217,12 @@ export class Executions {
   async #waitAgain(execution: LiveExecution, input: Input): Promise<void> {
     const { id, flow, decided, ended } = execution;
     this.#pace.slowDown(flow);
-    this.#slots.takeBack(flow);
     this.#options.started.remove(id);
-    if (decided === null) return this.#line.add(execution, input, true);
-    await ended;
-    this.#live.delete(id);
+    if (decided !== null) void ended.then(() => this.#live.delete(id));
+    // The line was put back for the next start already.
+    else if (this.#is_closing) await this.#journal.putBack([id]);
+    else this.#line.add(execution, input, true);
+    this.#release(flow);
   }
 
   /** It had its turn and cannot run: an ending was decided, or the mark could not be written. */

@@ -79,22 +79,21 @@ export class Slots {
     return true;
   }
 
-  /** One of a flow has ended: its thread goes to the next one that is ahead, if any. */
+  /**
+   * One of a flow has left its seat: it has ended, or comes back without having run. Where others
+   * are ahead, one of them has its thread now, or is where it was.
+   */
   release(flow: string): void {
     const held = this.#held.get(flow);
-    if (held !== undefined && held.ahead > 0) this.#leaveAhead(held);
-    else if (held !== undefined) {
-      this.#taken -= 1;
+    if (held !== undefined && held.ahead > 0) {
+      held.ahead -= 1;
+      this.#ahead -= 1;
+    } else if (held !== undefined) {
       held.threads -= 1;
+      this.#taken -= 1;
       if (held.threads === 0) this.#held.delete(flow);
     }
     while (this.#grantNext());
-  }
-
-  /** One that was ahead comes back without having run. */
-  takeBack(flow: string): void {
-    const held = this.#held.get(flow);
-    if (held !== undefined && held.ahead > 0) this.#leaveAhead(held);
   }
 
   /** How many of a flow wait. */
@@ -131,11 +130,6 @@ export class Slots {
       held.threads += 1;
       this.#taken += 1;
     }
-  }
-
-  #leaveAhead(held: Held): void {
-    held.ahead -= 1;
-    this.#ahead -= 1;
   }
 
   #grantNext(): boolean {

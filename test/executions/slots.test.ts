@@ -55,7 +55,7 @@ test("a flow that has all its threads is given more, which take over from those 
   assert.deepEqual([slots.running, slots.granted, slots.held("a")], [1, 3, 3]);
   slots.release("a");
   assert.deepEqual([slots.running, slots.granted], [1, 2]);
-  slots.takeBack("a");
+  slots.release("a");
   assert.deepEqual([slots.running, slots.granted], [1, 1]);
   slots.release("a");
   assert.deepEqual([slots.running, slots.granted, slots.held("a")], [0, 0, 0]);

@@ -111,6 +111,9 @@ const HELD = `import { defineFlow } from "flowhook";
   ${BLOCKING}
   export default defineFlow({ timeout_sec: ${TIMEOUT_MS / 1000}, run: blocking });`;
 
+/** Takes no time, and every twentieth run costs its thread: what is ahead then comes back. */
+const MOSTLY = `let runs = 0; export default () => { if ((runs += 1) % 20 === 0) throw new Error("no"); };`;
+
 describe("limits", () => {
   test("from a limit to the answer, and to the end of the thread or the runner", async () => {
     await using house = await openHouse({
@@ -156,6 +159,29 @@ describe("limits", () => {
     assert.ok(Math.max(...answers, ...cancels) <= 250 * factor);
     assert.ok(Math.max(...threads) <= GRACE_MS + 250 * factor);
     assert.ok(runner <= GRACE_MS + 3000 * factor);
+  });
+
+  test("a short flow whose threads are replaced loses no seat", async () => {
+    await using house = await openHouse({
+      config: { WORKER_THREADS: 4, MAX_QUEUED_EXECUTIONS: 100_000 },
+      files: { "mostly.js": MOSTLY },
+    });
+    await house.createWebhook("mostly", "mostly", { is_productive: true });
+    for (let n = 0; n < 20; n += 1)
+      await Promise.all(Array.from({ length: 50 }, () => house.call("mostly", "?async")));
+    await poll("everything to have ended", async () => {
+      const { text } = await house.api("GET", "/workspace");
+      const { running, waiting } = (JSON.parse(text) as Workspace).executions;
+      return running + waiting === 0 ? true : null;
+    });
+    // A seat that was lost would be missing now.
+    const held = Array.from({ length: 2 }, () => house.call("mostly", "?async"));
+    assert.deepEqual(
+      (await Promise.all(held)).map(({ status }) => status),
+      [201, 201],
+    );
+    await nothingRuns(house);
+    await house.assertAlive();
   });
 
   test("one flow with a long queue does not starve another", async () => {
