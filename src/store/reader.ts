@@ -11,7 +11,7 @@ import {
 } from "kysely";
 import { StoreFault } from "./fault.ts";
 import { closeThread } from "./writer.ts";
-import type { ReadAnswer, ReadRequest, Row, StoreThreadData } from "./thread-protocol.ts";
+import type { Closed, ReadAnswer, ReadRequest, Row, StoreThreadData } from "./thread-protocol.ts";
 
 /** A thread that answers lists, statistics and exports, apart from the HTTP loop. */
 export interface Reader {
@@ -26,7 +26,8 @@ export function openReader(thread: string, data: StoreThreadData): Reader {
   let worker: Worker | null = null;
   const start = (): Worker => {
     const started = new Worker(thread, { workerData: data, env: {}, execArgv: [] });
-    started.on("message", (answer: ReadAnswer) => {
+    started.on("message", (answer: ReadAnswer | Closed) => {
+      if ("closed" in answer) return;
       waiting.get(answer.id)?.(answer);
       waiting.delete(answer.id);
     });

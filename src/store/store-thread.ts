@@ -2,6 +2,7 @@ import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { openConnection } from "./sqlite.ts";
 import type {
+  Closed,
   CloseRequest,
   CommitRequest,
   CommitResult,
@@ -170,7 +171,8 @@ function read(db: Database, { id, sql, parameters }: ReadRequest): ReadAnswer {
 
 function close(db: Database, port: MessagePort): void {
   db.close();
-  port.close();
+  const answer: Closed = { closed: true };
+  port.postMessage(answer);
 }
 
 const { role, file } = workerData as StoreThreadData;

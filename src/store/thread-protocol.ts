@@ -50,11 +50,15 @@ export interface MaintainRequest {
 }
 
 /**
- * Both: close the connection and end. A thread that is terminated while it is in SQLite takes
+ * Both: close the connection, and say so. A thread that is terminated while it is in SQLite takes
  * the whole process with it.
  */
 export interface CloseRequest {
   readonly close: true;
+}
+
+export interface Closed {
+  readonly closed: true;
 }
 
 /** In bytes. */

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { StoreFault } from "./fault.ts";
 import type {
+  Closed,
   CloseRequest,
   CommitRequest,
   CommitResult,
@@ -18,13 +19,19 @@ interface Waiting {
   reject(fault: Error): void;
 }
 
-/** Lets a thread of the store end by itself, unless it is gone already. */
+/** Ends a thread of the store once it has closed its connection, unless it is gone already. */
 export async function closeThread(worker: Worker): Promise<void> {
   if (worker.threadId === -1) return;
-  const exited = once(worker, "exit");
+  const closed = new Promise<void>((resolve) => {
+    worker.on("message", (answer: object) => {
+      if ("closed" in answer) resolve();
+    });
+    worker.once("exit", () => resolve());
+  });
   const request: CloseRequest = { close: true };
   worker.postMessage(request);
-  await exited;
+  await closed;
+  await worker.terminate();
 }
 
 export async function openWriter(thread: string, data: StoreThreadData): Promise<Writer> {
@@ -48,9 +55,9 @@ export class Writer {
 
   constructor(worker: Worker) {
     this.#worker = worker;
-    worker.on("message", (answer: CommitResult | StoreSize | UnitFault) => {
+    worker.on("message", (answer: CommitResult | StoreSize | UnitFault | Closed) => {
       if ("changes" in answer) this.#committed(answer);
-      else this.#settleMaintenance(answer);
+      else if (!("closed" in answer)) this.#settleMaintenance(answer);
     });
     worker.on("error", (fault: Error) => this.#lose(fault));
   }
