@@ -2,7 +2,7 @@ import { now } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Store } from "../store/database.ts";
 import { deleteExpiredTokens } from "../store/people.ts";
-import { countExecutions, deleteExecutions, oldestEnded } from "../store/retention.ts";
+import { countExecutions, deleteExecutions, hasOlder, oldestEnded } from "../store/retention.ts";
 
 /** RETENTION_DAYS, RETENTION_MAX_EXECUTIONS and RETENTION_MAX_BYTES; null: no limit. */
 export interface RetentionLimits {
@@ -64,8 +64,10 @@ export class Retention {
     return deleted;
   }
 
-  #deleteOld(days: number): Promise<number> {
+  async #deleteOld(days: number): Promise<number> {
     const before = now() - days * DAY_MS;
+    // The reader's thread is not started for nothing.
+    if (!(await hasOlder(this.#store, before))) return 0;
     return this.#repeat(() => this.#deleteBatch(before, BATCH));
   }
 

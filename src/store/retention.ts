@@ -5,6 +5,12 @@ import type { Unit } from "./thread-protocol.ts";
 
 /** Statements that delete ended executions, oldest first. */
 
+/** Whether there is any execution that was created before a time. */
+export async function hasOlder(store: Store, before: number): Promise<boolean> {
+  const query = store.rows.selectFrom("execution").select("id").limit(1);
+  return (await query.where("id", "<", toFirstId(before)).execute()).length > 0;
+}
+
 /** Identifiers of the oldest ended executions, created before a time where one is given. */
 export async function oldestEnded(
   store: Store,
