@@ -51,6 +51,9 @@ export async function bundleBinary(
       plugins,
       // Latin-1 alone: a text with other letters takes twice the memory.
       charset: "ascii",
+      // Names stay, for the stacks in the log.
+      minifyWhitespace: true,
+      minifySyntax: true,
       banner: { js: `(function (exports, require, module, __filename, __dirname) {${CJS_BANNER}` },
       footer: { js: "})" },
     }),
