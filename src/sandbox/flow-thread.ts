@@ -1,6 +1,7 @@
 import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
 import { isRecord, type FlowSpec, type Job, type RunnerSetup } from "../runner/protocol.ts";
+import { newClaims, openClaims, takeBack } from "./claims.ts";
 import { listen } from "./ports.ts";
 import { isFromThread } from "./thread-shapes.ts";
 import { startThread } from "./threads.ts";
@@ -27,6 +28,7 @@ export class FlowThread {
   readonly #events: ThreadEvents;
   readonly #piscina: Piscina;
   readonly #exited: Promise<void>;
+  readonly #claims = newClaims();
   #port: MessagePort | null = null;
   #error: unknown = null;
   #is_ending = false;
@@ -35,7 +37,7 @@ export class FlowThread {
 
   constructor(spec: FlowSpec, setup: RunnerSetup, events: ThreadEvents) {
     this.#events = events;
-    this.#piscina = startThread(spec, setup, { inspecting: false });
+    this.#piscina = startThread(spec, setup, { inspecting: false, claims: this.#claims });
     const worker = this.#piscina.threads[0] as Worker;
     this.#exited = new Promise((resolve) => worker.once("exit", () => resolve()));
     this.#piscina.on("message", (message: unknown) => this.#greet(message));
@@ -46,9 +48,15 @@ export class FlowThread {
   }
 
   /** Settles with what the thread returns. Rejects where the thread ends before. */
-  run(job: Job): Promise<unknown> {
-    const task: Task = { type: "run", job };
+  run(jobs: readonly Job[]): Promise<unknown> {
+    openClaims(this.#claims);
+    const task: Task = { type: "run", jobs };
     return this.#piscina.run(task);
+  }
+
+  /** How many of the jobs have begun; the others never will. */
+  takeBack(): number {
+    return takeBack(this.#claims);
   }
 
   post(message: ToThread): void {

@@ -1,4 +1,5 @@
 import type { FlowSpec, Inspection, RunnerSetup } from "../runner/protocol.ts";
+import { newClaims } from "./claims.ts";
 import { startThread } from "./threads.ts";
 import { isTaskResult } from "./thread-shapes.ts";
 import type { Task } from "./thread-messages.ts";
@@ -6,7 +7,7 @@ import type { Task } from "./thread-messages.ts";
 /** Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. */
 export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promise<Inspection> {
   const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
-  const thread = startThread(bare, setup, { inspecting: true });
+  const thread = startThread(bare, setup, { inspecting: true, claims: newClaims() });
   thread.on("error", () => {});
   const task: Task = { type: "inspect" };
   try {

@@ -7,34 +7,21 @@ import type {
   OperationRequest,
   RunnerSetup,
 } from "../runner/protocol.ts";
+import { Batch, newRun, type Run } from "./batch.ts";
 import { FlowThread } from "./flow-thread.ts";
+import { FlowThreads } from "./flow-threads.ts";
+import { Pace } from "./pace.ts";
 import { isTaskResult } from "./thread-shapes.ts";
-import type { FromThread } from "./thread-messages.ts";
+import type { FromThread, RunResult } from "./thread-messages.ts";
 
 /** A thread without anything to do for so long is let go, unless it is the pool's last. */
 const IDLE_MS = 30_000;
 /** Longest wait of one that is ahead for a thread. */
 const AHEAD_MS = 20;
+/** Longest wait for a thread that has begun another, before a run is given to the next. */
+const LOOK_MS = 5;
 /** Longest wait for log lines that a result has overtaken. */
 const LATE_LINES_MS = 1_000;
-
-interface Run {
-  readonly job: Job;
-  /** It is returned where no thread is free soon. */
-  readonly is_ahead: boolean;
-  /** null: it waits for a thread. */
-  thread: FlowThread | null;
-  /** When it came, as performance.now(). */
-  readonly since: number;
-  lines: number;
-  /** Why it was aborted. */
-  aborted: string | null;
-  grace: NodeJS.Timeout | null;
-  /** Its thread is being ended: it ends with it. */
-  is_terminated: boolean;
-  /** Returned already, while lines of its log are on their way. */
-  returned: { readonly ending: Ending; readonly lines: number } | null;
-}
 
 export interface PoolOptions {
   readonly spec: FlowSpec;
@@ -48,19 +35,21 @@ export interface PoolOptions {
 export class Pool {
   readonly #options: PoolOptions;
   readonly #runs = new Map<string, Run>();
-  readonly #threads = new Set<FlowThread>();
-  readonly #starting = new Set<FlowThread>();
-  /** The one that was busy last is taken first: its caches are warm, and the others may go. */
-  readonly #idle: FlowThread[] = [];
+  readonly #threads: FlowThreads;
+  /** What the busy threads have. */
+  readonly #batches = new Map<FlowThread, Batch>();
+  readonly #pace = new Pace();
   #waiting: Run[] = [];
+  #is_gathering = false;
   /** A look at what waits is due. */
-  #is_patient = false;
+  #is_looking = false;
   #closing = false;
   /** When it last started or ended a run, as performance.now(). */
   used_at = performance.now();
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#threads = new FlowThreads(options.setup.flow_threads, () => this.#start());
   }
 
   get threads(): number {
@@ -76,7 +65,7 @@ export class Pool {
     this.#runs.set(job.id, run);
     this.used_at = performance.now();
     this.#waiting.push(run);
-    this.#advance();
+    this.#advanceSoon();
   }
 
   /** The signal now; the thread's end after the grace. */
@@ -84,8 +73,9 @@ export class Pool {
     const run = this.#runs.get(id);
     if (run === undefined || run.aborted !== null) return;
     run.aborted = reason;
-    const { thread } = run;
-    if (thread === null) return this.#withdraw(run, reason);
+    if (run.batch !== null) this.#takeBack(run.batch);
+    const { thread } = run.batch ?? {};
+    if (thread === undefined) return this.#withdraw(run, reason);
     const { cancel_grace_ms } = this.#options.setup;
     run.grace = setTimeout(() => this.#terminate(run, thread, reason), cancel_grace_ms);
     thread.post({ type: "abort", id, reason });
@@ -94,8 +84,7 @@ export class Pool {
   /** Lets further threads go that have had nothing to do for long. */
   trim(): void {
     const before = performance.now() - IDLE_MS;
-    while (this.#threads.size > 1 && (this.#idle[0]?.idle_since ?? Infinity) < before)
-      void this.#end(this.#idle[0] as FlowThread);
+    for (const thread of this.#threads.idleBefore(before)) void this.#end(thread);
   }
 
   /** Lets the threads go, once the last run has ended. */
@@ -104,93 +93,132 @@ export class Pool {
     if (this.#runs.size === 0) for (const thread of this.#threads) void this.#end(thread);
   }
 
+  /** What came in this turn of the event loop is given out together. */
+  #advanceSoon(): void {
+    if (this.#is_gathering) return;
+    this.#is_gathering = true;
+    queueMicrotask(() => {
+      this.#is_gathering = false;
+      this.#advance();
+    });
+  }
+
   /** Gives what waits to who is idle, and starts threads for the rest. */
   #advance(): void {
     while (this.#waiting.length > 0) {
-      const thread = this.#idle.pop();
+      const thread = this.#threads.take();
       if (thread === undefined) return this.#hold();
-      this.#begin(this.#waiting.shift() as Run, thread);
+      this.#begin(new Batch(thread, this.#waiting.splice(0, this.#pace.together())));
     }
   }
 
   /** Nobody is idle: further threads, as far as they may be, and patience for the rest. */
   #hold(): void {
-    this.#grow();
-    if (this.#is_patient) return;
-    this.#is_patient = true;
-    setTimeout(() => this.#returnLate(), AHEAD_MS);
+    this.#threads.grow(this.#waiting.length / this.#pace.together());
+    this.#lookSoon();
+  }
+
+  #lookSoon(): void {
+    if (this.#is_looking) return;
+    this.#is_looking = true;
+    setTimeout(() => this.#look(), LOOK_MS);
+  }
+
+  /** Whether each run that waits, for a thread or behind another in it, should go on waiting. */
+  #look(): void {
+    this.#is_looking = false;
+    const now = performance.now();
+    for (const batch of this.#batches.values()) {
+      if (!batch.is_whole) continue;
+      if (now - batch.since < LOOK_MS / 2) this.#lookSoon();
+      else {
+        this.#pace.slowDown();
+        this.#takeBack(batch);
+      }
+    }
+    this.#returnLate(now - AHEAD_MS);
+    this.#advance();
+    if (this.#closing) this.close();
   }
 
   /** What is ahead waits for a thread that should be free in a moment; its turn may be elsewhere. */
-  #returnLate(): void {
-    this.#is_patient = false;
-    const now = performance.now();
-    const late = this.#waiting.filter((run) => run.is_ahead && now - run.since >= AHEAD_MS / 2);
-    if (late.length > 0) this.#waiting = this.#waiting.filter((run) => !late.includes(run));
+  #returnLate(before: number): void {
+    const isLate = (run: Run): boolean => run.is_ahead && run.since < before;
+    const late = this.#waiting.filter(isLate);
+    if (late.length > 0) this.#waiting = this.#waiting.filter((run) => !isLate(run));
     for (const { job } of late) {
       this.#runs.delete(job.id);
       this.#options.send({ type: "returned", id: job.id });
     }
-    if (this.#waiting.length > 0) this.#hold();
-    if (this.#closing) this.close();
   }
 
-  #grow(): void {
+  /** What a thread has not begun waits again, before all others. */
+  #takeBack(batch: Batch): void {
+    const left = batch.takeBack().filter((run) => this.#runs.get(run.job.id) === run);
+    this.#waiting.unshift(...left);
+    if (left.length > 0) this.#advanceSoon();
+  }
+
+  #start(): FlowThread {
     const { spec, setup, send } = this.#options;
-    const most = setup.flow_threads;
-    while (this.#starting.size < this.#waiting.length && this.#threads.size < most) {
-      const thread = new FlowThread(spec, setup, {
-        onReady: (ready) => {
-          this.#starting.delete(ready);
-          this.#free(ready);
-        },
-        onMessage: (from, message) => this.#receive(from, message),
-        onLost: (lost, error) => this.#replace(lost, error),
-        onStuck: () => send({ type: "stuck", key: spec.key }),
-      });
-      this.#threads.add(thread);
-      this.#starting.add(thread);
-    }
+    return new FlowThread(spec, setup, {
+      onReady: (ready) => this.#free(ready),
+      onMessage: (from, message) => this.#receive(from, message),
+      onLost: (lost, error) => this.#replace(lost, error),
+      onStuck: () => send({ type: "stuck", key: spec.key }),
+    });
   }
 
-  #begin(run: Run, thread: FlowThread): void {
-    run.thread = thread;
-    thread.run(run.job).then(
-      (result: unknown) => this.#return(run, thread, result),
-      (error: unknown) => this.#lose(run, error),
+  #begin(batch: Batch): void {
+    this.#batches.set(batch.thread, batch);
+    if (batch.is_whole) this.#lookSoon();
+    batch.begin().then(
+      (result: unknown) => this.#return(batch, result),
+      (error: unknown) => this.#lose(batch, causeOf(error, this.#options.spec.memory_mb)),
     );
   }
 
   #free(thread: FlowThread): void {
-    if (!this.#threads.has(thread)) return;
-    thread.idle_since = performance.now();
-    this.#idle.push(thread);
+    this.#threads.free(thread);
     this.#advance();
   }
 
-  #return(run: Run, thread: FlowThread, result: unknown): void {
+  #return(batch: Batch, result: unknown): void {
+    const { thread } = batch;
+    if (this.#batches.get(thread) === batch) this.#batches.delete(thread);
     const told = isTaskResult(result) && result.type === "ended" ? result : null;
-    if (told === null) {
-      this.#finish(run, lost("The flow replaced the answer of its thread"));
-      return this.#free(thread);
+    const run = batch.runs.find(({ job }) => job.id === told?.id);
+    if (told !== null && run?.batch === batch) {
+      this.#pace.learn(told.mean_ms);
+      if (run.lines < told.lines) thread.drain();
+      this.#conclude(run, told);
     }
-    if (run.lines < told.lines) thread.drain();
-    if (run.lines >= told.lines) this.#finish(run, told.ending);
-    else {
-      run.returned = told;
-      setTimeout(() => this.#finish(run, told.ending), LATE_LINES_MS);
-    }
+    this.#lose(batch, "The flow replaced the answer of its thread");
     this.#free(thread);
   }
 
-  #lose(run: Run, error: unknown): void {
-    if (!run.is_terminated) this.#finish(run, lost(causeOf(error, this.#options.spec.memory_mb)));
+  /** It ends when its last line has come. */
+  #conclude(run: Run, told: RunResult): void {
+    if (run.lines >= told.lines) return this.#finish(run, told.ending);
+    run.returned = told;
+    setTimeout(() => this.#finish(run, told.ending), LATE_LINES_MS);
+  }
+
+  /** Those that the thread has begun and told nothing of; the others wait again. */
+  #lose(batch: Batch, why: string): void {
+    this.#takeBack(batch);
+    // What it told of the others came through another channel, and may have been overtaken.
+    if (batch.runs.length > 1) batch.thread.drain();
+    for (const run of batch.runs) {
+      const is_told = run.batch !== batch || run.is_terminated || run.returned !== null;
+      if (!is_told) this.#finish(run, lost(why));
+    }
   }
 
   /** A thread has ended that nobody had ended, or one that was. */
   #replace(thread: FlowThread, error: unknown): void {
     // One that cannot even start would be followed by others without end: its run fails.
-    const is_start = this.#starting.has(thread) && this.#threads.has(thread);
+    const is_start = this.#threads.isStarting(thread);
     this.#forget(thread);
     const [first] = this.#waiting;
     if (is_start && first !== undefined) {
@@ -219,10 +247,10 @@ export class Pool {
   }
 
   #forget(thread: FlowThread): void {
-    this.#threads.delete(thread);
-    this.#starting.delete(thread);
-    const at = this.#idle.indexOf(thread);
-    if (at >= 0) this.#idle.splice(at, 1);
+    const batch = this.#batches.get(thread);
+    if (batch !== undefined) this.#takeBack(batch);
+    this.#batches.delete(thread);
+    this.#threads.forget(thread);
   }
 
   #finish(run: Run, ending: Ending): void {
@@ -239,9 +267,10 @@ export class Pool {
     if (message.type === "operation") return this.#ask(thread, message);
     const run = this.#runs.get(message.id);
     // What a thread says of another's run was made by its flow.
-    if (run === undefined || run.thread !== thread) return;
+    if (run === undefined || run.batch?.thread !== thread) return;
     if (message.type === "log") return this.#keep(run, message);
     this.#finish(run, message.ending);
+    if (message.type === "ran") return;
     void this.#end(thread);
     this.#advance();
   }
@@ -262,20 +291,6 @@ export class Pool {
     if (this.#runs.has(request.id)) this.#options.ask(request, reply);
     else reply({ ok: false, message: "The execution has ended" });
   }
-}
-
-function newRun(job: Job, is_ahead: boolean): Run {
-  return {
-    job,
-    is_ahead,
-    thread: null,
-    since: performance.now(),
-    lines: 0,
-    aborted: null,
-    grace: null,
-    is_terminated: false,
-    returned: null,
-  };
 }
 
 function lost(status_message: string): Ending {

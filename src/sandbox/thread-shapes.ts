@@ -10,13 +10,20 @@ export function isFromThread(value: unknown): value is FromThread {
   if (!isRecord(value)) return false;
   const { type, id, number } = value;
   if (type === "log") return typeof id === "string" && isLine(value["line"]);
-  if (type === "ended") return typeof id === "string" && isEnding(value["ending"]);
+  if (type === "ran" || type === "ended")
+    return typeof id === "string" && isEnding(value["ending"]);
   return type === "operation" && Number.isSafeInteger(number) && isRequest(value["request"]);
 }
 
 export function isTaskResult(value: unknown): value is TaskResult {
   if (!isRecord(value)) return false;
-  const { type, ending, lines, inspection } = value;
-  if (type === "ended") return isEnding(ending) && Number.isSafeInteger(lines);
+  const { type, id, ending, lines, mean_ms, inspection } = value;
+  if (type === "ended")
+    return (
+      typeof id === "string" &&
+      isEnding(ending) &&
+      Number.isSafeInteger(lines) &&
+      Number.isFinite(mean_ms)
+    );
   return type === "inspected" && isRecord(inspection);
 }

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { pathToFileURL } from "node:url";
 import { MessageChannel, parentPort, workerData } from "node:worker_threads";
-import type { Ending, LogLevel } from "../runner/protocol.ts";
+import type { Ending, Job, LogLevel } from "../runner/protocol.ts";
+import { claim } from "./claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
 import { makeLog, replaceConsole } from "./flow-log.ts";
 import { closeGlobals } from "./globals.ts";
@@ -12,7 +13,14 @@ import { listen } from "./ports.ts";
 import { replaceProcess } from "./process-object.ts";
 import { abort, run, type Execution } from "./run.ts";
 import { relative, toMessage, toStack } from "./text.ts";
-import type { FromThread, Task, TaskResult, ThreadData, ToThread } from "./thread-messages.ts";
+import type {
+  FromThread,
+  RunResult,
+  Task,
+  TaskResult,
+  ThreadData,
+  ToThread,
+} from "./thread-messages.ts";
 
 /**
  * A thread's program: it runs one flow version, one execution at a time. What is set up here
@@ -24,6 +32,8 @@ const MAX_RUNS = 10_000;
 
 const data = workerData as ThreadData;
 const realProcess = process;
+// Flow code may patch it later.
+const elapsed = performance.now.bind(performance);
 const { port1: port, port2 } = new MessageChannel();
 const post = port.postMessage.bind(port) as (message: FromThread) => void;
 const desk = openDesk((number, request) => post({ type: "operation", number, request }));
@@ -50,28 +60,43 @@ replaceProcess((level, text) => write(level, [text.replace(/\n$/, "")]));
 closeGlobals(data.spec.grants.net);
 guardDescriptors(data.spec.grants);
 
-/** Piscina's entry. Of failed executions it never returns: the runner ends the thread. */
+/** Piscina's entry. */
 export default async function perform(task: Task): Promise<TaskResult> {
-  if (task.type === "inspect") {
-    // Loaded where it is needed, most threads only run; and before the rules for modules are set.
-    const { inspect } = await import("./inspect.ts");
-    return { type: "inspected", inspection: await inspect(data, guardModules(data)) };
+  if (task.type === "run") return performAll(task.jobs);
+  // Loaded where it is needed, most threads only run; and before the rules for modules are set.
+  const { inspect } = await import("./inspect.ts");
+  return { type: "inspected", inspection: await inspect(data, guardModules(data)) };
+}
+
+/** One after the other, as long as they are not taken back; each is told before the next begins. */
+async function performAll(jobs: readonly Job[]): Promise<RunResult> {
+  const begun = elapsed();
+  let last = await performOne(jobs[0] as Job);
+  let count = 1;
+  while (count < jobs.length && claim(data.claims, count)) {
+    post({ type: "ran", id: last.id, ending: last.ending });
+    last = await performOne(jobs[count] as Job);
+    count += 1;
   }
-  const execution = begin(task);
+  return { type: "ended", ...last, mean_ms: (elapsed() - begun) / count };
+}
+
+/** Of a failed execution it never returns: the runner ends the thread. */
+async function performOne(job: Job): Promise<Pick<RunResult, "id" | "ending" | "lines">> {
+  const execution = begin(job);
   const ending = await belonging.run(execution, () => settle(execution));
   runs += 1;
   const isSpent = execution.ended || tainted || runs >= MAX_RUNS;
   if (isSpent || ending.status !== "ENDED_SUCCESS" || ending.aborted) {
     end(execution, ending);
-    return new Promise<TaskResult>(() => {});
+    return new Promise<never>(() => {});
   }
   execution.ended = true;
   current = null;
-  return { type: "ended", ending, lines: execution.log.count };
+  return { id: job.id, ending, lines: execution.log.count };
 }
 
-function begin(task: Task & { type: "run" }): Execution {
-  const { job } = task;
+function begin(job: Job): Execution {
   const execution: Execution = {
     job,
     controller: null,

@@ -9,7 +9,7 @@ const YOUNG_MB = 16;
 export function startThread(
   spec: FlowSpec,
   setup: RunnerSetup,
-  { inspecting }: { inspecting: boolean },
+  { inspecting, claims }: Pick<ThreadData, "inspecting" | "claims">,
 ): Piscina {
   const workerData: ThreadData = {
     spec,
@@ -18,6 +18,7 @@ export function startThread(
     max_output_bytes: setup.max_output_bytes,
     max_log_lines: setup.max_log_lines,
     inspecting,
+    claims,
   };
   return new Piscina({
     filename: setup.thread,

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Ending, FlowSpec } from "../../src/runner/protocol.ts";
+import { openBench, until, type Bench } from "./runners-fixture.ts";
+
+/** Runs that a thread is given together: short ones, which come in the same turn. */
+
+/**
+ * Takes no time, unless it is told to; a module-level name tells the threads apart. What has begun
+ * is written down, also by a thread that nobody listens to any more.
+ */
+const toFlow = (begun: string) => `
+  import { appendFileSync } from "node:fs";
+  const thread = String(Math.random());
+  export default async ({ input_value, log }) => {
+    log.info("begun");
+    const { name, busy = 0, rest = 0, fails = false } = input_value;
+    if (name !== "warm") appendFileSync(${JSON.stringify(begun)}, name + "\\n");
+    const end = performance.now() + busy;
+    while (performance.now() < end);
+    if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+    if (fails) throw new Error("As it was told");
+    return { name, thread };
+  };`;
+
+interface Told {
+  readonly name: string;
+  readonly thread: string;
+}
+
+/** Runs it until its pace is known: from then on a thread is given several. */
+async function warm(bench: Bench): Promise<FlowSpec> {
+  const file = begunFile(bench);
+  writeFileSync(file, "");
+  const spec = bench.flow(toFlow(file), { grants: { write: [file] } });
+  for (let round = 0; round < 120; round += 1) await bench.run(spec, input({ name: "warm" }));
+  return spec;
+}
+
+const begunFile = (bench: Bench): string => join(bench.folder, "begun");
+/** Names of what has begun, as often as it has. */
+const begun = (bench: Bench): string[] =>
+  readFileSync(begunFile(bench), "utf8").trim().split("\n").toSorted();
+
+function input(value: object): { input_value: string } {
+  return { input_value: JSON.stringify(value) };
+}
+
+const told = ({ output_value }: Ending): Told => JSON.parse(output_value ?? "null") as Told;
+const nameOf = (ending: Ending): string => told(ending).name;
+const names = (count: number) => Array.from({ length: count }, (_, at) => `run ${at}`);
+
+test("each of many is told its own result, and its lines come before", async () => {
+  await using bench = await openBench({ flow_threads: 2 });
+  const spec = await warm(bench);
+  const started = names(100).map((name) => ({ name, run: bench.start(spec, input({ name })) }));
+  for (const { name, run } of started) {
+    assert.equal(nameOf(await run.ending), name);
+    assert.equal(bench.log(run.id), "info begun");
+  }
+});
+
+for (const how of ["busy", "rest"])
+  test(`what stands behind a run that takes long (${how}) goes to another thread`, async () => {
+    await using bench = await openBench({ flow_threads: 2 });
+    const spec = await warm(bench);
+    let has_ended = false;
+    const long = bench.start(spec, input({ name: "long", [how]: 1500 }));
+    void long.ending.then(() => (has_ended = true));
+    const others = names(5).map((name) => bench.run(spec, input({ name })));
+    const endings = await Promise.all(others);
+    assert.equal(has_ended, false);
+    assert.deepEqual(endings.map(nameOf), names(5));
+    const { thread } = told(await long.ending);
+    assert.ok(endings.every((ending) => told(ending).thread !== thread));
+    assert.deepEqual(begun(bench), ["long", ...names(5)]);
+  });
+
+test("what stands behind a run that fails runs once, in another thread", async () => {
+  await using bench = await openBench({ flow_threads: 1 });
+  const spec = await warm(bench);
+  const before = bench.start(spec, input({ name: "before" }));
+  const failing = bench.run(spec, input({ name: "failing", fails: true }));
+  const others = names(5).map((name) => ({ name, run: bench.start(spec, input({ name })) }));
+  assert.equal(nameOf(await before.ending), "before");
+  assert.equal((await failing).status_message, "As it was told");
+  const { thread } = told(await before.ending);
+  for (const { name, run } of others) {
+    const ending = await run.ending;
+    assert.equal(nameOf(ending), name);
+    assert.notEqual(told(ending).thread, thread);
+    assert.equal(bench.log(run.id), "info begun");
+  }
+  assert.deepEqual(begun(bench), ["before", "failing", ...names(5)]);
+});
+
+test("what stands behind another and is aborted never begins", async () => {
+  await using bench = await openBench({ flow_threads: 1, cancel_grace_ms: 5000 });
+  const spec = await warm(bench);
+  const long = bench.start(spec, input({ name: "long", rest: 1000 }));
+  const [first, second] = names(2).map((name) => bench.start(spec, input({ name })));
+  bench.runners.abort(first!.id, "stop");
+  const ending = await first!.ending;
+  assert.deepEqual([ending.aborted, ending.status_message], [true, "stop"]);
+  assert.equal(nameOf(await long.ending), "long");
+  assert.equal(nameOf(await second!.ending), "run 1");
+  assert.deepEqual(begun(bench), ["long", "run 1"]);
+});
+
+test("what stands behind a run that is aborted and ended runs in the next thread", async () => {
+  await using bench = await openBench({ flow_threads: 1, cancel_grace_ms: 50 });
+  const spec = await warm(bench);
+  const long = bench.start(spec, input({ name: "long", busy: 60_000 }));
+  const others = names(3).map((name) => bench.run(spec, input({ name })));
+  await until(() => bench.lines.has(long.id));
+  bench.runners.abort(long.id, "stop");
+  assert.equal((await long.ending).status_message, "stop");
+  assert.deepEqual((await Promise.all(others)).map(nameOf), names(3));
+  assert.deepEqual(begun(bench), ["long", ...names(3)]);
+});
