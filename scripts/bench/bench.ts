@@ -4,34 +4,33 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { BINARY } from "./contestant.ts";
-import type { Figures } from "./calls.ts";
-import { CONTESTANTS } from "./measure.ts";
+import { stopLoad } from "./calls.ts";
+import { CONTESTANTS, type Sample } from "./measure.ts";
 import { SCALES } from "./scale.ts";
 
 /**
  * `npm run bench -- [--rounds N] [--seconds N] [--only a,b]`: each contestant in turn, round after
- * round, and the medians with their ratios in the same run. `--only scale`: how the cost of a call
- * grows. Nothing fails on a time.
+ * round, and the medians with their ratios in the same run. `--seconds`: how many slices of one
+ * second a round has for each. `--only scale`: how the cost of a call grows. Nothing fails on a
+ * time.
  */
 
-/** [figure, contestant, figure, contestant it is divided by, limit, aim]; see the README. */
-const RATIOS: readonly [string, string, string, string, string][] = [
-  ["floor-http / floor-node", "floor-http", "calls_per_s", "floor-node", "at least 0.60"],
-  ["floor-pool / floor-http", "floor-pool", "calls_per_s", "floor-http", "at least 0.30"],
-  ["hold / floor-pool", "hold", "calls_per_s", "floor-pool", "at least 0.55"],
-  ["async / floor-pool", "async", "calls_per_s", "floor-pool", "at least 0.55"],
-  ["redirect / hold", "redirect", "calls_per_s", "hold", "at least 0.45"],
-  ["single p50 / floor-pool", "hold-normal", "single_p50_ms", "floor-pool", "at most 3"],
-  ["p99 / floor-pool", "hold", "p99_ms", "floor-pool", "at most 2"],
-  ["history / hold", "history", "calls_per_s", "hold", "at least 0.95"],
+/** [name, contestant, figure, target]; divided by the same figure of whom it takes turns with. */
+const RATIOS: readonly [string, string, string, string][] = [
+  ["floor-http / floor-node", "floor-http", "calls_per_s", "at least 0.60"],
+  ["floor-pool / floor-http", "floor-pool", "calls_per_s", "at least 0.30"],
+  ["hold / floor-pool", "hold", "calls_per_s", "at least 0.55"],
+  ["async / floor-pool", "async", "calls_per_s", "at least 0.55"],
+  ["redirect / hold", "redirect", "calls_per_s", "at least 0.45"],
+  ["single p50 / floor-pool", "hold-normal", "single_p50_ms", "at most 3"],
+  ["p99 / floor-pool", "hold", "p99_ms", "at most 2"],
+  ["history / hold", "history", "calls_per_s", "at least 0.95"],
 ];
-
-type Rounds = Map<string, Figures[]>;
 
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "3" },
-    seconds: { type: "string", default: "6" },
+    seconds: { type: "string", default: "4" },
     only: { type: "string" },
   },
 });
@@ -53,18 +52,19 @@ execFileSync("node", ["--import", "tsx", "scripts/build.ts"], {
 // process that maps it would count them.
 execFileSync("dd", [`if=${BINARY}`, "iflag=nocache", "count=0"], { stdio: "ignore" });
 
-const rounds: Rounds = new Map(wanted.map((name) => [name, []]));
+const samples = new Map<string, Sample[]>(wanted.map((name) => [name, []]));
 for (let round = 1; round <= Number(values.rounds); round += 1)
   for (const name of wanted) {
     process.stderr.write(`round ${round} of ${values.rounds}: ${name}\n`);
-    const measure = CONTESTANTS[name] as (seconds: number) => Promise<Figures>;
-    rounds.get(name)?.push(await measure(Number(values.seconds)));
+    const measure = CONTESTANTS[name] as (typeof CONTESTANTS)[string];
+    samples.get(name)?.push(...(await measure(Number(values.seconds))));
   }
 
+stopLoad();
 process.stdout.write(`${describeMachine()}\n\n${toTable()}\n\n${toRatioTable()}\n`);
 writeFileSync(
   join(import.meta.dirname, "../../build/bench.json"),
-  `${JSON.stringify({ machine: describeMachine(), rounds: Object.fromEntries(rounds) }, null, 2)}\n`,
+  `${JSON.stringify({ machine: describeMachine(), samples: Object.fromEntries(samples) }, null, 2)}\n`,
 );
 
 function describeMachine(): string {
@@ -75,26 +75,27 @@ function describeMachine(): string {
 }
 
 function toTable(): string {
-  const lines = [...rounds].flatMap(([name, figures]) =>
-    Object.keys(figures[0] ?? {}).map((figure) => {
-      const [low, middle, high] = quartiles(figures.map((one) => one[figure] ?? Number.NaN));
+  const lines = [...samples].flatMap(([name, taken]) => {
+    const figures = new Set(taken.flatMap(({ own }) => Object.keys(own)));
+    return [...figures].map((figure) => {
+      const found = taken.map(({ own }) => own[figure]).filter((value) => value !== undefined);
+      const [low, middle, high] = quartiles(found);
       return `| ${name} | ${figure} | ${show(middle)} | ${show(low)} to ${show(high)} |`;
-    }),
-  );
+    });
+  });
   return ["| Contestant | Figure | Median | Quartiles |", "|---|---|---|---|", ...lines].join("\n");
 }
 
-/** Ratios are taken round by round, so that a machine that drifts costs both sides alike. */
+/** Ratios are taken slice by slice, so that a machine that drifts costs both sides alike. */
 function toRatioTable(): string {
-  const lines = RATIOS.filter(([, over, , under]) => rounds.has(over) && rounds.has(under)).map(
-    ([name, over, figure, under, limit]) => {
-      const below = rounds.get(under) ?? [];
-      const ratios = (rounds.get(over) ?? []).map(
-        (figures, round) =>
-          (figures[figure] ?? Number.NaN) / (below[round]?.[figure] ?? Number.NaN),
+  const lines = RATIOS.filter(([, contestant]) => samples.has(contestant)).map(
+    ([name, contestant, figure, target]) => {
+      const taken = samples.get(contestant) ?? [];
+      const ratios = taken.flatMap(({ own, beside }) =>
+        beside === null ? [] : [(own[figure] ?? Number.NaN) / (beside[figure] ?? Number.NaN)],
       );
       const [low, middle, high] = quartiles(ratios);
-      return `| ${name} | ${show(middle)} | ${show(low)} to ${show(high)} | ${limit} |`;
+      return `| ${name} | ${show(middle)} | ${show(low)} to ${show(high)} | ${target} |`;
     },
   );
   return ["| Ratio | Median | Quartiles | Target |", "|---|---|---|---|", ...lines].join("\n");

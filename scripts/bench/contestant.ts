@@ -9,6 +9,8 @@ import { createInterface } from "node:readline";
 /** A server under measurement. */
 export interface Contestant {
   readonly url: string;
+  /** Where it is called. */
+  readonly call: string;
   readonly pids: () => number[];
   readonly folder: string | null;
   stop(): Promise<void>;
@@ -33,7 +35,8 @@ export async function startFloor(name: string): Promise<Contestant> {
   });
   const url = `http://127.0.0.1:${port}/`;
   await untilAnswering(url, child);
-  return { url, pids: () => [child.pid as number], folder: null, stop: () => stop(child) };
+  const pids = () => [child.pid as number];
+  return { url, call: url, pids, folder: null, stop: () => stop(child) };
 }
 
 /** The service with an enabled webhook for each of the flows `echo` and `slow`. */
@@ -56,6 +59,7 @@ export async function startService(
   for (const flow of ["echo", "slow"]) await createWebhook(url, flow);
   return {
     url,
+    call: callOf(url, "echo"),
     folder,
     pids: () => [child.pid as number, ...childrenOf(child.pid as number)],
     async stop() {
@@ -81,13 +85,14 @@ function untilListening(child: ChildProcess): Promise<string> {
   });
 }
 
-let token = "";
+/** Of each service that was started. */
+const tokens = new Map<string, string>();
 
 /** A request to the management API. */
 export async function request(url: string, method: string, path: string, body?: object) {
   const answer = await fetch(`${url}/api/latest${path}`, {
     method,
-    headers: { "content-type": "application/json", "x-service-token": token },
+    headers: { "content-type": "application/json", "x-service-token": tokens.get(url) ?? "" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
@@ -96,11 +101,14 @@ export async function request(url: string, method: string, path: string, body?: 
 
 export async function createWebhook(url: string, flow: string): Promise<void> {
   const login = { user_name: "admin", password: PASSWORD };
-  token = String((await request(url, "POST", "/auth/login", login))["token"]);
+  tokens.set(url, String((await request(url, "POST", "/auth/login", login))["token"]));
   await request(url, "POST", "/webhook", { name: flow, flow });
   const change = { password: PASSWORD, is_enabled: true, key: null };
   await request(url, "PUT", `/webhook/${flow}/authentication`, change);
 }
+
+export const callOf = (url: string, flow: string): string =>
+  `${url}/api/latest/webhook/${flow}/call`;
 
 /** Resident memory of processes, in bytes. */
 export function residentBytes(pids: readonly number[]): number {

@@ -1,9 +1,9 @@
-import { json } from "node:stream/consumers";
+import { createInterface } from "node:readline";
 import autocannon from "autocannon";
 
 /**
- * The load generator, in a process of its own: it reads the JSON of a LoadOrder and prints that of
- * a LoadResult.
+ * The load generator, in a process of its own: for each line with the JSON of a LoadOrder it prints
+ * one with that of a LoadResult. It stays, so that its own code is compiled when it counts.
  */
 export interface LoadOrder {
   readonly url: string;
@@ -20,6 +20,9 @@ export interface LoadResult {
   /** Right answers per second. */
   readonly rate: number;
   readonly answers: number;
+  readonly seconds: number;
+  /** When the last answer had come, in milliseconds since the epoch. */
+  readonly ended_at: number;
   readonly wrong: number;
   readonly p50_ms: number;
   readonly p99_ms: number;
@@ -45,6 +48,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
       (_client, _status, _bytes, ms) => void times.push(ms),
     );
   });
+  const ended_at = Date.now();
   times.sort((a, b) => a - b);
   const wrong = result.non2xx + result.errors + result.timeouts + result.mismatches;
   // The first legs are 303, which autocannon counts apart.
@@ -52,6 +56,8 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   return {
     rate: answers / result.duration,
     answers,
+    seconds: result.duration,
+    ended_at,
     wrong: is_chain ? wrong - result["3xx"] : wrong,
     p50_ms: times[Math.floor(times.length * 0.5)] ?? Number.NaN,
     p99_ms: times[Math.floor(times.length * 0.99)] ?? Number.NaN,
@@ -81,5 +87,5 @@ function toChain(url: string, body: string): autocannon.Request[] {
   ];
 }
 
-const result = await run((await json(process.stdin)) as LoadOrder);
-process.stdout.write(JSON.stringify(result));
+for await (const line of createInterface({ input: process.stdin }))
+  process.stdout.write(`${JSON.stringify(await run(JSON.parse(line) as LoadOrder))}\n`);

@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import {
   BINARY,
+  callOf,
   childrenOf,
   request,
   residentBytes,
@@ -10,36 +11,45 @@ import {
   startService,
   type Contestant,
 } from "./contestant.ts";
-import { callOf, load, using, type Figures } from "./calls.ts";
+import { load, using, type Figures } from "./calls.ts";
 import { fillHistory } from "./history.ts";
 import { SCALES } from "./scale.ts";
 
 const HELD = { SYNC_MODE: "hold" };
 
-/** Calls per second at 32 connections, and the latency of a single one. */
-async function measureRate(url: string, seconds: number): Promise<Figures> {
-  await load({ url, seconds: 2 });
-  const many = await load({ url, seconds });
-  const one = await load({ url, seconds: Math.max(1, seconds / 3), connections: 1 });
-  return { calls_per_s: many.rate, p99_ms: many.p99_ms, single_p50_ms: one.p50_ms };
+/** Of a round: short, so that a machine that drifts is the same for both that take turns. */
+const SLICE_S = 1;
+
+/** What one slice showed; `beside` is the contestant that it takes turns with. */
+export interface Sample {
+  readonly own: Figures;
+  readonly beside: Figures | null;
 }
 
-async function measureRedirect(url: string, seconds: number): Promise<Figures> {
-  const order = { url: callOf(url, "echo"), is_chain: true };
-  await load({ ...order, seconds: 2 });
-  const { rate, p99_ms } = await load({ ...order, seconds });
+/** Calls per second at 32 connections. */
+async function measureRate(url: string): Promise<Figures> {
+  const { rate, p99_ms } = await load({ url, seconds: SLICE_S });
+  return { calls_per_s: rate, p99_ms };
+}
+
+/** The same, and the latency of a single connection. */
+async function measureBoth(url: string): Promise<Figures> {
+  const { p50_ms } = await load({ url, seconds: SLICE_S, connections: 1 });
+  return { ...(await measureRate(url)), single_p50_ms: p50_ms };
+}
+
+async function measureRedirect(url: string): Promise<Figures> {
+  const { rate, p99_ms } = await load({ url, is_chain: true, seconds: SLICE_S });
   return { calls_per_s: rate, p99_ms };
 }
 
 /** Accepted and run: the time goes on until nothing waits any more. */
-async function measureAsync(url: string, seconds: number): Promise<Figures> {
-  const order = { url: `${callOf(url, "echo")}?async`, expected: null };
-  await load({ ...order, seconds: 2 });
-  await untilIdle(url);
-  const begun = performance.now();
-  const { rate, answers } = await load({ ...order, seconds });
-  await untilIdle(url);
-  return { accepted_per_s: rate, calls_per_s: answers / ((performance.now() - begun) / 1000) };
+async function measureAsync(url: string): Promise<Figures> {
+  const order = { url: `${url}?async`, expected: null, seconds: SLICE_S };
+  const { rate, answers, seconds, ended_at } = await load(order);
+  await untilIdle(new URL(url).origin);
+  const whole = seconds + (Date.now() - ended_at) / 1000;
+  return { accepted_per_s: rate, calls_per_s: answers / whole };
 }
 
 async function untilIdle(url: string): Promise<void> {
@@ -90,15 +100,17 @@ function open(url: string) {
 
 const HISTORY = 1_000_000;
 
-async function measureHistory(seconds: number): Promise<Figures> {
-  const first = await startService(HELD);
-  fillHistory(first.folder as string, HISTORY);
-  return using(first, async ({ url }) => {
-    const figures = await measureRate(callOf(url, "echo"), seconds);
-    const begun = performance.now();
-    await request(url, "GET", "/execution");
-    return { ...figures, first_page_ms: performance.now() - begun };
-  });
+async function startWithHistory(): Promise<Contestant> {
+  // Older than anybody keeps them: none is deleted meanwhile.
+  const contestant = await startService({ ...HELD, RETENTION_DAYS: 36_500 });
+  fillHistory(contestant.folder as string, HISTORY);
+  return contestant;
+}
+
+async function measureFirstPage({ url }: Contestant): Promise<Figures> {
+  const begun = performance.now();
+  await request(url, "GET", "/execution");
+  return { first_page_ms: performance.now() - begun };
 }
 
 /** From exec of the binary to its first answered call, and its memory at rest after that. */
@@ -128,30 +140,96 @@ async function measureStart(): Promise<Figures> {
   });
 }
 
-const floor = (name: string) => async (seconds: number) =>
-  using(await startFloor(name), ({ url }) => measureRate(url, seconds));
+/** A contestant whose rate is compared with another's. */
+interface Rated {
+  start(): Promise<Contestant>;
+  /** One slice of a round. */
+  measure(url: string): Promise<Figures>;
+  /** With which contestant, null: with none. Both are there, and take turns slice by slice. */
+  readonly beside: string | null;
+  /** What else there is to see at the end of a round. */
+  look?(contestant: Contestant): Promise<Figures>;
+}
 
-const service =
-  (config: object, act: (url: string, seconds: number) => Promise<Figures>) =>
-  async (seconds: number) =>
-    using(await startService({ ...HELD, ...config }), ({ url }) => act(url, seconds));
+const floor = (name: string, beside: string | null): Rated => ({
+  start: () => startFloor(name),
+  measure: measureRate,
+  beside,
+});
 
-const measureHold = (url: string, seconds: number) => measureRate(callOf(url, "echo"), seconds);
+const service = (config: Record<string, string | number>, rest: Omit<Rated, "start">): Rated => ({
+  start: () => startService({ ...HELD, ...config }),
+  ...rest,
+});
 
-/** The contestants, in the order of a round. */
-export const CONTESTANTS: Readonly<Record<string, (seconds: number) => Promise<Figures>>> = {
-  "floor-node": floor("floor-node"),
-  "floor-http": floor("floor-http"),
-  "floor-pool": floor("floor-pool"),
-  hold: service({}, measureHold),
-  "hold-normal": service({ DURABILITY: "normal" }, measureHold),
-  redirect: service({ SYNC_MODE: "redirect" }, measureRedirect),
-  async: service({ MAX_QUEUED_EXECUTIONS: 1_000_000 }, measureAsync),
+const RATED: Readonly<Record<string, Rated>> = {
+  "floor-node": floor("floor-node", null),
+  "floor-http": floor("floor-http", "floor-node"),
+  "floor-pool": floor("floor-pool", "floor-http"),
+  hold: service({}, { measure: measureBoth, beside: "floor-pool" }),
+  "hold-normal": service({ DURABILITY: "normal" }, { measure: measureBoth, beside: "floor-pool" }),
+  redirect: service({ SYNC_MODE: "redirect" }, { measure: measureRedirect, beside: "hold" }),
+  async: service(
+    { MAX_QUEUED_EXECUTIONS: 1_000_000 },
+    { measure: measureAsync, beside: "floor-pool" },
+  ),
+  history: {
+    start: startWithHistory,
+    measure: measureRate,
+    beside: "hold",
+    look: measureFirstPage,
+  },
+};
+
+/** Before it counts: code is compiled, threads are there. */
+const WARM_SLICES = 4;
+
+async function measureRated(rated: Rated, slices: number): Promise<Sample[]> {
+  const other = rated.beside === null ? null : (RATED[rated.beside] as Rated);
+  return using(await rated.start(), async (contestant) => {
+    if (other === null) return takeTurns(rated, slices, contestant, null);
+    return using(await other.start(), (beside) => takeTurns(rated, slices, contestant, beside));
+  });
+}
+
+async function takeTurns(
+  rated: Rated,
+  slices: number,
+  contestant: Contestant,
+  beside: Contestant | null,
+): Promise<Sample[]> {
+  const measureOther = rated.measure === measureBoth ? measureBoth : measureRate;
+  const takeTurn = async (): Promise<Sample> => ({
+    own: await rated.measure(contestant.call),
+    beside: beside === null ? null : await measureOther(beside.call),
+  });
+  for (let slice = 0; slice < WARM_SLICES; slice += 1) await takeTurn();
+  const samples: Sample[] = [];
+  while (samples.length < slices) samples.push(await takeTurn());
+  const more = await rated.look?.(contestant);
+  return more === undefined ? samples : [...samples, { own: more, beside: null }];
+}
+
+const rated = Object.entries(RATED).map(
+  ([name, one]) => [name, (slices: number) => measureRated(one, slices)] as const,
+);
+
+const alone = (measure: (seconds: number) => Promise<Figures>) => async (seconds: number) => [
+  { own: await measure(seconds), beside: null },
+];
+
+const others: Readonly<Record<string, (seconds: number) => Promise<Figures>>> = {
   "idle-10k": async (seconds) =>
     using(await startService({ ...HELD, MAX_QUEUED_EXECUTIONS: 20_000 }), (contestant) =>
       measureIdle(contestant, seconds),
     ),
-  history: measureHistory,
   start: measureStart,
   ...SCALES,
 };
+
+/** The contestants, in the order of a round: what each shows in so many seconds, or slices. */
+export const CONTESTANTS: Readonly<Record<string, (seconds: number) => Promise<Sample[]>>> =
+  Object.fromEntries([
+    ...rated,
+    ...Object.entries(others).map(([name, measure]) => [name, alone(measure)] as const),
+  ]);

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { callOf, ECHOED, load, PAYLOAD, using, type Figures } from "./calls.ts";
-import { createWebhook, ECHO, request, startService } from "./contestant.ts";
+import { ECHOED, load, PAYLOAD, using, type Figures } from "./calls.ts";
+import { callOf, createWebhook, ECHO, request, startService } from "./contestant.ts";
 import { fillHistory } from "./history.ts";
 
 /** How the cost of a call grows with what there is; each figure is calls per second. */
