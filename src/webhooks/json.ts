@@ -30,12 +30,9 @@ const isClosing = (code: number): boolean => code === 0x5d || code === 0x7d;
 function requireShallow(text: string): void {
   if (text.length < MAX_DEPTH) return;
   let depth = 0;
-  let is_string = false;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (is_string && code === BACKSLASH) at += 1;
-    else if (code === QUOTE) is_string = !is_string;
-    else if (is_string) continue;
+    if (code === QUOTE) at = endOfString(text, at);
     else if (isOpening(code)) depth += 1;
     else if (isClosing(code)) depth -= 1;
     if (depth > MAX_DEPTH)
@@ -44,6 +41,16 @@ function requireShallow(text: string): void {
         `The body is nested deeper than ${MAX_DEPTH} levels at ${describePosition(text, at)}`,
       );
   }
+}
+
+/** The offset of the quote that ends a string: one with an even number of backslashes before it. */
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let escapes = at;
+    while (text.charCodeAt(escapes - 1) === BACKSLASH) escapes -= 1;
+    if ((at - escapes) % 2 === 0) return at;
+  }
+  return text.length;
 }
 
 const TOKEN =

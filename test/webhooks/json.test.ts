@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { parseJson } from "../../src/webhooks/json.ts";
 
 const FAULTS: readonly [string, string, string][] = [
@@ -29,6 +30,19 @@ test("200 levels are read and 201 are not, brackets in strings do not count", ()
   assert.doesNotThrow(() => parseJson(nested(200)));
   assert.throws(() => parseJson(nested(201)), { code: "bad_body", message: /200 levels/ });
   assert.doesNotThrow(() => parseJson(JSON.stringify(`\\"${"[".repeat(500)}`)));
+});
+
+test("the levels of any JSON are counted as they are", () => {
+  const strings = fc.string({ unit: fc.constantFrom('"', "\\", "[", "{", "x"), maxLength: 300 });
+  const padding = fc.array(strings, { minLength: 1 });
+  fc.assert(
+    fc.property(padding, fc.integer({ min: 190, max: 210 }), (texts, levels) => {
+      const inner = JSON.stringify([...texts, "x".repeat(200)]);
+      const text = "[".repeat(levels - 1) + inner + "]".repeat(levels - 1);
+      if (levels <= 200) assert.doesNotThrow(() => parseJson(text));
+      else assert.throws(() => parseJson(text), { message: /200 levels/ });
+    }),
+  );
 });
 
 test("a long string that does not end costs no stack", () => {
