@@ -10,6 +10,9 @@ import type { FromThread, Task, ToThread } from "./thread-messages.ts";
 /** A thread that has not ended so long after its termination is held by a native call. */
 const STUCK_MS = 2_000;
 
+/** A flow that got hold of its thread's channel could fill it as fast as it is emptied. */
+const MOST_DRAINED = 10_000;
+
 export interface ThreadEvents {
   /** It takes runs from now on. */
   onReady(thread: FlowThread): void;
@@ -63,12 +66,13 @@ export class FlowThread {
     this.#port?.postMessage(message);
   }
 
-  /** Takes what the thread has sent and the event loop has not delivered yet. */
+  /** Takes what the thread has sent and the event loop has not delivered yet, up to a limit. */
   drain(): void {
-    const port = this.#port;
-    if (port === null) return;
-    for (let at = receiveMessageOnPort(port); at !== undefined; at = receiveMessageOnPort(port))
-      this.#receive(at.message);
+    for (let left = MOST_DRAINED; left > 0 && this.#port !== null; left -= 1) {
+      const next = takeNext(this.#port);
+      if (next === undefined) return;
+      this.#receive(next.message);
+    }
   }
 
   /** Terminates it. Resolves when it has ended. */
@@ -93,5 +97,14 @@ export class FlowThread {
 
   #receive(message: unknown): void {
     if (isFromThread(message)) this.#events.onMessage(this, message);
+  }
+}
+
+/** undefined: nothing has come. What cannot be read has no message in it. */
+function takeNext(port: MessagePort): { readonly message: unknown } | undefined {
+  try {
+    return receiveMessageOnPort(port);
+  } catch {
+    return { message: null };
   }
 }

@@ -8,6 +8,7 @@ import type {
   RunnerSetup,
 } from "../runner/protocol.ts";
 import { Batch, newRun, type Run } from "./batch.ts";
+import { causeOf, lost, toPlain } from "./ending.ts";
 import { FlowThread } from "./flow-thread.ts";
 import { FlowThreads } from "./flow-threads.ts";
 import { Pace } from "./pace.ts";
@@ -174,8 +175,15 @@ export class Pool {
     if (batch.is_whole) this.#lookSoon();
     batch.begin().then(
       (result: unknown) => this.#return(batch, result),
-      (error: unknown) => this.#lose(batch, causeOf(error, this.#options.spec.memory_mb)),
+      (error: unknown) => this.#fail(batch, error),
     );
+  }
+
+  /** Its thread has ended, or cannot be relied on. */
+  #fail(batch: Batch, error: unknown): void {
+    this.#lose(batch, causeOf(error, this.#options.spec.memory_mb));
+    void this.#end(batch.thread);
+    this.#advance();
   }
 
   #free(thread: FlowThread): void {
@@ -235,6 +243,9 @@ export class Pool {
   }
 
   #terminate(run: Run, thread: FlowThread, reason: string): void {
+    // It may have ended in time, and the thread have gone on with another.
+    thread.drain();
+    if (this.#runs.get(run.job.id) !== run) return;
     run.is_terminated = true;
     // Lines that it wrote until now are delivered before the event of its end.
     void this.#end(thread).then(() => setImmediate(() => this.#finish(run, lost(reason))));
@@ -258,8 +269,8 @@ export class Pool {
     if (run.grace !== null) clearTimeout(run.grace);
     this.#runs.delete(run.job.id);
     this.used_at = performance.now();
-    const told = run.aborted === null ? ending : { ...ending, aborted: true };
-    this.#options.send({ type: "ended", id: run.job.id, ending: told });
+    const aborted = ending.aborted || run.aborted !== null;
+    this.#options.send({ type: "ended", id: run.job.id, ending: toPlain(ending, aborted) });
     if (this.#closing) this.close();
   }
 
@@ -276,10 +287,11 @@ export class Pool {
   }
 
   #keep(run: Run, { id, line }: FromThread & { type: "log" }): void {
+    const { at, level, text } = line;
     run.lines += 1;
     // One beyond the limit is the line that says that lines were dropped.
     if (run.lines <= this.#options.setup.max_log_lines + 2) {
-      this.#options.send({ type: "log", id, lines: [line] });
+      this.#options.send({ type: "log", id, lines: [{ at, level, text }] });
     }
     if (run.returned !== null && run.lines >= run.returned.lines)
       this.#finish(run, run.returned.ending);
@@ -288,25 +300,8 @@ export class Pool {
   #ask(thread: FlowThread, { number, request }: FromThread & { type: "operation" }): void {
     const reply = (answer: OperationAnswer): void =>
       thread.post({ type: "answer", number, answer });
-    if (this.#runs.has(request.id)) this.#options.ask(request, reply);
+    const { id, name, args } = request;
+    if (this.#runs.has(id)) this.#options.ask({ id, name, args }, reply);
     else reply({ ok: false, message: "The execution has ended" });
   }
-}
-
-function lost(status_message: string): Ending {
-  return {
-    status: "ENDED_ERROR",
-    status_message,
-    output_value: null,
-    response: null,
-    aborted: false,
-  };
-}
-
-function causeOf(error: unknown, memory_mb: number): string {
-  if (!(error instanceof Error)) return "The flow's thread was lost";
-  if (Reflect.get(error, "code") === "ERR_WORKER_OUT_OF_MEMORY") {
-    return `Out of memory: the flow used more than ${memory_mb} MB (memory_mb)`;
-  }
-  return `The flow's thread was lost: ${error.message}`;
 }

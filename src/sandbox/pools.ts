@@ -80,8 +80,9 @@ export class Pools {
       this.#send({ type: "operation", number: this.#last, request });
     };
     const pool = new Pool({ spec, setup: this.#setup, send: this.#send, ask });
-    this.#pools.set(key, pool);
+    // Before it is among them: it runs nothing yet, and would be the first to go.
     this.trim();
+    this.#pools.set(key, pool);
     return pool;
   }
 }

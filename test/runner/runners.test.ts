@@ -350,6 +350,30 @@ test("what is ahead and aborted ends at once, and never begins", async () => {
   assert.ok(!bench.lines.has("second"));
 });
 
+test("a flow's first run can be aborted while others hold all the threads that are kept", async () => {
+  await using bench = await openBench({ warm_threads: 1 });
+  const code = `export default ({ log }) => (log.info("begun"), new Promise(() => {}))`;
+  const busy = bench.flow(code);
+  const held = [bench.start(busy), bench.start(busy)];
+  await until(() => held.every(({ id }) => bench.lines.has(id)));
+  const first = bench.start(bench.flow(code));
+  await until(() => bench.lines.has(first.id));
+  bench.runners.abort(first.id, "stop");
+  assert.equal((await first.ending).status_message, "stop");
+  assert.equal(bench.runners.status().restarts, 0);
+});
+
+test("a flow that breaks the code around it costs its thread, and its next run has another", async () => {
+  await using bench = await openBench({ flow_threads: 1 });
+  const spec = bench.flow(`export default ({ input_value }) => {
+    if (input_value === "fine") return "fine";
+    String.prototype.toWellFormed = () => { throw new Error("broken"); };
+    throw new Error("thrown");
+  }`);
+  assert.equal((await bench.run(spec)).status, "ENDED_ERROR");
+  assert.equal((await bench.run(spec, { input_value: '"fine"' })).output_value, '"fine"');
+});
+
 test("a spare is kept while runners are used, and comes back with the next run", async () => {
   await using bench = await openBench({ spare_ms: 1500 });
   const count = () => bench.runners.status().runners.length;
