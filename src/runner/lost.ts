@@ -1,15 +1,8 @@
-import type { Ending } from "./protocol.ts";
+import { failed, type Ending } from "./protocol.ts";
 
 /** The ending of a run whose runner is gone. @param how completes "Lost with its runner, " */
 export function lostEnding(how: string): Ending {
-  const status_message = `Lost with its runner, ${how}`;
-  return {
-    status: "ENDED_ERROR",
-    status_message,
-    output_value: null,
-    response: null,
-    aborted: false,
-  };
+  return failed(`Lost with its runner, ${how}`);
 }
 
 /** How a process ended that nobody here had ended, and the likely cause. */

@@ -84,6 +84,17 @@ export interface Ending {
   readonly aborted: boolean;
 }
 
+/** An ending that no thread told. @param status_message why it failed */
+export function failed(status_message: string): Ending {
+  return {
+    status: "ENDED_ERROR",
+    status_message,
+    output_value: null,
+    response: null,
+    aborted: false,
+  };
+}
+
 /** What a flow declares; see flows/author.ts for the meaning of each. */
 export interface Manifest {
   readonly form: "defined" | "function" | "fetch";

@@ -8,16 +8,7 @@ export function toPlain(ending: Ending, aborted: boolean): Ending {
   return { status, status_message, output_value, response, aborted };
 }
 
-export function lost(status_message: string): Ending {
-  return {
-    status: "ENDED_ERROR",
-    status_message,
-    output_value: null,
-    response: null,
-    aborted: false,
-  };
-}
-
+/** Why a run of a thread that is gone has failed. */
 export function causeOf(error: unknown, memory_mb: number): string {
   if (!(error instanceof Error)) return "The flow's thread was lost";
   if (Reflect.get(error, "code") === "ERR_WORKER_OUT_OF_MEMORY") {

@@ -1,14 +1,15 @@
-import type {
-  Ending,
-  FlowSpec,
-  FromRunner,
-  Job,
-  OperationAnswer,
-  OperationRequest,
-  RunnerSetup,
+import {
+  failed,
+  type Ending,
+  type FlowSpec,
+  type FromRunner,
+  type Job,
+  type OperationAnswer,
+  type OperationRequest,
+  type RunnerSetup,
 } from "../runner/protocol.ts";
 import { Batch, newRun, type Run } from "./batch.ts";
-import { causeOf, lost, toPlain } from "./ending.ts";
+import { causeOf, toPlain } from "./ending.ts";
 import { FlowThread } from "./flow-thread.ts";
 import { FlowThreads } from "./flow-threads.ts";
 import { Pace } from "./pace.ts";
@@ -219,7 +220,7 @@ export class Pool {
     if (batch.runs.length > 1) batch.thread.drain();
     for (const run of batch.runs) {
       const is_told = run.batch !== batch || run.is_terminated || run.returned !== null;
-      if (!is_told) this.#finish(run, lost(why));
+      if (!is_told) this.#finish(run, failed(why));
     }
   }
 
@@ -231,7 +232,7 @@ export class Pool {
     const [first] = this.#waiting;
     if (is_start && first !== undefined) {
       this.#waiting.shift();
-      this.#finish(first, lost(causeOf(error, this.#options.spec.memory_mb)));
+      this.#finish(first, failed(causeOf(error, this.#options.spec.memory_mb)));
     }
     this.#advance();
   }
@@ -239,7 +240,7 @@ export class Pool {
   /** It has not begun: there is no thread to end. */
   #withdraw(run: Run, reason: string): void {
     this.#waiting = this.#waiting.filter((other) => other !== run);
-    this.#finish(run, lost(reason));
+    this.#finish(run, failed(reason));
   }
 
   #terminate(run: Run, thread: FlowThread, reason: string): void {
@@ -248,7 +249,7 @@ export class Pool {
     if (this.#runs.get(run.job.id) !== run) return;
     run.is_terminated = true;
     // Lines that it wrote until now are delivered before the event of its end.
-    void this.#end(thread).then(() => setImmediate(() => this.#finish(run, lost(reason))));
+    void this.#end(thread).then(() => setImmediate(() => this.#finish(run, failed(reason))));
     this.#advance();
   }
 
