@@ -1,6 +1,7 @@
 import { StartFault } from "../lib/errors.ts";
 import { openLog, type Log } from "../lib/log.ts";
 import { openService, type Service } from "../service/service.ts";
+import { logStrayErrors } from "../service/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
 import { describeDemo, fillDemo, writeExamples } from "./demo.ts";
 import { CommandFailure } from "./failure.ts";
@@ -10,6 +11,7 @@ import { describeStart } from "./welcome.ts";
 export async function serve(options: { config?: string; demo?: true }): Promise<void> {
   const { config, warnings, credentials } = readConfiguration(options);
   const log = openLog({ level: config.LOG_LEVEL, format: config.LOG_FORMAT });
+  logStrayErrors(log);
   for (const warning of warnings) log.warn(warning);
   const is_demo = options.demo === true;
   if (is_demo) writeExamples(config.PLUGINS_DIR);

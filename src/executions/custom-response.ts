@@ -23,32 +23,54 @@ export type CheckedResponse =
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const NOT_FIELD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 
+/** What clients and proxies take of one answer, names and values together; in bytes. */
+const MAX_HEADERS = 100;
+const MAX_HEADER_BYTES = 16 * 1024;
+
 const OF_THE_CONNECTION =
   /^(connection|transfer-encoding|content-length|keep-alive|te|trailer|upgrade|proxy-.*)$/;
-const OF_THE_ORIGIN =
-  /^(clear-site-data|strict-transport-security|alt-svc|service-worker-allowed)$/;
+/** They act on the origin of the user interface, whatever page they came with. */
+const OF_THE_ORIGIN = new RegExp(
+  "^(clear-site-data|strict-transport-security|public-key-pins.*|expect-ct|alt-svc|" +
+    "service-worker-allowed|origin-agent-cluster|nel|report-to|reporting-endpoints|" +
+    "accept-ch|critical-ch|use-as-dictionary|set-login|activate-storage-access|" +
+    "secure-session-.*|sec-.*|attribution-reporting-.*|shared-storage-write|" +
+    "observe-browsing-topics)$",
+);
 
 /**
- * Checks the JSON text of a custom response under RFC 9110 and leaves out the headers that are
- * not a flow's to set (contract, section 4, number 11).
+ * Checks the text of a custom response under RFC 9110 and leaves out the headers that are not a
+ * flow's to set (contract, section 4, number 11). The text comes from a thread: it may be anything.
  *
  * @param sandboxed RESPONSE_SANDBOX: headers that act on the whole origin are left out as well
  */
 export function checkResponse(text: string, sandboxed: boolean): CheckedResponse {
-  const found = JSON.parse(text) as Record<string, unknown>;
+  const found = parseObject(text);
+  if (found === null) return { fault: "it is no JSON object" };
   const { status, headers, body, body_encoding } = found;
-  if (!Number.isInteger(status) || (status as number) < 200 || (status as number) > 599)
-    return { fault: `status is ${JSON.stringify(status)}, expected an integer from 200 to 599` };
+  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599)
+    return { fault: `status is ${shown(status)}, expected an integer from 200 to 599` };
   if (typeof body !== "string") return { fault: `body is ${kindOf(body)}, expected a string` };
   if (body_encoding !== undefined && body_encoding !== "base64")
-    return { fault: `body_encoding is ${JSON.stringify(body_encoding)}, expected "base64"` };
+    return { fault: `body_encoding is ${shown(body_encoding)}, expected "base64"` };
   const checked = checkHeaders(headers ?? {}, sandboxed);
   if ("fault" in checked) return checked;
-  const response = { status: status as number, headers: checked.headers, body };
+  const response = { status, headers: checked.headers, body };
   return {
     response: body_encoding === undefined ? response : { ...response, body_encoding },
     warnings: checked.warnings,
   };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && !Array.isArray(value)
+      ? (value as Record<string, unknown> | null)
+      : null;
+  } catch {
+    return null;
+  }
 }
 
 type CheckedHeaders =
@@ -60,15 +82,20 @@ function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
     return { fault: `headers is ${kindOf(found)}, expected an object of strings` };
   const headers: [string, string | string[]][] = [];
   const warnings: string[] = [];
+  const room = { lines: MAX_HEADERS, bytes: MAX_HEADER_BYTES };
   for (const [name, value] of Object.entries(found)) {
-    if (!FIELD_NAME.test(name)) return { fault: `"${name}" is no header name under RFC 9110` };
+    if (!FIELD_NAME.test(name)) return { fault: `${shown(name)} is no header name under RFC 9110` };
     const values = Array.isArray(value) ? value : [value];
     for (const one of values) {
       if (typeof one !== "string")
-        return { fault: `header "${name}" is ${kindOf(one)}, expected a string` };
+        return { fault: `header ${shown(name)} is ${kindOf(one)}, expected a string` };
       if (NOT_FIELD_VALUE.test(one))
-        return { fault: `header "${name}" has a character that RFC 9110 does not allow` };
+        return { fault: `header ${shown(name)} has a character that RFC 9110 does not allow` };
+      room.lines -= 1;
+      room.bytes -= name.length + one.length;
     }
+    if (room.lines < 0) return { fault: `it has more than ${MAX_HEADERS} headers` };
+    if (room.bytes < 0) return { fault: `its headers have more than ${MAX_HEADER_BYTES} bytes` };
     const kept = keepAllowed(name.toLowerCase(), values as string[], sandboxed);
     if (kept.length < values.length) warnings.push(`Header "${name}" was left out of the response`);
     if (kept.length > 0) headers.push([name, kept.length === 1 ? (kept[0] as string) : kept]);
@@ -80,7 +107,22 @@ function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
 function keepAllowed(name: string, values: string[], sandboxed: boolean): string[] {
   if (OF_THE_CONNECTION.test(name) || (sandboxed && OF_THE_ORIGIN.test(name))) return [];
   if (name !== "set-cookie") return values;
-  return values.filter((cookie) => cookie.split(/[=;]/)[0]?.trim() !== TOKEN_COOKIE);
+  return values.filter((cookie) => !isTokenCookie(cookie));
+}
+
+/**
+ * A cookie without a name is sent as its value alone (RFC 6265bis, section 5.8.3), so that
+ * `=service-token=x` comes back as the service's own cookie.
+ */
+function isTokenCookie(cookie: string): boolean {
+  const [name = "", value = ""] = (cookie.split(";")[0] ?? "").split("=");
+  return (name.trim() === "" ? value : name).trim() === TOKEN_COOKIE;
+}
+
+/** A value in a message, cut: it may be of any size. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "missing";
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
 function kindOf(value: unknown): string {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
-import type { Ending, FlowSpec, Job, LogLine } from "../runner/protocol.ts";
+import { failed, type Ending, type FlowSpec, type Job, type LogLine } from "../runner/protocol.ts";
 import type { Store } from "../store/database.ts";
 import type { ExecutionRow } from "../store/executions.ts";
 import { toConnection } from "./allowance.ts";
@@ -65,8 +65,8 @@ export class Executions {
       slots: this.#slots,
       journal: this.#journal,
       pace: this.#pace,
-      dispatch: (execution, input, seat) => void this.#run(execution, input, seat),
-      giveUp: (execution, fault) => void this.#giveUp(execution, fault),
+      dispatch: (execution, input, seat) => this.#dispatch(execution, input, seat),
+      giveUp: (execution, fault) => this.#follow(execution.id, this.#giveUp(execution, fault)),
     });
   }
 
@@ -109,7 +109,7 @@ export class Executions {
       throw fault;
     }
     const execution = this.#register(newLive(row, flow, request.trace ?? null));
-    if (seat !== null) void this.#run(execution, input, seat);
+    if (seat !== null) this.#dispatch(execution, input, seat);
     else this.#await(execution, input, is_marked);
     return execution;
   }
@@ -186,31 +186,69 @@ export class Executions {
   #await(execution: LiveExecution, input: Input | null, is_marked = false): void {
     if (execution.spec !== null) return this.#line.add(execution, input, is_marked);
     const message = `Flow "${execution.flow}" is not in the plugins folder, or has never loaded`;
-    void this.#finish(execution, decide(execution.id, "ENDED_ERROR", message)).then(() =>
-      this.#live.delete(execution.id),
-    );
+    const ending = decide(execution.id, "ENDED_ERROR", message);
+    this.#follow(execution.id, this.#end(execution, ending));
+  }
+
+  #dispatch(execution: LiveExecution, input: Input, seat: Seat): void {
+    this.#follow(execution.id, this.#run(execution, input, seat));
+  }
+
+  /** Work that nobody waits for: what fails in it is logged, and stops nothing else. */
+  #follow(id: string, work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      this.#options.log.error({ execution: id, err: error }, "Cannot carry on with an execution");
+    });
   }
 
   /** Runs in the seat that was taken, and gives it back when the thread is free again. */
   async #run(execution: LiveExecution, input: Input, seat: Seat): Promise<void> {
+    const { id, flow } = execution;
+    const ending = await this.#handOver(execution, input, seat);
+    // Lost with the service itself: the next start ends it as interrupted.
+    if (this.#is_stopped) return;
+    if (ending === "returned") return this.#waitAgain(execution, input);
+    const ended = this.#end(execution, this.#judge(id, ending));
+    this.#release(flow);
+    await ended;
+  }
+
+  /** Gives it to a runner, for as long as its limit allows. A failure is an ending too. */
+  async #handOver(
+    execution: LiveExecution,
+    input: Input,
+    seat: Seat,
+  ): Promise<Ending | "returned"> {
     const { id, flow, spec, timeout_ms, facts } = execution;
-    const job = toJob(id, input, { execution: facts, base_url: this.#options.base_url });
+    const { run, started, base_url, log } = this.#options;
     const limit = setTimeout(() => {
       const message = `It ran longer than its limit of ${timeout_ms / 1000} s`;
       this.#cutShort(execution, "ENDED_TIMEOUT", message);
     }, timeout_ms);
-    const begun = performance.now();
-    this.#options.started.add(id);
-    const ending = await this.#options.run(spec as FlowSpec, job, seat === "ahead");
-    clearTimeout(limit);
-    // Lost with the service itself: the next start ends it as interrupted.
-    if (this.#is_stopped) return;
-    if (ending === "returned") return this.#waitAgain(execution, input);
-    this.#pace.learn(flow, performance.now() - begun, this.#slots.held(flow));
-    const finished = this.#finish(execution, toOutcome(id, ending, this.#options.limits));
-    this.#release(flow);
-    await finished;
-    this.#live.delete(id);
+    try {
+      const job = toJob(id, input, { execution: facts, base_url });
+      const begun = performance.now();
+      started.add(id);
+      const ending = await run(spec as FlowSpec, job, seat === "ahead");
+      if (ending !== "returned")
+        this.#pace.learn(flow, performance.now() - begun, this.#slots.held(flow));
+      return ending;
+    } catch (error) {
+      log.error({ execution: id, err: error }, "Cannot run an execution");
+      return failed("The service could not run it. Its log has the reason");
+    } finally {
+      clearTimeout(limit);
+    }
+  }
+
+  /** An ending that cannot be judged is a failure of the execution, never of the service. */
+  #judge(id: string, ending: Ending): Outcome {
+    try {
+      return toOutcome(id, ending, this.#options.limits);
+    } catch (error) {
+      this.#options.log.error({ execution: id, err: error }, "Cannot judge an ending");
+      return decide(id, "ENDED_ERROR", "The flow's ending could not be read");
+    }
   }
 
   /** It was ahead, and those before it take longer than was expected. */
@@ -218,7 +256,11 @@ export class Executions {
     const { id, flow, decided, ended } = execution;
     this.#pace.slowDown(flow);
     this.#options.started.remove(id);
-    if (decided !== null) void ended.then(() => this.#live.delete(id));
+    if (decided !== null)
+      this.#follow(
+        id,
+        ended.then(() => this.#live.delete(id)),
+      );
     // The line was put back for the next start already.
     else if (this.#is_closing) await this.#journal.putBack([id]);
     else this.#line.add(execution, input, true);
@@ -231,28 +273,37 @@ export class Executions {
     if (this.#is_closing && execution.decided === null) return this.#release(execution.flow);
     if (execution.decided === null)
       this.#options.log.error({ execution: execution.id, fault: String(fault) }, "Cannot start");
-    const finished = this.#finish(
-      execution,
-      decide(execution.id, "ENDED_ERROR", "It could not be started"),
-    );
+    const ending = decide(execution.id, "ENDED_ERROR", "It could not be started");
+    const ended = this.#end(execution, ending);
     this.#release(execution.flow);
-    await finished;
-    this.#live.delete(execution.id);
+    await ended;
   }
 
   /** Decides the ending of what waits or runs; false where one was decided before. */
   #cutShort(execution: LiveExecution, status: EndedStatus, message: string): boolean {
     if (execution.decided !== null) return false;
     const has_waited = this.#line.withdraw(execution);
-    const finished = this.#finish(execution, decide(execution.id, status, message));
-    if (has_waited) void finished.then(() => this.#live.delete(execution.id));
-    else this.#options.abort(execution.id, message);
+    const ending = decide(execution.id, status, message);
+    this.#follow(
+      execution.id,
+      has_waited ? this.#end(execution, ending) : this.#finish(execution, ending),
+    );
+    if (!has_waited) this.#options.abort(execution.id, message);
     return true;
+  }
+
+  /** It has no thread any more: once its ending is written it is live no longer. */
+  async #end(execution: LiveExecution, outcome: Outcome): Promise<void> {
+    await this.#finish(execution, outcome);
+    this.#live.delete(execution.id);
   }
 
   /** Writes the ending, unless another was decided before, and tells whoever waits. */
   async #finish(execution: LiveExecution, outcome: Outcome): Promise<void> {
-    if (execution.decided !== null) return void (await execution.ended);
+    if (execution.decided !== null) {
+      await execution.ended;
+      return;
+    }
     execution.decided = outcome;
     await this.#journal.end(outcome);
     this.#options.started.remove(execution.id);

@@ -1,3 +1,4 @@
+import { isJson } from "../lib/json-text.ts";
 import type { Ending } from "../runner/protocol.ts";
 import type { ExecutionRow, PayloadRow } from "../store/executions.ts";
 import { bodyOf, checkResponse, type CustomResponse } from "./custom-response.ts";
@@ -22,12 +23,15 @@ export interface OutcomeLimits {
   readonly sandboxed: boolean;
 }
 
-/** What a runner reported, checked: a response that breaks a rule makes an error of a success. */
+/**
+ * What a runner reported, checked: its texts come from a thread, and may be anything. A result or
+ * response that breaks a rule makes an error of a success.
+ */
 export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Outcome {
   const { status, status_message, output_value } = ending;
   const base = { id, status_message, output_value, response: null, warnings: [] };
-  if (isLarger(output_value, limits.max_output_bytes))
-    return fail(id, `output_value is larger than ${limits.max_output_bytes} bytes`);
+  const fault = output_value === null ? null : findFault(output_value, limits);
+  if (fault !== null) return fail(id, `output_value ${fault}`);
   if (ending.response === null) return { ...base, status };
   const checked = checkResponse(ending.response, limits.sandboxed);
   if ("fault" in checked)
@@ -39,8 +43,13 @@ export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Ou
   return { ...base, status, response: checked.response, warnings: checked.warnings };
 }
 
-function isLarger(text: string | null, bytes: number): boolean {
-  return text !== null && text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+function findFault(text: string, { max_output_bytes }: OutcomeLimits): string | null {
+  if (isLarger(text, max_output_bytes)) return `is larger than ${max_output_bytes} bytes`;
+  return isJson(text) ? null : "is no JSON: the flow replaced it";
+}
+
+function isLarger(text: string, bytes: number): boolean {
+  return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
 }
 
 function fail(id: string, status_message: string): Outcome {

@@ -43,3 +43,59 @@ test("headers of the connection, the origin and the own cookie are left out with
   const open = check({ headers }, false);
   assert.ok("response" in open && open.response.headers["Alt-Svc"] === "x");
 });
+
+test("C1: a text that is no JSON object breaks a rule", () => {
+  for (const text of ["null", "[]", "7", '"a"', "{", ""])
+    assert.deepEqual(checkResponse(text, true), { fault: "it is no JSON object" });
+});
+
+test("L4: headers are bounded in number and in bytes", () => {
+  const many = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`x-${at}`, ""]));
+  assert.ok("response" in check({ headers: Object.fromEntries(Object.entries(many).slice(1)) }));
+  for (const [headers, fault] of [
+    [many, /more than 100 headers/],
+    [{ "set-cookie": Array.from({ length: 101 }, (_, at) => `c${at}=1`) }, /more than 100 headers/],
+    [{ "x-long": "x".repeat(16 * 1024) }, /more than 16384 bytes/],
+    [{ [`x${"y".repeat(1e6)}`]: "" }, /more than 16384 bytes/],
+  ] as const) {
+    const checked = check({ headers });
+    assert.ok("fault" in checked);
+    assert.match(checked.fault, fault);
+  }
+});
+
+test("L4: a fault is short, however long what it names", () => {
+  const long = "é".repeat(1e6);
+  for (const response of [{ status: long }, { body_encoding: long }, { headers: { [long]: "" } }]) {
+    const checked = check(response);
+    assert.ok("fault" in checked && checked.fault.length < 150);
+  }
+});
+
+test("L7: headers that act on the whole origin are left out", () => {
+  const names =
+    "NEL Report-To Reporting-Endpoints Accept-CH Critical-CH Use-As-Dictionary Set-Login " +
+    "Sec-Session-Registration Secure-Session-Registration Origin-Agent-Cluster " +
+    "Activate-Storage-Access Shared-Storage-Write";
+  for (const name of names.split(" ")) {
+    const checked = check({ headers: { [name]: "x" } });
+    assert.ok("response" in checked);
+    assert.deepEqual(checked.response.headers, {}, name);
+    const open = check({ headers: { [name]: "x" } }, name.startsWith("Proxy"));
+    assert.ok("response" in open && open.response.headers[name] === "x");
+  }
+});
+
+test("L7: the service's own cookie is left out in each of its spellings", () => {
+  const own = [
+    "service-token=x",
+    " service-token =x; Path=/",
+    "=service-token=x",
+    "= service-token=x",
+    "service-token",
+    "\tservice-token=x",
+  ];
+  const checked = check({ headers: { "set-cookie": [...own, "b=service-token=x", "a=1"] } });
+  assert.ok("response" in checked);
+  assert.deepEqual(checked.response.headers, { "set-cookie": ["b=service-token=x", "a=1"] });
+});
