@@ -1,10 +1,19 @@
 import { defineConfig, type DummyRuleMap, type OxlintOverride } from "oxlint";
-import { OWNERS, ROOMS, seenBy, TYPE_READERS } from "./rooms.ts";
+import { AFTER_FLOWS, OWNERS, ROOMS, seenBy, TYPE_READERS } from "./rooms.ts";
 
 /** A later override replaces `no-restricted-imports`, so there is exactly one for each room. */
 const walls = ROOMS.map<OxlintOverride>((room) => ({
   files: [isFile(room) ? `**/src/${room}.ts` : `**/src/${room}/**`],
   rules: { "no-restricted-imports": wall(room) },
+}));
+
+const captured = Object.entries(AFTER_FLOWS).map<OxlintOverride>(([file, options]) => ({
+  files: [`**/src/${file}.ts`],
+  jsPlugins: ["./captured-rule.ts"],
+  rules: {
+    "flowhook/captured": ["error", options],
+    "typescript/return-await": ["error", "always"],
+  },
 }));
 
 export default defineConfig({
@@ -37,6 +46,7 @@ export default defineConfig({
   },
   overrides: [
     ...walls,
+    ...captured,
     {
       // node:test's functions give promises that nobody has to wait for.
       files: ["**/test/**"],
@@ -55,6 +65,7 @@ export default defineConfig({
         "**/sandbox/thread.ts",
         "**/pool-task.ts",
         "**/*.config.ts",
+        "**/captured-rule.ts",
       ],
       rules: { "import/no-default-export": "off" },
     },

@@ -18,6 +18,7 @@ export const SANDBOX_SEES: readonly string[] = [
   "lib",
   "runner/channel.ts",
   "runner/protocol.ts",
+  "runner/seal.ts",
   "flows/author.ts",
   "flows/manifest.ts",
 ];
@@ -81,3 +82,60 @@ export function mayUse(file: string, packageName: string, typesOnly: boolean): b
   if (owners === undefined) return true;
   return [...owners, ...readers].some((owner) => owner === file || owner === roomOf(file));
 }
+
+interface ThreadFile {
+  /** Functions that run before any flow is loaded. */
+  readonly setup?: readonly string[];
+  /** Classes of the web that it takes as the flow has them. */
+  readonly web?: readonly string[];
+}
+
+/**
+ * Files of the sandbox's thread: their functions run beside a flow, and call nothing that it could
+ * have replaced (scripts/captured-rule.ts). All that the thread imports is here, or below.
+ */
+export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
+  "lib/intrinsics": { setup: ["uncurry", "inheritNothing"] },
+  "lib/json-text": { setup: ["isJson"] },
+  "sandbox/builtins": {},
+  "sandbox/claims": { setup: ["newClaims"] },
+  "sandbox/descriptors": {
+    setup: ["guardDescriptors", "refuseForeign", "wrap", "hideConstructor"],
+  },
+  "sandbox/fetch-flow": { web: ["Request", "Response", "Headers", "URL"] },
+  "sandbox/flow-log": { setup: ["replaceConsole"] },
+  "sandbox/globals": {
+    setup: ["closeGlobals", "closeLocks", "closeDeno", "freezeChain", "replace"],
+  },
+  "sandbox/handles": {
+    setup: ["guardHandles", "catchHandle", "handleOfUdp", "silence", "refuseMembers", "hasHandle"],
+  },
+  "sandbox/import-fault": {},
+  "sandbox/inspect": { setup: ["inspect"] },
+  "sandbox/loader": { setup: ["closeLoader", "forgetModules"] },
+  "sandbox/modules": { setup: ["guardModules", "folder"] },
+  "sandbox/operations": {},
+  "sandbox/ports": { setup: ["listen"] },
+  "sandbox/process-object": {
+    setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "disable"],
+  },
+  "sandbox/realm": {
+    setup: ["findShared", "hiddenPrototypes", "isOfLanguage", "of"],
+  },
+  "sandbox/reduced-builtins": {
+    setup: ["reduceBuiltins", "reduceHttp2", "keepOnly", "describeSystem", "text", "toSource"],
+  },
+  "sandbox/run": {},
+  "sandbox/text": {},
+  "sandbox/thread": { setup: ["pinned", "importFlow"] },
+  "sandbox/webhook-response": {},
+};
+
+/** What the thread imports as well: types and constants, or what only looks at a flow's export. */
+export const NOT_BESIDE_FLOWS: readonly string[] = [
+  // Of an inspection, in a thread without any grants; the server looks at its answer again.
+  "flows/manifest",
+  "lib/nearest",
+  "runner/protocol",
+  "sandbox/thread-messages",
+];

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { maySee, mayUse, OWNERS, roomOf, ROOMS } from "../scripts/rooms.ts";
+import {
+  AFTER_FLOWS,
+  maySee,
+  mayUse,
+  NOT_BESIDE_FLOWS,
+  OWNERS,
+  roomOf,
+  ROOMS,
+} from "../scripts/rooms.ts";
 
 const SRC = join(import.meta.dirname, "../src");
 
@@ -55,6 +63,15 @@ test("each dependency of the program is in the table of owners", () => {
 
 test("there is no cycle of imports, types included", () => {
   assert.deepEqual(findCycles(), []);
+});
+
+test("C3: all that runs in a thread beside a flow is held to what was captured before", () => {
+  const found = new Set(["sandbox/thread.ts", "sandbox/inspect.ts"]);
+  for (const path of found)
+    for (const other of sources.find((file) => file.path === path)?.files ?? []) found.add(other);
+  const listed = [...Object.keys(AFTER_FLOWS), ...NOT_BESIDE_FLOWS].map((name) => `${name}.ts`);
+  // Types of what flows import, which is bundled apart.
+  assert.deepEqual([...found].filter((path) => path !== "flows/author.ts").sort(), listed.sort());
 });
 
 test("what has one home is used nowhere else", () => {

@@ -1,5 +1,5 @@
-import { isJson } from "../lib/json-text.ts";
-import type { Ending } from "../runner/protocol.ts";
+import { isJson, nestsDeeper } from "../lib/json-text.ts";
+import { MAX_DEPTH, type Ending } from "../runner/protocol.ts";
 import type { ExecutionRow, PayloadRow } from "../store/executions.ts";
 import { bodyOf, checkResponse, type CustomResponse } from "./custom-response.ts";
 import { isEnded, type EndedStatus } from "./status.ts";
@@ -45,6 +45,7 @@ export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Ou
 
 function findFault(text: string, { max_output_bytes }: OutcomeLimits): string | null {
   if (isLarger(text, max_output_bytes)) return `is larger than ${max_output_bytes} bytes`;
+  if (nestsDeeper(text, MAX_DEPTH)) return `nests deeper than ${MAX_DEPTH} levels`;
   return isJson(text) ? null : "is no JSON: the flow replaced it";
 }
 

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
+import type { Seal, SealReader } from "./seal.ts";
 
 /**
  * The channel between server and runner. It carries frames: four bytes with the length (big
@@ -27,6 +28,10 @@ export interface ChannelOptions {
   onDamage(why: string): void;
   /** The other side was gone before these left: it has not seen them. */
   onUnsent?(messages: readonly unknown[]): void;
+  /** Seals what is sent. */
+  readonly seal?: Seal;
+  /** Opens what the other side has sealed. */
+  readonly opener?: SealReader;
 }
 
 /** Sends what is gathered in one turn of the event loop together. */
@@ -43,7 +48,8 @@ export class Channel<Message> {
     this.#stream = stream;
     this.#options = options;
     this.#frames = new FrameReader(options.expected);
-    stream.on("data", (chunk: Buffer) => this.#read(chunk));
+    if (options.seal !== undefined) stream.write(options.seal.head);
+    stream.on("data", (chunk: Buffer) => this.read(chunk));
   }
 
   send(message: Message): void {
@@ -54,15 +60,18 @@ export class Channel<Message> {
     const messages = this.#outbox;
     this.#outbox = [];
     if (!this.#stream.writable) return this.#options.onUnsent?.(messages);
+    const { seal } = this.#options;
     for (const { frame, held } of gatherFrames(this.token, messages))
-      this.#stream.write(frame, (fault) => {
+      this.#stream.write(seal === undefined ? frame : seal.seal(frame), (fault) => {
         if (fault) this.#options.onUnsent?.(held);
       });
   }
 
-  #read(chunk: Buffer): void {
+  /** What came, for who takes it from the stream into memory of its own. */
+  read(chunk: Buffer): void {
     if (this.#damaged) return;
-    for (const message of this.#parse(chunk)) this.#options.receive(message);
+    const opened = this.#options.opener?.push(chunk) ?? chunk;
+    for (const message of this.#parse(opened)) this.#options.receive(message);
   }
 
   #parse(chunk: Buffer): unknown[] {
@@ -81,18 +90,33 @@ export function encodeFrames(token: string, messages: readonly unknown[]): Buffe
   return gatherFrames(token, messages).map(({ frame }) => frame);
 }
 
-/** The frames of some messages, each with the messages that it holds. */
-function gatherFrames<Message>(
-  token: string,
-  messages: readonly Message[],
-): { frame: Buffer; held: readonly Message[] }[] {
-  if (messages.length === 0) return [];
-  const text = JSON.stringify(messages);
-  if (text.length < FULL_FRAME || messages.length === 1)
-    return [{ frame: toFrame(token, text), held: messages }];
-  const middle = messages.length >> 1;
-  const parts = [messages.slice(0, middle), messages.slice(middle)];
-  return parts.flatMap((part) => gatherFrames(token, part));
+interface Frame<Message> {
+  readonly frame: Buffer;
+  readonly held: readonly Message[];
+}
+
+/**
+ * The frames of some messages, each with the messages that it holds. Each is written by itself:
+ * one text of all of them could be longer than a text can be.
+ */
+function gatherFrames<Message>(token: string, messages: readonly Message[]): Frame<Message>[] {
+  const frames: Frame<Message>[] = [];
+  let texts: string[] = [];
+  let held: Message[] = [];
+  let length = 0;
+  const close = (): void => {
+    if (held.length > 0) frames.push({ frame: toFrame(token, `[${texts.join(",")}]`), held });
+    [texts, held, length] = [[], [], 0];
+  };
+  for (const message of messages) {
+    const text = JSON.stringify(message);
+    if (length + text.length > FULL_FRAME) close();
+    length += text.length;
+    texts.push(text);
+    held.push(message);
+  }
+  close();
+  return frames;
 }
 
 /** Stands where the length is written. */

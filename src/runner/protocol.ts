@@ -51,14 +51,6 @@ export interface Job {
   readonly target: string | null;
 }
 
-/** The body as it was sent: a part of input_value, or beside it. */
-export function rawBodyOf(
-  input: Pick<Job, "input_value" | "raw_body_at" | "raw_body">,
-): string | null {
-  const { input_value, raw_body_at, raw_body } = input;
-  return raw_body_at === null ? raw_body : input_value.slice(raw_body_at, -1);
-}
-
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 export interface LogLine {
@@ -179,12 +171,22 @@ export type FromRunner =
   | { readonly type: "log"; readonly id: string; readonly lines: readonly LogLine[] }
   | { readonly type: "operation"; readonly number: number; readonly request: OperationRequest }
   | { readonly type: "inspected"; readonly number: number; readonly inspection: Inspection }
-  | { readonly type: "beat"; readonly rss_bytes: number; readonly threads: number }
+  | {
+      readonly type: "beat";
+      readonly rss_bytes: number;
+      readonly threads: number;
+      /** How long the latest short native call has waited for its turn. */
+      readonly native_wait_ms: number;
+    }
   /** A thread of this version has not ended though it was terminated. */
   | { readonly type: "stuck"; readonly key: string };
 
 /** Longest status message and longest log line, in characters. */
 export const MAX_TEXT = 4096;
+/** Deepest nesting of an output_value or a JSON response (contract, section 7, number 11). */
+export const MAX_DEPTH = 1000;
+/** The last time that a date can say, in milliseconds since the epoch (ECMA-262, section 21.4.1.1). */
+const MAX_TIME = 8_640_000_000_000_000;
 
 const LEVELS = new Set<unknown>(["debug", "info", "warn", "error"] satisfies LogLevel[]);
 const OPERATIONS = new Set<unknown>([
@@ -197,7 +199,11 @@ const OPERATIONS = new Set<unknown>([
 export function isLine(value: unknown): value is LogLine {
   if (!isRecord(value)) return false;
   const { at, level, text } = value;
-  return Number.isFinite(at) && LEVELS.has(level) && isText(text, MAX_TEXT);
+  return isTime(at) && LEVELS.has(level) && isText(text, MAX_TEXT);
+}
+
+function isTime(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TIME;
 }
 
 export function isEnding(value: unknown): value is Ending {

@@ -17,6 +17,7 @@ import type {
 import { Channel, CHANNEL_FD } from "./channel.ts";
 import { howItEnded, lostEnding } from "./lost.ts";
 import { logPrinted } from "./printed.ts";
+import { openSeal } from "./seal.ts";
 import { isFromRunner } from "./shapes.ts";
 import { spawnRunner } from "./spawn.ts";
 import { Vitals } from "./vitals.ts";
@@ -34,9 +35,21 @@ export interface RunnerOptions {
   readonly log: Log;
   onLog(id: string, lines: readonly LogLine[]): void;
   onOperation(request: OperationRequest): Promise<OperationAnswer>;
-  /** It has ended, unless by `close`; `keys` are the versions that may have been the cause. */
-  onLost(runner: Runner, keys: readonly string[], how: string): void;
+  /** It has ended, unless by `close`. */
+  onLost(runner: Runner, death: RunnerDeath): void;
 }
+
+export interface RunnerDeath {
+  /** The versions that may have been the cause. */
+  readonly keys: readonly string[];
+  /** No other version has ever been in it. */
+  readonly is_alone: boolean;
+  /** Completes "which ". */
+  readonly how: string;
+}
+
+/** Native calls that were left behind are those of who has run so recently; milliseconds. */
+const RECENT_MS = 60_000;
 
 /** Neither of the two others has begun. */
 type Settled = Ending | "returned" | "unsent";
@@ -57,12 +70,15 @@ export class Runner {
   readonly #runs = new Map<string, Run>();
   readonly #inspections = new Map<number, (inspection: Inspection) => void>();
   readonly #specs = new Set<string>();
+  /** The versions that it has run or inspected, and when it last did, as performance.now(). */
+  readonly #used = new Map<string, number>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
   readonly #vitals: Vitals;
   #last = 0;
   #closing = false;
   #ended = false;
+  /** The version whose thread did not end, though nothing else held it. */
   #stuck: string | null = null;
   #killed: string | null = null;
   threads = 0;
@@ -79,6 +95,7 @@ export class Runner {
     const token = randomBytes(16).toString("hex");
     this.#channel = new Channel(stream, {
       expected: token,
+      seal: openSeal(),
       receive: (message) => this.#receive(message),
       onDamage: (why) => this.#kill(`its channel was damaged: ${why}`, null),
       onUnsent: (messages) => this.#markUnsent(messages as readonly ToRunner[]),
@@ -86,7 +103,9 @@ export class Runner {
     this.#ready.promise.catch(() => {});
     stream.on("error", () => this.#kill("its channel broke", null));
     this.#child.on("error", (error) => this.#end(`which could not be started: ${error.message}`));
-    this.#child.once("exit", () => void (this.leaving = true));
+    this.#child.once("exit", () => {
+      this.leaving = true;
+    });
     // Not "exit": what it sent before its end is still being read then.
     this.#child.on("close", (code, signal) => this.#closed(code, signal));
     for (const stream of [this.#child.stdout, this.#child.stderr])
@@ -96,7 +115,9 @@ export class Runner {
       memory_bytes: options.memory_bytes,
       silence_ms: options.silence_ms,
       isBusy: () => this.#runs.size + this.#inspections.size > 0,
-      onLarge: () => void (this.leaving = true),
+      onWeak: () => {
+        this.leaving = true;
+      },
       onFatal: (why) => this.#kill(why, null),
     });
     this.#channel.send({ type: "setup", setup: options.setup, token });
@@ -119,10 +140,16 @@ export class Runner {
     return this.#runs.size;
   }
 
+  /** Whether no version has been in it. */
+  get is_fresh(): boolean {
+    return this.#used.size === 0;
+  }
+
   /** Settles as "unsent" where the job never reached the process. */
   run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Settled> {
     const { promise, resolve } = Promise.withResolvers<Settled>();
     this.used_at = performance.now();
+    this.#used.set(spec.key, this.used_at);
     this.#runs.set(job.id, { key: spec.key, settle: resolve, watch: null, unsent: false });
     if (!this.#specs.has(spec.key)) {
       this.#specs.add(spec.key);
@@ -134,6 +161,7 @@ export class Runner {
 
   inspect(spec: FlowSpec): Promise<Inspection> {
     const { promise, resolve } = Promise.withResolvers<Inspection>();
+    this.#used.set(spec.key, performance.now());
     this.#inspections.set((this.#last += 1), resolve);
     this.#channel.send({ type: "inspect", number: this.#last, spec });
     return promise;
@@ -181,9 +209,9 @@ export class Runner {
     if (message.type === "returned") return this.#settle(message.id, "returned");
     if (message.type === "log") {
       if (this.#runs.has(message.id)) this.#options.onLog(message.id, message.lines);
-    } else if (message.type === "operation") void this.#operate(message.number, message.request);
+    } else if (message.type === "operation") this.#operate(message.number, message.request);
     else if (message.type === "inspected") this.#inspected(message.number, message.inspection);
-    else if (message.type === "beat") this.#beat(message.rss_bytes, message.threads);
+    else if (message.type === "beat") this.#beat(message);
     else if (message.type === "stuck")
       this.#kill(`a thread of "${message.key}" did not end`, message.key);
     else if (message.type === "ready") this.#open();
@@ -211,13 +239,15 @@ export class Runner {
     const run = this.#runs.get(id);
     if (run === undefined) return;
     this.#runs.delete(id);
+    this.#used.set(run.key, performance.now());
     if (run.watch !== null) clearTimeout(run.watch);
     run.settle(ending);
   }
 
-  #beat(rss_bytes: number, threads: number): void {
+  #beat({ rss_bytes, threads, native_wait_ms }: FromRunner & { type: "beat" }): void {
     this.threads = threads;
     this.#vitals.measure(rss_bytes);
+    this.#vitals.measureNative(native_wait_ms);
   }
 
   #inspected(number: number, inspection: Inspection): void {
@@ -225,14 +255,15 @@ export class Runner {
     this.#inspections.delete(number);
   }
 
-  async #operate(number: number, request: OperationRequest): Promise<void> {
-    let answer: OperationAnswer = { ok: false, message: "The execution has ended" };
-    try {
-      if (this.#runs.has(request.id)) answer = await this.#options.onOperation(request);
-    } catch (error) {
-      answer = { ok: false, message: error instanceof Error ? error.message : String(error) };
-    }
-    this.#channel.send({ type: "answer", number, answer });
+  #operate(number: number, request: OperationRequest): void {
+    const tell = (answer: OperationAnswer): void =>
+      this.#channel.send({ type: "answer", number, answer });
+    if (!this.#runs.has(request.id)) return tell({ ok: false, message: "The execution has ended" });
+    this.#options
+      .onOperation(request)
+      .then(tell, (error: unknown) =>
+        tell({ ok: false, message: error instanceof Error ? error.message : String(error) }),
+      );
   }
 
   /** @param key The version that is known to be the cause, if any. */
@@ -256,8 +287,7 @@ export class Runner {
     this.#vitals.stop();
     this.leaving = true;
     this.#ready.reject(new Error(`A runner was lost, ${how}`));
-    const begun = this.#runs.values().filter((run) => !run.unsent);
-    const keys = this.#stuck === null ? [...new Set(begun.map((run) => run.key))] : [this.#stuck];
+    const death = { keys: this.#findCause(), is_alone: this.#used.size === 1, how };
     const ending = lostEnding(how);
     for (const [id, run] of this.#runs) {
       const told = run.unsent ? "unsent" : ending;
@@ -271,6 +301,17 @@ export class Runner {
       });
     }
     this.#gone.resolve();
-    if (!this.#closing) this.#options.onLost(this, keys, how);
+    if (!this.#closing) this.#options.onLost(this, death);
+  }
+
+  /** The versions that may have been the cause of its end. */
+  #findCause(): string[] {
+    if (this.#vitals.is_native_taken) {
+      const since = performance.now() - RECENT_MS;
+      return [...this.#used].filter(([, at]) => at > since).map(([key]) => key);
+    }
+    if (this.#stuck !== null) return [this.#stuck];
+    const begun = this.#runs.values().filter((run) => !run.unsent);
+    return [...new Set(begun.map((run) => run.key))];
   }
 }

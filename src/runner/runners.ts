@@ -11,8 +11,8 @@ import type {
   RunnerSetup,
 } from "./protocol.ts";
 import { lostEnding } from "./lost.ts";
-import { Runner } from "./runner.ts";
-import { makeSuspects, STRIKES } from "./suspects.ts";
+import { DEATHS, Quarantine } from "./quarantine.ts";
+import { Runner, type RunnerDeath } from "./runner.ts";
 
 export interface RunnersOptions {
   /** Absolute path of the runner's entry file. */
@@ -70,13 +70,10 @@ export interface Runners {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Inspections at the same time; each is a thread of its own. */
-const INSPECTIONS = 4;
 /** A runner of one version is let go after so long without a run. */
 const OWN_IDLE_MS = 30_000;
-/** Runners of one version each; further suspects share one. */
-const OWN_RUNNERS = 4;
-const OTHERS = "others";
+/** Suspects without a runner of their own share one. */
+const SUSPECTS = "suspects";
 const TIDY_MS = 1_000;
 const SPARE_MS = 30_000;
 
@@ -98,12 +95,10 @@ export async function openRunners(options: RunnersOptions): Promise<Runners> {
 class Fleet implements Runners {
   readonly #options: RunnersOptions;
   readonly #setup: RunnerSetup;
-  readonly #suspects = makeSuspects();
+  readonly #quarantine = new Quarantine();
   readonly #all = new Set<Runner>();
   /** Runners of one version each. */
   readonly #own = new Map<string, Runner>();
-  /** Inspections that wait for their turn. */
-  readonly #waiting: (() => void)[] = [];
   readonly #tidying: NodeJS.Timeout;
   #shared: Runner | null = null;
   #spare: Runner | null = null;
@@ -137,8 +132,11 @@ class Fleet implements Runners {
   async run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Ending | "returned"> {
     for (;;) {
       if (this.#closed) return lostEnding("when the service was closed");
-      const { key } = spec;
-      const runner = this.#suspects.has(key) ? this.#takeOwn(key) : this.#take();
+      const place = this.#quarantine.placeOf(spec.key, now());
+      const runner =
+        place === "everybody"
+          ? this.#take()
+          : this.#takeOwn(place === "alone" ? spec.key : SUSPECTS);
       const ending = await runner.run(spec, job, is_ahead);
       this.#used_at = performance.now();
       if (!this.#closed) this.#spare ??= this.#start();
@@ -149,9 +147,6 @@ class Fleet implements Runners {
 
   /** In the spare, so that an import that takes its runner down costs no execution. */
   async inspect(spec: FlowSpec): Promise<Inspection> {
-    if (this.#inspecting >= INSPECTIONS) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    }
     this.#inspecting += 1;
     try {
       if (this.#closed) return { kind: "broken", message: "The service was closed", stack: null };
@@ -159,7 +154,6 @@ class Fleet implements Runners {
     } finally {
       this.#used_at = performance.now();
       this.#inspecting -= 1;
-      this.#waiting.shift()?.();
     }
   }
 
@@ -169,7 +163,7 @@ class Fleet implements Runners {
 
   retire(key: string): void {
     for (const runner of this.#all) runner.retire(key);
-    this.#suspects.clear(key);
+    this.#quarantine.clear(key);
   }
 
   status(): { runners: RunnerStatus[]; restarts: number } {
@@ -197,12 +191,10 @@ class Fleet implements Runners {
   }
 
   #takeOwn(key: string): Runner {
-    // One that fell with many versions in it must not be followed by as many runners.
-    if (key !== OTHERS && !this.#own.has(key) && this.#own.size >= OWN_RUNNERS)
-      return this.#takeOwn(OTHERS);
     const own = this.#own.get(key);
     if (own !== undefined && !own.leaving) return own;
-    const taken = this.#takeSpare();
+    // One in which others were inspected would not have it alone.
+    const taken = this.#spare?.is_fresh === true ? this.#takeSpare() : this.#start();
     this.#own.set(key, taken);
     return taken;
   }
@@ -216,8 +208,7 @@ class Fleet implements Runners {
 
   #start(): Runner {
     const { runner: file, runner_memory_mb, log, onLog, onOperation } = this.#options;
-    const onLost = (runner: Runner, keys: readonly string[], how: string): void =>
-      this.#lose(runner, keys, how);
+    const onLost = (runner: Runner, death: RunnerDeath): void => this.#lose(runner, death);
     const memory_bytes = runner_memory_mb * 2 ** 20;
     const silence_ms = this.#options.silence_ms ?? 10_000;
     const runner = new Runner({
@@ -234,22 +225,23 @@ class Fleet implements Runners {
     return runner;
   }
 
-  #lose(runner: Runner, keys: readonly string[], how: string): void {
+  #lose(runner: Runner, death: RunnerDeath): void {
+    const { keys: versions, how } = death;
     this.#all.delete(runner);
     this.#restarts += 1;
-    this.#options.log.error({ pid: runner.pid, versions: keys, how }, "A runner was lost");
+    this.#options.log.error({ pid: runner.pid, versions, how }, "A runner was lost");
     if (runner === this.#spare) this.#spare = null;
-    for (const key of keys) this.#strike(key, how);
+    for (const key of versions) this.#blame(key, death);
     // One that ends before it is ready would end again: its successor waits for the next tidying.
     if (runner === this.#shared) this.#shared = null;
     if (!this.#closed && runner.was_ready) this.#spare ??= this.#start();
   }
 
-  #strike(key: string, how: string): void {
-    if (!this.#suspects.strike(key, now())) return;
+  #blame(key: string, { is_alone, how }: RunnerDeath): void {
+    if (!this.#quarantine.note(key, now(), is_alone)) return;
     this.#options.onBroken(
       key,
-      `Took its runner down ${STRIKES} times in ten minutes; the last one, ${how}`,
+      `Took its runner down ${DEATHS} times in ten minutes; the last one, ${how}`,
     );
   }
 
@@ -276,7 +268,9 @@ class Fleet implements Runners {
     for (const runner of this.#all) {
       if (!runner.leaving || runner.running > 0) continue;
       this.#all.delete(runner);
-      void runner.close();
+      runner.close().catch((error: unknown) => {
+        this.#options.log.error({ pid: runner.pid, err: error }, "Cannot end a runner");
+      });
     }
   }
 }

@@ -14,8 +14,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
   log: ({ id, lines }) => isText(id) && Array.isArray(lines) && lines.every(isLine),
   operation: ({ number, request }) => Number.isSafeInteger(number) && isRequest(request),
   inspected: ({ number, inspection }) => Number.isSafeInteger(number) && isInspection(inspection),
-  beat: ({ rss_bytes, threads }) =>
-    Number.isSafeInteger(rss_bytes) && Number.isSafeInteger(threads),
+  beat: ({ rss_bytes, threads, native_wait_ms }) =>
+    [rss_bytes, threads, native_wait_ms].every(Number.isSafeInteger),
   stuck: ({ key }) => isText(key),
 };
 

@@ -2,6 +2,10 @@ import { residentBytes } from "./memory.ts";
 
 const WATCH_MS = 250;
 
+/** A short native call that waits so long tells of others that hold all places; milliseconds. */
+const NATIVE_SLOW_MS = 2_000;
+const NATIVE_TAKEN_MS = 10_000;
+
 export interface VitalsOptions {
   readonly pid: number;
   /** Resident memory above which the process takes no more runs; a quarter more ends it. */
@@ -9,17 +13,20 @@ export interface VitalsOptions {
   /** Longest silence while it has something to do. */
   readonly silence_ms: number;
   isBusy(): boolean;
-  onLarge(): void;
+  /** It is to take no more runs. */
+  onWeak(): void;
   /** @param why completes "which was ended because" */
   onFatal(why: string): void;
 }
 
-/** Watches a runner's memory and whether it still speaks. */
+/** Watches a runner's memory, its native calls, and whether it still speaks. */
 export class Vitals {
   readonly #options: VitalsOptions;
   readonly #timer: NodeJS.Timeout;
   #silent_ms = 0;
   rss_bytes = 0;
+  /** Whether native calls of one version hold up those of all others. */
+  is_native_taken = false;
 
   constructor(options: VitalsOptions) {
     this.#options = options;
@@ -32,11 +39,19 @@ export class Vitals {
   }
 
   measure(rss_bytes: number): void {
-    const { memory_bytes, onLarge, onFatal } = this.#options;
+    const { memory_bytes, onWeak, onFatal } = this.#options;
     this.rss_bytes = rss_bytes;
-    if (rss_bytes > memory_bytes) onLarge();
+    if (rss_bytes > memory_bytes) onWeak();
     if (rss_bytes > memory_bytes * 1.25)
       onFatal(`it used ${Math.round(rss_bytes / 2 ** 20)} MB of memory`);
+  }
+
+  /** Native calls have one line for all threads; some that are left behind hold it for hours. */
+  measureNative(wait_ms: number): void {
+    this.is_native_taken = wait_ms > NATIVE_SLOW_MS;
+    if (this.is_native_taken) this.#options.onWeak();
+    if (wait_ms > NATIVE_TAKEN_MS)
+      this.#options.onFatal(`native calls held it up for ${NATIVE_TAKEN_MS / 1000} s`);
   }
 
   stop(): void {

@@ -1,111 +1,58 @@
-/** Which of the runtime's own modules a flow can import, and what it needs for them. */
-
-/** Reach nothing but the flow's own thread. */
-const HARMLESS = new Set([
-  "assert",
-  "assert/strict",
-  "buffer",
-  "constants",
-  "crypto",
-  "diagnostics_channel",
-  "events",
-  "path",
-  "path/posix",
-  "path/win32",
-  "perf_hooks",
-  "punycode",
-  "querystring",
-  "readline",
-  "readline/promises",
-  "stream",
-  "stream/consumers",
-  "stream/promises",
-  "stream/web",
-  "string_decoder",
-  "timers",
-  "timers/promises",
-  "url",
-  "util",
-  "util/types",
-  "zlib",
-]);
-
-const FILES = new Set(["fs", "fs/promises"]);
-const NETWORK = new Set(["dgram", "dns", "dns/promises", "http", "http2", "https", "net", "tls"]);
-
-/**
- * Modules of which a flow gets the harmless part: source text of what stands in their place.
- * The whole of async_hooks would hand out the ports between thread and runner; os sets the
- * priority of processes and tty opens the runner's output.
- */
-const REDUCED: Readonly<Record<string, string>> = {
-  process: reduced("const all = globalThis.process;", [
-    "arch",
-    "argv",
-    "cwd",
-    "emitWarning",
-    "env",
-    "exit",
-    "hrtime",
-    "memoryUsage",
-    "nextTick",
-    "on",
-    "pid",
-    "platform",
-    "stderr",
-    "stdout",
-    "uptime",
-    "version",
-    "versions",
-  ]),
-  console: reduced("const all = globalThis.console;", ["debug", "error", "info", "log", "warn"]),
-  async_hooks: reduced(
-    'import { AsyncLocalStorage as A, AsyncResource as R } from "node:async_hooks";' +
-      "const all = { AsyncLocalStorage: A, AsyncResource: R };",
-    ["AsyncLocalStorage", "AsyncResource"],
-  ),
-  os: reduced(
-    'import { EOL as E, endianness as e, availableParallelism as p } from "node:os";' +
-      "const { platform: name, arch: machine } = globalThis.process;" +
-      "const all = { EOL: E, endianness: e, availableParallelism: p, platform: () => name, arch: () => machine," +
-      ' type: () => name, release: () => "", hostname: () => "flowhook", homedir: () => "/", tmpdir: () => "/tmp",' +
-      " cpus: () => [], constants: {} };",
-    [
-      "EOL",
-      "arch",
-      "availableParallelism",
-      "constants",
-      "cpus",
-      "endianness",
-      "homedir",
-      "hostname",
-      "platform",
-      "release",
-      "tmpdir",
-      "type",
-    ],
-  ),
-  tty: reduced("const all = { isatty: () => false };", ["isatty"]),
-};
-
-/** @param setup declares `all`; the names are its members. */
-function reduced(setup: string, names: readonly string[]): string {
-  const exported = names.map((name) => `export const ${name} = all.${name};`).join("\n");
-  return `${setup}\n${exported}\nexport default all;\nexport { all as "module.exports" };\n`;
-}
+/** Which of the runtime's own modules a flow can import, and what it must be granted for them. */
 
 export type Need = "none" | "files" | "net" | "never";
 
+/** Without a prototype: a name that is not here is not found by way of one that a flow changed. */
+const NEEDS = {
+  __proto__: null,
+  // These reach nothing but the flow's own thread.
+  assert: "none",
+  "assert/strict": "none",
+  buffer: "none",
+  constants: "none",
+  crypto: "none",
+  diagnostics_channel: "none",
+  events: "none",
+  path: "none",
+  "path/posix": "none",
+  "path/win32": "none",
+  perf_hooks: "none",
+  punycode: "none",
+  querystring: "none",
+  readline: "none",
+  "readline/promises": "none",
+  stream: "none",
+  "stream/consumers": "none",
+  "stream/promises": "none",
+  "stream/web": "none",
+  string_decoder: "none",
+  timers: "none",
+  "timers/promises": "none",
+  url: "none",
+  util: "none",
+  "util/types": "none",
+  zlib: "none",
+  // Of these a flow gets a part; see reduced-builtins.ts.
+  async_hooks: "none",
+  console: "none",
+  os: "none",
+  process: "none",
+  tty: "none",
+  fs: "files",
+  "fs/promises": "files",
+  dgram: "net",
+  dns: "net",
+  "dns/promises": "net",
+  http: "net",
+  http2: "net",
+  https: "net",
+  net: "net",
+  tls: "net",
+} as unknown as Readonly<Record<string, Need>>;
+
 /** What a flow must be granted to import a module. @param name without `node:` */
 export function needOf(name: string): Need {
-  if (HARMLESS.has(name) || Object.hasOwn(REDUCED, name)) return "none";
-  if (FILES.has(name)) return "files";
-  return NETWORK.has(name) ? "net" : "never";
-}
-
-/** Source text of what stands in place of a module, or null where it is given whole. */
-export function substituteOf(name: string): string | null {
-  return Object.hasOwn(REDUCED, name) ? (REDUCED[name] ?? null) : null;
+  return NEEDS[name] ?? "never";
 }
 
 /** The line that an author adds to be granted a need. */

@@ -1,11 +1,10 @@
+import { compareExchange, exchange, max, store } from "../lib/intrinsics.ts";
+
 /**
  * How many runs of its task a thread has begun: in memory that it shares with the runner, so that
  * the others can be taken back from a thread that is busy, or has ended, and none runs twice.
  */
 export type Claims = Int32Array<SharedArrayBuffer>;
-
-// Flow code may patch them later.
-const { compareExchange, exchange, store } = Atomics;
 
 /** In place of the number, once the rest was taken back. */
 const TAKEN_BACK = -1;
@@ -26,5 +25,5 @@ export function claim(claims: Claims, at: number): boolean {
 
 /** The runner: how many have begun. Nothing further of the task begins. */
 export function takeBack(claims: Claims): number {
-  return Math.max(1, exchange(claims, 0, TAKEN_BACK));
+  return max(1, exchange(claims, 0, TAKEN_BACK));
 }

@@ -1,35 +1,72 @@
-import { Buffer } from "node:buffer";
-import { rawBodyOf, type Job } from "../runner/protocol.ts";
+import { Buffer, isUtf8 as isUtf8Now } from "node:buffer";
+import type { Job } from "../runner/protocol.ts";
+import {
+  Error,
+  String,
+  TypeError,
+  apply,
+  create,
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  get,
+  hasOwn,
+  keys,
+  push,
+  setPrototypeOf,
+  slice,
+  stringify,
+  uncurry,
+} from "../lib/intrinsics.ts";
 import { shown } from "./text.ts";
 
-/** The web-standard form of a flow: from a job to a Request, from a Response to text. */
+/**
+ * The web-standard form of a flow: from a job to a Request, from a Response to text. The classes
+ * of the web are loaded when a flow first asks for them, and may be the flow's own by then: what
+ * they say is no more than what the flow itself could say, and is checked like it.
+ */
 
-const { stringify } = JSON;
+const { alloc, concat } = Buffer;
+const isUtf8 = isUtf8Now;
+const toString = uncurry(Buffer.prototype.toString);
+const lengthOf = uncurry(
+  getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype) as object, "byteLength")?.get as (
+    this: Uint8Array,
+  ) => number,
+);
 
-interface Called {
-  readonly method?: unknown;
-  readonly headers?: unknown;
-  readonly json?: unknown;
+/** The body as it was sent: a part of input_value, or beside it. */
+export function rawBodyOf({ input_value, raw_body_at, raw_body }: Job): string | undefined {
+  if (raw_body_at !== null) return slice(input_value, raw_body_at, -1);
+  return raw_body ?? undefined;
 }
 
 /** The request as it came, with its URL under BASE_URL; key and tokens are already out of it. */
 export function toRequest(job: Job, input: unknown, signal: AbortSignal): Request {
-  const called: Called = typeof input === "object" && input !== null ? input : {};
-  const body = rawBodyOf(job) ?? (called.json === undefined ? null : stringify(called.json));
-  const method = typeof called.method === "string" ? called.method : body === null ? "GET" : "POST";
+  const json = member(input, "json");
+  const body = rawBodyOf(job) ?? (json === undefined ? null : stringify(json));
+  const asked = member(input, "method");
+  const method = typeof asked === "string" ? asked : body === null ? "GET" : "POST";
   const takesBody = method !== "GET" && method !== "HEAD";
   // The target is appended as text: resolved as a URL, "//host/" would leave BASE_URL's host.
   const url = new URL(job.base_url).origin + (job.target ?? "/");
-  const headers = toHeaders(called.headers);
+  const headers = toHeaders(member(input, "headers"));
   return new Request(url, { method, headers, signal, body: takesBody ? body : null });
+}
+
+/** A member of what was parsed: the input's own, and not one of a polluted prototype. */
+function member(value: unknown, name: string): unknown {
+  const has = typeof value === "object" && value !== null && hasOwn(value, name);
+  return has ? get(value, name) : undefined;
 }
 
 function toHeaders(given: unknown): Headers {
   const headers = new Headers();
   if (typeof given !== "object" || given === null) return headers;
-  for (const [name, value] of Object.entries(given)) {
+  const names = keys(given);
+  for (let at = 0; at < names.length; at += 1) {
+    const name = names[at] as string;
     try {
-      headers.set(name, String(value));
+      headers.append(name, String(get(given, name)));
     } catch {
       // What HTTP let in and the Headers class does not take is left out.
     }
@@ -45,39 +82,44 @@ export async function fromResponse(response: unknown, maxBytes: number): Promise
   if (!(response instanceof Response)) {
     throw new TypeError(`The flow's fetch returned ${shown(response)}, expected a Response`);
   }
-  if (response.status < 200 || response.status > 599) {
-    throw new TypeError(`The flow's Response has status ${response.status}, expected 200 to 599`);
+  const { status } = response;
+  if (status < 200 || status > 599) {
+    throw new TypeError(`The flow's Response has status ${status}, expected 200 to 599`);
   }
   const bytes = await readBody(response, maxBytes);
-  return stringify({ status: response.status, headers: headersOf(response), ...bodyOf(bytes) });
+  const is_text = isUtf8(bytes);
+  return stringify({
+    __proto__: null,
+    status,
+    headers: headersOf(response),
+    body: toString(bytes, is_text ? "utf8" : "base64"),
+    body_encoding: is_text ? undefined : "base64",
+  });
 }
 
 async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
-  if (response.body === null) return Buffer.alloc(0);
+  if (response.body === null) return alloc(0);
+  const reader = response.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of response.body) {
-    size += chunk.byteLength;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return concat(chunks);
+    size += lengthOf(value);
     if (size > maxBytes) throw new Error(`The flow's Response is longer than ${maxBytes} bytes`);
-    chunks.push(chunk);
+    push(chunks, value);
   }
-  return Buffer.concat(chunks);
 }
 
 function headersOf(response: Response): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = Object.create(null);
-  for (const [name, value] of response.headers) {
+  const headers: Record<string, string | string[]> = create(null);
+  const given = response.headers;
+  const keep = (value: string, name: string): void => {
     if (name !== "set-cookie") headers[name] = value;
-  }
-  const cookies = response.headers.getSetCookie();
-  if (cookies.length > 0) headers["set-cookie"] = cookies;
+  };
+  apply<Headers, Parameters<Headers["forEach"]>, void>(get(given, "forEach"), given, [keep]);
+  const cookies = given.getSetCookie();
+  // Without a prototype no list is asked for a `toJSON` of the flow's.
+  if (cookies.length > 0) headers["set-cookie"] = setPrototypeOf(cookies, null) as string[];
   return headers;
-}
-
-function bodyOf(bytes: Buffer): { body: string; body_encoding?: "base64" } {
-  try {
-    return { body: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes) };
-  } catch {
-    return { body: bytes.toString("base64"), body_encoding: "base64" };
-  }
 }

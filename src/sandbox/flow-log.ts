@@ -1,5 +1,5 @@
 import type { LogLevel, LogLine } from "../runner/protocol.ts";
-import { now } from "../lib/clock.ts";
+import { monotonicClock, round, toWellFormed, wallClock } from "../lib/intrinsics.ts";
 import { cut, format } from "./text.ts";
 
 /** All lines of one execution together, in characters. */
@@ -27,7 +27,7 @@ export function makeLog(
   let full = false;
   const line = (level: LogLevel, text: string): void => {
     count += 1;
-    send({ at: now(), level, text });
+    send({ at: wallClock(), level, text });
   };
   return {
     get count() {
@@ -40,7 +40,7 @@ export function makeLog(
         line("warn", "Further lines of this execution were dropped");
         return;
       }
-      const text = cut(tidy(format(values))).toWellFormed();
+      const text = toWellFormed(cut(tidy(format(values))));
       room -= text.length;
       line(level, text);
     },
@@ -50,13 +50,11 @@ export function makeLog(
 /** Writes to the log of whichever execution runs the calling code. */
 export type Write = (level: LogLevel, values: readonly unknown[]) => void;
 
+/** By their labels; a label may be called like a member of any object. */
+type Labelled = Record<string, number | undefined>;
+
 /** Replaces `globalThis.console` by one that writes to the execution's log alone. */
 export function replaceConsole(write: Write): void {
-  const counts = new Map<string, number>();
-  const timers = new Map<string, number>();
-  const elapsed = (label: string): string => {
-    return `${label}: ${Math.round(performance.now() - (timers.get(label) ?? performance.now()))}ms`;
-  };
   const nothing = (): void => {};
   const info = (...values: unknown[]): void => write("info", values);
   const console = {
@@ -68,23 +66,12 @@ export function replaceConsole(write: Write): void {
     debug: (...values: unknown[]) => write("debug", values),
     warn: (...values: unknown[]) => write("warn", values),
     error: (...values: unknown[]) => write("error", values),
-    trace: (...values: unknown[]) => write("debug", ["Trace:", ...values]),
+    trace: (...values: unknown[]) => write("debug", ["Trace:", format(values)]),
     assert: (held: unknown, ...values: unknown[]) => {
-      if (!held) write("error", ["Assertion failed:", ...values]);
+      if (!held) write("error", ["Assertion failed:", format(values)]);
     },
-    count: (label = "default") => {
-      const times = (counts.get(label) ?? 0) + 1;
-      counts.set(label, times);
-      write("info", [`${label}: ${times}`]);
-    },
-    countReset: (label = "default") => void counts.delete(label),
-    time: (label = "default") => void timers.set(label, performance.now()),
-    timeLog: (label = "default", ...values: unknown[]) =>
-      write("info", [elapsed(label), ...values]),
-    timeEnd: (label = "default") => {
-      write("info", [elapsed(label)]);
-      timers.delete(label);
-    },
+    ...makeCounts(write),
+    ...makeTimers(write),
     group: info,
     groupCollapsed: info,
     groupEnd: nothing,
@@ -98,4 +85,37 @@ export function replaceConsole(write: Write): void {
     writable: true,
     configurable: true,
   });
+}
+
+function makeCounts(write: Write) {
+  const counts = { __proto__: null } as unknown as Labelled;
+  return {
+    count: (label = "default") => {
+      const times = (counts[`${label}`] ?? 0) + 1;
+      counts[`${label}`] = times;
+      write("info", [`${label}: ${times}`]);
+    },
+    countReset: (label = "default") => {
+      counts[`${label}`] = undefined;
+    },
+  };
+}
+
+function makeTimers(write: Write) {
+  const timers = { __proto__: null } as unknown as Labelled;
+  const elapsed = (label: string): string => {
+    const now = monotonicClock();
+    return `${label}: ${round(now - (timers[`${label}`] ?? now))}ms`;
+  };
+  return {
+    time: (label = "default") => {
+      timers[`${label}`] = monotonicClock();
+    },
+    timeLog: (label = "default", ...values: unknown[]) =>
+      write("info", values.length === 0 ? [elapsed(label)] : [elapsed(label), format(values)]),
+    timeEnd: (label = "default") => {
+      write("info", [elapsed(label)]);
+      timers[`${label}`] = undefined;
+    },
+  };
 }

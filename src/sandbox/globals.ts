@@ -1,3 +1,5 @@
+import { Channel, tracingChannel } from "node:diagnostics_channel";
+import { Error, freeze } from "../lib/intrinsics.ts";
 import { lineFor } from "./builtins.ts";
 
 const NETWORK_CLASSES = ["WebSocket", "EventSource"];
@@ -5,26 +7,48 @@ const NETWORK_CLASSES = ["WebSocket", "EventSource"];
 /** Patched, they would hand the ports between thread and runner to a flow. */
 const PORT_CLASSES = [MessagePort, MessageEvent, AbortSignal];
 
+/** The runtime's loader asks them what a module is, and where; and tells of what it loads. */
+const LOADER_CLASSES: readonly { readonly prototype: object }[] = [
+  URL,
+  URLSearchParams,
+  Channel,
+  tracingChannel("flowhook").constructor,
+];
+
 /**
  * Takes away what reaches other threads, and without the permission what reaches the network:
  * the permission layer refuses it too, but its errors do not say what to add.
  */
 export function closeGlobals(net: boolean): void {
   for (const name of ["BroadcastChannel", "Worker"]) Reflect.deleteProperty(globalThis, name);
+  closeLocks();
   closeDeno();
-  for (const { prototype } of PORT_CLASSES) freezeChain(prototype);
+  for (const { prototype } of [...PORT_CLASSES, ...LOADER_CLASSES]) freezeChain(prototype);
   if (net) return;
-  replace("fetch", async () => refuse("fetch"));
+  const fetchError = refusalOf("fetch");
+  replace("fetch", async () => {
+    throw fetchError();
+  });
   for (const name of NETWORK_CLASSES) {
+    const error = refusalOf(name);
     replace(
       name,
       class {
         constructor() {
-          refuse(name);
+          throw error();
         }
       },
     );
   }
+}
+
+/** All flows of a runner would share them: one could keep a name that another waits for. */
+function closeLocks(): void {
+  const navigator: unknown = Reflect.get(globalThis, "navigator");
+  if (typeof navigator !== "object" || navigator === null) return;
+  for (const holder of [navigator, Object.getPrototypeOf(navigator) as object])
+    Reflect.deleteProperty(holder, "locks");
+  for (const name of ["LockManager", "Lock"]) Reflect.deleteProperty(globalThis, name);
 }
 
 /** The runtime's own modules use the global, so it stays, without what ends or starts processes. */
@@ -38,12 +62,13 @@ function closeDeno(): void {
 
 function freezeChain(start: object): void {
   for (let from = start; from !== Object.prototype; from = Object.getPrototypeOf(from)) {
-    Object.freeze(from);
+    freeze(from);
   }
 }
 
-function refuse(name: string): never {
-  throw new Error(`Cannot use "${name}" without a permission: add ${lineFor("net")} to the flow`);
+function refusalOf(name: string): () => Error {
+  const message = `Cannot use "${name}" without a permission: add ${lineFor("net")} to the flow`;
+  return () => new Error(message);
 }
 
 function replace(name: string, value: unknown): void {

@@ -1,40 +1,78 @@
-import { readFileSync } from "node:fs";
+import { readFileSync as readFileSyncNow } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
+import { Error, exec, get, indexOf, push, setForEach } from "../lib/intrinsics.ts";
 import type { Imports } from "./modules.ts";
-import { relative, toMessage } from "./text.ts";
+import { linesOf, relative, toMessage, toStack } from "./text.ts";
 
+const readFileSync = readFileSyncNow;
 // Not every runtime has it.
 const strip = stripTypeScriptTypes as typeof stripTypeScriptTypes | undefined;
 
 /** A flow that cannot be imported; `cause` is the error as it came. */
 export class ImportFault extends Error {}
 
+/** Deno hands over the error of a module as the text of another. */
+const WRAPPED = /^(\w*Error): (.*)$/;
+const CODE = /\.[mc]?[jt]s$/;
+const PLACE = /^(?:file:\/\/)?(\/.*|[A-Za-z]:.*):(\d+)$/;
+const FRAME = /^\s+at (?:file:\/\/)?(\/.*:\d+:\d+)$/;
+const CARET = /^\s*\^+\s*$/;
+
 /** One line on why an import failed; a syntax error names file, line and column. */
 export function importFault(error: unknown, directory: string, imports: Imports): string {
-  const first = relative(toMessage(error), directory, []).split("\n")[0] ?? "";
-  // Deno hands over the error of a module as the text of another.
-  const wrapped = /^(\w*Error): (.*)$/.exec(first);
-  const [, name, message] = wrapped ?? [null, "", first];
-  if (!(error instanceof SyntaxError) && name !== "SyntaxError") return message ?? first;
+  const first = linesOf(relative(toMessage(error), directory, []))[0] as string;
+  const wrapped = exec(WRAPPED, first);
+  const message = wrapped === null ? first : (wrapped[2] as string);
+  if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError") return message;
   const at = placeOf(error) ?? findPlace(imports);
-  return at === null ? (message ?? first) : `${relative(at, directory, [])}: ${message}`;
+  return at === null ? message : `${relative(at, directory, [])}: ${message}`;
+}
+
+function nameOf(error: unknown): unknown {
+  try {
+    return typeof error === "object" && error !== null ? get(error, "name") : null;
+  } catch {
+    return null;
+  }
 }
 
 /** `file:line:column` out of a stack that starts with the line and has a caret below it. */
 function placeOf(error: unknown): string | null {
-  const stack = error instanceof Error ? (error.stack ?? "") : "";
-  const lines = stack.split("\n");
-  const place = /^(?:file:\/\/)?(\/.*|[A-Za-z]:.*):(\d+)$/.exec(lines[0] ?? "");
-  if (place === null) return /^\s+at (?:file:\/\/)?(\/.*:\d+:\d+)$/m.exec(stack)?.[1] ?? null;
-  const caret = lines.slice(1).find((line) => /^\s*\^+\s*$/.test(line));
-  return `${place[1]}:${place[2]}${caret === undefined ? "" : `:${caret.indexOf("^") + 1}`}`;
+  const lines = linesOf(stackOf(error));
+  const place = exec(PLACE, lines[0] as string);
+  if (place === null) return firstFrame(lines);
+  for (let at = 1; at < lines.length; at += 1) {
+    const line = lines[at] as string;
+    if (exec(CARET, line) !== null) return `${place[1]}:${place[2]}:${indexOf(line, "^") + 1}`;
+  }
+  return `${place[1]}:${place[2]}`;
+}
+
+function firstFrame(lines: readonly string[]): string | null {
+  for (let at = 0; at < lines.length; at += 1) {
+    const frame = exec(FRAME, lines[at] as string);
+    if (frame !== null) return frame[1] as string;
+  }
+  return null;
+}
+
+function stackOf(error: unknown): string {
+  try {
+    const stack: unknown = typeof error === "object" && error !== null ? get(error, "stack") : "";
+    return typeof stack === "string" ? stack : "";
+  } catch {
+    return toStack(error);
+  }
 }
 
 /** The engine does not tell where a module's syntax is wrong; the parser for types does. */
 function findPlace(imports: Imports): string | null {
   if (strip === undefined) return null;
-  for (const file of imports.files) {
-    if (!/\.[mc]?[jt]s$/.test(file)) continue;
+  const files: string[] = [];
+  setForEach(imports.files, (file) => push(files, file));
+  for (let at = 0; at < files.length; at += 1) {
+    const file = files[at] as string;
+    if (exec(CODE, file) === null) continue;
     try {
       strip(readFileSync(file, "utf8"), { sourceUrl: file });
     } catch (error) {

@@ -10,8 +10,9 @@ import type { ThreadData } from "./thread-messages.ts";
 /** Imports the flow and tells what it is. */
 export async function inspect(data: ThreadData, imports: Imports): Promise<Inspection> {
   const { directory, entry } = data.spec;
+  const { href } = pathToFileURL(entry);
   try {
-    const module: object = await import(pathToFileURL(entry).href);
+    const module: object = await import(href);
     if (!("default" in module)) return { kind: "module" };
     const manifest = toManifest(module.default);
     const missing = missingPermission(imports, manifest);
@@ -23,9 +24,10 @@ export async function inspect(data: ThreadData, imports: Imports): Promise<Inspe
   }
 }
 
-function missingPermission(imports: Imports, manifest: Manifest): string | null {
+function missingPermission({ needed }: Imports, manifest: Manifest): string | null {
   const { net, read, write } = manifest.permissions;
-  for (const { need, name, by } of imports.needed) {
+  for (let at = 0; at < needed.length; at += 1) {
+    const { need, name, by } = needed[at] as Imports["needed"][number];
     if (need === "net" ? net : read.length + write.length > 0) continue;
     return `"${by}" imports "node:${name}" without a permission: add ${lineFor(need)} to the flow`;
   }

@@ -1,12 +1,27 @@
-import Module, {
+import {
+  isBuiltin as isBuiltinNow,
   registerHooks,
-  isBuiltin,
   type ResolveFnOutput,
   type ResolveHookContext,
 } from "node:module";
-import { extname, sep } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { lineFor, needOf, substituteOf } from "./builtins.ts";
+import { extname as extnameNow, sep } from "node:path";
+import { fileURLToPath as fileURLToPathNow, pathToFileURL } from "node:url";
+import {
+  Error,
+  decodeURIComponent,
+  encodeURIComponent,
+  exec,
+  get,
+  push,
+  setAdd,
+  slice,
+  startsWith,
+  stringify,
+} from "../lib/intrinsics.ts";
+import { lineFor, needOf } from "./builtins.ts";
+import { closeLoader } from "./loader.ts";
+import { reduceHttp2, substituteOf } from "./reduced-builtins.ts";
+import { toMessage } from "./text.ts";
 import type { ThreadData } from "./thread-messages.ts";
 
 /**
@@ -14,17 +29,28 @@ import type { ThreadData } from "./thread-messages.ts";
  * PLUGINS_DIR/node_modules and harmless modules of the runtime.
  */
 
+// What is imported by its name changes with what a flow does to the module that exports it.
+const [isBuiltin, extname, fileURLToPath] = [isBuiltinNow, extnameNow, fileURLToPathNow];
+const { getBuiltinModule } = process;
+const IS_DENO = "Deno" in globalThis;
+
 const SUBSTITUTE = "flowhook-substitute:";
 const REFUSED = "flowhook-refused:";
+const NODE = "node:";
+const FILE = "file:";
 
-const FORMATS: Readonly<Record<string, string>> = {
+const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
+const PATH = /^(?:\.{1,2}(?:\/|$)|\/|file:|#)/;
+
+const FORMATS = {
+  __proto__: null,
   ".ts": "module-typescript",
   ".mts": "module-typescript",
   ".js": "module",
   ".mjs": "module",
   ".cjs": "commonjs",
   ".json": "json",
-};
+} as unknown as Readonly<Record<string, string>>;
 
 /** What has been imported so far. */
 export interface Imports {
@@ -70,12 +96,16 @@ export function guardModules(data: ThreadData): Imports {
     },
     load: (url, context, next) => {
       const source = sourceOf(url);
-      return source === null
-        ? next(url, context)
-        : { format: "module", source, shortCircuit: true };
+      if (source !== null) return { format: "module", source, shortCircuit: true };
+      // A module of the older format can ask its loader for a module that was never resolved.
+      if (startsWith(url, NODE)) requireGranted(rules, slice(url, NODE.length), "a package");
+      return next(url, context);
     },
   });
-  closeLoader();
+  closeLoader({
+    folders: [rules.version, rules.packages],
+    requireBuiltin: (name) => requireGranted(rules, name, "a package"),
+  });
   return imports;
 }
 
@@ -84,31 +114,22 @@ export function guardModules(data: ThreadData): Imports {
  * only for worker_threads it is the other way round (measured with 2.9.6).
  */
 function refuse(specifier: string, error: unknown): ResolveFnOutput {
-  if (!("Deno" in globalThis) || specifier === "node:worker_threads") throw error;
-  const message = error instanceof Error ? error.message : String(error);
-  return { url: REFUSED + encodeURIComponent(message), format: "module", shortCircuit: true };
+  if (!IS_DENO || specifier === "node:worker_threads") throw error;
+  const url = REFUSED + encodeURIComponent(toMessage(error));
+  return { url, format: "module", shortCircuit: true };
 }
 
-/** Source text of modules that stand in place of others, null for files. */
+/** Source text of modules that stand in place of others, null for files and the runtime's own. */
 function sourceOf(url: string): string | null {
-  if (url.startsWith(SUBSTITUTE)) return substituteOf(url.slice(SUBSTITUTE.length));
-  if (!url.startsWith(REFUSED)) return null;
-  const message = JSON.stringify(decodeURIComponent(url.slice(REFUSED.length)));
+  if (startsWith(url, SUBSTITUTE)) return substituteOf(slice(url, SUBSTITUTE.length));
+  if (!startsWith(url, REFUSED)) return null;
+  const message = stringify(decodeURIComponent(slice(url, REFUSED.length)));
   return `throw new Error(${message});\nexport default null;`;
 }
 
-/** Packages in the older format get hold of the loader as `module.constructor`. */
-function closeLoader(): void {
-  for (const name of ["registerHooks", "register", "createRequire"])
-    Reflect.set(Module, name, undefined);
-  const cache: unknown = Reflect.get(Module, "_cache");
-  if (typeof cache !== "object" || cache === null) return;
-  for (const path of Object.keys(cache)) Reflect.deleteProperty(cache, path);
-}
-
 /**
- * The file that imports is what it says it is only in the newer format, so no rule is wider
- * for some: what the program itself needs has been loaded before.
+ * The file that imports is what it says it is only in the newer format, so no rule is wider for
+ * some: what the program itself needs has been loaded before.
  */
 function resolve(
   rules: Rules,
@@ -117,24 +138,20 @@ function resolve(
   next: Next,
 ): ResolveFnOutput {
   const parent = context.parentURL;
-  if (parent?.startsWith(SUBSTITUTE)) return next(specifier, context);
   if (specifier === "flowhook") return next(rules.author, context);
   if (specifier === "valibot" && parent === rules.author) return next(specifier, context);
   if (isBuiltin(specifier)) return resolveBuiltin(rules, specifier, context, next);
-  if (/^[a-z][a-z0-9+.-]+:/i.test(specifier) && !specifier.startsWith("file:")) {
+  if (exec(SCHEME, specifier) !== null && !startsWith(specifier, FILE)) {
     throw new Error(
-      `Cannot import "${specifier.slice(0, 100)}": flows import files and packages, not URLs`,
+      `Cannot import "${slice(specifier, 0, 100)}": flows import files and packages, not URLs`,
     );
   }
-  const isPath = /^(\.{1,2}(\/|$)|\/|file:|#)/.test(specifier);
+  const isPath = exec(PATH, specifier) !== null;
   const ofVersion = startsIn(parent, rules.version) || specifier === rules.entry;
-  if (isPath)
-    return inside(
-      rules,
-      specifier,
-      next(specifier, context),
-      ofVersion ? rules.version : rules.packages,
-    );
+  if (isPath) {
+    const allowed = ofVersion ? rules.version : rules.packages;
+    return inside(rules, specifier, next(specifier, context), allowed);
+  }
   const from = ofVersion ? { ...context, parentURL: rules.base } : context;
   return inside(rules, specifier, findPackage(specifier, from, next), rules.packages);
 }
@@ -143,7 +160,7 @@ function findPackage(specifier: string, context: ResolveHookContext, next: Next)
   try {
     return next(specifier, context);
   } catch (error) {
-    const code: unknown = error instanceof Error ? Reflect.get(error, "code") : null;
+    const code: unknown = typeof error === "object" && error !== null ? get(error, "code") : null;
     if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
     throw new Error(`Cannot find package "${specifier}": install it in PLUGINS_DIR/node_modules`);
   }
@@ -155,22 +172,28 @@ function resolveBuiltin(
   context: ResolveHookContext,
   next: Next,
 ): ResolveFnOutput {
-  const name = specifier.replace(/^node:/, "");
+  const name = startsWith(specifier, NODE) ? slice(specifier, NODE.length) : specifier;
+  requireGranted(rules, name, shownFile(rules, context.parentURL));
+  if (substituteOf(name) === null) return next(specifier, context);
+  return { url: SUBSTITUTE + name, format: "module", shortCircuit: true };
+}
+
+/** @param by the file that imports it @throws {Error} with the line to add */
+function requireGranted(rules: Rules, name: string, by: string): void {
   const need = needOf(name);
   if (need === "never") {
     throw new Error(
       `Cannot import "node:${name}" in a flow: it reaches beyond the flow's own thread`,
     );
   }
-  if (need !== "none" && rules.data.inspecting) {
-    rules.imports.needed.push({ need, name, by: shownFile(rules, context.parentURL) });
-  } else if (need !== "none" && !isGranted(rules, need)) {
+  if (need === "none") return;
+  if (rules.data.inspecting) push(rules.imports.needed, { need, name, by });
+  else if (!isGranted(rules, need)) {
     throw new Error(
       `Cannot import "node:${name}" without a permission: add ${lineFor(need)} to the flow`,
     );
   }
-  if (substituteOf(name) === null) return next(specifier, context);
-  return { url: SUBSTITUTE + name, format: "module", shortCircuit: true };
+  if (name === "http2") reduceHttp2(getBuiltinModule("node:http2"));
 }
 
 function isGranted(rules: Rules, need: "files" | "net"): boolean {
@@ -185,14 +208,16 @@ function inside(
   found: ResolveFnOutput,
   allowed: string,
 ): ResolveFnOutput {
-  const path = found.url.startsWith("file:") ? fileURLToPath(found.url) : "";
-  if (!path.startsWith(allowed)) {
-    const where = allowed === rules.version ? "the folder of the flow" : "PLUGINS_DIR/node_modules";
-    throw new Error(`Cannot import "${specifier}": it is outside ${where}`);
-  }
+  const path = startsWith(found.url, FILE) ? fileURLToPath(found.url) : "";
+  if (!startsWith(path, allowed)) throw outside(rules, specifier, allowed);
   if (allowed !== rules.version) return found;
-  rules.imports.files.add(path);
+  setAdd(rules.imports.files, path);
   return { ...found, format: formatOf(path) };
+}
+
+function outside(rules: Rules, specifier: string, allowed: string): Error {
+  const where = allowed === rules.version ? "the folder of the flow" : "PLUGINS_DIR/node_modules";
+  return new Error(`Cannot import "${specifier}": it is outside ${where}`);
 }
 
 function formatOf(path: string): string {
@@ -204,13 +229,13 @@ function formatOf(path: string): string {
 }
 
 function startsIn(url: string | undefined, prefix: string): boolean {
-  return url !== undefined && url.startsWith("file:") && fileURLToPath(url).startsWith(prefix);
+  return url !== undefined && startsWith(url, FILE) && startsWith(fileURLToPath(url), prefix);
 }
 
 function shownFile(rules: Rules, url: string | undefined): string {
-  if (url === undefined || !url.startsWith("file:")) return "the flow";
+  if (url === undefined || !startsWith(url, FILE)) return "the flow";
   const path = fileURLToPath(url);
-  return path.startsWith(rules.version) ? path.slice(rules.version.length) : path;
+  return startsWith(path, rules.version) ? slice(path, rules.version.length) : path;
 }
 
 function folder(path: string): string {

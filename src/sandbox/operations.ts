@@ -1,11 +1,21 @@
 import type { OperationAnswer, OperationRequest } from "../runner/protocol.ts";
+import {
+  Error,
+  Map,
+  TypeError,
+  Promise,
+  mapDelete,
+  mapGet,
+  mapSet,
+  mapSize,
+  parse,
+  stringify,
+} from "../lib/intrinsics.ts";
 import { shown } from "./text.ts";
 
 /** The operations that the server answers, as the flow sees them. */
 
-const { stringify, parse } = JSON;
-
-/** Operations of one execution that wait for their answer at the same time. */
+/** Operations of one thread that wait for their answer at the same time. */
 const MAX_WAITING = 100;
 
 export interface Operations {
@@ -17,53 +27,69 @@ export interface Operations {
 
 /** Asks the server over the wall; answers arrive by number. */
 export interface Desk {
-  ask(request: OperationRequest): Promise<unknown>;
+  /** @param settled is told whether it failed, and why, before whoever asked */
+  ask(request: OperationRequest, settled: (failure: string | null) => void): Promise<unknown>;
   answer(number: number, answer: OperationAnswer): void;
+}
+
+interface Waiter {
+  succeed(value: unknown): void;
+  fail(error: Error): void;
+  settled(failure: string | null): void;
 }
 
 /** @param send hands a numbered request to the runner */
 export function openDesk(send: (number: number, request: OperationRequest) => void): Desk {
-  const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+  const waiting = new Map<number, Waiter>();
   let last = 0;
   return {
-    ask(request) {
-      if (waiting.size >= MAX_WAITING) {
+    ask(request, settled) {
+      if (mapSize(waiting) >= MAX_WAITING) {
         throw new Error(`More than ${MAX_WAITING} operations wait for an answer: await them`);
       }
-      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-      waiting.set((last += 1), { resolve, reject });
-      send(last, request);
-      return promise;
+      return new Promise((succeed, fail) => {
+        mapSet(waiting, (last += 1), { succeed, fail, settled });
+        send(last, request);
+      });
     },
     answer(number, answer) {
-      const waiter = waiting.get(number);
-      waiting.delete(number);
-      if (answer.ok) waiter?.resolve(parse(answer.value));
-      else waiter?.reject(new Error(answer.message));
+      const waiter = mapGet(waiting, number);
+      if (waiter === undefined) return;
+      mapDelete(waiting, number);
+      waiter.settled(answer.ok ? null : answer.message);
+      if (answer.ok) waiter.succeed(parse(answer.value));
+      else waiter.fail(new Error(answer.message));
     },
   };
 }
 
-/**
- * The operations of one execution.
- * @param pending holds those that wait for their answer
- */
-export function makeOperations(id: string, desk: Desk, pending: Set<Promise<unknown>>): Operations {
+/** The operations of one execution that have no answer yet. */
+export interface Pending {
+  count: number;
+  /** Told of their ends once the flow itself has ended. */
+  waiter: { failed(message: string): void; drained(): void } | null;
+}
+
+/** The operations of one execution. */
+export function makeOperations(id: string, desk: Desk, pending: Pending): Operations {
+  const settled = (failure: string | null): void => {
+    pending.count -= 1;
+    if (failure !== null) pending.waiter?.failed(failure);
+    if (pending.count === 0) pending.waiter?.drained();
+  };
   const ask = (name: OperationRequest["name"], args: unknown[]): Promise<unknown> => {
-    const answer = desk.ask({ id, name, args: toText(name, args) });
-    const done = (): void => void pending.delete(answer);
-    pending.add(answer);
-    answer.then(done, done);
+    const answer = desk.ask({ id, name, args: toText(name, args) }, settled);
+    pending.count += 1;
     return answer;
   };
   return {
     start_execution: async (flow, input_value) =>
-      ask("start_execution", [toName("start_execution", flow), input_value ?? null]),
-    setting: async (name) => ask("setting", [toName("setting", name)]),
+      await ask("start_execution", [toName("start_execution", flow), input_value ?? null]),
+    setting: async (name) => await ask("setting", [toName("setting", name)]),
     set_setting: async (name, value) => {
       await ask("set_setting", [toName("set_setting", name), value ?? null]);
     },
-    secret: async (name) => ask("secret", [toName("secret", name)]),
+    secret: async (name) => await ask("secret", [toName("secret", name)]),
   };
 }
 

@@ -1,3 +1,6 @@
+import { types } from "node:util";
+import { Error, String, apply, get } from "../lib/intrinsics.ts";
+
 /**
  * What a flow sees as `process`: an object of its own with the few harmless members, not the
  * original with members deleted (its report shows the environment of the runner, `kill` reaches
@@ -38,6 +41,12 @@ const DANGEROUS = [
 /** Where what a flow prints past the console goes. */
 export type Print = (level: "info" | "warn" | "error", text: string) => void;
 
+const { isNativeError, isUint8Array } = types;
+const soon = queueMicrotask;
+const GLOBAL = globalThis;
+const decoder = new TextDecoder();
+const decode = decoder.decode.bind(decoder);
+
 /** Replaces `globalThis.process`; call before any code of a flow is loaded. */
 export function replaceProcess(print: Print): void {
   const real = globalThis.process;
@@ -59,6 +68,7 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
   const platform = real.platform;
   const arch = real.arch;
   const { hrtime, nextTick, uptime, memoryUsage } = real;
+  const bigint = hrtime.bigint.bind(hrtime);
   const substitute = {
     env: {},
     argv: [],
@@ -72,10 +82,8 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
     platform,
     arch,
     pid: 0,
-    hrtime: Object.assign((since?: [number, number]) => hrtime(since), {
-      bigint: () => hrtime.bigint(),
-    }),
-    nextTick: (task: (...args: unknown[]) => void, ...args: unknown[]) => nextTick(task, ...args),
+    hrtime: Object.assign((since?: [number, number]) => hrtime(since), { bigint }),
+    nextTick: (...args: unknown[]) => apply(nextTick, undefined, args),
     uptime: () => uptime(),
     memoryUsage: () => memoryUsage(),
     cwd: () => "/",
@@ -93,10 +101,11 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
 
 /** Listeners are taken and never called: the events of the process are not the flow's. */
 function makeListening(): Record<string, () => unknown> {
-  const chained = ["on", "once", "off", "addListener", "removeListener", "removeAllListeners"];
+  const chained = (): unknown => get(GLOBAL, "process");
+  const names = ["on", "once", "off", "addListener", "removeListener", "removeAllListeners"];
   const listening: Record<string, () => unknown> = {};
-  for (const name of [...chained, "prependListener", "setMaxListeners"]) {
-    listening[name] = () => globalThis.process;
+  for (const name of [...names, "prependListener", "setMaxListeners"]) {
+    listening[name] = chained;
   }
   listening["emit"] = () => false;
   listening["listeners"] = () => [];
@@ -109,7 +118,7 @@ function makeStream(print: (text: string) => void): object {
   const write = (chunk: unknown, encoding?: unknown, done?: unknown): boolean => {
     print(typeof chunk === "string" ? chunk : textOf(chunk));
     const callback = typeof encoding === "function" ? encoding : done;
-    if (typeof callback === "function") queueMicrotask(() => callback());
+    if (typeof callback === "function") soon(() => callback());
     return true;
   };
   const chained = (): object => stream;
@@ -125,8 +134,8 @@ function makeStream(print: (text: string) => void): object {
 }
 
 function textOf(value: unknown): string {
-  if (value instanceof Error) return `${value.name}: ${value.message}`;
-  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
+  if (isNativeError(value)) return `${value.name}: ${value.message}`;
+  if (isUint8Array(value)) return decode(value);
   return String(value);
 }
 

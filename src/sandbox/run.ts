@@ -1,16 +1,32 @@
-import { rawBodyOf, type Ending, type Job } from "../runner/protocol.ts";
-import { fromResponse, toRequest } from "./fetch-flow.ts";
+import type { Ending, Job } from "../runner/protocol.ts";
+import {
+  Error,
+  Promise,
+  String,
+  TypeError,
+  apply,
+  byteLength,
+  endsWith,
+  freeze,
+  get,
+  inheritNothing,
+  isArray,
+  join,
+  parse,
+  push,
+  stringify,
+  toWellFormed,
+} from "../lib/intrinsics.ts";
+import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
-import { makeOperations, type Desk } from "./operations.ts";
-import { cut, shown, toMessage } from "./text.ts";
-import { toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
+import { makeOperations, type Desk, type Pending } from "./operations.ts";
+import { cut, linesOf, shown, toMessage } from "./text.ts";
+import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
 
 /** One execution in its thread: from the job's texts to the texts of its ending. */
 
-// Flow code may patch them later.
-const { parse, stringify } = JSON;
-const { byteLength } = Buffer;
-const allSettled = Promise.allSettled.bind(Promise);
+// It may be replaced, and nothing of it is called before a flow asks for its signal.
+const { AbortController, DOMException } = globalThis;
 
 /** What an execution has said so far. */
 export interface Execution {
@@ -20,20 +36,32 @@ export interface Execution {
   /** Why it was aborted. */
   aborted: string | null;
   readonly log: FlowLog;
-  /** Operations that wait for their answer. */
-  readonly pending: Set<Promise<unknown>>;
+  readonly pending: Pending;
   status_message: string | null;
   response: string | null;
   ended: boolean;
 }
 
+class Success implements Ending {
+  readonly status = "ENDED_SUCCESS";
+  readonly status_message: string | null;
+  readonly output_value: string;
+  readonly response: string | null;
+  readonly aborted = false;
+
+  constructor({ status_message, response }: Execution, output_value: string) {
+    this.status_message = status_message;
+    this.output_value = output_value;
+    this.response = response;
+  }
+}
+inheritNothing(Success);
+
+/** The request does not fit the flow's input schema: none of its `run` was run. */
+export class InputRefused extends Error {}
+
 interface Schema {
   validate(value: unknown): unknown;
-}
-
-interface Issue {
-  readonly message?: unknown;
-  readonly path?: unknown;
 }
 
 /**
@@ -48,15 +76,16 @@ export async function run(
   maxBytes: number,
 ): Promise<Ending> {
   const ending = await call(flow, execution, desk, maxBytes);
-  if (execution.pending.size === 0) return ending;
-  for (const outcome of await allSettled([...execution.pending])) {
-    if (outcome.status === "fulfilled") continue;
-    execution.log.write("error", [
-      "An operation that was not awaited failed:",
-      toMessage(outcome.reason),
-    ]);
-  }
+  if (execution.pending.count > 0) await drain(execution);
   return ending;
+}
+
+function drain({ pending, log }: Execution): Promise<void> {
+  return new Promise((resolve) => {
+    const failed = (message: string): void =>
+      log.write("error", ["An operation that was not awaited failed:", message]);
+    pending.waiter = { failed, drained: resolve };
+  });
 }
 
 async function call(
@@ -66,19 +95,23 @@ async function call(
   maxBytes: number,
 ): Promise<Ending> {
   const input = parse(execution.job.input_value);
-  const member = (name: string): unknown => (isObject(flow) ? Reflect.get(flow, name) : undefined);
-  const [start, handle] = [member("run"), member("fetch")];
+  const member = (name: string): unknown => (isObject(flow) ? get(flow, name) : undefined);
+  const start = member("run");
   if (typeof start === "function") {
     const value = await validate(member("input"), input);
-    return toEnding(execution, await start.call(flow, makeFlow(execution, value, desk)), maxBytes);
+    const returned: unknown = await apply(start, flow, [makeFlow(execution, value, desk)]);
+    return toEnding(execution, returned, maxBytes);
   }
+  const handle = member("fetch");
   if (typeof handle === "function") {
     const request = toRequest(execution.job, input, signalOf(execution));
-    execution.response = await fromResponse(await handle.call(flow, request), maxBytes);
+    const answered: unknown = await apply(handle, flow, [request]);
+    execution.response = await fromResponse(answered, maxBytes);
     return toEnding(execution, null, maxBytes);
   }
   if (typeof flow !== "function") throw new Error("The file has no flow as its default export");
-  return toEnding(execution, await flow(makeFlow(execution, input, desk)), maxBytes);
+  const returned: unknown = await apply(flow, undefined, [makeFlow(execution, input, desk)]);
+  return toEnding(execution, returned, maxBytes);
 }
 
 /** Gives the signal to the flow; the thread is terminated later where it does not heed it. */
@@ -97,62 +130,74 @@ function signalOf(execution: Execution): AbortSignal {
 
 function makeFlow(execution: Execution, input_value: unknown, desk: Desk): object {
   const { job, log } = execution;
-  return Object.freeze({
+  return freeze({
     input_value,
-    raw_body: rawBodyOf(job) ?? undefined,
-    execution: Object.freeze(parse(job.execution)),
+    raw_body: rawBodyOf(job),
+    execution: freeze(parse(job.execution)),
     get signal() {
       return signalOf(execution);
     },
-    log: Object.freeze({
+    log: freeze({
       debug: (...values: unknown[]) => log.write("debug", values),
       info: (...values: unknown[]) => log.write("info", values),
       warn: (...values: unknown[]) => log.write("warn", values),
       error: (...values: unknown[]) => log.write("error", values),
     }),
     set_status_message: (text: unknown) => {
-      execution.status_message = cut(String(text)).toWellFormed();
+      execution.status_message = toWellFormed(cut(String(text)));
     },
-    webhook_response: (given: unknown) => void (execution.response = toResponse(given)),
-    webhook_html_response: (body: unknown) => void (execution.response = toHtmlResponse(body)),
-    webhook_json_response: (body: unknown) => void (execution.response = toJsonResponse(body)),
+    webhook_response: (given: unknown) => {
+      execution.response = toResponse(given);
+    },
+    webhook_html_response: (body: unknown) => {
+      execution.response = toHtmlResponse(body);
+    },
+    webhook_json_response: (body: unknown) => {
+      execution.response = toJsonResponse(body);
+    },
     ...makeOperations(job.id, desk, execution.pending),
   });
 }
 
-/** @throws {Error} listing each path of the input and what was expected there. */
+/** @throws {InputRefused} listing each path of the input and what was expected there. */
 async function validate(input: unknown, value: unknown): Promise<unknown> {
-  const standard: unknown = isObject(input) ? Reflect.get(input, "~standard") : undefined;
+  const standard: unknown = isObject(input) ? get(input, "~standard") : undefined;
   if (!isSchema(standard)) return value;
   const result = await standard.validate(value);
   if (!isObject(result)) throw new TypeError("The flow's input schema gave no result");
-  const issues: unknown = Reflect.get(result, "issues");
-  if (!Array.isArray(issues)) return Reflect.get(result, "value");
-  const faults = issues
-    .slice(0, 20)
-    .map((issue: Issue) => `${pathOf(issue)}: ${String(issue.message)}`);
-  throw new Error(`Input does not fit the flow's schema: ${faults.join("; ")}`);
+  const issues: unknown = get(result, "issues");
+  if (!isArray(issues)) return get(result, "value");
+  const faults: string[] = [];
+  for (let at = 0; at < issues.length && at < MAX_ISSUES; at += 1)
+    push(faults, describeIssue(issues[at]));
+  throw new InputRefused(`Input does not fit the flow's schema: ${join(faults, "; ")}`);
 }
 
-function pathOf(issue: Issue): string {
-  if (!Array.isArray(issue.path) || issue.path.length === 0) return "input_value";
-  return issue.path
-    .map((part: unknown) => String(isObject(part) ? Reflect.get(part, "key") : part))
-    .join(".");
+/** Told of one input. */
+const MAX_ISSUES = 20;
+
+function describeIssue(issue: unknown): string {
+  if (!isObject(issue)) return shown(issue);
+  return `${pathOf(get(issue, "path"))}: ${String(get(issue, "message"))}`;
 }
 
-/** @throws {Error} where JSON cannot say the value, or it is too long. */
+function pathOf(path: unknown): string {
+  if (!isArray(path) || path.length === 0) return "input_value";
+  const parts: string[] = [];
+  for (let at = 0; at < path.length; at += 1) {
+    const part: unknown = path[at];
+    push(parts, String(isObject(part) ? get(part, "key") : part));
+  }
+  return join(parts, ".");
+}
+
+/** @throws {Error} where JSON cannot say the value, or it is too long or too deep. */
 function toEnding(execution: Execution, value: unknown, maxBytes: number): Ending {
   const output_value = value === undefined ? "null" : toJson(value);
   checkSize("output", output_value, maxBytes);
+  requireShallow("output", output_value);
   checkResponse(execution.response, maxBytes);
-  return {
-    status: "ENDED_SUCCESS",
-    status_message: execution.status_message,
-    output_value,
-    response: execution.response,
-    aborted: false,
-  };
+  return new Success(execution, output_value);
 }
 
 function toJson(value: unknown): string {
@@ -160,12 +205,22 @@ function toJson(value: unknown): string {
   try {
     text = stringify(value);
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split("\n")[0] : "a toJSON method threw";
-    throw new Error(`The flow's result cannot be written as JSON: ${reason}`, { cause: error });
+    throw new Error(`The flow's result cannot be written as JSON: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
   if (typeof text === "string") return text;
   throw new Error(`The flow's result cannot be written as JSON: it is ${shown(value)}`);
 }
+
+function reasonOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "a toJSON method threw";
+  const reason = linesOf(toMessage(error))[0] as string;
+  return reason === STACK_IS_FULL ? `it nests too deep (${reason})` : reason;
+}
+
+/** What the engine says where a value nests deeper than it can follow. */
+const STACK_IS_FULL = "Maximum call stack size exceeded";
 
 /** A string has at most three bytes per unit, so that short ones need no count. */
 function checkSize(what: string, text: string, maxBytes: number): void {
@@ -187,7 +242,7 @@ function checkResponse(response: string | null, maxBytes: number): void {
 }
 
 function base64Length(text: string): number {
-  return (text.length / 4) * 3 - (text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0);
+  return (text.length / 4) * 3 - (endsWith(text, "==") ? 2 : endsWith(text, "=") ? 1 : 0);
 }
 
 function isObject(value: unknown): value is object {
@@ -195,5 +250,5 @@ function isObject(value: unknown): value is object {
 }
 
 function isSchema(value: unknown): value is Schema {
-  return isObject(value) && typeof Reflect.get(value, "validate") === "function";
+  return isObject(value) && typeof get(value, "validate") === "function";
 }

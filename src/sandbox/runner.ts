@@ -1,7 +1,9 @@
 import { Socket } from "node:net";
 import { Channel, CHANNEL_FD } from "../runner/channel.ts";
 import type { FromRunner, RunnerSetup, ToRunner } from "../runner/protocol.ts";
+import { SealReader } from "../runner/seal.ts";
 import { inspectInThread } from "./inspection.ts";
+import { NativeProbe } from "./native-probe.ts";
 import { Pools } from "./pools.ts";
 import { testFlags } from "./thread-flags.ts";
 
@@ -12,12 +14,27 @@ import { testFlags } from "./thread-flags.ts";
 
 const BEAT_MS = 500;
 
+const probe = new NativeProbe();
 let setup: RunnerSetup | null = null;
 let pools: Pools | null = null;
 
-const socket = new Socket({ fd: CHANNEL_FD, readable: true, writable: true });
+/** Read into the same memory again and again: the runtime would fill new memory with zeros first. */
+const buffer = Buffer.alloc(64 * 1024);
+const socket = new Socket({
+  fd: CHANNEL_FD,
+  readable: true,
+  writable: true,
+  onread: {
+    buffer,
+    callback: (length) => {
+      channel.read(buffer.subarray(0, length));
+      return true;
+    },
+  },
+});
 const channel = new Channel<FromRunner>(socket, {
   expected: "",
+  opener: new SealReader(),
   receive: (message) => receive(message as ToRunner),
   onDamage: end,
 });
@@ -61,7 +78,10 @@ function inspect(number: number, { spec }: ToRunner & { type: "inspect" }): void
 
 function beat(): void {
   pools?.trim();
-  send({ type: "beat", rss_bytes: process.memoryUsage.rss(), threads: pools?.threads ?? 0 });
+  const { waited_ms: native_wait_ms } = probe;
+  const threads = pools?.threads ?? 0;
+  send({ type: "beat", rss_bytes: process.memoryUsage.rss(), threads, native_wait_ms });
+  probe.ask();
 }
 
 function send(message: FromRunner): void {

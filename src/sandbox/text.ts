@@ -1,4 +1,18 @@
-import { formatWithOptions, inspect, types } from "node:util";
+import { formatWithOptions as formatNow, inspect as inspectNow, types } from "node:util";
+import {
+  apply,
+  defineProperty,
+  endsWith,
+  exec,
+  get,
+  includes,
+  indexOf,
+  isArray,
+  push,
+  slice,
+  stringify,
+  toWellFormed,
+} from "../lib/intrinsics.ts";
 import { MAX_TEXT } from "../runner/protocol.ts";
 
 /**
@@ -6,13 +20,17 @@ import { MAX_TEXT } from "../runner/protocol.ts";
  * proxies, or megabytes in it, so nothing here throws and everything is cut.
  */
 
+// What is imported by its name changes with what a flow does to the module that exports it.
+const [formatWithOptions, inspect] = [formatNow, inspectNow];
+const { isNativeError, isProxy } = types;
+
 const INSPECT = { depth: 4, maxArrayLength: 50, maxStringLength: MAX_TEXT, breakLength: 120 };
 const CUT = " … (cut)";
 
 /** At most MAX_TEXT characters, without half a surrogate pair at the cut. */
 export function cut(text: string): string {
   if (text.length <= MAX_TEXT) return text;
-  return text.slice(0, MAX_TEXT - CUT.length).toWellFormed() + CUT;
+  return toWellFormed(slice(text, 0, MAX_TEXT - CUT.length)) + CUT;
 }
 
 /** What `console.log` would print. */
@@ -20,10 +38,18 @@ export function format(values: readonly unknown[]): string {
   const only = values[0];
   if (values.length === 1 && typeof only === "string") return cut(only);
   try {
-    return cut(formatWithOptions(INSPECT, ...values));
+    return cut(apply(formatWithOptions, undefined, withFirst(INSPECT, values)) as string);
   } catch {
     return "(a value that cannot be printed)";
   }
+}
+
+/** A list with one more value before the others, made without what a flow may have changed. */
+function withFirst(first: unknown, values: readonly unknown[]): unknown[] {
+  const all: unknown[] = [first];
+  for (let at = 0; at < values.length; at += 1)
+    defineProperty(all, at + 1, { __proto__: null, value: values[at] } as PropertyDescriptor);
+  return all;
 }
 
 /** The status message that a thrown value makes. */
@@ -33,38 +59,70 @@ export function toMessage(thrown: unknown): string {
     return thrown === "" ? "The flow threw an empty text" : cut(thrown);
   if (typeof thrown !== "object" && typeof thrown !== "function")
     return cut(`The flow threw ${inspect(thrown)}`);
-  if (types.isProxy(thrown)) return "The flow threw a proxy";
+  if (isProxy(thrown)) return "The flow threw a proxy";
   const message = member(thrown, "message");
   if (message !== null && message !== "") return cut(message);
-  if (types.isNativeError(thrown)) return cut(member(thrown, "name") ?? "Error");
+  if (isNativeError(thrown)) return cut(member(thrown, "name") ?? "Error");
   return cut(`The flow threw ${format([thrown])}`);
 }
 
 /** The stack with its causes. */
 export function toStack(thrown: unknown): string {
-  return types.isNativeError(thrown) ? format([thrown]) : toMessage(thrown);
+  return isNativeError(thrown) ? format([thrown]) : toMessage(thrown);
 }
 
 /** Paths relative to the version folder; frames of the runtime and of the program left out. */
 export function relative(text: string, directory: string, hidden: readonly string[]): string {
-  const lines: string[] = [];
-  for (const line of text.split("\n")) {
-    if (!isForeign(line, hidden)) lines.push(line);
+  const lines = linesOf(text);
+  let kept = "";
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] as string;
+    if (!isForeign(line, hidden)) kept += at === 0 ? line : `\n${line}`;
     // The bracket that opens the error's own members stands at the end of its last frame.
-    else if (line.endsWith(" {")) lines.push(`${lines.pop() ?? ""} {`);
+    else if (endsWith(line, " {")) kept += " {";
   }
-  const folder = `${directory.replace(/[\\/]$/, "")}/`;
-  return lines.join("\n").replaceAll(`file://${folder}`, "").replaceAll(folder, "");
+  const end = directory[directory.length - 1];
+  const folder = end === "/" || end === "\\" ? directory : `${directory}/`;
+  return without(without(kept, `file://${folder}`), folder);
 }
 
+/** The lines of a text; there is always one. */
+export function linesOf(text: string): string[] {
+  const lines: string[] = [];
+  let start = 0;
+  for (let end = indexOf(text, "\n"); end >= 0; end = indexOf(text, "\n", start)) {
+    push(lines, slice(text, start, end));
+    start = end + 1;
+  }
+  push(lines, slice(text, start));
+  return lines;
+}
+
+/** The text without a part of it, wherever that stands. */
+function without(text: string, part: string): string {
+  let kept = "";
+  let start = 0;
+  for (let at = indexOf(text, part); at >= 0; at = indexOf(text, part, start)) {
+    kept += slice(text, start, at);
+    start = at + part.length;
+  }
+  return kept + slice(text, start);
+}
+
+const FRAME = /^\s+at /;
+const RUNTIME = /\bnode:[a-z]/;
+
 function isForeign(line: string, hidden: readonly string[]): boolean {
-  if (!/^\s+at /.test(line)) return false;
-  return /\bnode:[a-z]/.test(line) || hidden.some((folder) => line.includes(folder));
+  if (exec(FRAME, line) === null) return false;
+  if (exec(RUNTIME, line) !== null) return true;
+  for (let at = 0; at < hidden.length; at += 1)
+    if (includes(line, hidden[at] as string)) return true;
+  return false;
 }
 
 function member(from: object, name: string): string | null {
   try {
-    const value: unknown = Reflect.get(from, name);
+    const value: unknown = get(from, name);
     return typeof value === "string" ? value : null;
   } catch {
     return null;
@@ -73,7 +131,7 @@ function member(from: object, name: string): string | null {
 
 /** For messages about a value that is wrong: short, and without running its code. */
 export function shown(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value.slice(0, 40));
-  if (value === null || typeof value !== "object") return inspect(value).slice(0, 40);
-  return Array.isArray(value) ? "a list" : "an object";
+  if (typeof value === "string") return stringify(slice(value, 0, 40));
+  if (value === null || typeof value !== "object") return slice(inspect(value), 0, 40);
+  return isArray(value) ? "a list" : "an object";
 }

@@ -1,17 +1,34 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { syncBuiltinESMExports } from "node:module";
 import { pathToFileURL } from "node:url";
 import { MessageChannel, parentPort, workerData } from "node:worker_threads";
+import {
+  Map,
+  Promise,
+  endsWith,
+  inheritNothing,
+  mapDelete,
+  mapGet,
+  mapSet,
+  mapSize,
+  monotonicClock,
+  slice,
+  toWellFormed,
+} from "../lib/intrinsics.ts";
 import type { Ending, Job, LogLevel } from "../runner/protocol.ts";
 import { claim } from "./claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
 import { makeLog, replaceConsole } from "./flow-log.ts";
 import { closeGlobals } from "./globals.ts";
+import { guardHandles } from "./handles.ts";
 import { ImportFault, importFault } from "./import-fault.ts";
 import { guardModules } from "./modules.ts";
 import { openDesk } from "./operations.ts";
 import { listen } from "./ports.ts";
 import { replaceProcess } from "./process-object.ts";
-import { abort, run, type Execution } from "./run.ts";
+import { Realm } from "./realm.ts";
+import { reduceBuiltins } from "./reduced-builtins.ts";
+import { InputRefused, abort, run, type Execution } from "./run.ts";
 import { relative, toMessage, toStack } from "./text.ts";
 import type {
   FromThread,
@@ -32,20 +49,29 @@ const MAX_RUNS = 10_000;
 
 const data = workerData as ThreadData;
 const realProcess = process;
-// Flow code may patch it later.
-const elapsed = performance.now.bind(performance);
 const { port1: port, port2 } = new MessageChannel();
 const post = port.postMessage.bind(port) as (message: FromThread) => void;
 const desk = openDesk((number, request) => post({ type: "operation", number, request }));
 /** Which execution the running code belongs to, also in timers and rejections it left behind. */
-const belonging = new AsyncLocalStorage<Execution>();
+const belonging = pinned(new AsyncLocalStorage<Execution>());
 /** Aborted before their job arrived. */
 const abortedEarly = new Map<string, string>();
 let current: Execution | null = null;
 /** Set when code of an execution failed after its end: the thread is not used again. */
 let tainted = false;
 let runs = 0;
-let flow: Promise<unknown> | null = null;
+let loaded: Promise<Loaded> | null = null;
+
+/** The flow's default export, and what all its runs share as it was after the import. */
+class Loaded {
+  readonly flow: unknown;
+  readonly realm = new Realm();
+
+  constructor(flow: unknown) {
+    this.flow = flow;
+  }
+}
+inheritNothing(Loaded);
 
 listen(port, (from) => {
   const message = from as ToThread;
@@ -56,13 +82,22 @@ realProcess.on("uncaughtException", onStray);
 realProcess.on("unhandledRejection", onStray);
 parentPort?.postMessage({ port: port2 }, [port2]);
 replaceConsole(write);
-replaceProcess((level, text) => write(level, [text.replace(/\n$/, "")]));
+replaceProcess((level, text) => write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]));
 closeGlobals(data.spec.grants.net);
-guardDescriptors(data.spec.grants);
+guardDescriptors();
+guardHandles();
+reduceBuiltins();
+syncBuiltinESMExports();
+
+/** With its methods as members of its own: a flow shares the class, and may replace them there. */
+function pinned<Store>(storage: AsyncLocalStorage<Store>): AsyncLocalStorage<Store> {
+  const { run, getStore, enterWith, disable, exit } = AsyncLocalStorage.prototype;
+  return Object.assign(storage, { run, getStore, enterWith, disable, exit });
+}
 
 /** Piscina's entry. */
 export default async function perform(task: Task): Promise<TaskResult> {
-  if (task.type === "run") return performAll(task.jobs);
+  if (task.type === "run") return await performAll(task.jobs);
   // Loaded where it is needed, most threads only run; and before the rules for modules are set.
   const { inspect } = await import("./inspect.ts");
   return { type: "inspected", inspection: await inspect(data, guardModules(data)) };
@@ -70,7 +105,7 @@ export default async function perform(task: Task): Promise<TaskResult> {
 
 /** One after the other, as long as they are not taken back; each is told before the next begins. */
 async function performAll(jobs: readonly Job[]): Promise<RunResult> {
-  const begun = elapsed();
+  const begun = monotonicClock();
   let last = await performOne(jobs[0] as Job);
   let count = 1;
   while (count < jobs.length && claim(data.claims, count)) {
@@ -78,22 +113,38 @@ async function performAll(jobs: readonly Job[]): Promise<RunResult> {
     last = await performOne(jobs[count] as Job);
     count += 1;
   }
-  return { type: "ended", ...last, mean_ms: (elapsed() - begun) / count };
+  last.mean_ms = (monotonicClock() - begun) / count;
+  return last;
 }
 
-/** Of a failed execution it never returns: the runner ends the thread. */
-async function performOne(job: Job): Promise<Pick<RunResult, "id" | "ending" | "lines">> {
+/** A run after which the thread can go on, as it is told to the runner where it is the last. */
+class Told implements RunResult {
+  readonly type = "ended";
+  readonly id: string;
+  readonly ending: Ending;
+  readonly lines: number;
+  mean_ms = 0;
+
+  constructor({ job, log }: Execution, ending: Ending) {
+    this.id = job.id;
+    this.ending = ending;
+    this.lines = log.count;
+  }
+}
+inheritNothing(Told);
+
+/** Of an execution that leaves its thread spoilt it never returns: the runner ends the thread. */
+async function performOne(job: Job): Promise<Told> {
   const execution = begin(job);
-  const ending = await belonging.run(execution, () => settle(execution));
+  const { ending, is_clean } = await belonging.run(execution, () => settle(execution));
   runs += 1;
-  const isSpent = execution.ended || tainted || runs >= MAX_RUNS;
-  if (isSpent || ending.status !== "ENDED_SUCCESS" || ending.aborted) {
+  if (execution.ended || tainted || runs >= MAX_RUNS || ending.aborted || !is_clean) {
     end(execution, ending);
-    return new Promise<never>(() => {});
+    return await new Promise<never>(() => {});
   }
   execution.ended = true;
   current = null;
-  return { id: job.id, ending, lines: execution.log.count };
+  return new Told(execution, ending);
 }
 
 function begin(job: Job): Execution {
@@ -102,37 +153,70 @@ function begin(job: Job): Execution {
     controller: null,
     aborted: null,
     log: makeLog(data.max_log_lines, tidy, (line) => post({ type: "log", id: job.id, line })),
-    pending: new Set(),
+    pending: { count: 0, waiter: null },
     status_message: null,
     response: null,
     ended: false,
   };
   current = execution;
-  const reason = abortedEarly.get(job.id);
+  const reason = mapGet(abortedEarly, job.id);
   if (reason !== undefined) abort(execution, reason);
-  abortedEarly.delete(job.id);
+  mapDelete(abortedEarly, job.id);
   return execution;
 }
 
-async function settle(execution: Execution): Promise<Ending> {
+/** An ending, and whether the thread is as it was before the run. */
+class Settled {
+  readonly ending: Ending;
+  readonly is_clean: boolean;
+
+  constructor(ending: Ending, is_clean: boolean) {
+    this.ending = ending;
+    this.is_clean = is_clean;
+  }
+}
+inheritNothing(Settled);
+
+async function settle(execution: Execution): Promise<Settled> {
   try {
-    const ending = await run(await load(), execution, desk, data.max_output_bytes);
-    return execution.aborted === null ? ending : { ...ending, aborted: true };
+    const { flow, realm } = await load();
+    return await settleIn(realm, flow, execution);
   } catch (thrown) {
-    return failure(execution, thrown);
+    return new Settled(failure(execution, thrown), false);
   }
 }
 
-function load(): Promise<unknown> {
-  flow ??= importFlow();
-  return flow;
+async function settleIn(realm: Realm, flow: unknown, execution: Execution): Promise<Settled> {
+  const begun = monotonicClock();
+  try {
+    const ending = await run(flow, execution, desk, data.max_output_bytes);
+    const change = realm.findChange(monotonicClock() - begun);
+    if (change !== null) tellChange(execution, change);
+    const told = execution.aborted === null ? ending : { ...ending, aborted: true };
+    return new Settled(told, change === null);
+  } catch (thrown) {
+    // Nothing of the flow's own has run where the input was refused.
+    const is_clean = thrown instanceof InputRefused && realm.findChange(0) === null;
+    return new Settled(failure(execution, thrown), is_clean);
+  }
 }
 
-async function importFlow(): Promise<unknown> {
+function tellChange(execution: Execution, change: string): void {
+  const text = `The run changed ${change}, which all runs share: its thread is not used again`;
+  execution.log.write("warn", [text]);
+}
+
+function load(): Promise<Loaded> {
+  loaded ??= importFlow();
+  return loaded;
+}
+
+async function importFlow(): Promise<Loaded> {
   const imports = guardModules(data);
+  const { href } = pathToFileURL(data.spec.entry);
   try {
-    const module: { default?: unknown } = await import(pathToFileURL(data.spec.entry).href);
-    return module.default;
+    const module: { default?: unknown } = await import(href);
+    return new Loaded(module.default);
   } catch (error) {
     throw new ImportFault(importFault(error, data.spec.directory, imports), { cause: error });
   }
@@ -143,7 +227,7 @@ function failure(execution: Execution, thrown: unknown): Ending {
   execution.log.write("error", [toStack(origin)]);
   return {
     status: "ENDED_ERROR",
-    status_message: toMessage(thrown).toWellFormed(),
+    status_message: toWellFormed(toMessage(thrown)),
     output_value: null,
     response: execution.response,
     aborted: execution.aborted !== null,
@@ -160,7 +244,7 @@ function end(execution: Execution, ending: Ending): void {
 /** The job may still be on its way: it comes through another channel. */
 function hear(id: string, reason: string): void {
   if (current?.job.id === id) abort(current, reason);
-  else if (abortedEarly.size < 1000) abortedEarly.set(id, reason);
+  else if (mapSize(abortedEarly) < 1000) mapSet(abortedEarly, id, reason);
 }
 
 /** An error that nobody caught: it fails the execution that it belongs to, and no other. */

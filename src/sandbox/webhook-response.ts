@@ -1,3 +1,15 @@
+import { nestsDeeper } from "../lib/json-text.ts";
+import { MAX_DEPTH } from "../runner/protocol.ts";
+import {
+  TypeError,
+  create,
+  get,
+  hasOwn,
+  isArray,
+  isInteger,
+  keys,
+  stringify,
+} from "../lib/intrinsics.ts";
 import { shown } from "./text.ts";
 
 /**
@@ -5,20 +17,13 @@ import { shown } from "./text.ts";
  * {status, headers, body}. The server checks it again.
  */
 
-// Flow code may patch it later.
-const { stringify } = JSON;
-
 /** @throws {TypeError} naming the member that is wrong. */
 export function toResponse(given: unknown): string {
   if (typeof given !== "object" || given === null) {
     throw new TypeError(`webhook_response takes {status, headers, body}, not ${shown(given)}`);
   }
-  const { status, headers, body } = given as {
-    status?: unknown;
-    headers?: unknown;
-    body?: unknown;
-  };
-  return stringify({ status: toStatus(status), headers: toHeaders(headers), body: toBody(body) });
+  const status = toStatus(own(given, "status"));
+  return toText(status, toHeaders(own(given, "headers")), toBody(own(given, "body")));
 }
 
 /** @throws {TypeError} where the body is no string. */
@@ -26,7 +31,7 @@ export function toHtmlResponse(body: unknown): string {
   if (typeof body !== "string") {
     throw new TypeError(`webhook_html_response takes a string, not ${shown(body)}`);
   }
-  return stringify({ status: 200, headers: { "content-type": "text/html; charset=utf-8" }, body });
+  return toText(200, typed("text/html; charset=utf-8"), body);
 }
 
 /** @throws {TypeError} where JSON cannot say the value. */
@@ -35,15 +40,35 @@ export function toJsonResponse(value: unknown): string {
   if (typeof body !== "string") {
     throw new TypeError(`webhook_json_response takes what JSON can say, not ${shown(value)}`);
   }
-  return stringify({
-    status: 200,
-    headers: { "content-type": "application/json; charset=utf-8" },
-    body,
-  });
+  requireShallow("response", body);
+  return toText(200, typed("application/json; charset=utf-8"), body);
+}
+
+/** @throws {TypeError} where JSON text nests too deep for others to read. */
+export function requireShallow(what: string, text: string): void {
+  if (nestsDeeper(text, MAX_DEPTH))
+    throw new TypeError(`The flow's ${what} nests deeper than ${MAX_DEPTH} levels`);
+}
+
+/**
+ * Put together from its parts, so that no `toJSON` of a flow's is asked for another text.
+ * @param headers without a prototype
+ */
+function toText(status: number, headers: object, body: string): string {
+  return `{"status":${status},"headers":${stringify(headers)},"body":${stringify(body)}}`;
+}
+
+function typed(type: string): object {
+  return { __proto__: null, "content-type": type };
+}
+
+/** Not what a polluted prototype adds: that would answer every later caller too. */
+function own(given: object, name: string): unknown {
+  return hasOwn(given, name) ? get(given, name) : undefined;
 }
 
 function toStatus(status: unknown): number {
-  if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599)
+  if (typeof status === "number" && isInteger(status) && status >= 200 && status <= 599)
     return status;
   throw new TypeError(
     `webhook_response takes an integer from 200 to 599 as status, not ${shown(status)}`,
@@ -51,14 +76,17 @@ function toStatus(status: unknown): number {
 }
 
 function toHeaders(headers: unknown): Record<string, string> {
-  if (headers === undefined || headers === null) return {};
-  if (typeof headers !== "object" || Array.isArray(headers)) {
+  const copy: Record<string, string> = create(null);
+  if (headers === undefined || headers === null) return copy;
+  if (typeof headers !== "object" || isArray(headers)) {
     throw new TypeError(
       `webhook_response takes an object of strings as headers, not ${shown(headers)}`,
     );
   }
-  const copy: Record<string, string> = Object.create(null);
-  for (const [name, value] of Object.entries(headers)) {
+  const names = keys(headers);
+  for (let at = 0; at < names.length; at += 1) {
+    const name = names[at] as string;
+    const value: unknown = get(headers, name);
     if (typeof value !== "string") {
       throw new TypeError(
         `webhook_response takes strings as headers; "${name}" is ${shown(value)}`,

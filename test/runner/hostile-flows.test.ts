@@ -237,9 +237,34 @@ const ROWS: readonly Row[] = [
     message: /^then$/,
   },
   {
-    name: "returns what nests too deep",
-    code: `export default () => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return a; }`,
-    message: /output has 2000002 bytes/,
+    name: "returns what nests as deep as it may",
+    code: `export default () => { let a = []; for (let i = 1; i < 1000; i++) a = [a]; return a; }`,
+    output: "[".repeat(1000) + "]".repeat(1000),
+  },
+  {
+    name: "returns what nests one level deeper",
+    code: `export default () => { let a = {}; for (let i = 0; i < 1000; i++) a = i % 2 ? [a] : { a }; return a; }`,
+    message: /^The flow's output nests deeper than 1000 levels$/,
+  },
+  {
+    name: "returns what nests much deeper",
+    code: `export default () => { let a = []; for (let i = 0; i < 50_000; i++) a = [a]; return a; }`,
+    message: /^The flow's output nests deeper than 1000 levels$/,
+  },
+  {
+    name: "returns brackets that are text",
+    code: `export default () => ["[".repeat(3000), '\\\\"{'.repeat(3000)].length`,
+    output: "2",
+  },
+  {
+    name: "returns what nests without end by its toJSON",
+    code: `export default () => { const a = { toJSON: () => ({ a: { toJSON: a.toJSON } }) }; return a; }`,
+    message: /cannot be written as JSON: it nests too deep \(Maximum call stack size exceeded\)$/,
+  },
+  {
+    name: "answers JSON that nests too deep",
+    code: `export default (flow) => { let a = []; for (let i = 0; i < 1000; i++) a = [a]; flow.webhook_json_response(a); }`,
+    message: /^The flow's response nests deeper than 1000 levels$/,
   },
   {
     name: "patches what the harness uses",
@@ -315,6 +340,54 @@ const ROWS: readonly Row[] = [
     output: "null",
     log: /info x{4000}.*\(cut\)[^]*info raw/,
     forbidden: /.{5000}/,
+  },
+  {
+    name: "C3: reads a descriptor though it says that it has opened all",
+    code: `import { readSync, writeSync, closeSync } from "node:fs"; export default () => {
+      const { has } = Set.prototype; Set.prototype.has = () => true; Map.prototype.has = () => true; Array.prototype.includes = () => true;
+      const reached = [];
+      for (const act of [() => readSync(3, Buffer.alloc(10)), () => writeSync(3, Buffer.from("x")), () => closeSync(3)]) try { reached.push(String(act())); } catch {}
+      Set.prototype.has = has;
+      return reached;
+    }`,
+    options: READ,
+    output: "[]",
+  },
+  {
+    name: "C3: asks for what the runtime's modules have more",
+    code: `import * as os from "node:os"; import * as hooks from "node:async_hooks"; import * as tty from "node:tty"; import * as http2 from "node:http2"; import * as self from "node:process";
+    export default () => [os.setPriority, os.userInfo, os.networkInterfaces, hooks.createHook, hooks.executionAsyncResource, tty.ReadStream, http2.createServer, http2.performServerHandshake, self.kill, self.binding, self.default.getBuiltinModule?.name]
+      .map((member) => typeof member)`,
+    options: { grants: { net: true } },
+    output: JSON.stringify([...Array.from({ length: 10 }, () => "undefined"), "string"]),
+  },
+  {
+    name: "C3: makes a socket of a descriptor without the network",
+    code: `import { EventEmitter } from "node:events";
+    export default async () => {
+      const seen = []; const { emit } = EventEmitter.prototype;
+      EventEmitter.prototype.emit = function (...args) { seen.push(this.constructor.name); return emit.apply(this, args); };
+      for (let i = 0; i < 5; i++) await new Promise((done) => setTimeout(done, 1));
+      EventEmitter.prototype.emit = emit;
+      return seen.filter((name) => name !== "EventEmitter");
+    }`,
+    output: "[]",
+  },
+  {
+    name: "H3: looks at memory that others have used",
+    code: `export default () => { for (let i = 0; i < 200; i++) for (const make of [Buffer.allocUnsafe, Buffer.allocUnsafeSlow]) { const bytes = make(20_000); for (let at = 0; at < bytes.length; at++) if (bytes[at] !== 0) return "dirty"; } return "clean"; }`,
+    output: '"clean"',
+  },
+  {
+    name: "M8: keeps a lock that another flow waits for",
+    code: `export default () => [typeof navigator.locks, typeof Object.getOwnPropertyDescriptor(Object.getPrototypeOf(navigator), "locks"), typeof globalThis.LockManager]`,
+    output: '["undefined","undefined","undefined"]',
+  },
+  {
+    name: "L3: logs at a time that is none",
+    code: `export default () => { Date.now = () => 1e300; performance.now = () => NaN; console.log("late"); console.time("a"); console.timeEnd("a"); return 1; }`,
+    output: "1",
+    log: /info late/,
   },
   {
     name: "reads files without a permission",

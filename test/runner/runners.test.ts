@@ -108,14 +108,16 @@ after(() => rmSync(FAKES, { recursive: true }));
 
 function fakeRunner(onRun: string): string {
   const file = join(FAKES, `${randomUUID()}.mjs`);
-  const frames = JSON.stringify(join(import.meta.dirname, "../../src/runner/channel.ts"));
+  const [frames, seal] = ["channel", "seal"].map((name) =>
+    JSON.stringify(join(import.meta.dirname, `../../src/runner/${name}.ts`)),
+  );
   writeFileSync(
     file,
-    `import { Socket } from "node:net"; import { CHANNEL_FD, encodeFrames, FrameReader } from ${frames};
-    const channel = new Socket({ fd: CHANNEL_FD, readable: true, writable: true }); const frames = new FrameReader(""); let token = "";
+    `import { Socket } from "node:net"; import { CHANNEL_FD, encodeFrames, FrameReader } from ${frames}; import { SealReader } from ${seal};
+    const channel = new Socket({ fd: CHANNEL_FD, readable: true, writable: true }); const frames = new FrameReader(""); const opener = new SealReader(); let token = "";
     channel.on("close", () => process.exit());
     const send = (messages) => { for (const frame of encodeFrames(token, messages)) channel.write(frame); };
-    channel.on("data", (chunk) => { for (const message of frames.push(chunk)) {
+    channel.on("data", (chunk) => { for (const message of frames.push(opener.push(chunk))) {
       if (message.type === "setup") { token = message.token; send([{ type: "ready" }]); }
       if (message.type === "run") { const { job } = message; ${onRun} }
     } });`,

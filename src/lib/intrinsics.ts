@@ -1,0 +1,80 @@
+/**
+ * Functions of the language as they were before any code of a flow ran. A flow shares its thread
+ * with the code that holds it: it can replace `Set.prototype.has` or `JSON.stringify` under it. So
+ * whatever runs in a thread after a flow was loaded calls these, and a lint rule holds it to that.
+ */
+
+type Method<Self, Args extends unknown[], Result> = (this: Self, ...args: Args) => Result;
+
+const { apply, construct, get, getOwnPropertyDescriptor, ownKeys } = Reflect;
+const { bind, call } = Function.prototype;
+
+/** A method as a function that takes its object first, whatever becomes of the prototype. */
+export function uncurry<Self, Args extends unknown[], Result>(
+  method: Method<Self, Args, Result>,
+): (self: Self, ...args: Args) => Result {
+  return apply(bind, call, [method]) as (self: Self, ...args: Args) => Result;
+}
+
+/**
+ * Lets the instances of a class inherit nothing from Object.prototype: who awaits one must not be
+ * led to a `then` that a flow has put there.
+ */
+export function inheritNothing(type: { readonly prototype: object }): void {
+  Object.setPrototypeOf(type.prototype, null);
+}
+
+export { apply, construct, get, getOwnPropertyDescriptor, ownKeys };
+
+export const { create, defineProperty, freeze, getPrototypeOf, hasOwn, keys, setPrototypeOf } =
+  Object;
+export const { isArray } = Array;
+export const { isFinite, isInteger, isSafeInteger } = Number;
+export const { floor, max, min, round } = Math;
+export const { parse, stringify } = JSON;
+export const { compareExchange, exchange, store } = Atomics;
+export const { Error, TypeError, Map, Set, Promise, String } = globalThis;
+export const { decodeURIComponent, encodeURIComponent } = globalThis;
+export const byteLength: (text: string) => number = Buffer.byteLength;
+
+const { now } = Date;
+const elapsed = performance.now.bind(performance);
+/** Milliseconds since the epoch. */
+export const wallClock: () => number = now;
+/** Milliseconds since the thread began. */
+export const monotonicClock: () => number = elapsed;
+
+export const push = uncurry(Array.prototype.push) as <Item>(list: Item[], item: Item) => number;
+export const join = uncurry(Array.prototype.join) as (
+  list: readonly unknown[],
+  separator: string,
+) => string;
+
+export const charCodeAt = uncurry(String.prototype.charCodeAt);
+export const endsWith = uncurry(String.prototype.endsWith);
+export const includes = uncurry(String.prototype.includes);
+export const indexOf = uncurry(String.prototype.indexOf);
+export const slice = uncurry(String.prototype.slice);
+export const startsWith = uncurry(String.prototype.startsWith);
+export const toWellFormed = uncurry(String.prototype.toWellFormed);
+/** The only method of a pattern that looks for none of the others. */
+export const exec = uncurry(RegExp.prototype.exec);
+
+export const mapGet = uncurry(Map.prototype.get) as <K, V>(map: Map<K, V>, key: K) => V | undefined;
+export const mapSet = uncurry(Map.prototype.set) as <K, V>(map: Map<K, V>, key: K, v: V) => void;
+export const mapDelete = uncurry(Map.prototype.delete) as <K, V>(map: Map<K, V>, k: K) => boolean;
+export const setAdd = uncurry(Set.prototype.add) as <Item>(set: Set<Item>, item: Item) => void;
+export const setHas = uncurry(Set.prototype.has) as <Item>(set: Set<Item>, item: Item) => boolean;
+export const setDelete = uncurry(Set.prototype.delete) as <Item>(
+  set: Set<Item>,
+  item: Item,
+) => boolean;
+
+export const setForEach = uncurry(Set.prototype.forEach) as <Item>(
+  set: ReadonlySet<Item>,
+  act: (item: Item) => void,
+) => void;
+
+export const mapSize = uncurry(
+  getOwnPropertyDescriptor(Map.prototype, "size")?.get as Method<Map<unknown, unknown>, [], number>,
+);

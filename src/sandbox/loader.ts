@@ -1,0 +1,116 @@
+import ModuleNow from "node:module";
+import { sep as separator } from "node:path";
+import { TypeError, apply, freeze, push, slice, startsWith } from "../lib/intrinsics.ts";
+
+/**
+ * The runtime's loader of the older module format, which every such module gets hold of as
+ * `module.constructor`: what it is asked for past the hooks is held to the same rules.
+ */
+
+/** Its functions are called through the object by the runtime itself, so they are replaced there. */
+interface Loader {
+  _load(request: unknown, parent: unknown, isMain: unknown, options?: LoadOptions): unknown;
+  _findPath(request: unknown, paths: unknown, ...more: unknown[]): unknown;
+}
+
+/** How the runtime tells its own loader what it has resolved already. */
+interface LoadOptions {
+  readonly resolved?: {
+    readonly url?: unknown;
+    readonly format?: unknown;
+    readonly filename?: unknown;
+  };
+  readonly shouldSkipModuleHooks?: unknown;
+  readonly source?: unknown;
+}
+
+export interface LoaderRules {
+  /** With a separator at their ends: nothing outside of them is looked for. */
+  readonly folders: readonly string[];
+  /** @throws {Error} where a flow may not have this module of the runtime */
+  requireBuiltin(name: string): void;
+}
+
+/** Reach the loader, files or other modules without asking the hooks. */
+const DANGEROUS = [
+  "createRequire",
+  "enableCompileCache",
+  "findPackageJSON",
+  "findSourceMap",
+  "flushCompileCache",
+  "getCompileCacheDir",
+  "register",
+  "registerHooks",
+  "runMain",
+  "setSourceMapsSupport",
+  "syncBuiltinESMExports",
+  "_initPaths",
+  "_preloadModules",
+  "_stat",
+];
+
+const Module = ModuleNow;
+const { isBuiltin } = Module;
+const sep: string = separator;
+const IS_DENO = "Deno" in globalThis;
+
+/** Call after the hooks are set, and before any code of a flow is loaded. */
+export function closeLoader(rules: LoaderRules): void {
+  for (const name of DANGEROUS)
+    Object.defineProperty(Module, name, { value: undefined, configurable: true, writable: true });
+  forgetModules();
+  // Deno's loader is its own: its permissions hold it.
+  if (IS_DENO) return;
+  const loader = Module as unknown as Loader;
+  loader._load = guardLoad(loader._load, rules);
+  loader._findPath = guardSearch(loader._findPath, rules);
+  freeze(Module);
+  freeze(Module.prototype);
+}
+
+/** The program's own modules are no flow's. */
+function forgetModules(): void {
+  const cache: unknown = Reflect.get(Module, "_cache");
+  if (typeof cache !== "object" || cache === null) return;
+  for (const path of Object.keys(cache)) Reflect.deleteProperty(cache, path);
+}
+
+function guardLoad(load: Loader["_load"], { requireBuiltin }: LoaderRules): Loader["_load"] {
+  const check = (name: unknown): void => {
+    if (typeof name !== "string") throw new TypeError("A module is asked for by its name");
+    if (isBuiltin(name)) requireBuiltin(startsWith(name, "node:") ? slice(name, 5) : name);
+  };
+  return (request, parent, isMain, options) => {
+    // Without options the hooks are asked, and with them only sometimes.
+    if (options === undefined) return apply(load, Module, [request, parent, isMain]);
+    const given = copyOptions(options);
+    check(request);
+    if (given.resolved !== undefined) check(given.resolved.filename);
+    return apply(load, Module, [request, parent, isMain, given]);
+  };
+}
+
+/** Read once: what was checked is what is used. */
+function copyOptions({ resolved, shouldSkipModuleHooks, source }: LoadOptions): LoadOptions {
+  const { url, format, filename } = resolved ?? {};
+  const told = resolved ? { __proto__: null, url, format, filename } : undefined;
+  return { __proto__: null, resolved: told, shouldSkipModuleHooks, source } as LoadOptions;
+}
+
+/** Whether a file is there is told of the folders alone. */
+function guardSearch(find: Loader["_findPath"], { folders }: LoaderRules): Loader["_findPath"] {
+  const isInside = (path: unknown): boolean => {
+    if (typeof path !== "string") return false;
+    for (let at = 0; at < folders.length; at += 1)
+      if (startsWith(`${path}${sep}`, folders[at] as string)) return true;
+    return false;
+  };
+  return (request, paths, ...more) => {
+    if (typeof request === "string" && startsWith(request, sep) && !isInside(request)) return false;
+    const kept: unknown[] = [];
+    const given = paths as { readonly [at: number]: unknown; readonly length: number } | undefined;
+    const count = given?.length ?? 0;
+    for (let at = 0; at < count; at += 1) if (isInside(given?.[at])) push(kept, given?.[at]);
+    return apply(find, Module, [request, kept, more[0], more[1]]);
+  };
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { FlowSpec } from "../../src/runner/protocol.ts";
+import { openBench, type Bench } from "../runner/runners-fixture.ts";
+
+/** Executions of one flow share its threads: what one leaves behind must not answer the next. */
+
+let bench: Bench;
+before(async () => {
+  bench = await openBench();
+});
+after(() => bench[Symbol.asyncDispose]());
+
+/** A run of a flow on its only thread, with this as the caller's JSON. */
+async function run(spec: FlowSpec, json: unknown) {
+  const { id, ending } = bench.start(spec, { input_value: JSON.stringify({ json }) });
+  const { output_value, response, status_message } = await ending;
+  return {
+    output: JSON.parse(output_value ?? "null"),
+    response,
+    status_message,
+    log: bench.log(id),
+  };
+}
+
+/** Counts in the module how many runs its thread has had, and does what the caller's JSON says. */
+const MERGING = `let runs = 0;
+const merge = (into, from) => { for (const key of Object.keys(from)) if (typeof from[key] === "object" && from[key] !== null && into[key]) merge(into[key], from[key]); else into[key] = from[key]; return into; };
+export default (flow) => { merge({}, flow.input_value.json); flow.webhook_response({ status: 200 }); return (runs += 1); };`;
+
+const POLLUTIONS: Readonly<Record<string, { json: string; told: string }>> = {
+  "a member of every object": {
+    json: '{"__proto__": {"headers": {"content-type": "text/html"}, "body": "<script>"}}',
+    told: "Object.prototype.headers",
+  },
+  "a member of every object, by its constructor": {
+    json: '{"constructor": {"prototype": {"body": "<script>"}}}',
+    told: "Object.prototype.body",
+  },
+  "a method of every object": {
+    json: '{"__proto__": {"toString": 1}}',
+    told: "Object.prototype.toString",
+  },
+  "a member of every list": {
+    json: '{"a": 1, "__proto__": {"0": "x"}}',
+    told: "Object.prototype.0",
+  },
+};
+
+for (const [name, { json, told }] of Object.entries(POLLUTIONS))
+  test(`H2: ${name} that one caller's JSON makes answers nobody else`, async () => {
+    const spec = bench.flow(MERGING);
+    assert.equal((await run(spec, {})).output, 1);
+    assert.equal((await run(spec, {})).output, 2, "a clean run keeps its thread");
+    const polluted = await run(spec, JSON.parse(json));
+    assert.deepEqual(JSON.parse(polluted.response ?? ""), { status: 200, headers: {}, body: "" });
+    assert.ok(
+      polluted.log.includes(`warn The run changed ${told}, which all runs share`),
+      polluted.log,
+    );
+    const next = await run(spec, {});
+    assert.equal(next.output, 1, "the next run has a thread of its own");
+    assert.deepEqual(JSON.parse(next.response ?? ""), { status: 200, headers: {}, body: "" });
+  });
+
+const CHANGES: Readonly<Record<string, string>> = {
+  "a global": "globalThis.left = 1",
+  "a method of lists": "Array.prototype.map = () => 1",
+  "a hidden member of every object": 'Object.defineProperty(Object.prototype, "x", { value: 1 })',
+  "a method of promises": "Promise.prototype.then = Promise.prototype.catch",
+  "JSON.parse": "JSON.parse = () => 1",
+  "a getter of maps": 'Object.defineProperty(Map.prototype, "size", { get: () => 1 })',
+  "the prototype of a prototype": "Object.setPrototypeOf(Map.prototype, { x: 1 })",
+  "a symbol of lists": "Array.prototype[Symbol.iterator] = function* () {}",
+};
+
+for (const [name, change] of Object.entries(CHANGES))
+  test(`H2: ${name} that a run has changed is not there for the runs after it`, async () => {
+    const spec = bench.flow(
+      `let runs = 0; export default async ({ input_value }) => { runs += 1; const told = runs; const { change, wait_ms = 0 } = input_value.json; if (wait_ms > 0) await new Promise((done) => setTimeout(done, wait_ms)); if (change) { ${change}; } return told; }`,
+    );
+    assert.equal((await run(spec, {})).output, 1);
+    await run(spec, { change: true, wait_ms: 25 });
+    assert.equal((await run(spec, {})).output, 1, "after a long run all is compared");
+    await run(spec, { change: true });
+    let kept = 0;
+    while ((await run(spec, {})).output !== 1) kept += 1;
+    assert.ok(kept < 200, `after short ones a little of it, in turn: ${kept}`);
+  });
+
+test("what a flow changes as it is imported costs no thread", async () => {
+  const spec = bench.flow(
+    `Array.prototype.second = function () { return this[1]; }; globalThis.shared = new Map(); let runs = 0;
+    export default () => { shared.set(runs, 1); return (runs += 1); };`,
+  );
+  for (const expected of [1, 2, 3]) assert.equal((await run(spec, {})).output, expected);
+});
+
+test("M7: the way in which a run is held cannot be replaced", async () => {
+  const spec = bench.flow(
+    `import { AsyncLocalStorage } from "node:async_hooks";
+    export default ({ input_value }) => {
+      const seen = []; globalThis.seen = seen;
+      for (const name of ["run", "getStore", "enterWith"]) AsyncLocalStorage.prototype[name] = function (...args) { seen.push(name, ...args); };
+      for (const name of ["then", "catch", "finally"]) Promise.prototype[name] = function (...args) { seen.push(name, ...args); };
+      return input_value.json;
+    }`,
+  );
+  for (const secret of ["one", "two"]) assert.equal((await run(spec, secret)).output, secret);
+});
+
+test("a refused input keeps the thread", async () => {
+  const spec = bench.flow(
+    `import { defineFlow, v } from "flowhook"; let runs = 0;
+    export default defineFlow({ input: v.object({ json: v.string() }), run: () => (runs += 1) });`,
+  );
+  assert.equal((await run(spec, "a")).output, 1);
+  for (let times = 0; times < 5; times += 1)
+    assert.match((await run(spec, 7)).status_message ?? "", /^Input does not fit/);
+  assert.equal((await run(spec, "b")).output, 2);
+});

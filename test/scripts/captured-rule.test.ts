@@ -1,0 +1,40 @@
+import { describe, it } from "node:test";
+import { RuleTester } from "oxlint/plugins-dev";
+import plugin from "../../scripts/captured-rule.ts";
+
+RuleTester.describe = (text, act) => {
+  describe(text, act);
+};
+RuleTester.it = (text, act) => {
+  it(text, act);
+};
+
+const { captured } = plugin.rules;
+
+new RuleTester().run("captured", captured as never, {
+  valid: [
+    "const list = [1].map((x) => x);",
+    "const { push } = Array.prototype; function later(a) { return push; }",
+    "function later(a) { for (let at = 0; at < a.length; at += 1) a[at] = { ...a[0] }; }",
+    "function later(own) { own.settle(); own.answer(1); return `${own}`; }",
+    { code: "function before(a) { return a.map(String); }", options: [{ setup: ["before"] }] },
+    { code: "function later() { return new Response(); }", options: [{ web: ["Response"] }] },
+    "import { stat } from 'node:fs'; const kept = stat; function later() { return kept; }",
+  ],
+  invalid: [
+    "function later(a) { a.push(1); }",
+    "const later = (set) => set.has(1);",
+    "function later(text) { return /a/.test(text); }",
+    "function later(map) { return map.size; }",
+    "function later(a) { for (const one of a) later(one); }",
+    "function later(a) { const [first] = a; return first; }",
+    "function later(a, b) { return a(...b); }",
+    "function later(a) { return [...a]; }",
+    "function later(a) { return JSON; }",
+    "function later(a) { return new Map(a); }",
+    "function later() { return process; }",
+    "import { stat } from 'node:fs'; function later() { return stat; }",
+    "import fs from 'node:fs'; const later = () => fs;",
+    { code: "function before(a) { return () => a.map(1); }", options: [{ setup: ["before"] }] },
+  ].map((test) => ({ ...(typeof test === "string" ? { code: test } : test), errors: 1 })),
+});
