@@ -33,6 +33,7 @@ const TAKE_EITHER = ["appendFile", "readFile", "truncate", "writeFile"];
 /** Call before any code of the flow is loaded, and tell the runtime of it (syncBuiltinESMExports). */
 export function guardDescriptors(): void {
   const own = new Set<unknown>();
+  const { native } = fs.realpathSync;
   const functions = fs as unknown as Record<string, AnyFunction>;
   for (const name of [...TAKE_DESCRIPTOR, ...TAKE_EITHER]) {
     for (const form of [name, `${name}Sync`])
@@ -41,6 +42,8 @@ export function guardDescriptors(): void {
   wrap(functions, "openSync", (plain) => notingResult(plain, own));
   wrap(functions, "open", (plain) => notingCallback(plain, own));
   hideConstructor();
+  // In JavaScript it looks at each part of a path without asking for the permission.
+  wrap(functions, "realpathSync", () => native as AnyFunction);
   Reflect.set(fs, "Utf8Stream", undefined);
 }
 

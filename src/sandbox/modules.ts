@@ -4,7 +4,12 @@ import {
   type ResolveFnOutput,
   type ResolveHookContext,
 } from "node:module";
-import { extname as extnameNow, sep } from "node:path";
+import {
+  dirname as dirnameNow,
+  extname as extnameNow,
+  resolve as resolveNow,
+  sep,
+} from "node:path";
 import { fileURLToPath as fileURLToPathNow, pathToFileURL } from "node:url";
 import {
   Error,
@@ -30,7 +35,9 @@ import type { ThreadData } from "./thread-messages.ts";
  */
 
 // What is imported by its name changes with what a flow does to the module that exports it.
-const [isBuiltin, extname, fileURLToPath] = [isBuiltinNow, extnameNow, fileURLToPathNow];
+const [isBuiltin, fileURLToPath] = [isBuiltinNow, fileURLToPathNow];
+const [dirname, extname, resolvePath] = [dirnameNow, extnameNow, resolveNow];
+const WebUrl = URL;
 const { getBuiltinModule } = process;
 const IS_DENO = "Deno" in globalThis;
 
@@ -150,10 +157,25 @@ function resolve(
   const ofVersion = startsIn(parent, rules.version) || specifier === rules.entry;
   if (isPath) {
     const allowed = ofVersion ? rules.version : rules.packages;
+    if (specifier !== rules.entry && !leadsInto(allowed, specifier, parent))
+      throw outside(rules, specifier, allowed);
     return inside(rules, specifier, next(specifier, context), allowed);
   }
   const from = ofVersion ? { ...context, parentURL: rules.base } : context;
   return inside(rules, specifier, findPackage(specifier, from, next), rules.packages);
+}
+
+/**
+ * Whether a path leads into a folder, as either of the two module formats reads it: asked before
+ * anything is looked for, so that no error tells what lies elsewhere.
+ */
+function leadsInto(folder: string, specifier: string, parent: string | undefined): boolean {
+  if (startsWith(specifier, "#")) return true;
+  if (startsWith(specifier, FILE)) return startsWith(fileURLToPath(specifier), folder);
+  if (parent === undefined || !startsWith(parent, FILE)) return false;
+  const url = fileURLToPath(new WebUrl(specifier, parent));
+  const path = resolvePath(dirname(fileURLToPath(parent)), specifier);
+  return startsWith(url, folder) && startsWith(path, folder);
 }
 
 function findPackage(specifier: string, context: ResolveHookContext, next: Next): ResolveFnOutput {
