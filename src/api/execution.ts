@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Principal } from "../access/login.ts";
 import { toRecordText, toSummary } from "../executions/record.ts";
-import { isEnded, STATUSES } from "../executions/status.ts";
+import { STATUSES } from "../executions/status.ts";
 import { toIso } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import {
@@ -13,7 +13,7 @@ import {
   type LogRow,
 } from "../store/executions.ts";
 import { findRole, listRoles } from "../store/people.ts";
-import { isVisible, requireIn, visibleProjects } from "./access.ts";
+import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { fromCursor, fromNumberCursor, PAGE_QUERY, TIME, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
@@ -101,25 +101,5 @@ export const getLog = defineRoute({
     const page = toPage(rows, query.limit, (row) => String(row.seq));
     const toLine = ({ at, level, text }: LogRow) => ({ at: toIso(at), level, text });
     return { status: 200, body: toList(page, toLine) };
-  },
-});
-
-export const cancelExecution = defineRoute({
-  method: "POST",
-  path: "/execution/:id/cancel",
-  summary: "Cancel an execution that has not ended",
-  needs: "execution.cancel",
-  action: "execution.cancel",
-  answer: EXECUTION,
-  async act(api, { principal, params }) {
-    const row = await requireExecution(api, principal, params["id"] ?? "");
-    requireIn(principal, "execution.cancel", row.project_id);
-    const live = api.executions.find(row.id);
-    const reason = `Cancelled by the user ${principal.user_name}`;
-    if (isEnded(row.status) || live === undefined || !api.executions.cancel(row.id, reason))
-      throw new Refusal("already_ended", `The execution has ended as ${row.status} already`);
-    await live.ended;
-    const ended = (await findExecution(api.store, row.id)) as ExecutionRow;
-    return { status: 200, text: await answerExecution(api, ended) };
   },
 });

@@ -75,7 +75,7 @@ export const startFlow = defineRoute({
       flow_name: flow.name,
       flow,
       webhook: null,
-      input: toInput(JSON.stringify(body.input_value ?? null)),
+      input: toInput(body.input_value === undefined ? undefined : JSON.stringify(body.input_value)),
       is_productive: true,
       is_async: true,
       project_id: api.default_project_id,

@@ -1,8 +1,9 @@
 import { getAudit } from "./audit.ts";
 import { getMe, login, logout } from "./auth.ts";
 import { getBundle, getBundles } from "./bundle.ts";
+import { cancelExecution, cancelExecutions } from "./cancel.ts";
 import { getExecutionEvents, getExecutionsEvents } from "./events.ts";
-import { cancelExecution, getExecution, getExecutions, getLog } from "./execution.ts";
+import { getExecution, getExecutions, getLog } from "./execution.ts";
 import { getExport } from "./export.ts";
 import { getFlow, getFlows, reloadFlows, startFlow } from "./flow.ts";
 import { importWebhooks } from "./import.ts";
@@ -52,6 +53,7 @@ export const ROUTES: readonly Route[] = [
   getLog,
   getExecutionEvents,
   waitExecution,
+  cancelExecutions,
   cancelExecution,
   replayExecution,
   getStatistics,

@@ -121,8 +121,8 @@ export const CONFIG_SCHEMA = v.strictObject({
   FLOW_MAX_CONCURRENT: key(
     orAuto(whole(1, 4096)),
     "auto",
-    "Executions of one flow at the same time; waiting flows take turns, so that one cannot " +
-      "starve the others.",
+    "Executions of one flow at the same time; waiting flows take turns, and the last free thread " +
+      "is kept for a flow that has none, so that one cannot starve the others.",
     "`auto` (half of WORKER_THREADS)",
   ),
   WARM_THREADS: key(
@@ -134,8 +134,15 @@ export const CONFIG_SCHEMA = v.strictObject({
   MAX_QUEUED_EXECUTIONS: key(
     whole(0, 10_000_000),
     10_000,
-    "Executions recorded and waiting for a thread; beyond it a call is refused (503).",
+    "Executions recorded and waiting for a thread, half of them of one flow at most; beyond it a " +
+      "call that would have to wait is refused (503).",
   ),
+  MAX_CHILD_DEPTH: key(
+    whole(0, 1000),
+    16,
+    "Executions above one that was started by a flow: its parent, that one's parent, and so on.",
+  ),
+  MAX_CHILDREN: key(whole(0, 1_000_000), 1000, "Executions that one execution may start."),
   FLOW_TIMEOUT_SEC: key(
     seconds(0.05, WEEK_SEC),
     300,

@@ -71,20 +71,23 @@ export class Executions {
   }
 
   /**
-   * Refuses where the queue is full, as `start` would.
+   * Refuses where one of this flow would have to wait and the queue has no room for it, as `start`
+   * does. No flow holds more than half of the queue (contract, section 7, number 1).
    *
    * @throws Refusal queue_full, shutting_down
    */
-  requireRoom(): void {
+  requireRoom(flow: string): void {
     if (this.#is_closing)
       throw new Refusal("shutting_down", "The service is shutting down. Try again", {
         headers: { "retry-after": "5" },
       });
-    const { waiting } = this.#slots;
-    if (waiting >= this.#options.max_queued)
-      throw new Refusal("queue_full", `${waiting} executions wait already. Try again later`, {
-        headers: { "retry-after": "10" },
-      });
+    if (this.#slots.isFree(flow)) return;
+    const { max_queued } = this.#options;
+    const { queued } = this.#slots;
+    if (queued >= max_queued) throw refuseQueued(`${queued} executions wait already`);
+    const own = this.#slots.queuedOf(flow);
+    if (own >= Math.max(1, Math.floor(max_queued / 2)))
+      throw refuseQueued(`${own} executions of this flow wait already, half of the queue`);
   }
 
   /**
@@ -93,13 +96,14 @@ export class Executions {
    * @throws Refusal queue_full, shutting_down, allowance_used, store_unavailable
    */
   async start(request: StartRequest): Promise<LiveExecution> {
-    this.requireRoom();
+    this.requireRoom(request.flow_name);
     const { flow, flow_name, input } = request;
     const is_known = flow !== undefined && flow.spec !== null;
     const seat = is_known ? this.#slots.tryTake(flow_name) : null;
     // Next in line within milliseconds: one commit says that it is recorded and that it runs.
     const is_marked = is_known && (seat !== null || this.#line.isNear(flow_name));
     const row = toRow(request, is_marked);
+    if (seat === null) this.#slots.announce(flow_name);
     try {
       const allowance = this.#options.connection_allowance;
       const connection = request.is_connection ? toConnection(allowance, row.created_at) : null;
@@ -107,6 +111,8 @@ export class Executions {
     } catch (fault) {
       if (seat !== null) this.#release(flow_name);
       throw fault;
+    } finally {
+      if (seat === null) this.#slots.arrive(flow_name);
     }
     const execution = this.#register(newLive(row, flow, request.trace ?? null));
     if (seat !== null) this.#dispatch(execution, input, seat);
@@ -323,4 +329,8 @@ export class Executions {
     this.#slots.release(flow);
     if (this.#slots.granted === 0) this.#idle?.();
   }
+}
+
+function refuseQueued(why: string): Refusal {
+  return new Refusal("queue_full", `${why}. Try again later`, { headers: { "retry-after": "10" } });
 }

@@ -23,6 +23,8 @@ export interface LiveExecution {
   decided: Outcome | null;
   /** Requests that wait on it now. */
   watchers: number;
+  /** Executions that it has started. */
+  children: number;
   /** Tells the waiting: the ending is committed. */
   settle(outcome: Outcome): void;
 }
@@ -47,6 +49,7 @@ export function newLive(
     ended: promise,
     decided: null,
     watchers: 0,
+    children: 0,
     settle: resolve,
   };
 }

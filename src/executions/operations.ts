@@ -2,13 +2,20 @@ import { isAllowed, type Permission } from "../access/permission.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import type { Flow } from "../flows/catalog.ts";
 import { now } from "../lib/clock.ts";
+import { isJson, nestsDeeper } from "../lib/json-text.ts";
 import { findNameFault } from "../lib/resource-name.ts";
-import type { OperationAnswer, OperationRequest } from "../runner/protocol.ts";
+import {
+  MAX_DEPTH,
+  MAX_SETTING_BYTES,
+  type OperationAnswer,
+  type OperationRequest,
+} from "../runner/protocol.ts";
 import type { Store } from "../store/database.ts";
-import { findExecution, type ExecutionRow } from "../store/executions.ts";
+import { countAncestors, findExecution, type ExecutionRow } from "../store/executions.ts";
 import { findSecret, findSetting, putSetting } from "../store/workspace.ts";
 import type { Executions } from "./executions.ts";
 import { toInput } from "./input.ts";
+import type { LiveExecution } from "./live.ts";
 import { grantsOf } from "./permissions.ts";
 
 /** What the operations of flows need (contract, section 5). */
@@ -17,6 +24,16 @@ export interface OperationsOptions {
   readonly executions: Pick<Executions, "start" | "find">;
   readonly findFlow: (name: string) => Flow | undefined;
   readonly secrets: SecretBox;
+  readonly limits: OperationLimits;
+}
+
+export interface OperationLimits {
+  /** MAX_BODY_BYTES, for a child's input_value. */
+  readonly max_input_bytes: number;
+  /** MAX_CHILD_DEPTH: ancestors of one execution. */
+  readonly max_child_depth: number;
+  /** MAX_CHILDREN: of one execution. */
+  readonly max_children: number;
 }
 
 /** What a flow sees thrown. */
@@ -31,25 +48,37 @@ export async function operate(
     return { ok: true, value: await perform(options, request) };
   } catch (fault) {
     const message = fault instanceof Error ? fault.message : String(fault);
-    return { ok: false, message: `Cannot ${request.name}: ${message}` };
+    return { ok: false, message: `Cannot ${request.operation}: ${message}` };
   }
 }
 
+/** A request came over the wall: its sender may be another than the flow, and its texts anything. */
 async function perform(options: OperationsOptions, request: OperationRequest): Promise<string> {
   const row = await findExecution(options.store, request.id);
-  if (row === undefined || options.executions.find(request.id) === undefined)
+  const execution = options.executions.find(request.id);
+  if (row === undefined || execution === undefined)
     throw new OperationFailure("The execution has ended");
-  const [name, value] = JSON.parse(request.args) as [string, unknown];
-  switch (request.name) {
+  const { operation, name, value } = request;
+  switch (operation) {
     case "setting":
       return readSetting(options, row, name);
     case "set_setting":
-      return writeSetting(options, row, name, value);
+      return writeSetting(options, row, name, value ?? "null");
     case "secret":
       return readSecret(options, row, name);
     case "start_execution":
-      return startChild(options, row, name, value);
+      return startChild(options, { row, execution }, name, value);
   }
+}
+
+/** @throws OperationFailure where it is no JSON, or larger or deeper than what is taken */
+function requireValue(text: string, most_bytes: number): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > most_bytes)
+    throw new OperationFailure(`Found ${bytes} bytes, expected at most ${most_bytes}`);
+  if (nestsDeeper(text, MAX_DEPTH))
+    throw new OperationFailure(`It nests deeper than ${MAX_DEPTH} levels`);
+  if (!isJson(text)) throw new OperationFailure("It is no JSON");
 }
 
 async function requirePermission(
@@ -78,13 +107,14 @@ async function writeSetting(
   options: OperationsOptions,
   row: ExecutionRow,
   name: string,
-  value: unknown,
+  value: string,
 ): Promise<string> {
   await requirePermission(options, row, "setting.write");
-  const fault = typeof name === "string" ? findNameFault(name) : "a text";
+  const fault = findNameFault(name);
   if (fault !== null) throw new OperationFailure(`As the name of a setting, expected ${fault}`);
+  requireValue(value, MAX_SETTING_BYTES);
   const at = now();
-  const setting = { name, value: JSON.stringify(value ?? null), created_at: at, modified_at: at };
+  const setting = { name, value, created_at: at, modified_at: at };
   await options.store.commit([putSetting(options.store, setting)]);
   return "null";
 }
@@ -108,18 +138,23 @@ async function readSecret(
 /** A child has its parent's permissions, project and mode; it is not waited for. */
 async function startChild(
   options: OperationsOptions,
-  row: ExecutionRow,
+  { row, execution }: { row: ExecutionRow; execution: LiveExecution },
   flow_name: string,
-  input_value: unknown,
+  input_value: string | null,
 ): Promise<string> {
   await requirePermission(options, row, "execution.start");
   const flow = options.findFlow(flow_name);
   if (flow === undefined) throw new OperationFailure(`There is no flow "${flow_name}"`);
+  if (input_value !== null) requireValue(input_value, options.limits.max_input_bytes);
+  await requireFewAncestors(options, row);
+  // Its ending may have been decided meanwhile, and those that it started be looked for.
+  if (execution.decided !== null) throw new OperationFailure("The execution has ended");
+  countChild(execution, options.limits.max_children);
   const child = await options.executions.start({
     flow_name,
     flow,
     webhook: null,
-    input: toInput(JSON.stringify(input_value ?? null)),
+    input: toInput(input_value ?? undefined),
     is_productive: row.is_productive === 1,
     is_async: true,
     project_id: row.project_id,
@@ -131,4 +166,24 @@ async function startChild(
     is_connection: false,
   });
   return JSON.stringify(child.id);
+}
+
+/** A flow that starts itself would go on for ever (contract, section 7, number 1). */
+async function requireFewAncestors(
+  { store, limits: { max_child_depth } }: OperationsOptions,
+  { id, parent_id }: ExecutionRow,
+): Promise<void> {
+  const ancestors = parent_id === null ? 0 : await countAncestors(store, id);
+  if (ancestors < max_child_depth) return;
+  throw new OperationFailure(
+    `${ancestors} executions led to this one, and one more is too many (MAX_CHILD_DEPTH)`,
+  );
+}
+
+function countChild(execution: LiveExecution, max_children: number): void {
+  if (execution.children >= max_children)
+    throw new OperationFailure(
+      `It has started ${max_children} executions, as many as one may (MAX_CHILDREN)`,
+    );
+  execution.children += 1;
 }

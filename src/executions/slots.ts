@@ -14,8 +14,9 @@ const NONE: Readonly<Held> = { threads: 0, ahead: 0 };
 
 /**
  * Who may run: at most `total` executions at the same time and at most `per_flow` of one flow.
- * Waiting flows take turns, so that one cannot starve the others; within a flow, first come
- * first served. Only a flow that has all its threads, while no other waits, is given more.
+ * The last free slot is kept for a flow that has none (contract, section 7, number 1). Waiting
+ * flows take turns, so that one cannot starve the others; within a flow, first come first served.
+ * Only a flow that has all its threads, while no other waits, is given more.
  */
 export class Slots {
   readonly #total: number;
@@ -24,10 +25,13 @@ export class Slots {
   readonly #held = new Map<string, Held>();
   /** The lines of the waiting flows, in the order of their turns. */
   readonly #lines = new Map<string, Map<string, (seat: Seat) => void>>();
+  /** How many of each flow are being recorded, and will wait then. */
+  readonly #coming = new Map<string, number>();
   #is_stopped = false;
   #taken = 0;
   #ahead = 0;
   #waiting = 0;
+  #coming_in_all = 0;
 
   constructor(options: {
     total: number;
@@ -36,7 +40,7 @@ export class Slots {
     ahead: (flow: string) => number;
   }) {
     this.#total = options.total;
-    this.#per_flow = options.per_flow;
+    this.#per_flow = Math.min(options.per_flow, Math.max(1, options.total - 1));
     this.#most_ahead = options.ahead;
   }
 
@@ -52,6 +56,35 @@ export class Slots {
 
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** Those that wait, and those that will once they are recorded. */
+  get queued(): number {
+    return this.#waiting + this.#coming_in_all;
+  }
+
+  /** As `queued`, of one flow. */
+  queuedOf(flow: string): number {
+    return this.length(flow) + (this.#coming.get(flow) ?? 0);
+  }
+
+  /** One of this flow will wait, once it is recorded: its place in the queue is taken. */
+  announce(flow: string): void {
+    this.#coming.set(flow, (this.#coming.get(flow) ?? 0) + 1);
+    this.#coming_in_all += 1;
+  }
+
+  /** One that was announced waits from now on, or never will. */
+  arrive(flow: string): void {
+    const left = (this.#coming.get(flow) ?? 0) - 1;
+    if (left > 0) this.#coming.set(flow, left);
+    else this.#coming.delete(flow);
+    this.#coming_in_all -= 1;
+  }
+
+  /** Whether one of this flow that comes now need not wait. */
+  isFree(flow: string): boolean {
+    return !this.#lines.has(flow) && this.#seatFor(flow) !== null;
   }
 
   /** Takes a seat if one is free and nobody of this flow waits for it. */
@@ -114,7 +147,8 @@ export class Slots {
 
   #seatFor(flow: string): Seat | null {
     const { threads, ahead } = this.#held.get(flow) ?? NONE;
-    if (threads < this.#per_flow) return this.#taken < this.#total ? "thread" : null;
+    const open = threads === 0 ? this.#total : this.#total - 1;
+    if (threads < this.#per_flow) return this.#taken < open ? "thread" : null;
     // A flow that waits has its turn as soon as a thread is free.
     const is_alone = this.#lines.size === 0 || (this.#lines.size === 1 && this.#lines.has(flow));
     return is_alone && ahead < this.#most_ahead(flow) ? "ahead" : null;

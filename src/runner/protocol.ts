@@ -119,9 +119,11 @@ export type Inspection =
 export interface OperationRequest {
   /** The execution that asks. */
   readonly id: string;
-  readonly name: "start_execution" | "setting" | "set_setting" | "secret";
-  /** JSON text of the list of arguments. */
-  readonly args: string;
+  readonly operation: "start_execution" | "setting" | "set_setting" | "secret";
+  /** Of the flow, setting or secret. */
+  readonly name: string;
+  /** JSON text of the input_value or the setting's value; null where none is given. */
+  readonly value: string | null;
 }
 
 /** JSON text of the value, or the message of the error that the flow sees thrown. */
@@ -143,6 +145,8 @@ export interface RunnerSetup {
   /** Milliseconds between the abort signal and the termination of the thread. */
   readonly cancel_grace_ms: number;
   readonly max_output_bytes: number;
+  /** Largest input_value that a flow may give to a child: MAX_BODY_BYTES. */
+  readonly max_input_bytes: number;
   readonly max_log_lines: number;
   /** Longest import of a flow by an inspection. */
   readonly inspect_ms: number;
@@ -183,6 +187,10 @@ export type FromRunner =
 
 /** Longest status message and longest log line, in characters. */
 export const MAX_TEXT = 4096;
+/** Longest name that an operation asks for, in characters: longer ones name nothing. */
+export const MAX_NAME = 1024;
+/** Largest value of a setting, as JSON (contract, section 7, number 1). */
+export const MAX_SETTING_BYTES = 64 * 1024;
 /** Deepest nesting of an output_value or a JSON response (contract, section 7, number 11). */
 export const MAX_DEPTH = 1000;
 /** The last time that a date can say, in milliseconds since the epoch (ECMA-262, section 21.4.1.1). */
@@ -194,7 +202,7 @@ const OPERATIONS = new Set<unknown>([
   "setting",
   "set_setting",
   "secret",
-] satisfies OperationRequest["name"][]);
+] satisfies OperationRequest["operation"][]);
 
 export function isLine(value: unknown): value is LogLine {
   if (!isRecord(value)) return false;
@@ -220,7 +228,13 @@ export function isEnding(value: unknown): value is Ending {
 
 export function isRequest(value: unknown): value is OperationRequest {
   if (!isRecord(value)) return false;
-  return isText(value["id"]) && OPERATIONS.has(value["name"]) && isText(value["args"]);
+  const { id, operation, name, value: given } = value;
+  return (
+    isText(id) &&
+    OPERATIONS.has(operation) &&
+    isText(name, MAX_NAME) &&
+    (given === null || isText(given))
+  );
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {

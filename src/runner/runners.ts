@@ -30,6 +30,8 @@ export interface RunnersOptions {
   readonly cancel_grace_ms: number;
   readonly runner_memory_mb: number;
   readonly max_output_bytes: number;
+  /** Largest input_value that a flow may give to a child. */
+  readonly max_input_bytes: number;
   readonly max_log_lines: number;
   /** Longest import of a flow by an inspection; 10 s. */
   readonly inspect_ms?: number;
@@ -111,14 +113,15 @@ class Fleet implements Runners {
   constructor(options: RunnersOptions) {
     this.#options = options;
     const { thread, author, readable, flow_threads, warm_threads } = options;
-    const { cancel_grace_ms, max_output_bytes, max_log_lines, inspect_ms = 10_000 } = options;
+    const { cancel_grace_ms, max_output_bytes, max_input_bytes, max_log_lines } = options;
     const limits = {
       flow_threads,
       warm_threads,
       cancel_grace_ms,
       max_output_bytes,
+      max_input_bytes,
       max_log_lines,
-      inspect_ms,
+      inspect_ms: options.inspect_ms ?? 10_000,
     };
     this.#setup = { thread, author, readable, ...limits };
     this.#tidying = setInterval(() => this.#tidy(), TIDY_MS).unref();

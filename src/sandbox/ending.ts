@@ -1,10 +1,24 @@
-import type { Ending } from "../runner/protocol.ts";
+import { failed, type Ending } from "../runner/protocol.ts";
 
 /** Endings as a pool tells them to the server. */
 
-/** What a thread sent may have more to it, which has no form on the channel. */
-export function toPlain(ending: Ending, aborted: boolean): Ending {
+/** Characters of JSON that say one byte of a body at most, and that stand around it. */
+const ESCAPED = 6;
+const MAX_HEAD = 64 * 1024;
+
+/**
+ * What a thread sent may have more to it, which has no form on the channel, or be larger than
+ * its program lets it be.
+ */
+export function toPlain(
+  ending: Ending,
+  { aborted, max_output_bytes }: { aborted: boolean; max_output_bytes: number },
+): Ending {
   const { status, status_message, output_value, response } = ending;
+  const is_small =
+    (output_value?.length ?? 0) <= max_output_bytes &&
+    (response?.length ?? 0) <= max_output_bytes * ESCAPED + MAX_HEAD;
+  if (!is_small) return { ...failed("The flow replaced the answer of its thread"), aborted };
   return { status, status_message, output_value, response, aborted };
 }
 

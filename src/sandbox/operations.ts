@@ -1,9 +1,15 @@
-import type { OperationAnswer, OperationRequest } from "../runner/protocol.ts";
+import {
+  MAX_NAME,
+  MAX_SETTING_BYTES,
+  type OperationAnswer,
+  type OperationRequest,
+} from "../runner/protocol.ts";
 import {
   Error,
   Map,
   TypeError,
   Promise,
+  byteLength,
   mapDelete,
   mapGet,
   mapSet,
@@ -12,6 +18,7 @@ import {
   stringify,
 } from "../lib/intrinsics.ts";
 import { shown } from "./text.ts";
+import { requireShallow } from "./webhook-response.ts";
 
 /** The operations that the server answers, as the flow sees them. */
 
@@ -70,38 +77,67 @@ export interface Pending {
   waiter: { failed(message: string): void; drained(): void } | null;
 }
 
-/** The operations of one execution. */
-export function makeOperations(id: string, desk: Desk, pending: Pending): Operations {
+/**
+ * The operations of one execution.
+ * @param max_input_bytes of a child's input_value
+ */
+export function makeOperations(
+  id: string,
+  desk: Desk,
+  pending: Pending,
+  max_input_bytes: number,
+): Operations {
   const settled = (failure: string | null): void => {
     pending.count -= 1;
     if (failure !== null) pending.waiter?.failed(failure);
     if (pending.count === 0) pending.waiter?.drained();
   };
-  const ask = (name: OperationRequest["name"], args: unknown[]): Promise<unknown> => {
-    const answer = desk.ask({ id, name, args: toText(name, args) }, settled);
+  const ask = (
+    operation: OperationRequest["operation"],
+    name: unknown,
+    value: string | null,
+  ): Promise<unknown> => {
+    const request = { id, operation, name: toName(operation, name), value };
+    const answer = desk.ask(request, settled);
     pending.count += 1;
     return answer;
   };
   return {
     start_execution: async (flow, input_value) =>
-      await ask("start_execution", [toName("start_execution", flow), input_value ?? null]),
-    setting: async (name) => await ask("setting", [toName("setting", name)]),
+      await ask(
+        "start_execution",
+        flow,
+        input_value === undefined ? null : toText("start_execution", input_value, max_input_bytes),
+      ),
+    setting: async (name) => await ask("setting", name, null),
     set_setting: async (name, value) => {
-      await ask("set_setting", [toName("set_setting", name), value ?? null]);
+      await ask("set_setting", name, toText("set_setting", value ?? null, MAX_SETTING_BYTES));
     },
-    secret: async (name) => await ask("secret", [toName("secret", name)]),
+    secret: async (name) => await ask("secret", name, null),
   };
 }
 
 function toName(operation: string, name: unknown): string {
-  if (typeof name === "string" && name !== "") return name;
-  throw new TypeError(`${operation} takes a name, not ${shown(name)}`);
+  if (typeof name !== "string" || name === "")
+    throw new TypeError(`${operation} takes a name, not ${shown(name)}`);
+  if (name.length > MAX_NAME)
+    throw new TypeError(`${operation} takes a name of at most ${MAX_NAME} characters`);
+  return name;
 }
 
-function toText(operation: string, args: unknown[]): string {
+/** @throws {TypeError} where JSON cannot say it, or it is larger or deeper than what is taken */
+function toText(operation: string, value: unknown, maxBytes: number): string {
+  let text: unknown;
   try {
-    return stringify(args);
+    text = stringify(value);
   } catch (error) {
     throw new TypeError(`${operation} takes what JSON can say`, { cause: error });
   }
+  if (typeof text !== "string")
+    throw new TypeError(`${operation} takes what JSON can say, not ${shown(value)}`);
+  const bytes = byteLength(text);
+  if (bytes > maxBytes)
+    throw new TypeError(`${operation} takes a value of at most ${maxBytes} bytes, not ${bytes}`);
+  requireShallow("value", text);
+  return text;
 }

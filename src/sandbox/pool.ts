@@ -1,5 +1,6 @@
 import {
   failed,
+  MAX_SETTING_BYTES,
   type Ending,
   type FlowSpec,
   type FromRunner,
@@ -46,11 +47,14 @@ export class Pool {
   /** A look at what waits is due. */
   #is_looking = false;
   #closing = false;
+  /** Longest value of an operation, in characters. */
+  readonly #most: number;
   /** When it last started or ended a run, as performance.now(). */
   used_at = performance.now();
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#most = Math.max(options.setup.max_input_bytes, MAX_SETTING_BYTES);
     this.#threads = new FlowThreads(options.setup.flow_threads, () => this.#start());
   }
 
@@ -271,7 +275,9 @@ export class Pool {
     this.#runs.delete(run.job.id);
     this.used_at = performance.now();
     const aborted = ending.aborted || run.aborted !== null;
-    this.#options.send({ type: "ended", id: run.job.id, ending: toPlain(ending, aborted) });
+    const { max_output_bytes } = this.#options.setup;
+    const told = toPlain(ending, { aborted, max_output_bytes });
+    this.#options.send({ type: "ended", id: run.job.id, ending: told });
     if (this.#closing) this.close();
   }
 
@@ -301,8 +307,11 @@ export class Pool {
   #ask(thread: FlowThread, { number, request }: FromThread & { type: "operation" }): void {
     const reply = (answer: OperationAnswer): void =>
       thread.post({ type: "answer", number, answer });
-    const { id, name, args } = request;
-    if (this.#runs.has(id)) this.#options.ask({ id, name, args }, reply);
-    else reply({ ok: false, message: "The execution has ended" });
+    const { id, operation, name, value } = request;
+    const refuse = (message: string): void => reply({ ok: false, message });
+    // What a thread asks in another's name was made by its flow.
+    if (this.#runs.get(id)?.batch?.thread !== thread) return refuse("The execution has ended");
+    if (value !== null && value.length > this.#most) return refuse("Its value is too large");
+    this.#options.ask({ id, operation, name, value }, reply);
   }
 }

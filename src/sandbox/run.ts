@@ -42,6 +42,14 @@ export interface Execution {
   ended: boolean;
 }
 
+/** What a flow may give away. */
+export interface RunLimits {
+  /** Of its result and of its response's body. */
+  readonly max_output_bytes: number;
+  /** Of a child's input_value. */
+  readonly max_input_bytes: number;
+}
+
 class Success implements Ending {
   readonly status = "ENDED_SUCCESS";
   readonly status_message: string | null;
@@ -73,9 +81,9 @@ export async function run(
   flow: unknown,
   execution: Execution,
   desk: Desk,
-  maxBytes: number,
+  limits: RunLimits,
 ): Promise<Ending> {
-  const ending = await call(flow, execution, desk, maxBytes);
+  const ending = await call(flow, execution, desk, limits);
   if (execution.pending.count > 0) await drain(execution);
   return ending;
 }
@@ -92,26 +100,28 @@ async function call(
   flow: unknown,
   execution: Execution,
   desk: Desk,
-  maxBytes: number,
+  limits: RunLimits,
 ): Promise<Ending> {
   const input = parse(execution.job.input_value);
   const member = (name: string): unknown => (isObject(flow) ? get(flow, name) : undefined);
   const start = member("run");
   if (typeof start === "function") {
     const value = await validate(member("input"), input);
-    const returned: unknown = await apply(start, flow, [makeFlow(execution, value, desk)]);
-    return toEnding(execution, returned, maxBytes);
+    const returned: unknown = await apply(start, flow, [makeFlow(execution, value, desk, limits)]);
+    return toEnding(execution, returned, limits.max_output_bytes);
   }
   const handle = member("fetch");
   if (typeof handle === "function") {
     const request = toRequest(execution.job, input, signalOf(execution));
     const answered: unknown = await apply(handle, flow, [request]);
-    execution.response = await fromResponse(answered, maxBytes);
-    return toEnding(execution, null, maxBytes);
+    execution.response = await fromResponse(answered, limits.max_output_bytes);
+    return toEnding(execution, null, limits.max_output_bytes);
   }
   if (typeof flow !== "function") throw new Error("The file has no flow as its default export");
-  const returned: unknown = await apply(flow, undefined, [makeFlow(execution, input, desk)]);
-  return toEnding(execution, returned, maxBytes);
+  const returned: unknown = await apply(flow, undefined, [
+    makeFlow(execution, input, desk, limits),
+  ]);
+  return toEnding(execution, returned, limits.max_output_bytes);
 }
 
 /** Gives the signal to the flow; the thread is terminated later where it does not heed it. */
@@ -128,7 +138,12 @@ function signalOf(execution: Execution): AbortSignal {
   return execution.controller.signal;
 }
 
-function makeFlow(execution: Execution, input_value: unknown, desk: Desk): object {
+function makeFlow(
+  execution: Execution,
+  input_value: unknown,
+  desk: Desk,
+  { max_input_bytes }: RunLimits,
+): object {
   const { job, log } = execution;
   return freeze({
     input_value,
@@ -155,7 +170,7 @@ function makeFlow(execution: Execution, input_value: unknown, desk: Desk): objec
     webhook_json_response: (body: unknown) => {
       execution.response = toJsonResponse(body);
     },
-    ...makeOperations(job.id, desk, execution.pending),
+    ...makeOperations(job.id, desk, execution.pending, max_input_bytes),
   });
 }
 

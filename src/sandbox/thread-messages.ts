@@ -17,6 +17,7 @@ export interface ThreadData {
   /** Folders of the program's own: left out of stacks. */
   readonly hidden: readonly string[];
   readonly max_output_bytes: number;
+  readonly max_input_bytes: number;
   readonly max_log_lines: number;
   /** The thread only imports the flow: restricted modules are noted instead of refused. */
   readonly inspecting: boolean;

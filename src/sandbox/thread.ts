@@ -189,7 +189,7 @@ async function settle(execution: Execution): Promise<Settled> {
 async function settleIn(realm: Realm, flow: unknown, execution: Execution): Promise<Settled> {
   const begun = monotonicClock();
   try {
-    const ending = await run(flow, execution, desk, data.max_output_bytes);
+    const ending = await run(flow, execution, desk, data);
     const change = realm.findChange(monotonicClock() - begun);
     if (change !== null) tellChange(execution, change);
     const told = execution.aborted === null ? ending : { ...ending, aborted: true };

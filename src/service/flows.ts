@@ -52,6 +52,7 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
     cancel_grace_ms: config.CANCEL_GRACE_SEC * 1000,
     runner_memory_mb: config.RUNNER_MEMORY_MB,
     max_output_bytes: config.MAX_OUTPUT_BYTES,
+    max_input_bytes: config.MAX_BODY_BYTES,
     max_log_lines: config.MAX_LOG_LINES,
   };
 }

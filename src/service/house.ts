@@ -50,7 +50,7 @@ export async function toHouse(rooms: {
       role_id,
       acts_for: config.EXECUTION_PERMISSIONS === "creator" ? created_by : null,
     }),
-    requireRoom: () => executions.requireRoom(),
+    requireRoom: (flow) => executions.requireRoom(flow),
     meters: openMeters(),
     runnersStatus: () => runners.status(),
     connection_allowance: config.CONNECTION_ALLOWANCE,

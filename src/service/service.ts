@@ -50,6 +50,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
   // The runners report to the executions, which start runs in them.
   const late: { executions?: Executions } = {};
+  const limits = {
+    max_input_bytes: config.MAX_BODY_BYTES,
+    max_child_depth: config.MAX_CHILD_DEPTH,
+    max_children: config.MAX_CHILDREN,
+  };
   const flows: Flows = opened.use(
     await openFlows({
       config,
@@ -60,7 +65,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
         const { executions } = late;
         if (executions === undefined) return refuseOperation();
         const findFlow = (name: string) => flows.catalog.find(name);
-        return operate({ store, executions, findFlow, secrets }, request);
+        return operate({ store, executions, findFlow, secrets, limits }, request);
       },
     }),
   );

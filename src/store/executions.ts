@@ -133,6 +133,32 @@ export function findExecution(store: Store, id: string): Promise<ExecutionRow | 
   return store.find(EXECUTION({ id }));
 }
 
+const ANCESTORS = prepare<{ id: string }>(({ id }) =>
+  builder
+    .withRecursive("line", (db) =>
+      db
+        .selectFrom("execution")
+        .select("parent_id")
+        .where("id", "=", id)
+        .where("parent_id", "is not", null)
+        .unionAll(
+          db
+            .selectFrom("execution")
+            .innerJoin("line", "line.parent_id", "execution.id")
+            .select("execution.parent_id")
+            .where("execution.parent_id", "is not", null),
+        ),
+    )
+    .selectFrom("line")
+    .select((eb) => eb.fn.countAll<number>().as("count")),
+);
+
+/** How many executions led to this one: its parent, that one's parent, as far as they are kept. */
+export async function countAncestors(store: Store, id: string): Promise<number> {
+  const found = await store.find<{ count: number }>(ANCESTORS({ id }));
+  return found?.count ?? 0;
+}
+
 const PAYLOAD = prepare<{ id: string }>(({ id }) =>
   builder.selectFrom("execution_payload").selectAll().where("execution_id", "=", id),
 );
@@ -147,6 +173,7 @@ export interface ExecutionFilter {
   readonly webhook?: string | undefined;
   readonly flow?: string | undefined;
   readonly project_id?: string | undefined;
+  readonly parent_id?: string | undefined;
   /** Created from this time on, and before that; milliseconds since the epoch. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -164,7 +191,7 @@ export interface ExecutionFilter {
 export function listExecutions(store: Store, filter: ExecutionFilter): Promise<ExecutionRow[]> {
   let query = store.lists.selectFrom("execution").selectAll().limit(filter.limit);
   query = query.orderBy("id", filter.ascending ? "asc" : "desc");
-  for (const column of ["webhook", "flow", "project_id"] as const) {
+  for (const column of ["webhook", "flow", "project_id", "parent_id"] as const) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, "=", value);
   }

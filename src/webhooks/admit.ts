@@ -13,7 +13,7 @@ export interface AdmissionRules {
   readonly inactivity_ms: number;
   readonly max_body_bytes: number;
   /** @throws Refusal queue_full, shutting_down */
-  readonly requireRoom: () => void;
+  readonly requireRoom: (flow: string) => void;
 }
 
 /**
@@ -24,7 +24,7 @@ export interface AdmissionRules {
 export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admission> {
   if (caller.webhook.is_productive !== 1) requireActiveUser(rules);
   const payload = takesBody(caller.call.method) ? await readPayload(rules, caller) : null;
-  rules.requireRoom();
+  rules.requireRoom(caller.webhook.flow);
   return { ...caller, input: toCallInput(caller, payload) };
 }
 

@@ -121,6 +121,7 @@ const SAMPLES: Readonly<Record<string, MakeBody>> = {
   "PATCH /webhook/:name": () => ({ description: "changed" }),
   "PUT /webhook/:name/authentication": (_, { password }) => ({ password, is_enabled: true }),
   "POST /flow/:name/execution": () => ({ input_value: { a: 1 } }),
+  "POST /execution/cancel": () => ({ filter: { flow: "nothing" } }),
   "POST /execution/:id/replay": () => ({}),
   "POST /project": (_, __, name) => ({ name }),
   "PATCH /project/:name": () => ({ description: "changed" }),

@@ -21,6 +21,43 @@ test("one flow never has more than its share", () => {
   );
 });
 
+test("M12: the last free slot is kept for a flow that has none", () => {
+  const slots = new Slots({ total: 4, per_flow: 2, ahead: () => 0 });
+  const taken = ["a", "a", "b", "b", "c", "d"].map((flow) => [
+    slots.isFree(flow),
+    slots.tryTake(flow),
+  ]);
+  assert.deepEqual(taken, [
+    [true, "thread"],
+    [true, "thread"],
+    [true, "thread"],
+    [false, null],
+    [true, "thread"],
+    [false, null],
+  ]);
+});
+
+test("M12: who has slots already waits for the last one, and others pass by", () => {
+  const slots = new Slots({ total: 2, per_flow: 2, ahead: () => 0 });
+  const granted: string[] = [];
+  assert.ok(slots.tryTake("a"));
+  slots.wait("a", "a1", () => granted.push("a1"));
+  slots.wait("b", "b1", () => granted.push("b1"));
+  assert.deepEqual(granted, ["b1"]);
+  slots.release("a");
+  assert.deepEqual(granted, ["b1", "a1"]);
+});
+
+test("a single slot is for everybody, and a flow alone is given more behind those it may have", () => {
+  const one = new Slots({ total: 1, per_flow: 1, ahead: () => 0 });
+  assert.equal(one.tryTake("a"), "thread");
+  const two = new Slots({ total: 2, per_flow: 2, ahead: () => 1 });
+  assert.deepEqual(
+    [two.tryTake("a"), two.tryTake("a"), two.tryTake("a")],
+    ["thread", "ahead", null],
+  );
+});
+
 test("nobody passes by those who wait for the same flow", () => {
   const slots = new Slots({ total: 2, per_flow: 1, ahead: () => 0 });
   assert.ok(slots.tryTake("a"));

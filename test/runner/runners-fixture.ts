@@ -57,6 +57,7 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
     cancel_grace_ms: 100,
     runner_memory_mb: 900,
     max_output_bytes: 1_000_000,
+    max_input_bytes: 1_000_000,
     max_log_lines: 50,
     log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
     onLog: (id, added) => void lines.set(id, [...(lines.get(id) ?? []), ...added]),
@@ -72,7 +73,7 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
     runners,
     lines,
     broken,
-    answer: ({ args }) => ({ ok: true, value: args }),
+    answer: ({ value }) => ({ ok: true, value: value ?? "null" }),
     flow: (code, more) => writeFlow(folder, code, more),
     start(spec, job) {
       const id = job?.id ?? `run-${(last += 1)}`;

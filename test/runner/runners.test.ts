@@ -131,7 +131,7 @@ test("what a runner sends without a known shape is dropped", async () => {
   const runner = fakeRunner(
     `send([null, 7, "x", [], {}, { type: "unknown" }, { type: "__proto__" }, { type: "ended", id: job.id }, { type: "ended", id: "nobody", ending: null },
       { type: "log", id: job.id, lines: [{ at: "x" }] }, { type: "log", id: "nobody", lines: [] },
-      { type: "operation", number: 1, request: { id: "nobody", name: "secret", args: "[]" } }, { type: "operation", number: 1, request: { id: job.id, name: "other", args: "" } },
+      { type: "operation", number: 1, request: { id: "nobody", operation: "secret", name: "s", value: null } }, { type: "operation", number: 1, request: { id: job.id, operation: "other", name: "s", value: null } },
       { type: "beat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} }, ${FINE}]);`,
   );
   const asked: unknown[] = [];

@@ -62,9 +62,9 @@ test("a defined flow gets what the contract says", async () => {
       return [flow.input_value.json.name, flow.raw_body, flow.execution.webhook, flow.signal.aborted, await flow.start_execution("other", { a: 1 }), await flow.setting("s"), await flow.set_setting("s", [1]) ?? "void", await flow.secret("t")];
     } });`;
   const asked: string[] = [];
-  bench.answer = ({ name, args }) => {
-    asked.push(`${name} ${args}`);
-    return name === "secret"
+  bench.answer = ({ operation, name, value }) => {
+    asked.push(`${operation} ${name} ${value}`);
+    return operation === "secret"
       ? { ok: false, message: "Needs secret.use" }
       : { ok: true, value: '"answer"' };
   };
@@ -79,11 +79,7 @@ test("a defined flow gets what the contract says", async () => {
     "void",
   ]);
   assert.equal((await ending).status_message, "said");
-  assert.deepEqual(asked, [
-    'start_execution ["other",{"a":1}]',
-    'setting ["s"]',
-    'set_setting ["s",[1]]',
-  ]);
+  assert.deepEqual(asked, ['start_execution other {"a":1}', "setting s null", "set_setting s [1]"]);
   assert.match(
     bench.log(id),
     /^debug d 1\ninfo i\nwarn w\nerror \{ e: \[ 1 \] \}\ninfo c x\nerror Error: shown\n    at Object\.run \(flow\.ts:5:\d+\)$/,
@@ -93,9 +89,9 @@ test("a defined flow gets what the contract says", async () => {
 
 test("operations that were not awaited are waited for", async () => {
   const asked: string[] = [];
-  bench.answer = ({ name }) => {
-    asked.push(name);
-    return name === "setting"
+  bench.answer = ({ operation }) => {
+    asked.push(operation);
+    return operation === "setting"
       ? { ok: false, message: "Needs setting.read" }
       : { ok: true, value: "null" };
   };
