@@ -2,17 +2,18 @@ import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { Log } from "../lib/log.ts";
-import type {
-  Ending,
-  FlowSpec,
-  FromRunner,
-  Inspection,
-  Job,
-  LogLine,
-  OperationAnswer,
-  OperationRequest,
-  RunnerSetup,
-  ToRunner,
+import {
+  failed,
+  type Ending,
+  type FlowSpec,
+  type FromRunner,
+  type Inspection,
+  type Job,
+  type LogLine,
+  type OperationAnswer,
+  type OperationRequest,
+  type RunnerSetup,
+  type ToRunner,
 } from "./protocol.ts";
 import { Channel, CHANNEL_FD } from "./channel.ts";
 import { howItEnded, lostEnding } from "./lost.ts";
@@ -35,6 +36,8 @@ export interface RunnerOptions {
   readonly log: Log;
   onLog(id: string, lines: readonly LogLine[]): void;
   onOperation(request: OperationRequest): Promise<OperationAnswer>;
+  /** A thread of it will not end: it takes no more runs, and is lost once the others' have ended. */
+  onDoomed(runner: Runner, death: RunnerDeath): void;
   /** It has ended, unless by `close`. */
   onLost(runner: Runner, death: RunnerDeath): void;
 }
@@ -78,8 +81,8 @@ export class Runner {
   #last = 0;
   #closing = false;
   #ended = false;
-  /** The version whose thread did not end, though nothing else held it. */
-  #stuck: string | null = null;
+  /** The versions with threads that do not end, though nothing else holds them. */
+  readonly #stuck = new Set<string>();
   #killed: string | null = null;
   threads = 0;
   was_ready = false;
@@ -97,11 +100,11 @@ export class Runner {
       expected: token,
       seal: openSeal(),
       receive: (message) => this.#receive(message),
-      onDamage: (why) => this.#kill(`its channel was damaged: ${why}`, null),
+      onDamage: (why) => this.#kill(`its channel was damaged: ${why}`),
       onUnsent: (messages) => this.#markUnsent(messages as readonly ToRunner[]),
     });
     this.#ready.promise.catch(() => {});
-    stream.on("error", () => this.#kill("its channel broke", null));
+    stream.on("error", () => this.#kill("its channel broke"));
     this.#child.on("error", (error) => this.#end(`which could not be started: ${error.message}`));
     this.#child.once("exit", () => {
       this.leaving = true;
@@ -118,7 +121,7 @@ export class Runner {
       onWeak: () => {
         this.leaving = true;
       },
-      onFatal: (why) => this.#kill(why, null),
+      onFatal: (why) => this.#kill(why),
     });
     this.#channel.send({ type: "setup", setup: options.setup, token });
   }
@@ -174,10 +177,10 @@ export class Runner {
     if (run.watch !== null) return true;
     this.#channel.send({ type: "abort", key: run.key, id, reason });
     const limit = this.#options.setup.cancel_grace_ms + TERMINATION_MS;
-    run.watch = setTimeout(
-      () => this.#kill(`a thread of "${run.key}" did not end`, run.key),
-      limit,
-    );
+    run.watch = setTimeout(() => {
+      this.#settle(id, { ...failed(reason), aborted: true });
+      this.#doom(run.key);
+    }, limit);
     return true;
   }
 
@@ -212,15 +215,14 @@ export class Runner {
     } else if (message.type === "operation") this.#operate(message.number, message.request);
     else if (message.type === "inspected") this.#inspected(message.number, message.inspection);
     else if (message.type === "beat") this.#beat(message);
-    else if (message.type === "stuck")
-      this.#kill(`a thread of "${message.key}" did not end`, message.key);
+    else if (message.type === "stuck") this.#doom(message.key);
     else if (message.type === "ready") this.#open();
     else this.#refuse(message.message);
   }
 
   #refuse(message: string): void {
     this.#ready.reject(new Error(message));
-    this.#kill(message, null);
+    this.#kill(message);
   }
 
   #open(): void {
@@ -242,6 +244,7 @@ export class Runner {
     this.#used.set(run.key, performance.now());
     if (run.watch !== null) clearTimeout(run.watch);
     run.settle(ending);
+    this.#endDoomed();
   }
 
   #beat({ rss_bytes, threads, native_wait_ms }: FromRunner & { type: "beat" }): void {
@@ -253,6 +256,7 @@ export class Runner {
   #inspected(number: number, inspection: Inspection): void {
     this.#inspections.get(number)?.(inspection);
     this.#inspections.delete(number);
+    this.#endDoomed();
   }
 
   #operate(number: number, request: OperationRequest): void {
@@ -266,11 +270,24 @@ export class Runner {
       );
   }
 
-  /** @param key The version that is known to be the cause, if any. */
-  #kill(why: string, key: string | null): void {
+  /** Who else runs in it is not to suffer for a version whose thread does not end. */
+  #doom(key: string): void {
+    if (this.#stuck.has(key) || !this.#used.has(key)) return;
+    this.#stuck.add(key);
+    this.leaving = true;
+    this.#options.onDoomed(this, { keys: [key], is_alone: this.#used.size === 1, how: toHow(key) });
+    this.#endDoomed();
+  }
+
+  #endDoomed(): void {
+    const [key] = this.#stuck;
+    if (key === undefined || this.#runs.size + this.#inspections.size > 0) return;
+    this.#kill(`a thread of "${key}" did not end`);
+  }
+
+  #kill(why: string): void {
     if (this.#killed !== null) return;
     this.#killed = why;
-    this.#stuck = key;
     this.leaving = true;
     this.#child.kill("SIGKILL");
   }
@@ -310,8 +327,11 @@ export class Runner {
       const since = performance.now() - RECENT_MS;
       return [...this.#used].filter(([, at]) => at > since).map(([key]) => key);
     }
-    if (this.#stuck !== null) return [this.#stuck];
     const begun = this.#runs.values().filter((run) => !run.unsent);
-    return [...new Set(begun.map((run) => run.key))];
+    return [...new Set(begun.map((run) => run.key))].filter((key) => !this.#stuck.has(key));
   }
+}
+
+function toHow(key: string): string {
+  return `which has a thread of "${key}" that does not end`;
 }

@@ -211,6 +211,10 @@ class Fleet implements Runners {
 
   #start(): Runner {
     const { runner: file, runner_memory_mb, log, onLog, onOperation } = this.#options;
+    const onDoomed = (runner: Runner, death: RunnerDeath): void => {
+      log.error({ pid: runner.pid, ...toFacts(death) }, "A runner takes no more runs");
+      this.#blame(death);
+    };
     const onLost = (runner: Runner, death: RunnerDeath): void => this.#lose(runner, death);
     const memory_bytes = runner_memory_mb * 2 ** 20;
     const silence_ms = this.#options.silence_ms ?? 10_000;
@@ -222,6 +226,7 @@ class Fleet implements Runners {
       log,
       onLog,
       onOperation,
+      onDoomed,
       onLost,
     });
     this.#all.add(runner);
@@ -229,23 +234,23 @@ class Fleet implements Runners {
   }
 
   #lose(runner: Runner, death: RunnerDeath): void {
-    const { keys: versions, how } = death;
     this.#all.delete(runner);
     this.#restarts += 1;
-    this.#options.log.error({ pid: runner.pid, versions, how }, "A runner was lost");
     if (runner === this.#spare) this.#spare = null;
-    for (const key of versions) this.#blame(key, death);
+    this.#options.log.error({ pid: runner.pid, ...toFacts(death) }, "A runner was lost");
+    this.#blame(death);
     // One that ends before it is ready would end again: its successor waits for the next tidying.
     if (runner === this.#shared) this.#shared = null;
     if (!this.#closed && runner.was_ready) this.#spare ??= this.#start();
   }
 
-  #blame(key: string, { is_alone, how }: RunnerDeath): void {
-    if (!this.#quarantine.note(key, now(), is_alone)) return;
-    this.#options.onBroken(
-      key,
-      `Took its runner down ${DEATHS} times in ten minutes; the last one, ${how}`,
-    );
+  /** The versions that may have been the cause run apart from now on. */
+  #blame({ keys, is_alone, how }: RunnerDeath): void {
+    for (const key of keys) {
+      if (!this.#quarantine.note(key, now(), is_alone)) continue;
+      const message = `Took its runner down ${DEATHS} times in ten minutes; the last one, ${how}`;
+      this.#options.onBroken(key, message);
+    }
   }
 
   /** What runs nothing loses nothing: a spare is kept while the service is used. */
@@ -276,4 +281,9 @@ class Fleet implements Runners {
       });
     }
   }
+}
+
+/** For the log. */
+function toFacts({ keys: versions, how }: RunnerDeath) {
+  return { versions, how };
 }

@@ -91,8 +91,8 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
 }
 
 /** Waits for what no event tells. */
-export async function until(holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 5_000;
+export async function until(holds: () => boolean, deadline_ms = 30_000): Promise<void> {
+  const deadline = performance.now() + deadline_ms;
   while (!holds() && performance.now() < deadline) await delay(10);
   assert.ok(holds());
 }

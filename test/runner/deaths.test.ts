@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { FlowSpec } from "../../src/runner/protocol.ts";
+import { DEATHS, Quarantine } from "../../src/runner/quarantine.ts";
+import { openBench, until, type Bench } from "./runners-fixture.ts";
+
+/** A runner that dies takes as few with it as can be, and only its cause is blamed for it. */
+
+const HELLO = `export default () => "here"`;
+/** V8 aborts the process where a Map cannot grow. */
+const CRASH = `export default () => { const all = new Map(); for (let i = 0; ; i++) all.set(i, i); }`;
+const HELD = `import { pbkdf2Sync } from "node:crypto"; export default () => console.log("held") ?? pbkdf2Sync("a", "b", 2 ** 31 - 1, 64, "sha512").length`;
+const LEAVES_BEHIND = `import { pbkdf2 } from "node:crypto"; export default () => { for (let i = 0; i < 64; i++) pbkdf2("a", "b", 2 ** 31 - 1, 64, "sha512", () => {}); return "left"; }`;
+/** Ends when a line of another tells that the way is free. */
+const PATIENT = `export default async (flow) => { console.log("waits"); while (await flow.setting("free") !== true) await new Promise((r) => setTimeout(r, 10)); return "done"; }`;
+const ZIPS = `import { gzip } from "node:zlib"; import { promisify } from "node:util"; export default async () => (await promisify(gzip)("x")).length`;
+
+test("C3: who was in a runner that died is not broken by it, and its cause is", async () => {
+  await using bench = await openBench({ flow_threads: 2 });
+  const innocent = Array.from({ length: 8 }, () => bench.flow(PATIENT));
+  const crash = bench.flow(CRASH, { memory_mb: 256 });
+  bench.answer = () => ({ ok: true, value: "false" });
+  for (let deaths = 0; bench.broken.length === 0 && deaths < 2 * DEATHS; deaths += 1) {
+    const runs = await startAll(bench, innocent, `of-${deaths}`);
+    await bench.run(crash);
+    for (const { id } of runs) bench.runners.abort(id, "over");
+    await Promise.all(runs.map(({ ending }) => ending));
+  }
+  assert.deepEqual(
+    bench.broken.map(({ key }) => key),
+    [crash.key],
+  );
+  bench.answer = () => ({ ok: true, value: "true" });
+  for (const spec of innocent) assert.equal((await bench.run(spec)).output_value, '"done"');
+});
+
+test("a thread that does not end costs its runner, and those who run beside it nothing", async () => {
+  await using bench = await openBench();
+  const before = bench.runners.status().runners[0]?.pid;
+  bench.answer = () => ({ ok: true, value: "false" });
+  const [beside] = await startAll(bench, [bench.flow(PATIENT)], "beside");
+  const held = bench.start(bench.flow(HELD));
+  await until(() => bench.log(held.id).includes("held"));
+  bench.runners.abort(held.id, "stop");
+  assert.equal((await held.ending).status_message, "stop");
+  assert.equal((await bench.run(bench.flow(HELLO))).output_value, '"here"');
+  assert.ok(pids(bench).includes(before));
+  bench.answer = () => ({ ok: true, value: "true" });
+  assert.equal((await beside?.ending)?.output_value, '"done"');
+  await until(() => !pids(bench).includes(before));
+  assert.deepEqual(bench.broken, []);
+});
+
+test("H4: native calls left behind hold up others for seconds, and break none of them", async () => {
+  await using bench = await openBench();
+  const zips = bench.flow(ZIPS);
+  const patient = bench.flow(PATIENT);
+  await bench.run(zips);
+  const before = bench.runners.status().runners[0]?.pid;
+  bench.answer = () => ({ ok: true, value: "false" });
+  const [beside] = await startAll(bench, [patient], "beside");
+  assert.equal((await bench.run(bench.flow(LEAVES_BEHIND))).output_value, '"left"');
+  const waiting = bench.start(zips);
+  // Until the probe has told, further runs wait there too; then they are elsewhere.
+  await until(
+    () => bench.runners.status().runners.length > 2 || !pids(bench).includes(before),
+    20_000,
+  );
+  assert.notEqual((await bench.run(zips)).output_value, null);
+  await waiting.ending;
+  bench.answer = () => ({ ok: true, value: "true" });
+  await beside?.ending;
+  for (const spec of [zips, patient]) assert.notEqual((await bench.run(spec)).output_value, null);
+  assert.deepEqual(bench.broken, []);
+});
+
+test("who was in more deaths is apart first, and is forgiven after the window", () => {
+  const quarantine = new Quarantine();
+  assert.equal(quarantine.placeOf("a", 0), "everybody");
+  for (const key of ["a", "b", "c", "d", "e", "f"]) quarantine.note(key, 0, false);
+  quarantine.note("f", 1, false);
+  const places = (at: number) =>
+    ["a", "b", "c", "d", "e", "f"].map((key) => quarantine.placeOf(key, at));
+  assert.deepEqual(places(2), ["alone", "alone", "alone", "suspects", "suspects", "alone"]);
+  assert.equal(quarantine.note("f", 3, true), false);
+  assert.equal(quarantine.note("f", 4, true), false);
+  assert.equal(quarantine.note("f", 5, true), true);
+  const later = 11 * 60_000;
+  assert.deepEqual(places(later), [...Array.from({ length: 5 }, () => "everybody"), "alone"]);
+});
+
+async function startAll(bench: Bench, specs: readonly FlowSpec[], name: string) {
+  const runs = specs.map((spec, at) => bench.start(spec, { id: `${name}-${at}` }));
+  await until(() => runs.every(({ id }) => bench.log(id).includes("waits")));
+  return runs;
+}
+
+function pids(bench: Bench): (number | undefined)[] {
+  return bench.runners.status().runners.map(({ pid }) => pid);
+}
