@@ -22,6 +22,7 @@ function toFlow(flow: Flow): Record<string, unknown> {
     granted: flow.spec?.grants ?? null,
     timeout_sec: flow.timeout_ms / 1000,
     memory_mb: flow.spec?.memory_mb ?? null,
+    isolation: flow.manifest?.isolation ?? null,
     has_input_schema: flow.manifest?.has_input_schema ?? null,
   };
 }

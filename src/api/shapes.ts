@@ -149,6 +149,10 @@ const FLOW_MEMBERS = {
   granted: v.pipe(v.nullable(ACCESS), v.description("What the operator's ALLOW_* let it have")),
   timeout_sec: v.number(),
   memory_mb: v.nullable(v.number()),
+  isolation: v.pipe(
+    v.nullable(v.picklist(["flow", "execution"])),
+    v.description("Who uses a thread again: the flow's executions, or none of them"),
+  ),
   has_input_schema: v.nullable(v.boolean()),
 };
 

@@ -32,13 +32,13 @@ export async function waitFor(
   window_ms: number | null,
 ): Promise<Waited> {
   live.watchers += 1;
-  const { promise, resolve } = Promise.withResolvers<Waited>();
+  const { promise, resolve, reject } = Promise.withResolvers<Waited>();
   const onClose = (): void => resolve("gone");
   outgoing.once("close", onClose);
   const forget = rules.executions.onStop(() => resolve("stopping"));
   if (outgoing.destroyed) onClose();
   const timer = window_ms === null ? undefined : setTimeout(() => resolve("unfinished"), window_ms);
-  void live.ended.then((outcome) => resolve({ outcome }));
+  live.ended.then((outcome) => resolve({ outcome }), reject);
   const waited = await promise;
   clearTimeout(timer);
   outgoing.off("close", onClose);

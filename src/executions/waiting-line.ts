@@ -71,7 +71,9 @@ export class WaitingLine {
     else line.unmarked.set(execution.id, waiting);
     this.#waiting.set(execution.id, waiting);
     this.#kept += waiting.input?.input_value.length ?? 0;
-    this.#slots.wait(execution.flow, execution.id, (seat) => void this.#advance(waiting, seat));
+    this.#slots.wait(execution.flow, execution.id, (seat) => {
+      this.#advance(waiting, seat).catch((fault: unknown) => this.#giveUp(execution, fault));
+    });
     this.#markNext(execution.flow);
   }
 
@@ -118,11 +120,12 @@ export class WaitingLine {
     const near = this.#pace.near(flow);
     for (const waiting of line.unmarked.values()) {
       if (line.marked >= near) return;
-      void this.#mark(waiting);
+      this.#mark(waiting);
     }
   }
 
-  #mark(waiting: Waiting): Promise<void> {
+  /** Whoever has its turn finds out whether it could be marked. */
+  #mark(waiting: Waiting): void {
     if (waiting.marked === null) {
       const { id, flow } = waiting.execution;
       const line = this.#lineOf(flow);
@@ -131,22 +134,17 @@ export class WaitingLine {
       waiting.marked = this.#journal.run(id);
       waiting.marked.catch(() => {});
     }
-    return waiting.marked;
   }
 
   /** Its turn has come, and its seat is taken. */
   async #advance(waiting: Waiting, seat: Seat): Promise<void> {
     const { execution } = waiting;
-    const marked = this.#mark(waiting);
+    this.#mark(waiting);
     this.#remove(waiting);
     this.#markNext(execution.flow);
-    try {
-      await marked;
-      const input = waiting.input ?? (await this.#journal.readInput(execution.id));
-      if (execution.decided === null && input !== undefined) this.#dispatch(execution, input, seat);
-      else this.#giveUp(execution, "its record is gone");
-    } catch (fault) {
-      this.#giveUp(execution, fault);
-    }
+    await waiting.marked;
+    const input = waiting.input ?? (await this.#journal.readInput(execution.id));
+    if (execution.decided === null && input !== undefined) this.#dispatch(execution, input, seat);
+    else this.#giveUp(execution, "its record is gone");
   }
 }

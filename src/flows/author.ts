@@ -118,6 +118,12 @@ export interface FlowDefinition<Schema extends StandardSchemaV1 = InputSchema> {
   /** Heap of its threads in MB: 16 to 4096, at most four times the operator's FLOW_MEMORY_MB. */
   readonly memory_mb?: number;
   /**
+   * Who may use a thread again: the flow's executions, one after the other, or none of them.
+   * With `"execution"` each run has a fresh thread, which has imported nothing yet: what one leaves
+   * in a module's variables no other can see, and each pays for a thread and the import.
+   */
+  readonly isolation?: "flow" | "execution";
+  /**
    * Any Standard Schema (valibot, Zod, ArkType, ...). What it makes of the request is the
    * flow's `input_value`; a request that it refuses ends the execution before `run`.
    */

@@ -10,6 +10,8 @@ export const TIMEOUT_SEC_MAX = 3600;
 export const MEMORY_MB_MIN = 16;
 export const MEMORY_MB_MAX = 4096;
 
+const ISOLATIONS = ["flow", "execution"] as const;
+
 const timeout = "a number above 0 and up to 3600";
 const memory = `a whole number from ${MEMORY_MB_MIN} to ${MEMORY_MB_MAX}`;
 const list = "a list of texts";
@@ -47,6 +49,7 @@ const DECLARED = {
     ),
     null,
   ),
+  isolation: v.optional(v.picklist(ISOLATIONS, "'flow' or 'execution'"), "flow"),
 };
 
 const Definition = v.strictObject({
@@ -72,6 +75,8 @@ export const ManifestText = v.strictObject({
   memory_mb: v.nullable(
     v.pipe(v.number(), v.integer(), v.minValue(MEMORY_MB_MIN), v.maxValue(MEMORY_MB_MAX)),
   ),
+  // Kept before there was a choice.
+  isolation: v.optional(v.picklist(ISOLATIONS), "flow"),
   has_input_schema: v.boolean(),
 });
 

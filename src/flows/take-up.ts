@@ -80,7 +80,8 @@ export class TakeUp {
       this.#options.limits,
       place.root,
     );
-    const spec = { ...bareSpec(flow, place, kept), grants, memory_mb };
+    const { isolation } = kept.manifest;
+    const spec = { ...bareSpec(flow, place, kept), grants, memory_mb, isolation };
     return { spec, manifest: kept.manifest, timeout_ms };
   }
 
@@ -119,7 +120,7 @@ export class TakeUp {
   async #inspect(bare: BareSpec): Promise<Manifest | Fault | null> {
     const { inspect, limits } = this.#options;
     const grants = { net: false, read: [], write: [], secrets: [] };
-    const spec = { ...bare, grants, memory_mb: limits.memory_mb };
+    const spec = { ...bare, grants, memory_mb: limits.memory_mb, isolation: "flow" } as const;
     const found = await this.#inspecting(() => this.#untilStopped(inspect(spec))).catch(toBroken);
     if (found.kind === "module") return null;
     if (found.kind === "broken") {
@@ -146,7 +147,7 @@ function toBroken(error: unknown) {
   return { kind: "broken", message, stack: null } as const;
 }
 
-type BareSpec = Omit<FlowSpec, "grants" | "memory_mb">;
+type BareSpec = Omit<FlowSpec, "grants" | "memory_mb" | "isolation">;
 
 function bareSpec(flow: string, place: Place, kept: KeptVersion): BareSpec {
   const { version, entry, directory } = kept;

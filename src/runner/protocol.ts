@@ -15,6 +15,9 @@ export interface Grants {
   readonly secrets: readonly string[];
 }
 
+/** Who may use a thread again: the executions of one version, or not even they. */
+export type Isolation = "flow" | "execution";
+
 /** One loaded version of a flow: what a runner needs to know to give it threads of its own. */
 export interface FlowSpec {
   /** `<flow>@<version>`: there is one pool of threads per key. */
@@ -31,6 +34,7 @@ export interface FlowSpec {
   readonly grants: Grants;
   /** Heap of one thread. */
   readonly memory_mb: number;
+  readonly isolation: Isolation;
 }
 
 /** One execution for a thread. */
@@ -99,6 +103,7 @@ export interface Manifest {
   };
   readonly timeout_sec: number | null;
   readonly memory_mb: number | null;
+  readonly isolation: Isolation;
   readonly has_input_schema: boolean;
 }
 

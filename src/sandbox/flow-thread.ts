@@ -30,24 +30,27 @@ export interface ThreadEvents {
 export class FlowThread {
   readonly #events: ThreadEvents;
   readonly #piscina: Piscina;
-  readonly #exited: Promise<void>;
+  readonly #worker: Worker;
   readonly #claims = newClaims();
   #port: MessagePort | null = null;
   #error: unknown = null;
   #is_ending = false;
+  #has_exited = false;
   /** Since when it has had nothing to do, as performance.now(). */
   idle_since = performance.now();
 
   constructor(spec: FlowSpec, setup: RunnerSetup, events: ThreadEvents) {
     this.#events = events;
     this.#piscina = startThread(spec, setup, { inspecting: false, claims: this.#claims });
-    const worker = this.#piscina.threads[0] as Worker;
-    this.#exited = new Promise((resolve) => worker.once("exit", () => resolve()));
+    this.#worker = this.#piscina.threads[0] as Worker;
     this.#piscina.on("message", (message: unknown) => this.#greet(message));
     this.#piscina.on("error", (error: unknown) => (this.#error = error));
     // Also where nobody ends it: Piscina would start another in its place.
-    this.#piscina.on("workerDestroy", () => void this.end());
-    worker.once("exit", () => this.#events.onLost(this, this.#error));
+    this.#piscina.on("workerDestroy", () => this.end());
+    this.#worker.once("exit", () => {
+      this.#has_exited = true;
+      this.#events.onLost(this, this.#error);
+    });
   }
 
   /** Settles with what the thread returns. Rejects where the thread ends before. */
@@ -75,14 +78,21 @@ export class FlowThread {
     }
   }
 
-  /** Terminates it. Resolves when it has ended. */
-  end(): Promise<void> {
-    if (this.#is_ending) return this.#exited;
+  /** Terminates it. @param ended called when it has ended */
+  end(ended?: () => void): void {
+    if (ended !== undefined) this.#whenExited(ended);
+    if (this.#is_ending) return;
     this.#is_ending = true;
     this.drain();
     const timer = setTimeout(() => this.#events.onStuck(), STUCK_MS);
-    void this.#piscina.destroy();
-    return this.#exited.then(() => clearTimeout(timer));
+    this.#whenExited(() => clearTimeout(timer));
+    // Where that fails the thread stays, and is told of as stuck.
+    this.#piscina.destroy().catch(() => {});
+  }
+
+  #whenExited(then: () => void): void {
+    if (this.#has_exited) then();
+    else this.#worker.once("exit", then);
   }
 
   /** A flow that got hold of its thread's channel could send any number of ports: one counts. */

@@ -44,6 +44,11 @@ export class FlowThreads {
     }
   }
 
+  /** Starts one unless one is idle or on its way. */
+  keepOne(): void {
+    if (this.#idle.length === 0) this.grow(1);
+  }
+
   isStarting(thread: FlowThread): boolean {
     return this.#starting.has(thread);
   }

@@ -19,7 +19,7 @@ export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promi
   } catch (error) {
     return broken(reasonOf(error, spec, setup));
   } finally {
-    void thread.destroy();
+    thread.destroy().catch(() => {});
   }
 }
 

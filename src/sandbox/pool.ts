@@ -90,13 +90,13 @@ export class Pool {
   /** Lets further threads go that have had nothing to do for long. */
   trim(): void {
     const before = performance.now() - IDLE_MS;
-    for (const thread of this.#threads.idleBefore(before)) void this.#end(thread);
+    for (const thread of this.#threads.idleBefore(before)) this.#end(thread);
   }
 
   /** Lets the threads go, once the last run has ended. */
   close(): void {
     this.#closing = true;
-    if (this.#runs.size === 0) for (const thread of this.#threads) void this.#end(thread);
+    if (this.#runs.size === 0) for (const thread of this.#threads) this.#end(thread);
   }
 
   /** What came in this turn of the event loop is given out together. */
@@ -187,7 +187,7 @@ export class Pool {
   /** Its thread has ended, or cannot be relied on. */
   #fail(batch: Batch, error: unknown): void {
     this.#lose(batch, causeOf(error, this.#options.spec.memory_mb));
-    void this.#end(batch.thread);
+    this.#end(batch.thread);
     this.#advance();
   }
 
@@ -253,13 +253,13 @@ export class Pool {
     if (this.#runs.get(run.job.id) !== run) return;
     run.is_terminated = true;
     // Lines that it wrote until now are delivered before the event of its end.
-    void this.#end(thread).then(() => setImmediate(() => this.#finish(run, failed(reason))));
+    this.#end(thread, () => setImmediate(() => this.#finish(run, failed(reason))));
     this.#advance();
   }
 
-  #end(thread: FlowThread): Promise<void> {
+  #end(thread: FlowThread, ended?: () => void): void {
     this.#forget(thread);
-    return thread.end();
+    thread.end(ended);
   }
 
   #forget(thread: FlowThread): void {
@@ -289,8 +289,10 @@ export class Pool {
     if (message.type === "log") return this.#keep(run, message);
     this.#finish(run, message.ending);
     if (message.type === "ran") return;
-    void this.#end(thread);
+    this.#end(thread);
     this.#advance();
+    // The next run is not to wait for a thread because this one spoilt its own.
+    if (!this.#closing) this.#threads.keepOne();
   }
 
   #keep(run: Run, { id, line }: FromThread & { type: "log" }): void {

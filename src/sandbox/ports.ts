@@ -11,5 +11,6 @@ export function listen(
 ): void {
   const web = port as unknown as WebPort;
   if (closed !== undefined) web.addEventListener("close", closed);
-  web.onmessage = ({ data }) => receive(data);
+  if ("on" in port && !("Deno" in globalThis)) port.on("message", receive);
+  else web.onmessage = ({ data }) => receive(data);
 }

@@ -39,7 +39,6 @@ const LIST: unknown[] = [];
 const FUNCTION = (): void => {};
 
 const GLOBAL = globalThis;
-const SHARED = findShared();
 /** Reached from any value by `__proto__` and `constructor`. */
 const REACHABLE: readonly object[] = [Object.prototype, Array.prototype];
 
@@ -49,10 +48,14 @@ export class Realm {
   /** The one that is compared next. */
   #next = 0;
 
-  /** As it is now: after the flow was loaded, and before its first run. */
-  constructor() {
-    for (let at = 0; at < SHARED.length; at += 1) {
-      const { name, object } = SHARED[at] as Shared;
+  /**
+   * As it is now: after the flow was loaded, and before its first run.
+   *
+   * @param shared what `findShared` found before the flow was loaded
+   */
+  constructor(shared: readonly Shared[]) {
+    for (let at = 0; at < shared.length; at += 1) {
+      const { name, object } = shared[at] as Shared;
       push(this.#holders, toHolder(name, object));
     }
     for (let at = 0; at < REACHABLE.length; at += 1)
@@ -95,12 +98,13 @@ function hasMembers(value: object): boolean {
   return false;
 }
 
-interface Shared {
+export interface Shared {
   readonly name: string;
   readonly object: object;
 }
 
-function findShared(): readonly Shared[] {
+/** Node makes its classes of the web here, which takes half of a thread's start. */
+export function findShared(): readonly Shared[] {
   const named: Shared[] = [{ name: "globalThis", object: GLOBAL }, ...hiddenPrototypes()];
   for (const name of Object.getOwnPropertyNames(GLOBAL)) {
     const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;

@@ -1,6 +1,6 @@
 import { Socket } from "node:net";
 import { Channel, CHANNEL_FD } from "../runner/channel.ts";
-import type { FromRunner, RunnerSetup, ToRunner } from "../runner/protocol.ts";
+import type { FromRunner, Inspection, RunnerSetup, ToRunner } from "../runner/protocol.ts";
 import { SealReader } from "../runner/seal.ts";
 import { inspectInThread } from "./inspection.ts";
 import { NativeProbe } from "./native-probe.ts";
@@ -71,8 +71,9 @@ function open(given: RunnerSetup, token: string): void {
 
 function inspect(number: number, { spec }: ToRunner & { type: "inspect" }): void {
   if (setup === null) return;
-  void inspectInThread(spec, setup).then((inspection) =>
-    send({ type: "inspected", number, inspection }),
+  const told = (inspection: Inspection): void => send({ type: "inspected", number, inspection });
+  inspectInThread(spec, setup).then(told, (error: unknown) =>
+    told({ kind: "broken", message: String(error), stack: null }),
   );
 }
 

@@ -26,7 +26,7 @@ import { guardModules } from "./modules.ts";
 import { openDesk } from "./operations.ts";
 import { listen } from "./ports.ts";
 import { replaceProcess } from "./process-object.ts";
-import { Realm } from "./realm.ts";
+import { Realm, findShared } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
 import { InputRefused, abort, run, type Execution } from "./run.ts";
 import { relative, toMessage, toStack } from "./text.ts";
@@ -44,10 +44,14 @@ import type {
  * stands before any code of the flow is loaded.
  */
 
-/** What a flow leaves behind in its thread goes with it; a new one costs about 10 ms. */
+/** What a flow leaves behind in its thread goes with it; a new one costs the time of 1000 runs. */
 const MAX_RUNS = 10_000;
 
 const data = workerData as ThreadData;
+/** Runs of this thread at most. */
+const most = data.spec.isolation === "execution" ? 1 : MAX_RUNS;
+/** What they share; null where there is one run, or none. */
+const shared = most > 1 && !data.inspecting ? findShared() : null;
 const realProcess = process;
 const { port1: port, port2 } = new MessageChannel();
 const post = port.postMessage.bind(port) as (message: FromThread) => void;
@@ -65,7 +69,7 @@ let loaded: Promise<Loaded> | null = null;
 /** The flow's default export, and what all its runs share as it was after the import. */
 class Loaded {
   readonly flow: unknown;
-  readonly realm = new Realm();
+  readonly realm = shared === null ? null : new Realm(shared);
 
   constructor(flow: unknown) {
     this.flow = flow;
@@ -138,7 +142,7 @@ async function performOne(job: Job): Promise<Told> {
   const execution = begin(job);
   const { ending, is_clean } = await belonging.run(execution, () => settle(execution));
   runs += 1;
-  if (execution.ended || tainted || runs >= MAX_RUNS || ending.aborted || !is_clean) {
+  if (execution.ended || tainted || runs >= most || ending.aborted || !is_clean) {
     end(execution, ending);
     return await new Promise<never>(() => {});
   }
@@ -186,17 +190,21 @@ async function settle(execution: Execution): Promise<Settled> {
   }
 }
 
-async function settleIn(realm: Realm, flow: unknown, execution: Execution): Promise<Settled> {
+async function settleIn(
+  realm: Realm | null,
+  flow: unknown,
+  execution: Execution,
+): Promise<Settled> {
   const begun = monotonicClock();
   try {
     const ending = await run(flow, execution, desk, data);
-    const change = realm.findChange(monotonicClock() - begun);
+    const change = realm?.findChange(monotonicClock() - begun) ?? null;
     if (change !== null) tellChange(execution, change);
     const told = execution.aborted === null ? ending : { ...ending, aborted: true };
     return new Settled(told, change === null);
   } catch (thrown) {
     // Nothing of the flow's own has run where the input was refused.
-    const is_clean = thrown instanceof InputRefused && realm.findChange(0) === null;
+    const is_clean = thrown instanceof InputRefused && (realm?.findChange(0) ?? null) === null;
     return new Settled(failure(execution, thrown), is_clean);
   }
 }

@@ -13,6 +13,7 @@ suite("manifest", () => {
       permissions: { net: true, secrets: ["CRM_TOKEN"] },
       timeout_sec: 30,
       memory_mb: 64,
+      isolation: "execution",
       input: v.object({}),
       run,
     });
@@ -22,10 +23,11 @@ suite("manifest", () => {
       permissions: { ...NOTHING, net: true, secrets: ["CRM_TOKEN"] },
       timeout_sec: 30,
       memory_mb: 64,
+      isolation: "execution",
       has_input_schema: true,
     });
     const bare = { description: null, permissions: NOTHING, timeout_sec: null, memory_mb: null };
-    const rest = { ...bare, has_input_schema: false };
+    const rest = { ...bare, isolation: "flow", has_input_schema: false };
     assert.deepEqual(
       toManifest(async () => {}),
       { form: "function", ...rest },
@@ -52,6 +54,11 @@ suite("manifest", () => {
     ["a class", class Flow {}, /is a class, which cannot be called/],
     ["an object that was not defined", { run }, /wrap it in defineFlow/],
     ["no run", define({}), /The flow has no 'run'/],
+    [
+      "an isolation that there is not",
+      define({ run, isolation: "process" }),
+      /Member 'isolation' of the flow is 'process'; give 'flow' or 'execution'/,
+    ],
     [
       "a misspelt member",
       define({ run, timeout_secs: 3 }),

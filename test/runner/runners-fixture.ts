@@ -23,6 +23,7 @@ export interface FlowOptions {
   readonly entry?: string;
   readonly grants?: Partial<Grants>;
   readonly memory_mb?: number;
+  readonly isolation?: FlowSpec["isolation"];
 }
 
 export interface Bench extends AsyncDisposable {
@@ -117,6 +118,7 @@ function writeFlow(folder: string, code: string, options: FlowOptions = {}): Flo
     plugins_dir: join(folder, "plugins"),
     grants: { net: false, read: [], write: [], secrets: [], ...options.grants },
     memory_mb: options.memory_mb ?? 64,
+    isolation: options.isolation ?? "flow",
   };
 }
 

@@ -319,6 +319,7 @@ test("an inspection tells what a file is", async () => {
       permissions: { net: true, read: ["a"], write: [], secrets: [] },
       timeout_sec: 3,
       memory_mb: 64,
+      isolation: "flow",
       has_input_schema: true,
     },
   });

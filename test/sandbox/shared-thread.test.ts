@@ -119,3 +119,16 @@ test("a refused input keeps the thread", async () => {
     assert.match((await run(spec, 7)).status_message ?? "", /^Input does not fit/);
   assert.equal((await run(spec, "b")).output, 2);
 });
+
+test("with isolation of executions each run has a thread that has imported nothing yet", async () => {
+  const spec = bench.flow(
+    `let runs = 0; const seen = []; export default ({ input_value }) => { runs += 1; seen.push(input_value); return [runs, seen.length]; }`,
+    { isolation: "execution" },
+  );
+  for (let n = 0; n < 3; n += 1) assert.deepEqual((await run(spec, n)).output, [1, 1]);
+  const together = await Promise.all(Array.from({ length: 20 }, (_, n) => run(spec, n)));
+  assert.deepEqual(
+    together.map(({ output }) => output),
+    Array.from({ length: 20 }, () => [1, 1]),
+  );
+});

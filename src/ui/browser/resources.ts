@@ -77,6 +77,7 @@ export interface Flow {
   readonly granted: Partial<Permissions> | null;
   readonly timeout_sec: number;
   readonly memory_mb: number | null;
+  readonly isolation: "flow" | "execution" | null;
   readonly has_input_schema: boolean | null;
   readonly source?: string | null;
 }

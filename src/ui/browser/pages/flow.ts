@@ -60,7 +60,7 @@ function placeOf({ error, file }: Flow): number | null {
 }
 
 function limitsOf(flow: Flow): HTMLElement[] {
-  const { permissions, granted, timeout_sec, memory_mb, version, bundle, has_input_schema } = flow;
+  const { permissions, granted, timeout_sec, memory_mb, isolation, version, bundle } = flow;
   const rows = [
     ["Network", textOf(permissions, "net"), textOf(granted, "net")],
     ["Reads files", textOf(permissions, "read"), textOf(granted, "read")],
@@ -74,9 +74,10 @@ function limitsOf(flow: Flow): HTMLElement[] {
   const facts = [
     ["Longest run", `${timeout_sec} s`],
     ["Memory", memory_mb === null ? "–" : `${memory_mb} MB`],
+    ["Fresh thread for each run", isolation === "execution" ? "yes" : "no"],
     ["Version that serves", version ?? "none"],
     ["Bundle", bundle ?? "none"],
-    ["Checks its input", has_input_schema === true ? "yes, against a schema" : "no"],
+    ["Checks its input", flow.has_input_schema === true ? "yes, against a schema" : "no"],
   ];
   const pairs = facts.flatMap(([name = "", value = ""]) => [
     el("dt", {}, name),
