@@ -1,11 +1,22 @@
 import { Channel, tracingChannel } from "node:diagnostics_channel";
-import { Error, freeze } from "../lib/intrinsics.ts";
+import {
+  Error,
+  String,
+  TypeError,
+  defineProperty,
+  freeze,
+  getOwnPropertyDescriptor,
+  ownKeys,
+} from "../lib/intrinsics.ts";
 import { lineFor } from "./builtins.ts";
 
 const NETWORK_CLASSES = ["WebSocket", "EventSource"];
 
-/** Patched, they would hand the ports between thread and runner to a flow. */
-const PORT_CLASSES = [MessagePort, MessageEvent, AbortSignal];
+/**
+ * Patched, they would hand the ports between thread and runner to a flow. Node's ports make no
+ * event for a listener of their own, and loading its class would cost each thread 20 ms.
+ */
+const PORT_CLASSES = [MessagePort, AbortSignal, ...("Deno" in globalThis ? [MessageEvent] : [])];
 
 /** The runtime's loader asks them what a module is, and where; and tells of what it loads. */
 const LOADER_CLASSES: readonly { readonly prototype: object }[] = [
@@ -24,6 +35,8 @@ export function closeGlobals(net: boolean): void {
   closeLocks();
   closeDeno();
   for (const { prototype } of [...PORT_CLASSES, ...LOADER_CLASSES]) freezeChain(prototype);
+  pin(Buffer);
+  pin(Buffer.prototype);
   if (net) return;
   const fetchError = refusalOf("fetch");
   replace("fetch", async () => {
@@ -57,6 +70,29 @@ function closeDeno(): void {
   if (typeof deno !== "object" || deno === null) return;
   for (const name of ["exit", "kill", "Command", "dlopen", "chdir"]) {
     Reflect.defineProperty(deno, name, { value: undefined, configurable: false, writable: false });
+  }
+}
+
+/**
+ * The runtime's own modules call its methods, and end the process where its native code is given
+ * what they should not have returned. An instance may have methods of its own in their place.
+ */
+function pin(holder: object): void {
+  const names = ownKeys(holder);
+  for (let at = 0; at < names.length; at += 1) {
+    const name = names[at] as PropertyKey;
+    const { value, writable } = getOwnPropertyDescriptor(holder, name) ?? {};
+    if (typeof value !== "function" || writable !== true) continue;
+    const set = function (this: object, own: unknown): void {
+      if (this === holder) throw new TypeError(`Cannot replace "${String(name)}" for all`);
+      defineProperty(this, name, {
+        value: own,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      });
+    };
+    defineProperty(holder, name, { get: () => value, set, configurable: false });
   }
 }
 

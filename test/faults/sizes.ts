@@ -30,6 +30,9 @@ export const FAIR_CALLS = read("FAIR_CALLS", 120);
 /** Wrong keys, and wrong passwords. */
 export const GUESSES = read("GUESSES", 200);
 
+/** How long hostile flows are made and run, in seconds. */
+export const HOSTILE_SEC = read("HOSTILE_SEC", 10);
+
 export const SEED = read("SEED", Math.floor(Math.random() * 2 ** 31) + 1);
 
 /** Prints a figure of this run, in one form for all families. */
