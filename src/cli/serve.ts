@@ -5,7 +5,7 @@ import { logStrayErrors } from "../service/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
 import { describeDemo, fillDemo, writeExamples } from "./demo.ts";
 import { CommandFailure } from "./failure.ts";
-import { describeStart } from "./welcome.ts";
+import { welcome } from "./welcome.ts";
 
 /** Runs the service until SIGTERM or SIGINT. */
 export async function serve(options: { config?: string; demo?: true }): Promise<void> {
@@ -16,10 +16,14 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   const is_demo = options.demo === true;
   if (is_demo) writeExamples(config.PLUGINS_DIR);
   const signalled = untilSignal(log);
-  const service = await open({ config, log, admin_password: credentials.adminPassword });
+  const service = await open({
+    config,
+    log,
+    admin_password: credentials.adminPassword,
+    showPassword: (started) => welcome(started, config),
+  });
   log.info({ url: service.url }, `Listening on ${service.url}`);
-  if (process.stdout.isTTY) process.stderr.write(describeStart(service, config));
-  else if (service.admin_password !== null) showPassword(service.admin_password);
+  if (service.admin_password === null) await welcome(service, config);
   if (is_demo) process.stdout.write(describeDemo(service.url, await fillDemo(service)));
   await signalled;
   await service.stop();
@@ -39,11 +43,6 @@ async function open(options: Parameters<typeof openService>[0]): Promise<Service
         `or FLOWHOOK_LISTEN_PORT=0 for any free port`,
     );
   }
-}
-
-/** On standard error, so that it is in no log that is kept. */
-function showPassword(password: string): void {
-  process.stderr.write(`\nThe user "admin" was created, with the password: ${password}\n\n`);
 }
 
 function untilSignal(log: Log): Promise<void> {

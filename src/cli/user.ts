@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { generatePassword, hashPassword } from "../access/password.ts";
 import { openRuntime } from "../assets/runtime.ts";
 import { databaseFile } from "../config/resolve.ts";
-import { fillEmptyStore } from "../access/first-start.ts";
+import { prepareFirstStart } from "../access/first-start.ts";
 import { now } from "../lib/clock.ts";
 import { newId } from "../lib/id.ts";
 import { openStore, type Store } from "../store/database.ts";
@@ -16,6 +16,7 @@ import {
 } from "../store/people.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandFailure } from "./failure.ts";
+import { showPassword } from "./welcome.ts";
 
 /** These commands work on the data folder, whether the service runs or not. */
 
@@ -79,9 +80,9 @@ async function openStoreOf(options: UserOptions): Promise<Store> {
     addon: runtime.addon,
     thread: runtime.store_thread,
   });
-  const { admin_password } = await fillEmptyStore(store, credentials.adminPassword);
-  if (admin_password !== null)
-    process.stderr.write(`The user "admin" was created, with the password: ${admin_password}\n`);
+  const first = await prepareFirstStart(store, credentials.adminPassword);
+  if (first.admin_password !== null) await showPassword(first.admin_password);
+  await first.commit();
   return store;
 }
 

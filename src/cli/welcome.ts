@@ -2,21 +2,47 @@ import { VERSION } from "../assets/read.ts";
 import type { Config } from "../config/resolve.ts";
 import type { Service } from "../service/service.ts";
 
-/** What people read on a terminal once the service listens. */
-export function describeStart(service: Service, config: Pick<Config, "PLUGINS_DIR">): string {
-  const { url, admin_password: password } = service;
+type Started = Pick<Service, "url" | "catalog" | "admin_password">;
+
+/**
+ * Greets whoever looks at a terminal; elsewhere shows a generated password alone. On standard
+ * error, so that it is in no log that is kept.
+ */
+export async function welcome(
+  started: Started,
+  config: Pick<Config, "PLUGINS_DIR">,
+): Promise<void> {
+  const { admin_password } = started;
+  if (process.stdout.isTTY) await print(describeStart(started, config));
+  else if (admin_password !== null) await showPassword(admin_password);
+}
+
+/** The password of the user "admin", where it was generated. */
+export function showPassword(password: string): Promise<void> {
+  return print(`\nThe user "admin" was created, with the password: ${password}\n\n`);
+}
+
+/** Resolves when the text was taken, and fails where nobody takes it. */
+function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stderr.write(text, (fault) => (fault ? reject(fault) : resolve()));
+  });
+}
+
+function describeStart(started: Started, config: Pick<Config, "PLUGINS_DIR">): string {
+  const { url, admin_password: password } = started;
   const login = password === null ? [] : [["Log in", `as "admin" with ${password} (shown once)`]];
   const lines = [
     ["Open", `${url}/`],
     ...login,
-    ["Flows", `${countFlows(service)} in ${config.PLUGINS_DIR}`],
+    ["Flows", `${countFlows(started)} in ${config.PLUGINS_DIR}`],
     ["Stop", "Ctrl-C"],
   ];
   const rows = lines.map(([name = "", text]) => `  ${name.padEnd(8)}${text}\n`);
   return `\n  Flowhook ${VERSION}\n\n${rows.join("")}\n`;
 }
 
-function countFlows({ catalog }: Service): string {
+function countFlows({ catalog }: Started): string {
   const flows = catalog.list();
   const broken = flows.filter((flow) => flow.state === "broken").length;
   const ready = `${flows.length - broken} ready`;

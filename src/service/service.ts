@@ -1,6 +1,6 @@
 import { openDataKey } from "../access/data-key.ts";
-import { fillEmptyStore } from "../access/first-start.ts";
-import { openSecretBox } from "../access/secret-box.ts";
+import { prepareFirstStart } from "../access/first-start.ts";
+import { openSecretBox, type SecretBox } from "../access/secret-box.ts";
 import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
 import { databaseFile, type Config } from "../config/resolve.ts";
 import { Executions } from "../executions/executions.ts";
@@ -24,7 +24,7 @@ export interface Service {
   readonly store: Store;
   readonly catalog: Catalog;
   readonly default_project_id: string;
-  /** Shown once; null unless it was generated at this start. */
+  /** Null unless it was generated at this start. */
   readonly admin_password: string | null;
   /** Lets running executions end within SHUTDOWN_GRACE_SEC, then closes everything. */
   stop(): Promise<void>;
@@ -35,58 +35,77 @@ export interface ServiceOptions {
   readonly log: Log;
   /** FLOWHOOK_ADMIN_PASSWORD, for an empty store. */
   readonly admin_password: string | null;
+  /** Shows a generated password. It becomes valid after this, and is never told again. */
+  showPassword(service: Pick<Service, "url" | "catalog" | "admin_password">): Promise<void>;
 }
 
 /** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { config, log, admin_password } = options;
+  const { config, log } = options;
   await using opened = new AsyncDisposableStack();
   const runtime = openRuntime(config.DATA_DIR);
   const lock = takeLock(config.DATA_DIR, runtime.addon);
   opened.defer(() => lock.release());
   removeOldRuntimes(config.DATA_DIR);
   const store = opened.use(await openStoreOf(config, runtime));
-  const first = await fillEmptyStore(store, admin_password);
+  const first = await prepareFirstStart(store, options.admin_password);
+  const { default_project_id, admin_password } = first;
   const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
   // The runners report to the executions, which start runs in them.
   const late: { executions?: Executions } = {};
-  const limits = {
-    max_input_bytes: config.MAX_BODY_BYTES,
-    max_child_depth: config.MAX_CHILD_DEPTH,
-    max_children: config.MAX_CHILDREN,
-  };
-  const flows: Flows = opened.use(
-    await openFlows({
-      config,
-      log,
-      runtime,
-      onLog: (id, lines) => late.executions?.addLog(id, lines),
-      onOperation: (request) => {
-        const { executions } = late;
-        if (executions === undefined) return refuseOperation();
-        const findFlow = (name: string) => flows.catalog.find(name);
-        return operate({ store, executions, findFlow, secrets, limits }, request);
-      },
-    }),
-  );
+  const flows = opened.use(await openFlowsOf({ config, log, runtime, store, secrets, late }));
   const { runners, catalog } = flows;
   const started = new StartedFile(config.DATA_DIR);
   opened.defer(() => started.close());
   const executions = (late.executions = openExecutionsOf({ config, log, store, runners, started }));
   await putInOrder({ store, executions, started, catalog, log });
   opened.use(openRetentionOf(config, store, log));
-  let is_ready = true;
+  let is_ready = false;
   const isReady = () => is_ready;
   const rooms = { config, log, store, executions, catalog, runners, secrets, isReady };
-  const server = await listen(config, await toHouse({ ...rooms, ...first }));
-  const disposal = opened.move();
+  const server = await listen(config, await toHouse({ ...rooms, default_project_id }));
+  opened.defer(() => closeServer(server));
   async function stop(): Promise<void> {
     is_ready = false;
     await executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
-    await closeServer(server);
     await disposal.disposeAsync();
   }
-  return { url: urlOf(config, server), store, catalog, ...first, stop };
+  const url = urlOf(config, server);
+  const service = { url, store, catalog, default_project_id, admin_password, stop };
+  // The store is filled last: a start that fails, for whatever reason, leaves it empty.
+  if (admin_password !== null) await options.showPassword(service);
+  await first.commit();
+  is_ready = true;
+  const disposal = opened.move();
+  return service;
+}
+
+/** What runs in the runners reports to the executions, once there are some. */
+async function openFlowsOf(rooms: {
+  config: Config;
+  log: Log;
+  runtime: Runtime;
+  store: Store;
+  secrets: SecretBox;
+  late: { executions?: Executions };
+}): Promise<Flows> {
+  const { config, store, secrets, late } = rooms;
+  const limits = {
+    max_input_bytes: config.MAX_BODY_BYTES,
+    max_child_depth: config.MAX_CHILD_DEPTH,
+    max_children: config.MAX_CHILDREN,
+  };
+  const flows: Flows = await openFlows({
+    ...rooms,
+    onLog: (id, lines) => late.executions?.addLog(id, lines),
+    onOperation: (request) => {
+      const { executions } = late;
+      if (executions === undefined) return refuseOperation();
+      const findFlow = (name: string) => flows.catalog.find(name);
+      return operate({ store, executions, findFlow, secrets, limits }, request);
+    },
+  });
+  return flows;
 }
 
 function openStoreOf(config: Config, runtime: Runtime): Promise<Store> {
