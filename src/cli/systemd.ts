@@ -1,26 +1,22 @@
-import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
 import { readConfiguration } from "./configuration.ts";
+import { findProgram } from "./own-program.ts";
 
 /** Time beyond SHUTDOWN_GRACE_SEC for the answers under way and the last commit, in seconds. */
 const CLOSING_SEC = 15;
 
 const CONFIG_FILE = "/etc/flowhook/flowhook.yaml";
 
-/** Prints a unit for systemd 247 and later: what layer 5 of the sandbox consists of. */
+/**
+ * Prints a unit for systemd 247 and later: what layer 5 of the sandbox consists of.
+ *
+ * @throws CommandFailure where it cannot tell how the service is started; nothing is printed then
+ */
 export function printUnit(options: { config?: string }): void {
   const grace = readConfiguration(options).config.SHUTDOWN_GRACE_SEC;
-  const start = [...programOf(process), "serve", "--config", options.config ?? CONFIG_FILE];
+  const file = resolve(options.config ?? CONFIG_FILE);
+  const start = [...findProgram(), "serve", "--config", file];
   process.stdout.write(unit(start.map(quote).join(" "), Math.ceil(grace) + CLOSING_SEC));
-}
-
-/** How this program was started: the binary, or a runtime with the program's file. */
-function programOf({ execPath, execArgv, argv }: NodeJS.Process): string[] {
-  const runtime = realpathSync(execPath);
-  const file = argv[1] === undefined ? runtime : realpathSync(argv[1]);
-  if (file === runtime) return [runtime];
-  return process.versions["deno"] === undefined
-    ? [runtime, ...execArgv, file]
-    : [runtime, "run", "-A", file];
 }
 
 /** Quoting and specifiers of systemd.service(5): `%` and `$` would be expanded. */

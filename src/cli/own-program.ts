@@ -1,0 +1,38 @@
+import { realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { EMBEDDED, type Embedded } from "../assets/embedded.ts";
+import { CommandFailure } from "./failure.ts";
+
+/**
+ * How this program is started from any folder: the single binary alone, or a runtime with the
+ * program's file. What was typed tells nothing: a shell looks names up in PATH.
+ *
+ * @throws CommandFailure where that cannot be told, e.g. for a program that was replaced
+ */
+export function findProgram(): string[] {
+  const { execPath, argv } = process;
+  try {
+    const runtime = realpathSync(execPath);
+    if (isOneFile()) return [runtime];
+    const file = realpathSync(argv[1] ?? "");
+    return "Deno" in globalThis
+      ? [runtime, "run", "-A", file]
+      : [runtime, ...process.execArgv.map((word) => toWhole(word, file)), file];
+  } catch (fault) {
+    throw new CommandFailure(`Cannot tell where this program lies: ${(fault as Error).message}`);
+  }
+}
+
+/** Whether the runtime carries the program. */
+function isOneFile(): boolean {
+  const carried: Embedded | null = EMBEDDED;
+  const { Deno } = globalThis as { Deno?: { build: { standalone?: boolean } } };
+  return carried?.mode === "binary" || Deno?.build.standalone === true;
+}
+
+/** A loader by its package's name (`--import tsx`) is found from this folder alone. */
+function toWhole(word: string, file: string): string {
+  if (!/^[\w@][\w./-]*$/.test(word)) return word;
+  return pathToFileURL(createRequire(file).resolve(word)).href;
+}
