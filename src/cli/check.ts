@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { checkDataFolder } from "../config/data-folder.ts";
+import { warnOfWriters } from "../config/plugins-folder.ts";
 import type { Flow } from "../flows/catalog.ts";
 import { openLog } from "../lib/log.ts";
 import { openFlows } from "../service/flows.ts";
@@ -13,7 +15,9 @@ import { CommandFailure } from "./failure.ts";
  * @throws CommandFailure with each broken flow
  */
 export async function check(options: { config?: string; json?: true }): Promise<void> {
-  const { config, warnings, file } = readConfiguration(options);
+  const loaded = readConfiguration(options);
+  const { config, file } = loaded;
+  const warnings = [...loaded.warnings, ...checkDataFolder(loaded), ...warnOfWriters(config)];
   for (const warning of warnings) process.stderr.write(`${warning}\n`);
   const folder = mkdtempSync(join(tmpdir(), "flowhook-check-"));
   try {

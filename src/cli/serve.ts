@@ -1,3 +1,5 @@
+import { openDataFolder } from "../config/data-folder.ts";
+import { warnOfWriters } from "../config/plugins-folder.ts";
 import { StartFault } from "../lib/errors.ts";
 import { openLog, type Log } from "../lib/log.ts";
 import { openService, type Service } from "../service/service.ts";
@@ -9,12 +11,16 @@ import { welcome } from "./welcome.ts";
 
 /** Runs the service until SIGTERM or SIGINT. */
 export async function serve(options: { config?: string; demo?: true }): Promise<void> {
-  const { config, warnings, credentials } = readConfiguration(options);
+  const loaded = readConfiguration(options);
+  const { config, credentials } = loaded;
   const log = openLog({ level: config.LOG_LEVEL, format: config.LOG_FORMAT });
   logStrayErrors(log);
+  const warnings = [...loaded.warnings, ...warnOfWriters(config)];
   for (const warning of warnings) log.warn(warning);
   const is_demo = options.demo === true;
+  // Before the data folder is opened: who writes flows may be another user.
   if (is_demo) writeExamples(config.PLUGINS_DIR);
+  for (const warning of openDataFolder(loaded)) log.warn(warning);
   const signalled = untilSignal(log);
   const service = await open({
     config,
@@ -35,8 +41,8 @@ async function open(options: Parameters<typeof openService>[0]): Promise<Service
     return await openService(options);
   } catch (fault) {
     if (fault instanceof StartFault) throw new CommandFailure(fault.message);
-    const { message, code } = fault as NodeJS.ErrnoException;
-    if (code !== "EADDRINUSE" && code !== "EACCES" && code !== "EADDRNOTAVAIL") throw fault;
+    const { message, syscall = "" } = fault as NodeJS.ErrnoException;
+    if (!["listen", "bind", "getaddrinfo"].includes(syscall)) throw fault;
     const { LISTEN_HOST: host, LISTEN_PORT: port } = options.config;
     throw new CommandFailure(
       `Cannot listen on ${host}:${port}: ${message}. Set LISTEN_HOST and LISTEN_PORT, ` +

@@ -24,6 +24,8 @@ export interface Loaded {
   readonly warnings: string[];
   /** Absolute path of the file that was read; null without one. */
   readonly file: string | null;
+  /** Where a key was given (`flowhook.yaml:3`), for messages; its name where it was not. */
+  readonly placeOf: (key: ConfigKey) => string;
 }
 
 /**
@@ -41,7 +43,8 @@ export function loadConfig(options: LoadOptions): Loaded {
     cores: availableParallelism(),
     terminal: options.terminal ?? process.stdout.isTTY === true,
   });
-  return { config, warnings: warnOfVariables(options.env), file };
+  const placeOf = (key: ConfigKey) => given.get(key)?.place ?? key;
+  return { config, warnings: warnOfVariables(options.env), file, placeOf };
 }
 
 function findFile(options: LoadOptions): string | null {

@@ -34,7 +34,7 @@ export class Versions {
 
   /** Opens the versions of a data folder, and removes what a crash left behind. */
   static async open(dataDir: string): Promise<Versions> {
-    await mkdir(join(dataDir, "versions"), { recursive: true });
+    await mkdir(join(dataDir, "versions"), { recursive: true, mode: 0o700 });
     const versions = new Versions(await realpath(join(dataDir, "versions")));
     await versions.#load();
     return versions;

@@ -1,0 +1,60 @@
+import { chmodSync, lstatSync, readdirSync, statSync, type Stats } from "node:fs";
+import { join } from "node:path";
+import { refuse } from "./fault.ts";
+import { isOurs, nameOfUser, ownId } from "./owner.ts";
+import { quotePath, showMode } from "./unwritable.ts";
+
+/** Files and folders that are to be their owner's alone. */
+
+/** What group and others may do. */
+const OTHERS = 0o077;
+
+export function isWide({ mode }: Pick<Stats, "mode">): boolean {
+  return (mode & OTHERS) !== 0;
+}
+
+export function describeWide(path: string, stats: Stats): string {
+  return `"${path}" is open to other users (mode ${showMode(stats)})`;
+}
+
+/**
+ * Takes the rights of others away.
+ *
+ * @param place where the configuration names it
+ * @returns a sentence for the log; null where others had none
+ * @throws ConfigError where it is not ours
+ */
+export function narrow(path: string, place: string): string | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  // A service that runs may take its WAL away meanwhile.
+  if (stats === undefined) return null;
+  for (const found of [lstatSync(path), stats]) requireOurs(path, found, place);
+  if (!isWide(stats)) return null;
+  chmodSync(path, stats.mode & 0o7777 & ~OTHERS);
+  if (isWide(statSync(path))) return `${describeWide(path, stats)}, and cannot be narrowed there`;
+  return `${describeWide(path, stats)}: it was narrowed to its owner`;
+}
+
+/** The same for all that is in a folder, where others could reach it. */
+export function narrowAll(path: string, place: string): string | null {
+  const sentence = narrow(path, place);
+  if (sentence === null || !statSync(path).isDirectory()) return sentence;
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    // A link has no mode of its own, and leads to what is not ours to change.
+    if (!entry.isSymbolicLink()) narrowAll(join(path, entry.name), place);
+  }
+  return sentence;
+}
+
+/** What another user put here could be a trap: a database, or code that is run. */
+function requireOurs(path: string, stats: Stats, place: string): void {
+  if (isOurs(stats)) return;
+  const [owner, us] = [nameOfUser(stats.uid), nameOfUser(ownId())];
+  const word = quotePath(path);
+  refuse(
+    place,
+    `Found "${path}" of ${owner} (mode ${showMode(stats)}), expected what belongs to ${us}, who ` +
+      `runs the service, alone. Run: sudo chown -R ${quotePath(us)} ${word} && ` +
+      `sudo chmod ${stats.isDirectory() ? "700" : "600"} ${word}`,
+  );
+}

@@ -1,0 +1,49 @@
+import { lstatSync, opendirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { HAS_MODES } from "./owner.ts";
+import type { Config } from "./resolve.ts";
+import { quotePath } from "./unwritable.ts";
+
+/** More are not looked at: a start is not to wait for a folder of packages. */
+const MOST_ENTRIES = 5000;
+
+/** @returns a warning where every user of the system can write flows, which is to run code */
+export function warnOfWriters({ PLUGINS_DIR: folder }: Pick<Config, "PLUGINS_DIR">): string[] {
+  if (!HAS_MODES) return [];
+  const [first, ...more] = listWritable(folder);
+  if (first === undefined) return [];
+  const others = more.length === 0 ? "" : `, and ${more.length} more of PLUGINS_DIR`;
+  return [
+    `Every user of this machine can write "${first}"${others}: whoever writes flows runs code as ` +
+      `this service. Run: chmod -R o-w ${quotePath(folder)}`,
+  ];
+}
+
+function listWritable(folder: string): string[] {
+  const found = isWritableByAll(folder) ? [folder] : [];
+  const folders = [folder];
+  let left = MOST_ENTRIES;
+  for (let next = folders.pop(); next !== undefined && left > 0; next = folders.pop())
+    for (const { path, is_folder } of entriesOf(next)) {
+      if (left-- <= 0) break;
+      if (isWritableByAll(path)) found.push(path);
+      if (is_folder) folders.push(path);
+    }
+  return found;
+}
+
+function* entriesOf(folder: string): Generator<{ path: string; is_folder: boolean }> {
+  try {
+    using entries = opendirSync(folder);
+    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync())
+      yield { path: join(folder, entry.name), is_folder: entry.isDirectory() };
+  } catch {
+    // Missing, or not to be read: the first scan of the flows says so.
+  }
+}
+
+function isWritableByAll(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  const stats = found?.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : found;
+  return stats !== undefined && (stats.mode & 0o002) !== 0;
+}

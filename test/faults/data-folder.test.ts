@@ -1,0 +1,317 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import {
+  chmod,
+  chown,
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { runCommand, type Finished } from "../blackbox/command.ts";
+import { ADMIN_PASSWORD, launch, terminate } from "../blackbox/service.ts";
+import { environment, findProgram, type Target } from "../blackbox/target.ts";
+import { faultTarget } from "./house.ts";
+
+/** DATA_DIR: who owns it, who may use it, and what is said where the service cannot. */
+
+const isRoot = process.getuid?.() === 0;
+/** Where root tests, the service runs as this user; elsewhere as whoever tests. */
+const NOBODY = 65_534;
+const setpriv = findProgram("setpriv");
+const canChange = isRoot && setpriv !== null;
+
+describe("DATA_DIR", { skip: faultTarget().skip ?? false }, () => {
+  let root = "";
+  let target: Target;
+  before(async () => {
+    root = await mkdtemp(join(tmpdir(), "flowhook-modes-"));
+    await chmod(root, 0o755);
+    target = canChange ? await asNobody(faultTarget(), root) : faultTarget();
+  });
+  after(() => rm(root, { recursive: true, force: true }));
+
+  /** A folder of the service's user with a configuration, and what a test prepares. */
+  async function furnish(
+    config: Readonly<Record<string, unknown>> = {},
+    prepare: (folder: string) => Promise<void> | void = () => {},
+  ): Promise<string> {
+    const folder = await mkdtemp(join(root, "service-"));
+    const whole = { LISTEN_PORT: 0, LOG_FORMAT: "json", DATA_DIR: "./data", ...config };
+    await writeFile(join(folder, "flowhook.yaml"), JSON.stringify(whole, null, 1));
+    await mkdir(join(folder, "plugins"));
+    await prepare(folder);
+    if (canChange) await chown(folder, NOBODY, NOBODY);
+    return folder;
+  }
+
+  const give = (path: string) => (canChange ? chown(path, NOBODY, NOBODY) : undefined);
+
+  /** Neither `serve` nor `check` starts; both say the same. */
+  async function assertRefused(folder: string, ...says: readonly RegExp[]): Promise<void> {
+    for (const command of ["serve", "check"]) {
+      const finished = await runCommand(target, [command], { cwd: folder });
+      assert.equal(finished.code, 78, `${command}: ${text(finished)}`);
+      for (const word of [...says, /^Configuration refused: .*flowhook\.yaml:4: /])
+        assert.match(finished.stderr, word, command);
+      assert.doesNotMatch(finished.stderr, /Cannot listen|LISTEN_PORT|\n +at /, command);
+    }
+  }
+
+  /** Starts and stops the service; gives its log. */
+  async function serve(folder: string, umask?: number): Promise<string> {
+    const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD });
+    const before_it = umask === undefined ? null : process.umask(umask);
+    const started = launch(target, folder, ["serve"], env);
+    if (before_it !== null) process.umask(before_it);
+    const running = await started;
+    assert.equal(await terminate(running.child), 0, running.logs());
+    return running.logs();
+  }
+
+  describe("11: that cannot be written", () => {
+    const says = /Cannot write DATA_DIR "[^"]+": /;
+
+    test("11: a folder that cannot be made", async () => {
+      const folder = await furnish({ DATA_DIR: "/usr/flowhook/data" });
+      await assertRefused(
+        folder,
+        says,
+        /"\/usr" belongs to root \(mode 755\), the service runs as/,
+      );
+      await assertRefused(folder, /Run: sudo install -d -m 700 -o \S+ \/usr\/flowhook\/data/);
+    });
+
+    test("11: below a folder that nobody else may enter", async () => {
+      const folder = await furnish({ DATA_DIR: "./closed/deep/data" }, async (path) => {
+        await mkdir(join(path, "closed"));
+        await chmod(join(path, "closed"), canChange ? 0o700 : 0o400);
+      });
+      await assertRefused(folder, says, /closed" belongs to \S+ \(mode [47]00\)/);
+    });
+
+    test("11: a folder without the right to write", async () => {
+      const folder = await furnish({}, async (path) => {
+        await mkdir(join(path, "data"));
+        await give(join(path, "data"));
+        await chmod(join(path, "data"), 0o500);
+      });
+      await assertRefused(folder, says, /it belongs to (\S+) \(mode 500\), the service runs as \1/);
+      await assertRefused(folder, /Run: chmod -R u\+rwX /);
+    });
+
+    test("11: a file", async () => {
+      const folder = await furnish({}, async (path) => {
+        await writeFile(join(path, "data"), "");
+        await give(join(path, "data"));
+      });
+      await assertRefused(folder, says, /data" is a file, expected a folder/);
+    });
+
+    test("11: below a file", async () => {
+      const folder = await furnish({ DATA_DIR: "./file/data" }, (path) =>
+        writeFile(join(path, "file"), ""),
+      );
+      await assertRefused(folder, says, /file" is a file, expected a folder/);
+    });
+
+    test("11: a link that leads nowhere", async () => {
+      const folder = await furnish({}, (path) => symlink("nowhere", join(path, "data")));
+      await assertRefused(folder, says, /data" is a link to nothing/);
+    });
+
+    if (canChange) {
+      test("11: a folder of another user", async () => {
+        const folder = await furnish({}, (path) => void mkdir(join(path, "data")));
+        await assertRefused(
+          folder,
+          says,
+          /it belongs to root \(mode 755\), the service runs as nobody/,
+        );
+        await assertRefused(folder, /sudo chown -R nobody \S+data && sudo chmod 700 \S+data/);
+      });
+
+      test("11: a database of another user in the service's folder", async () => {
+        const folder = await furnish({}, async (path) => {
+          await mkdir(join(path, "data"));
+          await writeFile(join(path, "data/flowhook.db"), "");
+          await give(join(path, "data"));
+        });
+        await assertRefused(folder, says, /flowhook\.db" belongs to root \(mode 644\)/);
+      });
+
+      const skip = isMountable() ? false : "nothing can be mounted here";
+      test("11: a file system that is read-only", { skip }, async () => {
+        const folder = await furnish({}, (path) => mkdir(join(path, "data")).then(() => {}));
+        const data = join(folder, "data");
+        assert.ok(mountMemory(data, `ro,uid=${NOBODY},mode=700`));
+        try {
+          await assertRefused(folder, says, /its file system is read-only/);
+        } finally {
+          unmount(data);
+        }
+      });
+    }
+  });
+
+  describe("M10: belongs to the service's user alone", () => {
+    /** What others may use, below a folder. */
+    async function openToOthers(folder: string): Promise<string[]> {
+      const names = ["", ...(await readdir(folder, { recursive: true }))];
+      const found = await Promise.all(
+        names.map(async (name) => ({ name, stats: await lstat(join(folder, name)) })),
+      );
+      return found
+        .filter(({ stats }) => !stats.isSymbolicLink() && (stats.mode & 0o077) !== 0)
+        .map(({ name, stats }) => `${name} ${(stats.mode & 0o777).toString(8)}`);
+    }
+
+    for (const umask of [0o022, 0])
+      test(`M10: what a first start makes, with umask ${umask.toString(8)}`, async () => {
+        const folder = await furnish({}, (path) =>
+          writeFile(join(path, "plugins/some.ts"), "export default () => 1;\n"),
+        );
+        await serve(folder, umask);
+        assert.deepEqual(await openToOthers(join(folder, "data")), []);
+        const backup = await runCommand(target, ["backup", "b.db"], { cwd: folder });
+        assert.equal(backup.code, 0, text(backup));
+        assert.equal((await lstat(join(folder, "b.db"))).mode & 0o777, 0o600);
+      });
+
+    for (const mode of [0o755, 0o777, 0o770])
+      test(`M10: a folder of mode ${mode.toString(8)} that was there is narrowed`, async () => {
+        const folder = await furnish({}, async (path) => {
+          await mkdir(join(path, "data"));
+          await chmod(join(path, "data"), mode);
+          await give(join(path, "data"));
+        });
+        const log = await serve(folder);
+        assert.match(
+          log,
+          new RegExp(`data\\\\" is open to other users \\(mode ${mode.toString(8)}\\)`),
+        );
+        assert.match(log, /it was narrowed to its owner/);
+        assert.deepEqual(await openToOthers(join(folder, "data")), []);
+        assert.doesNotMatch(await serve(folder), /open to other users/, "said once");
+      });
+
+    test("M10: what an earlier release left open is narrowed, each file of it", async () => {
+      const folder = await furnish({}, (path) =>
+        writeFile(join(path, "plugins/some.ts"), "export default () => 1;\n"),
+      );
+      await serve(folder);
+      const data = join(folder, "data");
+      const before_it = await readdir(data, { recursive: true });
+      execFileSync("chmod", ["-R", "a+rwX", data]);
+      const checked = await runCommand(target, ["check"], { cwd: folder });
+      assert.match(checked.stderr, /secret\.key" is open to other users \(mode 666\)/);
+      const log = await serve(folder);
+      assert.match(log, /secret\.key\\" is open to other users \(mode 666\)/);
+      assert.deepEqual(await openToOthers(data), []);
+      assert.ok(before_it.some((name) => name.startsWith("versions/")));
+    });
+
+    test("M10: a folder with other files is not narrowed unasked", async () => {
+      const folder = await furnish({}, async (path) => {
+        await mkdir(join(path, "data"));
+        await writeFile(join(path, "data/holiday.jpg"), "");
+        await give(join(path, "data"));
+      });
+      const finished = await runCommand(target, ["serve"], { cwd: folder });
+      assert.equal(finished.code, 78, text(finished));
+      assert.match(finished.stderr, /"holiday\.jpg".*Run: chmod 700 \S+data, or set another/);
+      assert.equal((await lstat(join(folder, "data"))).mode & 0o777, 0o755);
+    });
+
+    test("M10: flows that everybody can write are warned of, and stay as they are", async () => {
+      const folder = await furnish({}, async (path) => {
+        await mkdir(join(path, "plugins/inner"));
+        await writeFile(join(path, "plugins/inner/some.ts"), "export default () => 1;\n");
+        await chmod(join(path, "plugins/inner/some.ts"), 0o666);
+      });
+      const says = /Every user of this machine can write \\?"[^"]+some\.ts\\?": whoever/;
+      assert.match(await serve(folder), says);
+      await chmod(join(folder, "plugins"), 0o777);
+      assert.match(await serve(folder), /can write \\"[^"]+plugins\\", and 1 more of PLUGINS_DIR/);
+      const checked = await runCommand(target, ["check"], { cwd: folder });
+      assert.match(checked.stderr, /Every user of this machine can write "/);
+      assert.equal((await lstat(join(folder, "plugins"))).mode & 0o777, 0o777);
+      await chmod(join(folder, "plugins"), 0o755);
+      await chmod(join(folder, "plugins/inner/some.ts"), 0o644);
+      assert.doesNotMatch(await serve(folder), /Every user/);
+    });
+
+    if (canChange) {
+      test("M10: a folder of another user that is open to us", async () => {
+        const folder = await furnish({}, async (path) => {
+          await mkdir(join(path, "data"));
+          await chmod(join(path, "data"), 0o777);
+        });
+        const finished = await runCommand(target, ["serve"], { cwd: folder });
+        assert.equal(finished.code, 78, text(finished));
+        assert.match(
+          finished.stderr,
+          /data" of root \(mode 777\), expected what belongs to nobody/,
+        );
+        assert.match(finished.stderr, /sudo chown -R nobody \S+data && sudo chmod 700 \S+data/);
+      });
+
+      test("M10: a key of another user that is open to us", async () => {
+        const folder = await furnish({}, async (path) => {
+          await mkdir(join(path, "data"));
+          await writeFile(join(path, "data/secret.key"), "00".repeat(32));
+          await chmod(join(path, "data/secret.key"), 0o666);
+          await give(join(path, "data"));
+        });
+        const finished = await runCommand(target, ["serve"], { cwd: folder });
+        assert.equal(finished.code, 78, text(finished));
+        assert.match(
+          finished.stderr,
+          /secret\.key" of root \(mode 666\).*chmod 600 \S+secret\.key/,
+        );
+      });
+    }
+  });
+});
+
+/** The program where another user can read it, run by that user. */
+async function asNobody(target: Target, root: string): Promise<Target> {
+  const copy = join(root, "flowhook");
+  const program = target.command[0];
+  await link(program, copy).catch(() => copyFile(program, copy));
+  const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
+  return { ...target, command: [setpriv ?? "", ...user, copy, ...target.command.slice(1)] };
+}
+
+function mountMemory(folder: string, options: string): boolean {
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", folder], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isMountable(): boolean {
+  const folder = execFileSync("mktemp", ["-d"], { encoding: "utf8" }).trim();
+  const can = mountMemory(folder, "ro");
+  if (can) unmount(folder);
+  execFileSync("rmdir", [folder]);
+  return can;
+}
+
+function unmount(folder: string): void {
+  execFileSync("umount", ["-l", folder], { stdio: "ignore" });
+}
+
+function text({ stdout, stderr }: Finished): string {
+  return `${stdout}\n${stderr}`;
+}
