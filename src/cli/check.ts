@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readCertificate } from "../config/certificate.ts";
 import { checkDataFolder } from "../config/data-folder.ts";
 import { warnOfWriters } from "../config/plugins-folder.ts";
 import type { Flow } from "../flows/catalog.ts";
@@ -17,7 +18,12 @@ import { CommandFailure } from "./failure.ts";
 export async function check(options: { config?: string; json?: true }): Promise<void> {
   const loaded = readConfiguration(options);
   const { config, file } = loaded;
-  const warnings = [...loaded.warnings, ...checkDataFolder(loaded), ...warnOfWriters(config)];
+  const warnings = [
+    ...loaded.warnings,
+    ...(readCertificate(config, loaded.placeOf)?.warnings ?? []),
+    ...checkDataFolder(loaded),
+    ...warnOfWriters(config),
+  ];
   for (const warning of warnings) process.stderr.write(`${warning}\n`);
   const folder = mkdtempSync(join(tmpdir(), "flowhook-check-"));
   try {

@@ -1,3 +1,4 @@
+import { readCertificate } from "../config/certificate.ts";
 import { openDataFolder } from "../config/data-folder.ts";
 import { warnOfWriters } from "../config/plugins-folder.ts";
 import { StartFault } from "../lib/errors.ts";
@@ -17,6 +18,7 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   logStrayErrors(log);
   const warnings = [...loaded.warnings, ...warnOfWriters(config)];
   for (const warning of warnings) log.warn(warning);
+  readCertificate(config, loaded.placeOf);
   const is_demo = options.demo === true;
   // Before the data folder is opened: who writes flows may be another user.
   if (is_demo) writeExamples(config.PLUGINS_DIR);

@@ -50,7 +50,7 @@ export const CONFIG_SCHEMA = v.strictObject({
   TLS_CERT_FILE: key(
     orNull(path("file")),
     null,
-    "Certificate chain (PEM): serve HTTPS; read again when the file changes.",
+    "Certificate chain (PEM, the own one first): serve HTTPS; read again when the file changes.",
     "unset",
   ),
   TLS_KEY_FILE: key(

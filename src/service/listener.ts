@@ -6,9 +6,10 @@ import {
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
-import { readFileSync, watchFile } from "node:fs";
+import { watchFile } from "node:fs";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { readCertificate } from "../config/certificate.ts";
 import { type Config } from "../config/resolve.ts";
 import type { Log } from "../lib/log.ts";
 import { createServer, refuseTarget, type House } from "../server.ts";
@@ -96,7 +97,11 @@ const LOOK_MS = 5000;
 function createSocketServer(config: Config, log: Log): Server {
   const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = config;
   if (!cert || !key) return limit(createHttpServer(LIMITS));
-  const read = () => ({ cert: readFileSync(cert), key: readFileSync(key) });
+  const read = () => {
+    const { warnings = [], ...pair } = readCertificate(config) ?? {};
+    for (const warning of warnings) log.warn(warning);
+    return pair;
+  };
   const server = createTlsServer({ ...read(), ...LIMITS });
   for (const file of [cert, key])
     watchFile(file, { persistent: false, interval: LOOK_MS }, () => {
