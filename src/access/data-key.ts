@@ -1,6 +1,7 @@
 import { createHmac, hkdfSync, randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { StartFault } from "../lib/errors.ts";
 
 /** The 256-bit key of a data folder; what is signed or encrypted uses a key derived from it. */
 export interface DataKey {
@@ -25,13 +26,17 @@ function readKey(file: string): Buffer | null {
     if ((fault as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw fault;
   }
-  throw new Error(`Cannot use the key file "${file}": expected 64 hexadecimal digits`);
+  throw new StartFault(
+    `Cannot use the key file "${file}": expected 64 hexadecimal digits. Put the right one back`,
+  );
 }
 
 function createKey(data_dir: string, file: string): Buffer {
   mkdirSync(data_dir, { recursive: true, mode: 0o700 });
   const key = randomBytes(32);
-  writeFileSync(file, `${key.toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+  // Whole and on disk before it has its name: half a key would open nothing, for ever.
+  writeFileSync(`${file}.new`, `${key.toString("hex")}\n`, { mode: 0o600, flush: true });
+  renameSync(`${file}.new`, file);
   return key;
 }
 

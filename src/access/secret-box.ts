@@ -8,6 +8,21 @@ export interface SecretBox {
   open(name: string, sealed: string): string;
 }
 
+/** Names of the secrets that the key does not open. */
+export function listUnreadable(
+  box: SecretBox,
+  secrets: readonly { name: string; sealed: string }[],
+): string[] {
+  const isReadable = ({ name, sealed }: { name: string; sealed: string }): boolean => {
+    try {
+      return box.open(name, sealed) !== null;
+    } catch {
+      return false;
+    }
+  };
+  return secrets.filter((secret) => !isReadable(secret)).map(({ name }) => name);
+}
+
 /** @param key 32 bytes, derived from the data folder's key */
 export function openSecretBox(key: Buffer): SecretBox {
   return {
@@ -18,13 +33,21 @@ export function openSecretBox(key: Buffer): SecretBox {
       return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString("base64");
     },
     open(name, sealed) {
-      const bytes = Buffer.from(sealed, "base64");
-      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12))
-        .setAAD(Buffer.from(name))
-        .setAuthTag(bytes.subarray(12, 28));
-      return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString(
-        "utf8",
-      );
+      try {
+        return decrypt(key, name, Buffer.from(sealed, "base64"));
+      } catch (fault) {
+        throw new Error(
+          `Cannot read secret "${name}": it was encrypted with another key. Put secret.key back`,
+          { cause: fault },
+        );
+      }
     },
   };
+}
+
+function decrypt(key: Buffer, name: string, bytes: Buffer): string {
+  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12))
+    .setAAD(Buffer.from(name))
+    .setAuthTag(bytes.subarray(12, 28));
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString("utf8");
 }

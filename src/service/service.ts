@@ -1,6 +1,6 @@
 import { openDataKey } from "../access/data-key.ts";
 import { prepareFirstStart } from "../access/first-start.ts";
-import { openSecretBox, type SecretBox } from "../access/secret-box.ts";
+import { listUnreadable, openSecretBox, type SecretBox } from "../access/secret-box.ts";
 import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
 import { databaseFile, type Config } from "../config/resolve.ts";
 import { Executions } from "../executions/executions.ts";
@@ -13,6 +13,7 @@ import type { Log } from "../lib/log.ts";
 import { type Runners } from "../runner/runners.ts";
 import { openStore, type Store } from "../store/database.ts";
 import { takeLock } from "../store/lock.ts";
+import { allSecrets } from "../store/workspace.ts";
 import { openFlows, refuseOperation, type Flows } from "./flows.ts";
 import { toHouse } from "./house.ts";
 import { closeServer, listen, urlOf } from "./listener.ts";
@@ -51,6 +52,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const first = await prepareFirstStart(store, options.admin_password);
   const { default_project_id, admin_password } = first;
   const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
+  await warnOfUnreadable(config, log, store, secrets);
   // The runners report to the executions, which start runs in them.
   const late: { executions?: Executions } = {};
   const flows = opened.use(await openFlowsOf({ config, log, runtime, store, secrets, late }));
@@ -78,6 +80,23 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   is_ready = true;
   const disposal = opened.move();
   return service;
+}
+
+/** A database that was restored without its key. */
+async function warnOfUnreadable(
+  config: Config,
+  log: Log,
+  store: Store,
+  box: SecretBox,
+): Promise<void> {
+  const secrets = listUnreadable(box, await allSecrets(store));
+  if (secrets.length === 0) return;
+  const what = secrets.length === 1 ? "1 secret was" : `${secrets.length} secrets were`;
+  log.warn(
+    { secrets: secrets.slice(0, 20) },
+    `${what} encrypted with another key: put secret.key back into "${config.DATA_DIR}", and start ` +
+      `again`,
+  );
 }
 
 /** What runs in the runners reports to the executions, once there are some. */

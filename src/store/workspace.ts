@@ -42,6 +42,10 @@ export function findSecret(store: Store, name: string): Promise<SecretRow | unde
   return store.rows.selectFrom("secret").selectAll().where("name", "=", name).executeTakeFirst();
 }
 
+export function allSecrets(store: Store): Promise<SecretRow[]> {
+  return store.rows.selectFrom("secret").selectAll().orderBy("name").execute();
+}
+
 export function insertSecret(store: Store, row: SecretRow): Statement {
   return toStatement(store.rows.insertInto("secret").values(row));
 }
