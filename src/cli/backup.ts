@@ -1,20 +1,23 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { openRuntime } from "../assets/runtime.ts";
-import { databaseFile, type Config } from "../config/resolve.ts";
+import type { Loaded } from "../config/load.ts";
+import { databaseFile } from "../config/resolve.ts";
 import { backupTo, restoreFrom } from "../store/backup.ts";
 import { takeLock } from "../store/lock.ts";
 import type { SqliteFile } from "../store/sqlite.ts";
 import { readConfiguration } from "./configuration.ts";
+import { openDataOf } from "./data-folder.ts";
 import { CommandFailure } from "./failure.ts";
 
 /** These commands work on the data folder; a backup also of a running service. */
 
 /** @throws CommandFailure */
 export async function backup(path: string, options: { config?: string }): Promise<void> {
-  const { config } = readConfiguration(options);
-  const file = toFile(config);
-  if (!existsSync(file.path)) throw new CommandFailure(`There is no database at "${file.path}"`);
+  const loaded = readConfiguration(options);
+  const { config } = loaded;
+  const database = databaseFile(config);
+  if (!existsSync(database)) throw new CommandFailure(`There is no database at "${database}"`);
+  const file = openFile(loaded);
   await attempt("back up", () => backupTo(file, resolve(path)));
   process.stdout.write(
     `Backed up to ${path}\n` +
@@ -25,10 +28,11 @@ export async function backup(path: string, options: { config?: string }): Promis
 
 /** @throws CommandFailure where a service runs on the data folder, or the file is no backup */
 export async function restore(path: string, options: { config?: string }): Promise<void> {
-  const { config } = readConfiguration(options);
+  const loaded = readConfiguration(options);
+  const { config } = loaded;
   const source = resolve(path);
   if (!existsSync(source)) throw new CommandFailure(`There is no file "${path}"`);
-  const file = toFile(config);
+  const file = openFile(loaded);
   const old = await attempt("restore", async () => {
     const lock = takeLock(config.DATA_DIR, file.addon);
     try {
@@ -41,8 +45,9 @@ export async function restore(path: string, options: { config?: string }): Promi
   process.stdout.write(`Restored ${path} to ${file.path}\n${kept}Everybody has to log in again\n`);
 }
 
-function toFile(config: Config): SqliteFile {
-  const { addon } = openRuntime(config.DATA_DIR);
+function openFile(loaded: Loaded): SqliteFile {
+  const { config } = loaded;
+  const { addon } = openDataOf(loaded);
   return { path: databaseFile(config), durability: config.DURABILITY, addon };
 }
 

@@ -1,5 +1,7 @@
-import { resolve } from "node:path";
-import { readConfiguration } from "./configuration.ts";
+import { dirname, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { loadConfig, type Loaded } from "../config/load.ts";
+import { databaseFile, type Config } from "../config/resolve.ts";
 import { findProgram } from "./own-program.ts";
 
 /** Time beyond SHUTDOWN_GRACE_SEC for the answers under way and the last commit, in seconds. */
@@ -8,15 +10,42 @@ const CLOSING_SEC = 15;
 const CONFIG_FILE = "/etc/flowhook/flowhook.yaml";
 
 /**
- * Prints a unit for systemd 247 and later: what layer 5 of the sandbox consists of.
+ * Prints a unit for systemd 247 and later: what layer 5 of the sandbox consists of. It sets no
+ * key of the configuration, so that commands with the same --config work on the same data.
  *
  * @throws CommandFailure where it cannot tell how the service is started; nothing is printed then
  */
 export function printUnit(options: { config?: string }): void {
-  const grace = readConfiguration(options).config.SHUTDOWN_GRACE_SEC;
   const file = resolve(options.config ?? CONFIG_FILE);
+  const loaded = load(file, options.config !== undefined);
   const start = [...findProgram(), "serve", "--config", file];
-  process.stdout.write(unit(start.map(quote).join(" "), Math.ceil(grace) + CLOSING_SEC));
+  const text = unit(start.map(quote).join(" "), loaded);
+  // Without a file yet the unit is for the one that its first lines make.
+  if (loaded.file !== null)
+    for (const warning of warningsOf(loaded.file, loaded.config))
+      process.stderr.write(`${warning}\n`);
+  process.stdout.write(text);
+}
+
+/** As the service will read it: without this shell's environment and folder. */
+function load(file: string, is_given: boolean): Loaded {
+  const cwd = dirname(file);
+  return loadConfig({ env: {}, cwd, ...(is_given || existsSync(file) ? { file } : {}) });
+}
+
+function warningsOf(file: string, config: Config): string[] {
+  const { DATA_DIR } = config;
+  const hidden = [file, DATA_DIR, databaseFile(config), config.PLUGINS_DIR]
+    .filter((path) => /^\/(home|root|tmp|var\/tmp)\//.test(path))
+    .map(
+      (path) => `The service will not see "${path}": systemd hides /home, /root and /tmp from it`,
+    );
+  if (stateOf(DATA_DIR) !== null) return hidden;
+  return [
+    ...hidden,
+    `DATA_DIR "${DATA_DIR}" lies outside of /var/lib: make the user and the folder as the unit ` +
+      `says, or put DATA_DIR: /var/lib/flowhook/data into "${file}" and print the unit again`,
+  ];
 }
 
 /** Quoting and specifiers of systemd.service(5): `%` and `$` would be expanded. */
@@ -27,7 +56,7 @@ function quote(word: string): string {
     : `"${plain.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
-function unit(start: string, stop_sec: number): string {
+function unit(start: string, { config, file }: Loaded): string {
   return `${INTRODUCTION}
 [Service]
 Type=exec
@@ -39,12 +68,12 @@ RestartPreventExitStatus=2 78
 # SIGTERM goes to the server, which ends its runners; what is left is killed after
 # SHUTDOWN_GRACE_SEC and some time to close.
 KillMode=mixed
-TimeoutStopSec=${stop_sec}
+TimeoutStopSec=${Math.ceil(config.SHUTDOWN_GRACE_SEC) + CLOSING_SEC}
 LimitNOFILE=65536
 # A runner that the kernel ends for its memory is replaced; the server goes on.
 OOMPolicy=continue
 
-${OWNERSHIP}
+${ownership(config, file !== null)}
 ${HARDENING}
 [Install]
 WantedBy=multi-user.target
@@ -53,10 +82,16 @@ WantedBy=multi-user.target
 
 const INTRODUCTION = `# /etc/systemd/system/flowhook.service
 #
+#   sudo mkdir -p /etc/flowhook/plugins
+#   echo 'DATA_DIR: /var/lib/flowhook/data' | sudo tee /etc/flowhook/flowhook.yaml
 #   sudo flowhook systemd | sudo tee /etc/systemd/system/flowhook.service
 #   sudo systemctl daemon-reload && sudo systemctl enable --now flowhook
 #
-# The program must lie where the service sees it: not below /home, /root or /tmp.
+# The program must lie where the service sees it: not below /home, /root or /tmp. This unit
+# follows the configuration, and sets none of its keys: print it again after a change of DATA_DIR,
+# DATABASE_URL, ALLOW_WRITE, LISTEN_PORT or SHUTDOWN_GRACE_SEC. Beside it:
+#
+#   sudo flowhook user password admin --config /etc/flowhook/flowhook.yaml
 
 [Unit]
 Description=Flowhook: inbound REST endpoints that start executions of flows
@@ -64,28 +99,63 @@ Wants=network-online.target
 After=network-online.target
 `;
 
-const OWNERSHIP = `# A user of its own, who owns /var/lib/flowhook (data) and nothing else. Flows and
-# configuration in /etc/flowhook are read only.
+/** Who the service is, what it owns and what it may write. */
+function ownership(config: Config, is_configured: boolean): string {
+  const folders = [config.DATA_DIR, dirname(databaseFile(config))];
+  const states = is_configured ? folders.map(stateOf) : ["flowhook"];
+  const outside = folders.filter((folder) => is_configured && stateOf(folder) === null);
+  const owner = outside.length === 0 ? dynamicUser(states) : namedUser(outside);
+  const writable = [...new Set([...outside, ...config.ALLOW_WRITE])];
+  return [
+    owner,
+    ...writable.map((path) => `ReadWritePaths=${quote(path)}\n`),
+    '# The first password of "admin" from a file that only root reads, instead of one in the journal:\n',
+    "#LoadCredential=admin-password:/etc/flowhook/admin-password\n",
+    "#Environment=FLOWHOOK_ADMIN_PASSWORD_FILE=%d/admin-password\n",
+    capabilities(config.LISTEN_PORT),
+  ].join("");
+}
+
+/** The first folder below /var/lib, which systemd makes and gives to the service. */
+function stateOf(folder: string): string | null {
+  return /^\/var\/lib\/(?!private\/)([^/]+)/.exec(folder)?.[1] ?? null;
+}
+
+function dynamicUser(states: readonly (string | null)[]): string {
+  const [first, ...more] = [...new Set(states.filter((state) => state !== null))];
+  const names = [first, ...more].map((name) => quote(name ?? "flowhook")).join(" ");
+  return `# A user of its own, who owns its folder in /var/lib (data) and nothing else. Flows and
+# configuration are read only.
 DynamicUser=yes
-StateDirectory=flowhook
+StateDirectory=${names}
 StateDirectoryMode=0700
 ConfigurationDirectory=flowhook
-WorkingDirectory=%S/flowhook
-Environment=FLOWHOOK_DATA_DIR=%S/flowhook/data
-Environment=FLOWHOOK_PLUGINS_DIR=%E/flowhook/plugins
-# The first password of "admin" from a file that only root reads, instead of one in the journal:
-#LoadCredential=admin-password:/etc/flowhook/admin-password
-#Environment=FLOWHOOK_ADMIN_PASSWORD_FILE=%d/admin-password
-# A port below 1024:
-#AmbientCapabilities=CAP_NET_BIND_SERVICE
-#CapabilityBoundingSet=CAP_NET_BIND_SERVICE
-# What flows may write (ALLOW_WRITE):
-#ReadWritePaths=/srv/reports
+WorkingDirectory=%S/${quote(first ?? "flowhook")}
 `;
+}
+
+/** What lies elsewhere needs an owner who stays the same. */
+function namedUser(folders: readonly string[]): string {
+  const words = folders.map(quote).join(" ");
+  return `# The data lies outside of /var/lib: it needs a user who stays the same.
+#   sudo useradd --system --no-create-home --shell /usr/sbin/nologin flowhook
+#   sudo install -d -m 700 -o flowhook -g flowhook ${words}
+User=flowhook
+Group=flowhook
+WorkingDirectory=/
+`;
+}
+
+/** A port below 1024 is for those who may. */
+function capabilities(port: number): string {
+  const few = "CAP_NET_BIND_SERVICE";
+  return port > 0 && port < 1024
+    ? `# For LISTEN_PORT ${port}.\nAmbientCapabilities=${few}\nCapabilityBoundingSet=${few}\n`
+    : "CapabilityBoundingSet=\n";
+}
 
 const HARDENING = `UMask=0077
 NoNewPrivileges=yes
-CapabilityBoundingSet=
 ProtectSystem=strict
 ProtectHome=yes
 PrivateTmp=yes

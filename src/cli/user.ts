@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { generatePassword, hashPassword } from "../access/password.ts";
-import { openRuntime } from "../assets/runtime.ts";
 import { databaseFile } from "../config/resolve.ts";
 import { prepareFirstStart } from "../access/first-start.ts";
 import { now } from "../lib/clock.ts";
@@ -15,6 +14,7 @@ import {
   updatePassword,
 } from "../store/people.ts";
 import { readConfiguration } from "./configuration.ts";
+import { openDataOf, requireDatabase } from "./data-folder.ts";
 import { CommandFailure } from "./failure.ts";
 import { showPassword } from "./welcome.ts";
 
@@ -33,7 +33,7 @@ export async function createUser(
   options: UserOptions & { email: string; role: readonly string[] },
 ): Promise<void> {
   const { password, is_generated } = readPassword();
-  await using store = await openStoreOf(options);
+  await using store = await openStoreOf(options, null);
   if ((await findUserByName(store, name)) !== undefined)
     throw new CommandFailure(`There is a user "${name}" already`);
   const at = now();
@@ -59,7 +59,7 @@ export async function createUser(
 /** Ends the user's login tokens as well. */
 export async function setPassword(name: string, options: UserOptions): Promise<void> {
   const { password, is_generated } = readPassword();
-  await using store = await openStoreOf(options);
+  await using store = await openStoreOf(options, name === "admin" ? password : null);
   const user = await findUserByName(store, name);
   if (user === undefined) throw new CommandFailure(`There is no user "${name}"`);
   const password_hash = await hashPassword(password);
@@ -70,17 +70,24 @@ export async function setPassword(name: string, options: UserOptions): Promise<v
   report(`Set the password of "${name}"`, password, is_generated);
 }
 
-/** A store that no service has filled yet gets its first roles and `admin` here. */
-async function openStoreOf(options: UserOptions): Promise<Store> {
-  const { config, credentials } = readConfiguration(options);
-  const runtime = openRuntime(config.DATA_DIR);
+/**
+ * The database of a service. One whose first start did not come that far gets its first roles and
+ * `admin` here.
+ *
+ * @param given password of that `admin`; null: one is generated, and shown
+ */
+async function openStoreOf(options: UserOptions, given: string | null): Promise<Store> {
+  const loaded = readConfiguration(options);
+  const { config, credentials } = loaded;
+  requireDatabase(loaded);
+  const runtime = openDataOf(loaded);
   const store = await openStore({
     path: databaseFile(config),
     durability: config.DURABILITY,
     addon: runtime.addon,
     thread: runtime.store_thread,
   });
-  const first = await prepareFirstStart(store, credentials.adminPassword);
+  const first = await prepareFirstStart(store, given ?? credentials.adminPassword);
   if (first.admin_password !== null) await showPassword(first.admin_password);
   await first.commit();
   return store;

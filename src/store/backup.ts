@@ -1,18 +1,20 @@
 import {
   closeSync,
-  copyFileSync,
   existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { now } from "../lib/clock.ts";
 import { StartFault } from "../lib/errors.ts";
 import { refuseNewer } from "./migrate.ts";
+import { makeFile } from "./new-file.ts";
 import { inspectDatabase, openDatabase, type SqliteFile } from "./sqlite.ts";
 
 /** Copies of the database: whole, checked, and in one file without a WAL beside it. */
@@ -59,7 +61,7 @@ export function restoreFrom(file: SqliteFile, backup: string): string | null {
   const beside = `${file.path}.restoring`;
   mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
   try {
-    copyFileSync(backup, beside);
+    copyTo(beside, backup);
     settle(beside, file.addon, endWhatWasOpen);
     const old = setAside(file);
     renameSync(beside, file.path);
@@ -67,6 +69,22 @@ export function restoreFrom(file: SqliteFile, backup: string): string | null {
     return old;
   } finally {
     rmSync(beside, { force: true });
+  }
+}
+
+const CHUNK = 1024 * 1024;
+
+/** As a new file with modes of its own: a backup may be read-only, or open to others. */
+function copyTo(path: string, backup: string): void {
+  rmSync(path, { force: true });
+  const [from, to] = [openSync(backup, "r"), makeFile(path)];
+  try {
+    const chunk = Buffer.alloc(CHUNK);
+    for (let size = readSync(from, chunk); size > 0; size = readSync(from, chunk))
+      writeFileSync(to, chunk.subarray(0, size));
+  } finally {
+    closeSync(from);
+    closeSync(to);
   }
 }
 

@@ -1,6 +1,7 @@
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { StartFault } from "../lib/errors.ts";
+import { makeFile } from "./new-file.ts";
 import { openDatabase } from "./sqlite.ts";
 
 /** Holds a data folder for one process; the operating system gives it up when the process ends. */
@@ -16,7 +17,9 @@ export interface DataLock {
  */
 export function takeLock(data_dir: string, addon: string | null): DataLock {
   mkdirSync(data_dir, { recursive: true, mode: 0o700 });
-  const db = openDatabase(join(data_dir, "lock.db"), addon);
+  const path = join(data_dir, "lock.db");
+  makeMissing(path);
+  const db = openDatabase(path, addon);
   try {
     db.pragma("busy_timeout = 0");
     db.exec("BEGIN EXCLUSIVE");
@@ -28,4 +31,12 @@ export function takeLock(data_dir: string, addon: string | null): DataLock {
     );
   }
   return { release: () => void db.close() };
+}
+
+function makeMissing(path: string): void {
+  try {
+    closeSync(makeFile(path));
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code !== "EEXIST") throw fault;
+  }
 }

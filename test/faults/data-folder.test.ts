@@ -13,7 +13,7 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { runCommand, type Finished } from "../blackbox/command.ts";
@@ -262,6 +262,34 @@ describe("DATA_DIR", { skip: faultTarget().skip ?? false }, () => {
           /data" of root \(mode 777\), expected what belongs to nobody/,
         );
         assert.match(finished.stderr, /sudo chown -R nobody \S+data && sudo chmod 700 \S+data/);
+      });
+
+      test("M10: what root's commands make, the service can use", async () => {
+        const folder = await furnish();
+        await serve(folder);
+        const root_target = faultTarget();
+        const run = async (...args: string[]): Promise<void> => {
+          const options = { cwd: folder, input: "a password of whoever it is\n" };
+          const finished = await runCommand(root_target, args, options);
+          assert.equal(finished.code, 0, text(finished));
+        };
+        await run("user", "create", "grace");
+        await run("backup", "root.db");
+        for (const name of ["flowhook.db", "lock.db", "runtime"])
+          await rm(join(folder, "data", name), { recursive: true });
+        await chmod(join(folder, "root.db"), 0o400);
+        await run("restore", "root.db");
+        await run("user", "password", "grace");
+        const data = join(folder, "data");
+        const stats = (await readdir(data)).map((name) => lstat(join(data, name)));
+        assert.deepEqual(
+          new Set((await Promise.all(stats)).map(({ uid }) => uid)),
+          new Set([NOBODY]),
+        );
+        assert.deepEqual(await openToOthers(data), []);
+        assert.doesNotMatch(await serve(folder), /"level":[45]0/);
+        const left = (await readdir(homedir())).filter((name) => name.startsWith(".flowhook-"));
+        assert.deepEqual(left, []);
       });
 
       test("M10: a key of another user that is open to us", async () => {

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { openRuntime, type Runtime } from "../assets/runtime.ts";
+import { openDataFolder } from "../config/data-folder.ts";
+import type { Loaded } from "../config/load.ts";
+import { databaseFile } from "../config/resolve.ts";
+import { explainUnwritable } from "../config/unwritable.ts";
+import { CommandFailure } from "./failure.ts";
+
+/** DATA_DIR for commands: beside a service that runs, or of a stopped one. */
+
+/**
+ * The runtime files for a command. Root on the folder of a service's user leaves nothing there
+ * that the service could not read, and runs nothing that its user could have put there.
+ *
+ * @throws ConfigError where the folder cannot be written
+ */
+export function openDataOf(loaded: Pick<Loaded, "config" | "placeOf">): Runtime {
+  const { DATA_DIR } = loaded.config;
+  if (isOfOther(DATA_DIR)) return openRuntime(makeOwnFolder());
+  for (const warning of openDataFolder(loaded)) process.stderr.write(`${warning}\n`);
+  return openRuntime(DATA_DIR);
+}
+
+/** Whether root works in the folder of another user; every other user could not write there. */
+function isOfOther(folder: string): boolean {
+  if (process.geteuid?.() !== 0) return false;
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  return stats !== undefined && stats.uid !== 0;
+}
+
+/** Not below /tmp, which may be mounted without the right to run what is in it. */
+function makeOwnFolder(): string {
+  process.umask(0o077);
+  const folder = mkdtempSync(join(homedir(), ".flowhook-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** @throws CommandFailure where a service has made no database yet; none is made here */
+export function requireDatabase({ config }: Pick<Loaded, "config">): void {
+  const path = databaseFile(config);
+  if (isDatabase(path)) return;
+  throw new CommandFailure(
+    `There is no database at "${path}". Name the configuration of the service with --config ` +
+      `FILE, or its folder with FLOWHOOK_DATA_DIR; the first start of a service makes one`,
+  );
+}
+
+/** An empty file is what a start leaves that was killed in its first moment. */
+function isDatabase(path: string): boolean {
+  try {
+    return statSync(path).size > 0;
+  } catch (fault) {
+    const { code } = fault as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return false;
+    throw new CommandFailure(explainUnwritable("the database", path, fault), 78);
+  }
+}
