@@ -19,13 +19,28 @@ export interface ConnectionOptions {
  * `--url`, else FLOWHOOK_URL, else the service of the last login, else the one that the
  * configuration of this folder describes. FLOWHOOK_TOKEN goes before a kept login.
  *
- * @throws CommandFailure (usage) where the URL is none
+ * @throws CommandFailure (usage) where the URL is none, or is another machine's and nobody but a
+ *   file of this folder names it: a token, a password or a key would go there
  */
 export function openConnection(options: ConnectionOptions): Connection {
   const given = readCredentials(readEnvironment());
   const kept = readLogins();
-  const url = toServiceUrl(options.url ?? given.url ?? kept.current ?? configuredUrl());
-  return { url, token: given.token ?? kept.logins[url]?.token ?? null };
+  const named = options.url ?? given.url ?? kept.current;
+  const url = toServiceUrl(named ?? configuredUrl());
+  const token = given.token ?? kept.logins[url]?.token ?? null;
+  if (named === null && kept.logins[url] === undefined) requireLocal(url, given.token);
+  return { url, token };
+}
+
+function requireLocal(url: string, token: string | null): void {
+  const { hostname } = new URL(url);
+  if (/^(localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname)) return;
+  const what = token === null ? "Nothing is" : "FLOWHOOK_TOKEN is not";
+  throw new CommandFailure(
+    `${what} sent to ${url}: only the configuration of this folder names it, and it is no ` +
+      `address of this machine alone. Name the service with --url or FLOWHOOK_URL`,
+    2,
+  );
 }
 
 function toServiceUrl(text: string): string {

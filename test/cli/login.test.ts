@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
@@ -140,6 +141,72 @@ describe("login", { skip: openTarget().skip ?? false }, () => {
       env: { ...env, FLOWHOOK_TOKEN: session.service.token() },
     });
     assert.equal(finished.code, 0, all(finished));
+  });
+
+  describe("L9: a service that only a file of the folder names", () => {
+    const strange = [
+      "192.0.2.1",
+      "127.0.0.1@192.0.2.1",
+      "localhost@flowhook.invalid",
+      "localhost.flowhook.invalid",
+      "127.0.0.1.flowhook.invalid",
+      "127.flowhook.invalid",
+      "::ffff:192.0.2.1",
+    ];
+    const rows: Record<string, readonly string[]> = {
+      list: ["flow", "list"],
+      call: ["call", "orders", "--key", "a-key-of-my-own"],
+      login: ["login", "--user", "admin", "--password-stdin"],
+      key: ["webhook", "key", "orders", "--password-stdin", "--generate"],
+    };
+    async function assertUnsent(host: string, args: readonly string[], token: string) {
+      await run(["logout", session.service.url]);
+      await session.write("flowhook.yaml", `LISTEN_HOST: "${host}"\n`);
+      const env = { FLOWHOOK_TOKEN: token };
+      const finished = await run(args, { env, input: PASSWORD_LINE });
+      await rm(join(session.folder, "flowhook.yaml"));
+      assert.deepEqual([finished.code, finished.stdout], [2, ""], all(finished));
+      const what = token === "" ? "Nothing is" : "FLOWHOOK_TOKEN is not";
+      const says = new RegExp(`^${what} sent to http:.*--url or FLOWHOOK_URL\\n$`);
+      assert.match(finished.stderr, says);
+      assert.doesNotMatch(all(finished), /fht_secret/);
+    }
+
+    for (const host of strange)
+      test(`L9: ${host} does not get FLOWHOOK_TOKEN`, () =>
+        assertUnsent(host, ["flow", "list"], "fht_secret"));
+
+    for (const [name, args] of Object.entries(rows))
+      test(`L9: ${name} sends nothing there, with FLOWHOOK_TOKEN and without`, async () => {
+        await assertUnsent("192.0.2.1", args, "fht_secret");
+        await assertUnsent("192.0.2.1", args, "");
+      });
+
+    test("L9: one that is named, or where somebody has logged in, gets it", async () => {
+      await login();
+      await session.write("flowhook.yaml", 'LISTEN_HOST: "192.0.2.1"\n');
+      const env = { FLOWHOOK_TOKEN: session.service.token() };
+      assert.equal((await run(["flow", "list"], { env })).code, 0, "the service of the last login");
+      await run(["logout"]);
+      const named = await run(["flow", "list"], {
+        env: { ...env, FLOWHOOK_URL: session.service.url },
+      });
+      assert.equal(named.code, 0, all(named));
+      const option = await run(["flow", "list", "--url", session.service.url], { env });
+      assert.equal(option.code, 0, all(option));
+      await rm(join(session.folder, "flowhook.yaml"));
+    });
+
+    for (const host of ["localhost", "127.0.0.1", "0.0.0.0", "127.1"])
+      test(`L9: ${host} is this machine`, async () => {
+        const { port } = session.service.origin;
+        await session.write("flowhook.yaml", `LISTEN_HOST: "${host}"\nLISTEN_PORT: ${port}\n`);
+        const finished = await run(["flow", "list"], {
+          env: { FLOWHOOK_TOKEN: session.service.token() },
+        });
+        await rm(join(session.folder, "flowhook.yaml"));
+        assert.equal(finished.code, 0, all(finished));
+      });
   });
 
   test("call: the login token does not follow a redirect to another origin", async () => {
