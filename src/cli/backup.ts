@@ -36,7 +36,7 @@ export async function restore(path: string, options: { config?: string }): Promi
   const old = await attempt("restore", async () => {
     const lock = takeLock(config.DATA_DIR, file.addon);
     try {
-      return restoreFrom(file, source);
+      return await restoreFrom(file, source);
     } finally {
       lock.release();
     }

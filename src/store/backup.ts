@@ -15,6 +15,7 @@ import { now } from "../lib/clock.ts";
 import { StartFault } from "../lib/errors.ts";
 import { refuseNewer } from "./migrate.ts";
 import { makeFile } from "./new-file.ts";
+import { requireOwnSchema } from "./own-schema.ts";
 import { inspectDatabase, openDatabase, type SqliteFile } from "./sqlite.ts";
 
 /** Copies of the database: whole, checked, and in one file without a WAL beside it. */
@@ -53,15 +54,17 @@ export async function backupTo(file: SqliteFile, path: string): Promise<void> {
  * neither is known to be wanted still.
  *
  * @returns the path of the replaced database, beside the new one; null where there was none
- * @throws Error or StartFault where the backup is damaged, none of this product, or of a newer
- *   version; the database stays as it was
+ * @throws Error or StartFault where the backup is damaged, none of this product, of a newer
+ *   version, or holds what this product never makes; the database stays as it was
  */
-export function restoreFrom(file: SqliteFile, backup: string): string | null {
-  refuseNewer(requireOurs(file, backup));
+export async function restoreFrom(file: SqliteFile, backup: string): Promise<string | null> {
+  const applied = requireOurs(file, backup);
+  refuseNewer(applied);
   const beside = `${file.path}.restoring`;
   mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
   try {
     copyTo(beside, backup);
+    await inspectSchema(beside, applied, file.addon);
     settle(beside, file.addon, endWhatWasOpen);
     const old = setAside(file);
     renameSync(beside, file.path);
@@ -69,6 +72,21 @@ export function restoreFrom(file: SqliteFile, backup: string): string | null {
     return old;
   } finally {
     rmSync(beside, { force: true });
+  }
+}
+
+/** Before anything is written to the copy, which would set triggers off. */
+async function inspectSchema(
+  path: string,
+  applied: readonly string[],
+  addon: string | null,
+): Promise<void> {
+  const db = openDatabase(path, addon, { fileMustExist: true });
+  try {
+    db.pragma("trusted_schema = OFF");
+    await requireOwnSchema(db, applied, addon);
+  } finally {
+    db.close();
   }
 }
 

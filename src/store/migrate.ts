@@ -31,6 +31,14 @@ export async function migrate(
   const [first] = due[0] as [string, unknown];
   if (applied.length > 0)
     await sql`vacuum into ${sql.lit(`${path}.before-${first}-${now()}`)}`.execute(db);
+  await apply(
+    db,
+    due.map(([name]) => name),
+  );
+}
+
+/** Applies these migrations, in one transaction. */
+export async function apply(db: Kysely<Schema>, names: readonly string[]): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await tx.schema
       .createTable("migration")
@@ -38,8 +46,8 @@ export async function migrate(
       .addColumn("name", "text", (c) => c.primaryKey())
       .addColumn("applied_at", "bigint", (c) => c.notNull())
       .execute();
-    for (const [name, up] of due) {
-      await up(tx as unknown as Kysely<unknown>);
+    for (const name of names) {
+      await MIGRATIONS.get(name)?.(tx as unknown as Kysely<unknown>);
       await tx.insertInto("migration").values({ name, applied_at: now() }).execute();
     }
   });

@@ -4,6 +4,9 @@ import { copyFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/pro
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import Database from "better-sqlite3";
+import { Kysely, SqliteDialect } from "kysely";
+import { apply } from "../../src/store/migrate.ts";
+import type { Schema } from "../../src/store/schema.ts";
 import { runCommand, type Finished } from "../blackbox/command.ts";
 import {
   ADMIN_PASSWORD,
@@ -142,6 +145,50 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
       db.close();
       await refuse("newer.db", /newer version of Flowhook .*9999-later/);
     });
+
+    const strange: Record<string, [sql: string, says: RegExp]> = {
+      "a trigger": [
+        "create trigger rise after insert on token begin insert into user_role select new.user_id, id from role where name = 'admin'; end",
+        /another schema than Flowhook makes: found the trigger "rise"\. It was not restored/,
+      ],
+      "a view": ["create view more as select * from user", /found the view "more"/],
+      "a table": ["create table more (name text)", /found the table "more"/],
+      "a virtual table": ["create virtual table more using fts5(name)", /found the table "more"/],
+      "an index that computes": [
+        "create index more on user (lower(name))",
+        /found the index "more"/,
+      ],
+      "a table in the place of its own": [
+        "drop table audit; create table audit (id text, at text default (datetime('now')))",
+        /found another table "audit"/,
+      ],
+      "a column that computes itself": [
+        "alter table role add column more text as (upper(name))",
+        /found another table "role"/,
+      ],
+      "a view in the place of a table": [
+        "drop table setting; create view setting as select 'a' as name, '1' as value",
+        /found the view "setting", missed the table "setting"/,
+      ],
+      several: [
+        "create view one as select 1; create table two (name text)",
+        /found the view "one", found the table "two"/,
+      ],
+      "a name that only SQLite gives": [
+        "pragma writable_schema = on; insert into sqlite_master values ('trigger', 'sqlite_stat1', 'token', 0, 'create trigger sqlite_stat1 after insert on token begin select 1; end')",
+        /found the trigger "sqlite_stat1"|damaged|malformed/,
+      ],
+    };
+    for (const [name, [sql, says]] of Object.entries(strange))
+      test(`L9: a backup with ${name}`, async () => {
+        await copyFile(inFolder("one.db"), inFolder("strange.db"));
+        const db = new Database(inFolder("strange.db"));
+        db.unsafeMode();
+        db.pragma("foreign_keys = OFF");
+        db.exec(sql);
+        db.close();
+        await refuse("strange.db", says);
+      });
   });
 
   test("a damaged database is replaced, and kept as it was", async () => {
@@ -153,6 +200,25 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
     assert.equal(finished.code, 0, all(finished));
     const [, old = ""] = /The database that was there is "(.+)"/.exec(finished.stdout) ?? [];
     assert.equal(await readFile(old, "utf8"), damage);
+  });
+
+  test("L9: a backup that was analyzed, and one of an earlier release", async () => {
+    await writeFile(inFolder("older.yaml"), "DATA_DIR: ./older\nLISTEN_PORT: 0\n");
+    await copyFile(inFolder("one.db"), inFolder("analyzed.db"));
+    const analyzed = new Database(inFolder("analyzed.db"));
+    analyzed.exec("analyze");
+    analyzed.close();
+    const first = await run(["restore", "analyzed.db", "--config", "older.yaml"]);
+    assert.equal(first.code, 0, all(first));
+    const database = new Database(inFolder("older.db"));
+    const older = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) });
+    await apply(older, ["0001-first"]);
+    await older.destroy();
+    const second = await run(["restore", "older.db", "--config", "older.yaml"]);
+    assert.equal(second.code, 0, all(second));
+    const args = ["user", "password", "admin", "--config", "older.yaml"];
+    const finished = await runCommand(target, args, { cwd: service.directory });
+    assert.equal(finished.code, 0, all(finished));
   });
 
   test("a restore to a data folder that holds nothing", async () => {
