@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { whyUnsent } from "../lib/unsent.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { printLog, readLog } from "./execution-log.ts";
@@ -9,6 +10,7 @@ import {
   printFields,
   printJson,
   printList,
+  toLine,
   toTime,
   type Column,
   type ListOptions,
@@ -32,6 +34,7 @@ interface Summary {
 
 /** A whole execution record. */
 export interface ExecutionRecord extends Summary {
+  readonly is_async: boolean;
   readonly input_value: unknown;
   readonly output_value: unknown;
   readonly response: { readonly status: number } | null;
@@ -125,14 +128,21 @@ async function showExecution(
   if (options.json) return printJson(log === null ? record : { ...record, log });
   const { input_value, output_value, response, ...summary } = record;
   printFields({ ...summary, took: took(record) });
-  const values = { input_value, output_value, ...(response === null ? {} : { response }) };
-  for (const [name, value] of Object.entries(values)) {
+  for (const [name, value] of Object.entries({ input_value, output_value })) {
     process.stdout.write(`\n${name}\n`);
     printJson(value);
   }
+  if (response !== null) printResponse(record);
   if (log === null) return;
   process.stdout.write(log.length === 0 ? "\nNo log lines\n" : "\nlog\n");
   printLog(log, process.stdout);
+}
+
+/** What the flow made for the caller, and whether the caller got it. */
+function printResponse(record: ExecutionRecord): void {
+  const unsent = whyUnsent(record);
+  process.stdout.write(unsent === null ? "\nresponse\n" : `\nresponse\n${toLine(unsent)}\n`);
+  printJson(record.response);
 }
 
 async function cancelExecution(id: string, options: ConnectionOptions): Promise<void> {

@@ -7,6 +7,9 @@ const FLOWS = {
   "echo.ts":
     "export default async (flow) => { flow.log.warn('seen'); return flow.input_value; };\n",
   "fail.ts": "export default async () => { throw new Error('no more lamps'); };\n",
+  "shaped.ts":
+    "export default async (flow) => { flow.webhook_json_response({ reserved: 'lamp' }); " +
+    "if (flow.input_value.query.fail) throw new Error('no more\\u001b[2J lamps'); };\n",
   "wait.ts":
     "export default (flow) => new Promise((resolve) => " +
     "flow.signal.addEventListener('abort', () => resolve(null)));\n",
@@ -93,6 +96,36 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     assert.deepEqual(
       record.log.map(({ text }) => text),
       ["seen"],
+    );
+  });
+
+  test("8: show: a response that was not sent, and why", async () => {
+    await session.service.createWebhook("shaped", "shaped");
+    const shown = async (id: string): Promise<string> => {
+      const { stdout } = await session.run(["execution", "show", id]);
+      assert.match(stdout, /^response\n[^]*"status": 200/m);
+      return /^response\n(Not sent.*)?/m.exec(stdout)?.[1] ?? "";
+    };
+    const call = async (query: string): Promise<string> => {
+      const answer = await fetch(`${session.service.url}/api/latest/webhook/shaped/call?${query}`);
+      const id = answer.headers.get("flowhook-execution-id") ?? "";
+      await session.service.api("GET", `/execution/${id}/wait`);
+      return id;
+    };
+    const failed = await call("fail=1");
+    assert.equal(
+      await shown(failed),
+      "Not sent: the caller got 500 ENDED_ERROR: no more [2J lamps",
+    );
+    assert.equal(await shown(await call("async&fail=1")), "Not sent: the call was asynchronous");
+    assert.equal(await shown(await call("async")), "Not sent: the call was asynchronous");
+    assert.equal(await shown(await call("")), "");
+    const started = await startAndWait("shaped", { query: {} });
+    assert.equal(await shown(started), "Not sent: the execution was not started by a call");
+    const json = await session.run(["execution", "show", failed, "--json"]);
+    assert.equal(
+      (JSON.parse(json.stdout) as { response: { status: number } }).response.status,
+      200,
     );
   });
 

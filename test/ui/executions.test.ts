@@ -94,6 +94,33 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.locator("#output", { hasText: "Again" }).waitFor();
   });
 
+  test("8: a response that was not sent says what the caller got", async () => {
+    const newest = async (query: string): Promise<string> => {
+      const { body } = await service.api("GET", `/execution?limit=1&${query}`);
+      return (body as { items: { id: string }[] }).items[0]?.id ?? "";
+    };
+    const response = page.locator("#response");
+    await call(service, "failing", {});
+    await visit(page, service, `/ui/executions/${await newest("webhook=failing")}`);
+    const said = /^Not sent: the caller got 500 ENDED_ERROR: No stock left of 'lamp'/;
+    assert.match(await response.innerText(), said);
+    assert.match(await response.innerText(), /Unsent response[^]*reserved/);
+    await service.api("GET", "/webhook/failing/call?async");
+    const id = await newest("webhook=failing");
+    await service.api("GET", `/execution/${id}/wait`);
+    await visit(page, service, `/ui/executions/${id}`);
+    assert.match(await response.innerText(), /^Not sent: the call was asynchronous/);
+    const { body } = await service.api("POST", `/execution/${id}/replay`, {});
+    const { id: replay } = body as { id: string };
+    await service.api("GET", `/execution/${replay}/wait`);
+    await visit(page, service, `/ui/executions/${replay}`);
+    assert.match(await response.innerText(), /^Not sent: the execution was not started by a call/);
+    await call(service, "status-page", null);
+    await visit(page, service, `/ui/executions/${await newest("webhook=status-page")}`);
+    assert.doesNotMatch(await response.innerText(), /not sent|unsent/i);
+    assert.match(await response.innerText(), /Response/);
+  });
+
   test("of a flow start with an input, and its source is shown", async () => {
     await visit(page, service, "/ui/flows/hello");
     assert.ok((await page.locator(".source .keyword").count()) > 3);

@@ -1,3 +1,4 @@
+import { whyUnsent } from "../../../lib/unsent.ts";
 import { read, type List } from "../api.ts";
 import { copyButton } from "../copy.ts";
 import { el, need, type Child } from "../element.ts";
@@ -8,7 +9,7 @@ import { follow } from "../live.ts";
 import { openLogView, type LogView } from "../log-view.ts";
 import { complain } from "../notice.ts";
 import { PARAMS, pagePath } from "../page.ts";
-import type { CustomResponse, Execution, ExecutionSummary, LogLine } from "../resources.ts";
+import type { Execution, ExecutionSummary, LogLine } from "../resources.ts";
 import { start } from "../start.ts";
 import { badge, isEnded, statusBadge } from "../status.ts";
 
@@ -70,12 +71,12 @@ function show(execution: Execution): void {
   need("#acts", HTMLElement).replaceChildren(...actsOf(execution));
   need("#message", HTMLElement).textContent = status_message ?? "";
   need("#steps", HTMLElement).replaceChildren(stepsOf(execution), factsOf(execution));
-  const { input_value, output_value, response } = execution;
+  const { input_value, output_value } = execution;
   need("#input", HTMLElement).replaceChildren(jsonView(input_value, "the input", "Input"));
   const output = need("#output", HTMLElement);
   output.hidden = !isEnded(status);
   output.replaceChildren(jsonView(output_value, "the output", "Output"));
-  need("#response", HTMLElement).replaceChildren(...responseOf(response));
+  need("#response", HTMLElement).replaceChildren(...responseOf(execution));
 }
 
 function stepsOf({ created_at, started_at, ended_at }: Execution): HTMLElement {
@@ -129,7 +130,12 @@ function factsOf(execution: Execution): HTMLElement {
   return el("dl", { class: "pairs" }, ...lines);
 }
 
-function responseOf(response: CustomResponse | null): HTMLElement[] {
+/** What the flow made for the caller, and whether the caller got it. */
+function responseOf(execution: Execution): HTMLElement[] {
+  const { response } = execution;
   if (response === null) return [];
-  return [jsonView(response, "the response", "Response")];
+  const unsent = whyUnsent(execution);
+  if (unsent === null) return [jsonView(response, "the response", "Response")];
+  const view = jsonView(response, "the unsent response", "Unsent response");
+  return [el("p", { class: "trouble" }, unsent), view];
 }
