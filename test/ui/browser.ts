@@ -25,15 +25,18 @@ export function openBrowser(): Promise<Browser> {
 export interface Look {
   readonly is_narrow?: boolean;
   readonly is_dark?: boolean;
+  /** IANA name of the visitor's time zone, and the language; the machine's unless told. */
+  readonly timezoneId?: string;
+  readonly locale?: string;
 }
 
 /** A browser window of its own, with the administrator logged in. */
 export async function openWindow(
   browser: Browser,
   service: Service,
-  { is_narrow = false, is_dark = false }: Look = {},
+  look: Look = {},
 ): Promise<BrowserContext> {
-  const context = await openStrangeWindow(browser, { is_narrow, is_dark });
+  const context = await openStrangeWindow(browser, look);
   await context.addCookies([
     { name: "service-token", value: service.token(), url: service.url, httpOnly: true },
   ]);
@@ -45,7 +48,14 @@ export function openStrangeWindow(browser: Browser, look: Look = {}): Promise<Br
   const viewport =
     look.is_narrow === true ? { width: 390, height: 844 } : { width: 1280, height: 860 };
   const colorScheme = look.is_dark === true ? "dark" : "light";
-  return browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
+  const { timezoneId, locale } = look;
+  return browser.newContext({
+    viewport,
+    colorScheme,
+    reducedMotion: "reduce",
+    ...(timezoneId === undefined ? {} : { timezoneId }),
+    ...(locale === undefined ? {} : { locale }),
+  });
 }
 
 /** A page that notes each error of its scripts and each violation of its policy. */

@@ -1,4 +1,5 @@
 import { el } from "./element.ts";
+import { clock } from "./format.ts";
 import type { LogLine } from "./resources.ts";
 
 export interface LogView {
@@ -36,7 +37,7 @@ function toRow({ at, level, text }: LogLine): HTMLElement {
   return el(
     "p",
     {},
-    el("time", { class: "soft", datetime: at, title: at }, at.slice(11, 23)),
+    el("span", { class: "soft" }, clock(at)),
     el("span", { class: level }, level),
     el("span", { class: "text" }, text),
   );

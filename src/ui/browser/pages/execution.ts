@@ -3,7 +3,7 @@ import { read, type List } from "../api.ts";
 import { copyButton } from "../copy.ts";
 import { el, need, type Child } from "../element.ts";
 import { actsOf } from "../execution-acts.ts";
-import { between, duration, time } from "../format.ts";
+import { between, duration, exactTime } from "../format.ts";
 import { jsonView } from "../json-view.ts";
 import { follow } from "../live.ts";
 import { openLogView, type LogView } from "../log-view.ts";
@@ -96,7 +96,7 @@ function stepsOf({ created_at, started_at, ended_at }: Execution): HTMLElement {
           "tr",
           {},
           el("th", { scope: "row" }, name),
-          el("td", {}, at === null ? "not yet" : time(at)),
+          el("td", {}, at === null ? "not yet" : exactTime(at)),
           el("td", { class: "figure soft" }, after === null ? "" : `after ${duration(after)}`),
         ),
       ),

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import Database from "better-sqlite3";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import type { Service } from "../blackbox/service.ts";
+import { noBrowser, openBrowser, openPage, openWindow, visit } from "./browser.ts";
+import { pagesOf } from "./pages.ts";
+import { call, openWorkshop } from "./workshop.ts";
+
+/** What a page shows of a moment. */
+interface Shown {
+  readonly text: string;
+  readonly iso: string;
+  readonly title: string;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+describe("7: times in the browser", { skip: noBrowser }, () => {
+  let service: Service;
+  let browser: Browser;
+  let failed: string;
+  before(async () => {
+    service = await openWorkshop();
+    browser = await openBrowser();
+    await call(service, "failing", {});
+    failed = await newest(service, "failing");
+    // One of another day, of another year and from the other half of it.
+    const db = new Database(join(service.directory, "data/flowhook.db"));
+    const ids = db
+      .prepare("select id from execution where webhook = 'hello' limit 3")
+      .pluck()
+      .all();
+    for (const [count, id] of ids.entries())
+      db.prepare("update execution set created_at = created_at - ? where id = ?").run(
+        [DAY_MS, 400 * DAY_MS, 180 * DAY_MS][count],
+        id,
+      );
+    db.close();
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  async function timesOf(page: Page, path: string): Promise<Shown[]> {
+    await visit(page, service, path);
+    return page.locator("time").evaluateAll((elements) =>
+      elements.map((element) => ({
+        text: element.textContent ?? "",
+        iso: element.getAttribute("datetime") ?? "",
+        title: element.getAttribute("title") ?? "",
+      })),
+    );
+  }
+
+  const zones: Readonly<Record<string, { locale: string; zone: RegExp }>> = {
+    "America/New_York": { locale: "en-US", zone: /^GMT-[45]$/ },
+    "Asia/Kolkata": { locale: "hi-IN", zone: /^GMT\+5:30$/ },
+    "Pacific/Kiritimati": { locale: "de-DE", zone: /^GMT\+14$/ },
+    UTC: { locale: "ar-EG", zone: /^GMT(\+0)?$/ },
+  };
+  for (const [timezoneId, { locale, zone }] of Object.entries(zones))
+    test(`7: in ${timezoneId} every page shows its zone, 24 hours and the date`, async () => {
+      const context = await openWindow(browser, service, { timezoneId, locale });
+      const { page, faults } = await openPage(context);
+      let count = 0;
+      for (const path of Object.values(await pagesOf(service)))
+        for (const shown of await timesOf(page, path)) {
+          assertShown(shown, { timezoneId, zone, path });
+          count += 1;
+        }
+      assert.ok(count > 50, `${count} times`);
+      assert.deepEqual(
+        faults.filter((fault) => !/404/.test(fault)),
+        [],
+      );
+      await context.close();
+    });
+
+  test("7: the log, the steps and the list of one execution tell one time", async () => {
+    const look = { timezoneId: "America/New_York", locale: "en-US" };
+    const context = await openWindow(browser, service, look);
+    const { page } = await openPage(context);
+    const times = await timesOf(page, `/ui/executions/${failed}`);
+    const log = await page.locator("#log time").allInnerTexts();
+    const steps = await page.locator("#steps time").allInnerTexts();
+    assert.equal(log.length, 2);
+    assert.equal(steps.length, 3);
+    assert.equal(times.length, 5);
+    for (const text of [...log, ...steps]) assert.match(text, /^\d\d:\d\d:\d\d\.\d{3} GMT-[45]$/);
+    const hours = new Set([...log, ...steps].map((text) => text.slice(0, 2)));
+    assert.ok(hours.size <= 2, [...hours].join(" "));
+    const whole = await page.locator("body").innerText();
+    assert.doesNotMatch(whole, /\d [AP]M\b/);
+    await visit(page, service, "/ui/executions?webhook=failing");
+    const row = await page.locator(`tr[data-id="${failed}"] time`).innerText();
+    assert.equal(row, (steps[0] ?? "").replace(/\.\d{3}/, ""));
+    await context.close();
+  });
+});
+
+/** The zone's own time of day, as another implementation of the calendar knows it. */
+function assertShown(
+  { text, iso, title }: Shown,
+  { timezoneId, zone, path }: { timezoneId: string; zone: RegExp; path: string },
+): void {
+  const where = `${path}: "${text}" for ${iso}`;
+  const [, day, clock = "", ms, shown_zone = ""] =
+    /^(?:(.+), )?(\d\d:\d\d:\d\d)(\.\d{3})? (GMT\S*)$/.exec(text) ?? [];
+  assert.match(shown_zone, zone, where);
+  const at = new Date(iso);
+  assert.equal(clock, partOf(at, timezoneId, { timeStyle: "medium" }), where);
+  if (ms !== undefined) assert.equal(ms, iso.slice(-5, -1), where);
+  const date = (moment: Date) => partOf(moment, timezoneId, { dateStyle: "short" });
+  const is_log = ms !== undefined && day === undefined;
+  if (!is_log) assert.equal(day === undefined, date(at) === date(new Date()), where);
+  const year = partOf(at, timezoneId, { year: "numeric" });
+  assert.ok(title.includes(iso) && title.includes(`${clock}.`), `${where}: ${title}`);
+  assert.ok(title.includes(shown_zone), `${where}: ${title}`);
+  assert.match(toLatin(title), new RegExp(year), `${where}: ${title}`);
+}
+
+function partOf(at: Date, timeZone: string, options: Intl.DateTimeFormatOptions): string {
+  return new Intl.DateTimeFormat("en-GB", { ...options, timeZone }).format(at);
+}
+
+/** Digits of other scripts, as some languages write dates. */
+function toLatin(text: string): string {
+  return text.replace(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x660));
+}
+
+async function newest(service: Service, webhook: string): Promise<string> {
+  const { body } = await service.api("GET", `/execution?webhook=${webhook}&limit=1`);
+  return (body as { items: { id: string }[] }).items[0]?.id ?? "";
+}
