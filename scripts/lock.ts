@@ -9,6 +9,7 @@ import { join } from "node:path";
 
 interface Locked {
   version?: string;
+  integrity?: string;
   dev?: boolean;
   optional?: boolean;
   os?: string[];
@@ -64,4 +65,7 @@ if (import.meta.main) {
   const added = complete(lock);
   writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
   console.log(`Added ${added.length} packages of other platforms`);
+  const without = Object.entries(lock.packages).filter(([at, { integrity }]) => at && !integrity);
+  // npm adds them where its registry has the packages: remove the entries there, and install.
+  console.log(`${without.length} of other platforms have no digest: they are tools, never shipped`);
 }
