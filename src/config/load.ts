@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
+import { checkWritable, warnOfReadable } from "./allowed-paths.ts";
 import { readDocument, type Given } from "./document.ts";
 import { readVariables, warnOfVariables, type Environment } from "./environment.ts";
 import { ConfigError, type ConfigFault } from "./fault.ts";
@@ -44,7 +45,10 @@ export function loadConfig(options: LoadOptions): Loaded {
     terminal: options.terminal ?? process.stdout.isTTY === true,
   });
   const placeOf = (key: ConfigKey) => given.get(key)?.place ?? key;
-  return { config, warnings: warnOfVariables(options.env), file, placeOf };
+  const faults = checkWritable(config, file, placeOf("ALLOW_WRITE"));
+  if (faults.length > 0) throw new ConfigError(faults);
+  const warnings = [...warnOfVariables(options.env), ...warnOfReadable(config)];
+  return { config, warnings, file, placeOf };
 }
 
 function findFile(options: LoadOptions): string | null {

@@ -174,7 +174,7 @@ export const CONFIG_SCHEMA = v.strictObject({
   ALLOW_WRITE: key(
     list(path("folder"), "paths"),
     [],
-    "Files and folders that flows which declare them may write.",
+    "Files and folders that flows which declare them may write; none of the service's own.",
   ),
   MAX_BODY_BYTES: key(whole(0, GIB, "bytes"), 10_485_760, "Longest request body."),
   MAX_OUTPUT_BYTES: key(

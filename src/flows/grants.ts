@@ -1,7 +1,6 @@
-import { realpathSync } from "node:fs";
-import { dirname, join, resolve, basename } from "node:path";
+import { resolve } from "node:path";
+import { isInside, toRealPath } from "../lib/path.ts";
 import type { Grants, Manifest } from "../runner/protocol.ts";
-import { isInside } from "./place.ts";
 
 /** The most that a flow can be granted: ALLOW_*, FLOW_TIMEOUT_* and FLOW_MEMORY_MB. */
 export interface Limits {
@@ -48,25 +47,15 @@ function paths(
   allowed: readonly string[],
   pluginsDir: string,
 ): string[] {
-  const folders = allowed.map((path) => realPath(resolve(pluginsDir, path)));
+  const folders = allowed.map((path) => toRealPath(resolve(pluginsDir, path)));
   return asked.map((path) => {
     const absolute = resolve(pluginsDir, path);
     // Compared behind all links, so that a link in an allowed folder leads nowhere else.
-    const real = realPath(absolute);
+    const real = toRealPath(absolute);
     if (folders.some((folder) => isInside(folder, real))) return absolute;
     const key = `ALLOW_${act.toUpperCase()}`;
     throw new Error(`The flow asks to ${act} '${path}', which is not inside ${key}`);
   });
-}
-
-/** A path with its links resolved as far as it exists. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realPath(parent), basename(path));
-  }
 }
 
 function timeoutOf(manifest: Manifest, limits: Limits): number {

@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
-import { isAbsolute, join, relative, resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { isInside } from "../lib/path.ts";
 
 /** Where flows lie, as absolute paths with symlinks resolved. */
 export interface Place {
@@ -18,12 +19,6 @@ export async function findPlace(pluginsDir: string, dataDir: string): Promise<Pl
 
 function real(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path));
-}
-
-/** Whether a path is a folder or lies in it; both absolute. */
-export function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (way !== ".." && !/^\.\.[\\/]/.test(way) && !isAbsolute(way));
 }
 
 /** Whether an error says that a file or folder is not there; links in a circle lead nowhere. */

@@ -3,7 +3,8 @@ import { open, readFile, realpath, stat, type FileHandle } from "node:fs/promise
 import { join, posix } from "node:path";
 import type { BigIntStats } from "node:fs";
 import { now } from "../lib/clock.ts";
-import { isInside, isMissing, type Place } from "./place.ts";
+import { isInside } from "../lib/path.ts";
+import { isMissing, type Place } from "./place.ts";
 
 /** A file without change for this long, in milliseconds, is taken as completely written. */
 export const QUIET_MS = 100;

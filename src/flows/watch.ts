@@ -1,7 +1,7 @@
 import { relative, resolve } from "node:path";
 import { watch } from "chokidar";
 import type { Log } from "../lib/log.ts";
-import { isInside } from "./place.ts";
+import { isInside } from "../lib/path.ts";
 
 export interface Watch {
   [Symbol.asyncDispose](): Promise<void>;

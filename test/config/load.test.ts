@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -229,6 +229,69 @@ describe("a configuration", () => {
 
   test("cannot be changed", () => {
     assert.throws(() => Object.assign(load("").config, { LISTEN_PORT: 1 }), TypeError);
+  });
+});
+
+describe("L11: ALLOW_WRITE over what the service lives on", () => {
+  mkdirSync(join(folder, "plugins/inner"), { recursive: true });
+  symlinkSync(join(folder, "plugins"), join(folder, "linked"));
+  symlinkSync(folder, join(folder, "above"));
+  const rows: Record<string, [yaml: string, path: string, name: string]> = {
+    "the folder itself": ["ALLOW_WRITE: [./data]", "data", "DATA_DIR"],
+    "a folder above": ["ALLOW_WRITE: [.]", "", "DATA_DIR"],
+    "the root": ["ALLOW_WRITE: [/]", "/", "DATA_DIR"],
+    "a folder in it that is not there yet": [
+      "ALLOW_WRITE: [./data/versions]",
+      "data/versions",
+      "DATA_DIR",
+    ],
+    "dots that lead back": ["ALLOW_WRITE: [./out/../data]", "data", "DATA_DIR"],
+    "the plugins": ["ALLOW_WRITE: [./plugins]", "plugins", "PLUGINS_DIR"],
+    "a folder of the plugins": ["ALLOW_WRITE: [./plugins/inner]", "plugins/inner", "PLUGINS_DIR"],
+    "a link to the plugins": ["ALLOW_WRITE: [./linked]", "linked", "PLUGINS_DIR"],
+    "a path through a link": ["ALLOW_WRITE: [./above/plugins/x]", "above/plugins/x", "PLUGINS_DIR"],
+    "the configuration": [
+      "ALLOW_WRITE: [./flowhook.yaml]",
+      "flowhook.yaml",
+      "the configuration file",
+    ],
+    "the database elsewhere": [
+      "DATABASE_URL: sqlite:/srv/db/x.db\nALLOW_WRITE: [/srv/db]",
+      "/srv/db",
+      "DATABASE_URL",
+    ],
+    "a key": [
+      "TLS_CERT_FILE: /srv/tls/c.pem\nTLS_KEY_FILE: /srv/key/k.pem\nALLOW_WRITE: [/srv/key]",
+      "/srv/key",
+      "TLS_KEY_FILE",
+    ],
+    "one of several": ["ALLOW_WRITE: [/srv/out, ./plugins]", "plugins", "PLUGINS_DIR"],
+  };
+  for (const [name, [yaml, path, covered]] of Object.entries(rows))
+    test(`L11: ${name}`, () => {
+      const { message, exitCode } = refusal(() => load(yaml));
+      const line = yaml.split("\n").length;
+      const found = path.startsWith("/") ? path : join(folder, path);
+      assert.ok(
+        message.includes(`flowhook.yaml:${line}: Found "${found}" for ALLOW_WRITE`),
+        message,
+      );
+      assert.ok(message.includes(`which covers ${covered} ("`), message);
+      assert.equal(exitCode, 78);
+    });
+
+  test("L11: folders beside are allowed, also with a name that begins alike", () => {
+    const yaml = "ALLOW_WRITE: [./out, ./data-out, ./plugins.d, /srv/reports]";
+    assert.deepEqual(load(yaml).config.ALLOW_WRITE.length, 4);
+  });
+
+  test("L11: ALLOW_READ over DATA_DIR is warned of", () => {
+    const [warning, ...more] = load("ALLOW_READ: [., /srv]").warnings;
+    assert.match(
+      warning ?? "",
+      /^ALLOW_READ ".+" covers DATA_DIR \(".+data"\): flows that declare/,
+    );
+    assert.deepEqual(more, []);
   });
 });
 
