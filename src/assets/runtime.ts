@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { EMBEDDED, type Embedded } from "./embedded.ts";
 import { listAssets, VERSION } from "./read.ts";
-import { removeOthers, unpack, type Unpacking } from "./unpack.ts";
+import { openCheck, removeOthers, unpack, type Unpacking } from "./unpack.ts";
 
 /** The files on disk that the program starts threads and processes from. */
 export interface Runtime {
@@ -19,6 +19,14 @@ export interface Runtime {
   readonly addon: string | null;
   /** Files and folders that the threads of the sandbox need to read. */
   readonly readable: readonly string[];
+  /**
+   * Makes sure that the files are still what the build carries; for each process that is started
+   * from them. It takes less than a millisecond while nobody has touched them.
+   *
+   * @returns whether somebody had, so that they were written again
+   * @throws Error where they cannot be written again
+   */
+  verify(): boolean;
 }
 
 /**
@@ -51,11 +59,14 @@ function sourceRuntime(): Runtime {
     store_thread: join(root, "src/store/store-thread.ts"),
     addon: null,
     readable: ["src", "node_modules", "package.json"].map((name) => realpathSync(join(root, name))),
+    // Whoever runs the sources may change them.
+    verify: () => false,
   };
 }
 
 function unpackedRuntime(carried: Embedded, data_dir: string): Runtime {
-  const folder = unpack(unpackingOf(carried, data_dir));
+  const unpacking = unpackingOf(carried, data_dir);
+  const folder = unpack(unpacking);
   return {
     mode: carried.mode,
     runner: join(folder, "runner.cjs"),
@@ -64,6 +75,7 @@ function unpackedRuntime(carried: Embedded, data_dir: string): Runtime {
     store_thread: join(folder, "store-thread.cjs"),
     addon: join(folder, "better_sqlite3.node"),
     readable: [folder],
+    verify: openCheck(unpacking),
   };
 }
 

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { now } from "../lib/clock.ts";
+import { signFolder } from "../lib/folder-signature.ts";
 import { readAsset } from "./read.ts";
 
 export interface Unpacking {
@@ -44,6 +45,24 @@ export function unpack(unpacking: Unpacking): string {
     settle(write(unpacking), folder, unpacking.files);
   }
   return realpathSync(folder);
+}
+
+/**
+ * A check of the unpacked folder that costs a look at each file: contents are compared where
+ * anything changed since, and what is altered is replaced.
+ *
+ * @returns whether it was replaced
+ */
+export function openCheck(unpacking: Unpacking): () => boolean {
+  const folder = unpack(unpacking);
+  let signature = signFolder(folder);
+  return () => {
+    if (signature !== null && signFolder(folder) === signature) return false;
+    const is_whole = isIntact(folder, unpacking.files);
+    if (!is_whole) unpack(unpacking);
+    signature = signFolder(folder);
+    return !is_whole;
+  };
 }
 
 /** Removes every other version's folder. What is still in use stays (on Windows). */

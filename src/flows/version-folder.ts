@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, type Dirent } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { versionOf, type Closure } from "./closure.ts";
@@ -31,19 +32,42 @@ export async function makeFolder(
   }
 }
 
-/** Whether a folder has exactly the files and contents that its version names. */
+/** Whether a folder has exactly the files and contents that its version names, and no link. */
 export async function isWhole(folder: string, entry: string, version: string): Promise<boolean> {
   const files: { path: string; hash: string }[] = [];
-  for (const path of await filesOf(folder)) {
+  const paths = await filesOf(folder);
+  if (paths === null) return false;
+  for (const path of paths) {
     const content = await readFile(join(folder, path)).catch(() => "");
     files.push({ path, hash: sha256(content) });
   }
   return versionOf(entry, files) === version;
 }
 
-async function filesOf(folder: string): Promise<string[]> {
+/** The same at once, for a runner that is about to start a thread. */
+export function isWholeNow(folder: string, entry: string, version: string): boolean {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true, recursive: true });
+    const files = toPaths(folder, entries)?.map((path) => ({
+      path,
+      hash: sha256(readFileSync(join(folder, path))),
+    }));
+    return files !== undefined && versionOf(entry, files) === version;
+  } catch {
+    return false;
+  }
+}
+
+async function filesOf(folder: string): Promise<string[] | null> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
-  return entries
-    .filter((entry) => !entry.isDirectory())
-    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"));
+  return toPaths(folder, entries);
+}
+
+/** Null where something is no file: what a link leads to can change unseen. */
+function toPaths(folder: string, entries: readonly Dirent[]): string[] | null {
+  const files = entries.filter((entry) => !entry.isDirectory());
+  if (!files.every((entry) => entry.isFile())) return null;
+  return files.map((entry) =>
+    relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"),
+  );
 }

@@ -1,11 +1,12 @@
 import { mkdir, readdir, realpath, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import { now } from "../lib/clock.ts";
+import { signFolder } from "../lib/folder-signature.ts";
 import type { Manifest } from "../runner/protocol.ts";
 import { MANIFEST_FORMAT, type Closure } from "./closure.ts";
 import { openShelf, type Shelf } from "./shelf.ts";
 import { openTurns } from "./turns.ts";
-import { makeFolder } from "./version-folder.ts";
+import { isWholeNow, makeFolder } from "./version-folder.ts";
 import { writeWhole } from "./version-record.ts";
 
 /** How many versions of a flow are kept beside the one that serves. */
@@ -20,12 +21,22 @@ export interface KeptVersion {
   readonly manifest: Manifest | null;
 }
 
+/** A version's folder and the absolute path of its flow's file, as a FlowSpec has them. */
+export interface VersionFolder {
+  readonly flow: string;
+  readonly version: string;
+  readonly directory: string;
+  readonly entry: string;
+}
+
 type Content = (path: string, hash: string) => Promise<Buffer>;
 
 /** The version folders under DATA_DIR/versions: one folder and one record for each. */
 export class Versions {
   readonly #root: string;
   readonly #shelves = new Map<string, Shelf>();
+  /** Of the folders whose contents were compared, by their path. */
+  readonly #signatures = new Map<string, string | null>();
   #lastServe: Promise<void> = Promise.resolve();
 
   private constructor(root: string) {
@@ -65,6 +76,26 @@ export class Versions {
     return folder;
   }
 
+  /**
+   * Makes sure that a version's folder holds what its name says, before code of it is loaded. It
+   * costs a look at each file while nobody has touched them.
+   *
+   * @throws Error where they were changed
+   */
+  verify({ flow, version, directory, entry }: VersionFolder): void {
+    const signature = signFolder(directory);
+    if (signature !== null && this.#signatures.get(directory) === signature) return;
+    const path = relative(directory, entry).split(sep).join("/");
+    if (!isWholeNow(directory, path, version)) {
+      this.#signatures.delete(directory);
+      throw new Error(
+        `The files of "${flow}", version ${version}, in DATA_DIR were changed by somebody since ` +
+          `they were copied from PLUGINS_DIR`,
+      );
+    }
+    this.#signatures.set(directory, signFolder(directory));
+  }
+
   /** Keeps what the inspection told. A version without a flow keeps no folder. */
   async keep(flow: string, closure: Closure, manifest: Manifest | null): Promise<void> {
     const { version, entry } = closure;
@@ -81,6 +112,7 @@ export class Versions {
   /** Removes a version that turned out to be broken, or is no longer used. */
   async discard(flow: string, version: string): Promise<void> {
     this.#shelves.get(flow)?.records.delete(version);
+    this.#signatures.delete(this.#folder(flow, version));
     await rm(`${this.#folder(flow, version)}.json`, { force: true });
     await rm(this.#folder(flow, version), { recursive: true, force: true });
   }

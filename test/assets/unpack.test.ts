@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { readAsset } from "../../src/assets/read.ts";
-import { removeOthers, unpack, type Unpacking } from "../../src/assets/unpack.ts";
+import { openCheck, removeOthers, unpack, type Unpacking } from "../../src/assets/unpack.ts";
 
 const content = Buffer.from(readAsset("default-styling.css"));
 const digest = createHash("sha256").update(content).digest("hex");
@@ -91,6 +91,16 @@ describe("unpack", () => {
   };
 
   for (const [name, damage] of Object.entries(damages)) {
+    test(`L11: a later check replaces the folder where ${name}`, () => {
+      const check = openCheck(unpacking);
+      const folder = unpack(unpacking);
+      assert.equal(check(), false);
+      damage(folder);
+      assert.equal(check(), true);
+      assertWhole(folder);
+      assert.equal(check(), false);
+    });
+
     test(`replaces the folder where ${name}`, () => {
       const folder = unpack(unpacking);
       damage(folder);
@@ -98,6 +108,25 @@ describe("unpack", () => {
       assertWhole(folder);
     });
   }
+});
+
+test("L11: a check sees a content that was changed with its size and time kept", () => {
+  const check = openCheck(unpacking);
+  const file = join(unpack(unpacking), "a.css");
+  const { atime, mtime } = statSync(file);
+  writeFileSync(file, content.toReversed());
+  utimesSync(file, atime, mtime);
+  assert.equal(check(), true);
+  assert.deepEqual(readFileSync(file), content);
+});
+
+test("L11: a check of files that were touched alone leaves them", () => {
+  const check = openCheck(unpacking);
+  const folder = unpack(unpacking);
+  utimesSync(join(folder, "a.css"), 0, 0);
+  const { ino } = statSync(folder);
+  assert.equal(check(), false);
+  assert.equal(statSync(folder).ino, ino);
 });
 
 describe("removeOthers", () => {

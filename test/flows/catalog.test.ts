@@ -1,5 +1,15 @@
 import assert from "node:assert/strict";
-import { readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { inspect, openFixture } from "./fixture.ts";
@@ -9,6 +19,13 @@ const isReady = (name: string) => (flow: { name: string; state: string }) =>
   flow.name === name && flow.state === "ready";
 const isBroken = (name: string) => (flow: { name: string; state: string }) =>
   flow.name === name && flow.state === "broken";
+
+/** Copies are read-only, which stops nobody who owns them. */
+async function overwrite(file: string, text: string): Promise<void> {
+  await chmod(file, 0o600);
+  await writeFile(file, text);
+  await chmod(file, 0o444);
+}
 
 suite("catalog", { timeout: 60_000 }, () => {
   test("names flows by their path and leaves out what is none", async () => {
@@ -143,6 +160,56 @@ suite("catalog", { timeout: 60_000 }, () => {
     const second = await fixture.open();
     assert.equal(second.find("a")?.spec?.entry, entry);
     assert.equal(await readFile(entry, "utf8"), greet("one"));
+  });
+
+  const changes: Record<string, (folder: string) => Promise<void>> = {
+    "a file was altered": (folder) => overwrite(join(folder, "a.ts"), greet("planted")),
+    "a file was altered, with its size and time kept": async (folder) => {
+      const file = join(folder, "a.ts");
+      const { atime, mtime } = await stat(file);
+      await overwrite(file, greet("b"));
+      await utimes(file, atime, mtime);
+    },
+    "a file was added": (folder) => writeFile(join(folder, "more.ts"), "export {};"),
+    "a file is missing": (folder) => rm(join(folder, "a.ts")),
+    "a file is a link to the same content": async (folder) => {
+      await rename(join(folder, "a.ts"), `${folder}.elsewhere`);
+      await symlink(`${folder}.elsewhere`, join(folder, "a.ts"));
+    },
+    "the folder was swapped": async (folder) => {
+      await rename(folder, `${folder}.elsewhere`);
+      await mkdir(folder);
+      await writeFile(join(folder, "a.ts"), greet("planted"));
+    },
+  };
+  for (const [name, change] of Object.entries(changes))
+    test(`L11: a version is not loaded where ${name}, and copied again`, async () => {
+      await using fixture = await openFixture({ "a.ts": greet("a") });
+      const catalog = await fixture.open();
+      const spec = catalog.find("a")?.spec;
+      assert.ok(spec);
+      catalog.verify(spec);
+      await change(spec.directory);
+      const ready = fixture.change(isReady("a"));
+      assert.throws(
+        () => catalog.verify(spec),
+        /files of "a", version \w{16}, in DATA_DIR were changed/,
+      );
+      assert.equal(catalog.find("a")?.state, "broken");
+      await ready;
+      catalog.verify(spec);
+      assert.equal(await readFile(join(spec.directory, "a.ts"), "utf8"), greet("a"));
+      assert.deepEqual(fixture.inspected, [spec.key], "its content was inspected before");
+    });
+
+  test("L11: a version whose files were touched alone is loaded", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("a") });
+    const catalog = await fixture.open();
+    const spec = catalog.find("a")?.spec;
+    assert.ok(spec);
+    catalog.verify(spec);
+    await utimes(spec.entry, 0, 0);
+    catalog.verify(spec);
   });
 
   test("two files with one name are broken until one goes", async () => {
