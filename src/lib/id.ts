@@ -15,14 +15,17 @@ let count = 0;
 /** Time and separators of the latest identifier's millisecond. */
 let prefix = "";
 
+/** A clock that is set back by more is followed, so that lists by time find what is new. */
+const SET_BACK_MS = 10_000;
+
 /**
  * An identifier that grows with time (UUID version 7, RFC 9562, section 5.7), so that inserts
  * append. Within a millisecond the 12 bits after the time count up (section 6.2, method 1).
  */
 export function newExecutionId(): string {
   const at = now();
-  // A clock that is set back, or a full count, borrows from the time to come.
-  if (at > latest) begin(at);
+  // A clock that goes back a little, or a full count, borrows from the time to come.
+  if (at > latest || at < latest - SET_BACK_MS) begin(at);
   else if ((count += 1) > 0xfff) begin(latest + 1);
   const random = takeRandom();
   return `${prefix}${(0x7000 | count).toString(16)}-${random.slice(0, 4)}-${random.slice(4)}`;

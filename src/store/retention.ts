@@ -11,6 +11,26 @@ export async function hasOlder(store: Store, before: number): Promise<boolean> {
   return (await query.where("id", "<", toFirstId(before)).execute()).length > 0;
 }
 
+/** When the newest execution or audit entry before a time was made; null where there is none. */
+export async function newestBefore(store: Store, before: number): Promise<number | null> {
+  const execution = await store.rows
+    .selectFrom("execution")
+    .select("created_at as at")
+    .where("id", "<", toFirstId(before))
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  const audit = await store.rows
+    .selectFrom("audit")
+    .select("at")
+    .where("at", "<", before)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (execution === undefined) return audit?.at ?? null;
+  return Math.max(execution.at, audit?.at ?? 0);
+}
+
 /** Identifiers of the oldest ended executions, created before a time where one is given. */
 export async function oldestEnded(
   store: Store,

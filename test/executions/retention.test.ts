@@ -1,0 +1,187 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { pino } from "pino";
+import { Retention, type RetentionLimits } from "../../src/executions/retention.ts";
+import { openStore, type Store } from "../../src/store/database.ts";
+import { countExecutions } from "../../src/store/retention.ts";
+import { toFirstId } from "../../src/store/executions.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-retention-"));
+const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const START = Date.UTC(2026, 5, 1);
+
+/** A store with executions of these ages in days, and a machine whose clocks a test moves. */
+async function open(stack: AsyncDisposableStack, ages: readonly number[]) {
+  const path = join(folder, `${Math.random()}.db`);
+  const store = stack.use(await openStore({ path, durability: "full", addon: null, thread }));
+  await insert(
+    store,
+    ages.map((days) => START - days * DAY_MS),
+  );
+  const clock = { wall: START, steady: 5000 };
+  const clocks = { wall: () => clock.wall, steady: () => clock.steady };
+  const logged: string[] = [];
+  const log = pino({ base: null }, { write: (line: string) => void logged.push(line) });
+  const started: Retention[] = [];
+  async function start(limits: Partial<RetentionLimits> = {}): Promise<Retention> {
+    const whole = { days: 30, max_executions: null, max_bytes: null, ...limits };
+    const retention = stack.use(new Retention(store, whole, log, clocks));
+    started.push(retention);
+    await retention.sweep();
+    return retention;
+  }
+  return {
+    store,
+    clock,
+    logged,
+    start,
+    /** Both clocks go on, with a sweep each minute as the service makes it. */
+    async pass(retention: Retention, ms: number): Promise<void> {
+      for (let passed = 0; passed < ms; passed += MINUTE_MS) {
+        clock.wall += MINUTE_MS;
+        clock.steady += MINUTE_MS;
+        await retention.sweep();
+      }
+    },
+    count: () => countExecutions(store),
+  };
+}
+
+async function insert(store: Store, times: readonly number[]): Promise<void> {
+  const sql =
+    "insert into execution (id, status, flow, is_productive, is_async, project_id, created_at, " +
+    "started_at, ended_at) values (?, 'ENDED_SUCCESS', 'f', 1, 0, 'p', ?, ?, ?)";
+  const rows = times.map((at, number) => ({
+    sql,
+    parameters: [`${toFirstId(at)}-7000-8000-${String(number).padStart(12, "0")}`, at, at, at],
+  }));
+  await store.commit(rows);
+}
+
+/** Some of each day, two hours ago the last: as a service in use has them. */
+const USUAL = Array.from({ length: 100 }, (_, day) => day + 1 / 12);
+
+describe("L8: retention by age", () => {
+  test("L8: deletes what is old, at the start and later", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { start, count, pass } = await open(stack, USUAL);
+    const retention = await start();
+    assert.equal(await count(), 30);
+    await pass(retention, DAY_MS);
+    assert.equal(await count(), 29);
+  });
+
+  test("L8: a clock that is set ahead for a minute deletes nothing", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { start, count, clock, pass, logged } = await open(stack, USUAL);
+    const retention = await start();
+    clock.wall += 365 * DAY_MS;
+    await pass(retention, 2 * MINUTE_MS);
+    clock.wall -= 365 * DAY_MS;
+    await pass(retention, 2 * HOUR_MS);
+    assert.equal(await count(), 30);
+    const said = logged.filter((line) => line.includes("The clock was set"));
+    assert.equal(said.length, 2);
+    assert.match(
+      said[0] ?? "",
+      /"level":40,.*"jump_ms":31536000000,.*set ahead; nothing is deleted/,
+    );
+    assert.match(said[1] ?? "", /set back; nothing is deleted by its age before/);
+  });
+
+  test("L8: one that stays where it was set is believed after an hour", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { start, count, clock, pass } = await open(stack, USUAL);
+    const retention = await start();
+    clock.wall += 10 * DAY_MS;
+    await pass(retention, HOUR_MS - MINUTE_MS);
+    assert.equal(await count(), 30);
+    await pass(retention, 2 * MINUTE_MS);
+    assert.equal(await count(), 20);
+  });
+
+  test("L8: each jump begins the hour anew", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { start, count, clock, pass } = await open(stack, USUAL);
+    const retention = await start();
+    for (const days of [90, -80, 90, -90]) {
+      clock.wall += days * DAY_MS;
+      await pass(retention, HOUR_MS - MINUTE_MS);
+    }
+    assert.equal(await count(), 30);
+  });
+
+  test("L8: a clock that runs a little fast is believed", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { start, count, clock, pass, logged } = await open(stack, USUAL);
+    const retention = await start();
+    for (let hour = 0; hour < 30; hour += 1) {
+      clock.wall += 2 * MINUTE_MS;
+      await pass(retention, HOUR_MS);
+    }
+    assert.equal(await count(), 29);
+    assert.deepEqual(
+      logged.filter((line) => line.includes("clock")),
+      [],
+    );
+  });
+
+  test("L8: a start long after the newest entry deletes nothing for an hour", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { start, count, pass, logged } = await open(stack, [40, 50, 60]);
+    const retention = await start();
+    assert.equal(await count(), 3);
+    assert.match(logged.join(""), /or the clock is ahead; nothing is deleted by its age/);
+    await pass(retention, HOUR_MS + MINUTE_MS);
+    assert.equal(await count(), 0);
+  });
+
+  test("L8: nor does one with a clock that is ahead and has written already", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { start, count, clock, store } = await open(stack, USUAL);
+    clock.wall += 365 * DAY_MS;
+    await insert(store, [clock.wall - MINUTE_MS, clock.wall - 10 * MINUTE_MS]);
+    await start();
+    assert.equal(await count(), 102);
+  });
+
+  test("L8: nor one with a clock that is behind", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { start, count, clock, logged } = await open(stack, USUAL);
+    clock.wall -= 20 * DAY_MS;
+    await start();
+    assert.equal(await count(), 100);
+    assert.match(
+      logged.join(""),
+      /"level":40,.*The clock is behind what was written before; nothing/,
+    );
+  });
+
+  test("L8: limits that know no time hold meanwhile", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { start, count } = await open(stack, [40, 50, 60]);
+    await start({ max_executions: 2 });
+    assert.equal(await count(), 2);
+  });
+
+  test("L8: an empty store, and one of its first hour, wait for nothing", async () => {
+    await using stack = new AsyncDisposableStack();
+    const empty = await open(stack, []);
+    await empty.start();
+    const fresh = await open(stack, [0.01]);
+    await fresh.start({ days: 0 });
+    assert.equal(await fresh.count(), 0);
+    assert.deepEqual(
+      [...empty.logged, ...fresh.logged].filter((line) => /clock/.test(line)),
+      [],
+    );
+  });
+});
