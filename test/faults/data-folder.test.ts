@@ -19,6 +19,7 @@ import { after, before, describe, test } from "node:test";
 import { runCommand, type Finished } from "../blackbox/command.ts";
 import { ADMIN_PASSWORD, launch, terminate } from "../blackbox/service.ts";
 import { environment, findProgram, type Target } from "../blackbox/target.ts";
+import { makeCertificate } from "../config/certificate-maker.ts";
 import { faultTarget } from "./house.ts";
 
 /** DATA_DIR: who owns it, who may use it, and what is said where the service cannot. */
@@ -290,6 +291,22 @@ describe("DATA_DIR", { skip: faultTarget().skip ?? false }, () => {
         assert.doesNotMatch(await serve(folder), /"level":[45]0/);
         const left = (await readdir(homedir())).filter((name) => name.startsWith(".flowhook-"));
         assert.deepEqual(left, []);
+      });
+
+      test("10: a certificate's key that the service may not read", async () => {
+        const tls = { TLS_CERT_FILE: "./cert.pem", TLS_KEY_FILE: "./key.pem" };
+        const folder = await furnish(tls, async (path) => {
+          const { cert, key } = makeCertificate();
+          await writeFile(join(path, "cert.pem"), cert);
+          await writeFile(join(path, "key.pem"), key, { mode: 0o600 });
+        });
+        for (const command of ["serve", "check"]) {
+          const finished = await runCommand(target, [command], { cwd: folder });
+          assert.equal(finished.code, 78, text(finished));
+          const says =
+            /flowhook\.yaml:6: Found ".+key\.pem", which cannot be read \(it belongs to root, mode 600, and the service runs as nobody\) for TLS_KEY_FILE/;
+          assert.match(finished.stderr, says);
+        }
       });
 
       test("M10: a key of another user that is open to us", async () => {
