@@ -1,9 +1,10 @@
+import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { findToken, isCrossSite } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
+import { discardBody, readBytes } from "../lib/body.ts";
 import { Refusal, toProblem } from "../lib/errors.ts";
 import { readTrace } from "../lib/trace.ts";
 import { toRefusal } from "../store/fault.ts";
@@ -27,17 +28,6 @@ const STRANGERS_PER_MINUTE = 300;
 export function createApi(api: Api): Hono<Env> {
   const app = new Hono<Env>();
   const strangers = openStrangers(api.log, STRANGERS_PER_MINUTE);
-  app.use(
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: () => {
-        // The rest of the body is not read, so the connection cannot be used again.
-        throw new Refusal("body_too_large", `The body is larger than ${MAX_BODY_BYTES} bytes`, {
-          headers: { connection: "close" },
-        });
-      },
-    }),
-  );
   for (const route of ROUTES) {
     app.on(route.method, route.path, async (c) =>
       toResponse(await serve(api, strangers, route, c)),
@@ -69,7 +59,8 @@ async function serve(api: Api, strangers: Strangers, route: Route, c: ApiContext
     const principal = await identify(api, route, c, address);
     trail.actor(principal);
     authorize(route, principal);
-    const body = route.body === null ? undefined : await readJson(c);
+    if (route.method === "GET") discardBody(c.env.incoming);
+    const body = route.body === null ? undefined : await readJson(c.env.incoming);
     trail.given(body);
     const request = toRequest(api, route, c, { principal, address, is_secure, body });
     const answer = await route.act(api, request as ApiRequest<never, never>);
@@ -102,7 +93,7 @@ function toRequest(
     if_match: c.req.header("if-match") ?? null,
     last_event_id: c.req.header("last-event-id") ?? null,
     search: new URL(c.req.url).searchParams,
-    text: () => c.req.text(),
+    text: () => readText(c.env.incoming),
     incoming: c.env.incoming,
     outgoing: c.env.outgoing,
   };
@@ -140,8 +131,15 @@ function authorize({ needs }: Route, principal: Principal | null): void {
     throw new Refusal("forbidden", `This needs the permission "${needs}"`);
 }
 
-async function readJson(c: ApiContext): Promise<unknown> {
-  const text = await c.req.text();
+const UTF8 = new TextDecoder();
+
+async function readText(incoming: IncomingMessage): Promise<string> {
+  const bytes = await readBytes(incoming, MAX_BODY_BYTES);
+  return bytes === null ? "" : UTF8.decode(bytes);
+}
+
+async function readJson(incoming: IncomingMessage): Promise<unknown> {
+  const text = await readText(incoming);
   if (text === "") return {};
   try {
     return JSON.parse(text);

@@ -1,13 +1,16 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { isCrossSite, toTokenCookie } from "../access/credentials.ts";
+import { readBytes } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { LoginPage } from "./pages/login.tsx";
 import { respondPage } from "./page-answer.ts";
 import type { PageFrame } from "./shell.tsx";
 import type { Ui, UiContext } from "./session.ts";
+
+/** Longest form of the login screen. */
+const MOST_BYTES = 64 * 1024;
 
 type FrameOf = (c: UiContext) => Promise<PageFrame>;
 
@@ -19,16 +22,15 @@ export function addLogin(app: Hono<{ Bindings: HttpBindings }>, ui: Ui, frameOf:
     const fault = ended === undefined ? null : "Your session has ended. Sign in again to go on.";
     return respondPage(c, frame, LoginPage({ frame, next, fault, name: "" }), 200);
   });
-  app.post("/ui/login", bodyLimit({ maxSize: 64 * 1024 }), async (c) =>
-    submit(c, ui, await frameOf(c)),
-  );
+  app.post("/ui/login", async (c) => submit(c, ui, await frameOf(c)));
 }
 
 async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response> {
   const { headers } = c.env.incoming;
   if (isCrossSite(headers, { host: headers.host ?? "" }))
     throw new Refusal("cross_site", "A page of another site cannot log in here");
-  const form = new URLSearchParams(await c.req.text());
+  const bytes = await readBytes(c.env.incoming, MOST_BYTES);
+  const form = new URLSearchParams(bytes?.toString() ?? "");
   const name = form.get("user_name") ?? "";
   const next = form.get("next") ?? undefined;
   const { address, is_secure } = ui.addressOf(c.env.incoming);

@@ -1,7 +1,7 @@
 import type { Activity } from "../access/activity.ts";
+import { decodeText, discardBody, readBytes } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import { decodeText, readBytes } from "./body.ts";
 import type { Admission, Call, Caller } from "./call.ts";
 import { toCallInput } from "./input.ts";
 import { takesBody } from "./match.ts";
@@ -23,7 +23,9 @@ export interface AdmissionRules {
  */
 export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admission> {
   if (caller.webhook.is_productive !== 1) requireActiveUser(rules);
-  const payload = takesBody(caller.call.method) ? await readPayload(rules, caller) : null;
+  const is_read = takesBody(caller.call.method);
+  if (!is_read) discardBody(caller.call.incoming);
+  const payload = is_read ? await readPayload(rules, caller) : null;
   rules.requireRoom(caller.webhook.flow);
   return { ...caller, input: toCallInput(caller, payload) };
 }

@@ -2,9 +2,9 @@ import { matchKey, type KeyKind } from "../access/api-key.ts";
 import { findBearer, findToken, isCrossSite, isNavigation } from "../access/credentials.ts";
 import type { Logins, Principal } from "../access/login.ts";
 import type { SlowDown } from "../access/slow-down.ts";
+import { decodeText, discardBody, readBytes } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import { decodeText, readBytes } from "./body.ts";
 import type { Call, Caller, MatchedCall, ReadBody } from "./call.ts";
 import { parseJson } from "./json.ts";
 import type { ReportKeyUse } from "./key-use.ts";
@@ -69,6 +69,7 @@ async function requireKey(gate: Gate, caller: Caller): Promise<Caller> {
     in_body,
   );
   if (used === null) {
+    discardBody(call.incoming);
     await gate.slowDown.refused(call.address);
     throw new Refusal("not_authenticated", "The API key is missing or wrong");
   }

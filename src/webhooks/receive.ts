@@ -4,6 +4,7 @@ import type { StartRequest } from "../executions/start-request.ts";
 import type { LiveExecution } from "../executions/live.ts";
 import { readOutcome, type Outcome } from "../executions/outcome.ts";
 import { toRecordText } from "../executions/record.ts";
+import { discardBody } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
@@ -132,6 +133,7 @@ async function answer(
 /** A re-entry starts nothing: it waits for one window at most (section 4.4). */
 async function continueWaiting(corridor: Corridor, caller: Caller, value: string): Promise<Reply> {
   const { call, webhook } = caller;
+  discardBody(call.incoming);
   const id = corridor.legs.toExecutionId(value);
   const live = id === null ? undefined : corridor.executions.find(id);
   if (live !== undefined && live.webhook_id === webhook.id) {

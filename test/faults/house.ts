@@ -242,8 +242,8 @@ export function childrenOf(pid: number): number[] {
   }
 }
 
-/** A member of /proc/PID/status: `VmRSS` in kB, `Threads`. */
-export function processFigure(pid: number, name: "VmRSS" | "Threads"): number {
+/** A member of /proc/PID/status: `VmRSS` and its peak `VmHWM` in kB, `Threads`. */
+export function processFigure(pid: number, name: "VmRSS" | "VmHWM" | "Threads"): number {
   const text = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
 }

@@ -1,0 +1,122 @@
+import type { IncomingMessage } from "node:http";
+import { Refusal } from "./errors.ts";
+
+/**
+ * Reads the bytes of a request up to a limit; the rest is left unread.
+ *
+ * @param limit bytes
+ * @returns null without a body
+ * @throws Refusal body_too_large, or bad_body where the client stopped sending
+ */
+export async function readBytes(incoming: IncomingMessage, limit: number): Promise<Buffer | null> {
+  const announced = Number(incoming.headers["content-length"] ?? Number.NaN);
+  if (announced > limit) throw tooLarge(limit);
+  if (announced === 0) return null;
+  if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined) return null;
+  const bytes = await collect(incoming, limit);
+  return bytes.length === 0 ? null : bytes;
+}
+
+/** Lets go of a body that nobody reads, as it comes: small chunks that wait cost memory. */
+export function discardBody(incoming: IncomingMessage): void {
+  if (hasBody(incoming)) incoming.resume();
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function collect(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let first: Buffer = NOTHING;
+    let blocks: Blocks | null = null;
+    let size = 0;
+    let is_settled = false;
+    const onData = (chunk: Buffer): void => {
+      if (is_settled) return;
+      size += chunk.length;
+      if (size > limit) {
+        is_settled = true;
+        [first, blocks] = [NOTHING, null];
+        incoming.pause();
+        return reject(tooLarge(limit));
+      }
+      if (first === NOTHING) first = chunk;
+      else (blocks ??= new Blocks(first)).add(chunk);
+    };
+    const onEnd = (): void => {
+      is_settled = true;
+      resolve(blocks === null ? first : blocks.join());
+      // The listeners stay as long as the request, which may wait: the bytes are not to.
+      [first, blocks] = [NOTHING, null];
+    };
+    const onStop = (): void => {
+      if (is_settled) return;
+      is_settled = true;
+      [first, blocks] = [NOTHING, null];
+      reject(new Refusal("bad_body", "The client stopped before the end of the body"));
+    };
+    // To take them off would cost each call more than the request keeps them.
+    incoming.on("data", onData).on("end", onEnd).on("error", onStop).on("close", onStop);
+  });
+}
+
+/** Sizes of blocks in bytes: each as large as what came before it, within these. */
+const LEAST_BLOCK = 1024;
+const MOST_BLOCK = 1024 * 1024;
+
+/** Bytes copied together as they come: a chunk of one byte costs hundreds as an object. */
+class Blocks {
+  readonly #full: Buffer[] = [];
+  #open: Buffer;
+  #used: number;
+  #size: number;
+
+  constructor(first: Buffer) {
+    this.#open = first;
+    this.#used = this.#size = first.length;
+  }
+
+  add(chunk: Buffer): void {
+    this.#size += chunk.length;
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#used === this.#open.length) this.#openNext();
+      const taken = rest.copy(this.#open, this.#used);
+      this.#used += taken;
+      rest = rest.subarray(taken);
+    }
+  }
+
+  join(): Buffer {
+    return Buffer.concat([...this.#full, this.#open], this.#size);
+  }
+
+  #openNext(): void {
+    this.#full.push(this.#open);
+    const size = Math.min(Math.max(this.#size, LEAST_BLOCK), MOST_BLOCK);
+    this.#open = Buffer.allocUnsafeSlow(size);
+    this.#used = 0;
+  }
+}
+
+function tooLarge(limit: number): Refusal {
+  // The rest is not read, so the connection cannot be used again.
+  return new Refusal("body_too_large", `The body is larger than ${limit} bytes`, {
+    headers: { connection: "close" },
+  });
+}
+
+/** A byte order mark stays: raw_body is the body as it was sent. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** @throws Refusal bad_body where the bytes are not UTF-8 */
+export function decodeText(bytes: Buffer): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new Refusal("bad_body", "The body is not valid UTF-8");
+  }
+}
