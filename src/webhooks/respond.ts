@@ -8,16 +8,16 @@ import { REQUEST_ID } from "../lib/trace.ts";
 /** An answer before it is sent. */
 export interface Reply {
   readonly status: number;
-  /** Pairs only where a name repeats: a plain object is sent as it is. */
-  readonly headers: Record<string, string> | [string, string][];
+  /** Sent as they are: a name with several values as so many fields. */
+  readonly headers: Record<string, string | readonly string[]>;
   readonly body: string | Uint8Array<ArrayBuffer> | null;
 }
 
 /** @param request_id echoed by every answer */
 export function toResponse({ status, headers, body }: Reply, request_id: string): Response {
-  if (Array.isArray(headers)) headers.push([REQUEST_ID, request_id]);
-  else headers[REQUEST_ID] = request_id;
-  return new Response(body, { status, headers });
+  headers[REQUEST_ID] = request_id;
+  // The server's Response hands a plain object to node:http, which takes lists of values.
+  return new Response(body, { status, headers: headers as Record<string, string> });
 }
 
 export const EXECUTION_ID = "flowhook-execution-id";
@@ -58,31 +58,34 @@ export function toStatusText({ status, status_message }: Outcome): string {
 }
 
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
-const ACTIVE_TYPE = /html|svg|xml/i;
+const POLICY = "content-security-policy";
+const SNIFFING = "x-content-type-options";
 
 function respondCustom(outcome: Outcome, custom: CustomResponse, is_sandboxed: boolean): Reply {
   const { status } = custom;
-  const pairs: [string, string][] = Object.entries(custom.headers)
-    .filter(([name]) => name.toLowerCase() !== REQUEST_ID)
-    .flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, one]));
-  pairs.push([EXECUTION_ID, outcome.id]);
-  if (is_sandboxed && isActive(pairs)) pairs.push(["content-security-policy", SANDBOX], NOSNIFF);
+  const own = Object.entries(custom.headers).filter(([name]) => isOfFlow(name, is_sandboxed));
+  // Not by assignment: "__proto__" is a header's name like any other.
+  const headers: Reply["headers"] = Object.fromEntries(own);
+  headers[EXECUTION_ID] = outcome.id;
+  if (is_sandboxed) {
+    // On whatever type: browsers guess pages behind many of them, and behind none.
+    headers[POLICY] = beside(headers[POLICY], SANDBOX);
+    headers[SNIFFING] = "nosniff";
+  }
   const body = WITHOUT_BODY.includes(status) ? null : bodyOf(custom);
-  return { status, headers: toHeadersInit(pairs), body };
+  return { status, headers, body };
 }
 
-const NOSNIFF: [string, string] = ["x-content-type-options", "nosniff"];
-
-/** Whether a browser may run what is in it; without a type it would guess. */
-function isActive(pairs: readonly [string, string][]): boolean {
-  const types = pairs.filter(([name]) => name.toLowerCase() === "content-type");
-  return types.length === 0 || types.some(([, type]) => ACTIVE_TYPE.test(type));
+/** Names in any case: of another case it would stand beside the service's. */
+function isOfFlow(name: string, is_sandboxed: boolean): boolean {
+  const lower = name.toLowerCase();
+  if (lower === REQUEST_ID || lower === EXECUTION_ID) return false;
+  return !(is_sandboxed && lower === SNIFFING);
 }
 
-/** A plain object is sent as it is, without a default type. */
-function toHeadersInit(pairs: [string, string][]): Reply["headers"] {
-  const names = new Set(pairs.map(([name]) => name.toLowerCase()));
-  return names.size === pairs.length ? Object.fromEntries(pairs) : pairs;
+/** The service's value as one more field of its name; of policies, all hold. */
+function beside(own: string | readonly string[] | undefined, value: string) {
+  return own === undefined ? value : [...[own].flat(), value];
 }
 
 /** Section 4.5. */

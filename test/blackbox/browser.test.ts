@@ -5,6 +5,7 @@ import { chromium, type Browser } from "playwright-core";
 import { callTarget, countExecutions } from "./scenario.ts";
 import { ADMIN_PASSWORD, startService, type Service } from "./service.ts";
 import { findProgram, openTarget, ROOT } from "./target.ts";
+import { RAN, UNTRUSTED } from "./untrusted.ts";
 
 const ARGUMENTS = [
   "--headless",
@@ -123,14 +124,8 @@ describe(`a browser (${target.name})`, { skip }, () => {
         () => { document.body.textContent = "refused"; },
       );`;
     const html = `<!doctype html><body>waiting<script>${script}</script></body>`;
-    const steps = [{ webhook_html_response: html }];
-    const started = await fetch(`${service.url}${callTarget(service, "page")}`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ steps }),
-      redirect: "manual",
-    });
-    const id = started.headers.get("flowhook-execution-id") ?? "";
+    const headers = { "content-type": "text/html" };
+    const id = await startAnswering(service, { status: 200, headers, body: html });
     await page.goto(`${service.url}${callTarget(service, "page")}?__wait_execution_id=${id}`);
     await page.waitForFunction("document.body.textContent !== 'waiting'");
     assert.equal(await page.title(), "null", "an opaque origin");
@@ -138,4 +133,38 @@ describe(`a browser (${target.name})`, { skip }, () => {
     assert.ok(!text.includes("admin"), text);
     await context.close();
   });
+
+  for (const [type, body] of UNTRUSTED)
+    test(`H1: runs nothing of an answer of type ${JSON.stringify(type)} as the service`, async () => {
+      const context = await browser.newContext();
+      await context.addCookies([
+        { name: "service-token", value: service.token(), url: service.url, httpOnly: true },
+      ]);
+      const page = await context.newPage();
+      const readAs: number[] = [];
+      page.on("response", (response) => {
+        if (response.url().endsWith("/auth/me")) readAs.push(response.status());
+      });
+      const headers = type === null ? {} : { "content-type": type };
+      const id = await startAnswering(service, { status: 200, headers, body });
+      const url = `${service.url}${callTarget(service, "page")}?__wait_execution_id=${id}`;
+      // What becomes a download is no page, and so no fault either.
+      const shown = await page.goto(url, { waitUntil: "load" }).catch(() => null);
+      const ran = shown === null ? null : await page.evaluate(RAN);
+      assert.ok(ran === null || ran === "null", `a script ran with the origin ${String(ran)}`);
+      if (ran !== null) await page.waitForFunction("document.documentElement.dataset.got");
+      assert.ok(!readAs.includes(200), "the login of the reader was used");
+      await context.close();
+    });
 });
+
+/** Starts the execution that answers so, and gives its id. */
+async function startAnswering(service: Service, response: object): Promise<string> {
+  const started = await fetch(`${service.url}${callTarget(service, "page")}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ steps: [{ webhook_response: response }] }),
+    redirect: "manual",
+  });
+  return started.headers.get("flowhook-execution-id") ?? "";
+}

@@ -99,7 +99,11 @@ export const GOOD_ROWS: CallRow[] = [
     [{ webhook_json_response: { a: [1, null, "ü"] } }],
     {
       status: 200,
-      headers: { "content-type": /^application\/json/, "content-security-policy": null },
+      headers: {
+        "content-type": /^application\/json/,
+        "content-security-policy": SANDBOX_POLICY,
+        "x-content-type-options": "nosniff",
+      },
       body: { json: { a: [1, null, "ü"] } },
     },
   ),
@@ -182,9 +186,21 @@ export const PAGE_ROWS: CallRow[] = [
     "text/xml",
     "application/xml",
     "application/atom+xml",
+    "",
+    "*/*",
+    "unknown/unknown",
+    "application/unknown",
+    "foo",
+    "text",
+    ";charset=x",
+    "text/xsl",
+    "text/plain",
+    "multipart/x-mixed-replace; boundary=x",
+    "application/json",
+    "application/octet-stream",
   ].map((type) =>
     answering(
-      `a page of ${type} is sandboxed`,
+      `H1: an answer of type "${type}" is sandboxed`,
       ["C13 sandbox"],
       [response(200, { "content-type": type }, "<p/>")],
       {
@@ -223,13 +239,42 @@ export const PAGE_ROWS: CallRow[] = [
     { status: 404, headers: { "content-security-policy": SANDBOX_POLICY } },
   ),
   answering(
-    "JSON is not sandboxed",
+    "H1: an answer without a type is sandboxed",
     ["C13 sandbox"],
-    [response(200, { "content-type": "application/json" }, "{}")],
+    [response(200, {}, "<p>")],
     {
       status: 200,
-      headers: { "content-security-policy": null },
+      headers: {
+        "content-type": null,
+        "content-security-policy": SANDBOX_POLICY,
+        "x-content-type-options": "nosniff",
+      },
     },
+  ),
+  ...[204, 304].map((status) =>
+    answering(`H1: a custom ${status} is sandboxed`, ["C13 sandbox"], [response(status)], {
+      status,
+      headers: { "content-security-policy": SANDBOX_POLICY, "x-content-type-options": "nosniff" },
+    }),
+  ),
+  ...["x-content-type-options", "X-Content-Type-Options"].map((name) =>
+    answering(
+      `H1: a flow's own ${name} does not take the place of nosniff`,
+      ["C13 sandbox"],
+      [response(200, { "content-type": "text/plain", [name]: "none" })],
+      { status: 200, headers: { "x-content-type-options": "nosniff" } },
+    ),
+  ),
+  ...["content-security-policy", "CONTENT-SECURITY-POLICY"].map((name) =>
+    answering(
+      `H1: ${name} of a flow is a field of its own`,
+      ["C13 sandbox", "C11 unaltered"],
+      [response(200, { "content-type": "text/html", [name]: "sandbox allow-same-origin" }, "<p>")],
+      {
+        status: 200,
+        headers: { "content-security-policy": `sandbox allow-same-origin, ${SANDBOX_POLICY}` },
+      },
+    ),
   ),
 ];
 
