@@ -7,6 +7,7 @@ import { readAsset } from "./assets/read.ts";
 import { monthOf } from "./executions/allowance.ts";
 import { now } from "./lib/clock.ts";
 import { Refusal, toProblem } from "./lib/errors.ts";
+import { isHost } from "./lib/host.ts";
 import type { Meters, Readings } from "./lib/meters.ts";
 import { identifyRequest, requestIdOf } from "./lib/trace.ts";
 import { connectionsUsed } from "./store/executions.ts";
@@ -119,8 +120,9 @@ function respondStyle(): Response {
 }
 
 /**
- * Refuses what an HTTP server in front of others must not guess about: two Host headers, an
- * absolute-form target, a backslash or NUL in a path (contract, section 4, numbers 6 and 15).
+ * Refuses what an HTTP server in front of others must not guess about: two Host headers or one that
+ * names no host, an absolute-form target, a backslash or NUL in a path (contract, section 4,
+ * numbers 6 and 15).
  *
  * @returns whether it was refused, and answered
  */
@@ -130,13 +132,24 @@ export function refuseTarget(incoming: IncomingMessage, outgoing: ServerResponse
   identifyRequest(incoming, outgoing);
   const refusal = new Refusal("bad_target", fault);
   const problem = JSON.stringify(toProblem(refusal, "/"));
-  outgoing.writeHead(refusal.status, {
-    "content-type": "application/problem+json",
-    "cache-control": "no-store",
-    connection: "close",
-  });
+  outgoing.writeHead(refusal.status, { ...PROBLEM_HEADERS, connection: "close" });
   outgoing.end(incoming.method === "HEAD" ? undefined : problem);
   return true;
+}
+
+const PROBLEM_HEADERS = {
+  "content-type": "application/problem+json",
+  "cache-control": "no-store",
+};
+
+/** The last resort: whatever was thrown, no request is left without an answer. */
+export function respondInternal(): Response {
+  const refusal = new Refusal("internal", "The service failed. Its log has the reason");
+  const { status } = refusal;
+  return new Response(JSON.stringify(toProblem(refusal, "/")), {
+    status,
+    headers: PROBLEM_HEADERS,
+  });
 }
 
 /** Names and values together are bounded in bytes; many short ones would cost more than they weigh. */
@@ -148,6 +161,17 @@ function findTargetFault({ url = "", rawHeaders }: IncomingMessage): string | nu
   if (!url.startsWith("/")) return "Expected a target that starts with a slash";
   const path = url.split("?", 1)[0] ?? "";
   if (/[\\\0#]/.test(path)) return "The path has a character that must be percent-encoded";
-  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host");
-  return hosts.length === 1 ? null : `Found ${hosts.length} Host headers, expected one`;
+  return findHostFault(rawHeaders);
+}
+
+function findHostFault(raw: readonly string[]): string | null {
+  let count = 0;
+  let host = "";
+  for (let at = 0; at < raw.length; at += 2) {
+    if (raw[at]?.toLowerCase() !== "host") continue;
+    count += 1;
+    host = raw[at + 1] ?? "";
+  }
+  if (count !== 1) return `Found ${count} Host headers, expected one`;
+  return isHost(host) ? null : "The Host header names no host, expected one and perhaps its port";
 }

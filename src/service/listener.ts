@@ -12,7 +12,7 @@ import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { readCertificate } from "../config/certificate.ts";
 import { type Config } from "../config/resolve.ts";
 import type { Log } from "../lib/log.ts";
-import { createServer, refuseTarget, type House } from "../server.ts";
+import { createServer, refuseTarget, respondInternal, type House } from "../server.ts";
 import { prefixOf } from "./house.ts";
 
 /** Starts to listen; resolves when it does. */
@@ -21,6 +21,7 @@ export async function listen(config: Config, house: House): Promise<Server> {
   const handle = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     errorHandler: (fault) => {
       house.log.error({ err: fault }, "Cannot answer");
+      return respondInternal();
     },
   });
   const server = createSocketServer(config, house.log);

@@ -129,6 +129,66 @@ const AMBIGUOUS: readonly Ambiguous[] = [
   },
 ];
 
+/** Bytes above 127 go over the wire as they are. */
+const NO_HOSTS: readonly string[] = [
+  "",
+  " ",
+  "a, b",
+  "a,b",
+  "a b",
+  "a b<c>",
+  "a;b",
+  "a/b",
+  "a?b",
+  "a#b",
+  "a@b",
+  "user:password@a",
+  "http://a",
+  "a:",
+  "a:b",
+  "a:-1",
+  "a:65536",
+  "a:99999",
+  "a:1:2",
+  "::1",
+  "[::1",
+  "::1]",
+  "[::g]",
+  "[]",
+  "[::1]a",
+  "[fe80::1%25eth0]",
+  "1.2.3.4.5",
+  "256.256.256.256",
+  "a%2fb",
+  "%61",
+  "a\\b",
+  "a|b",
+  "a^b",
+  "<script>",
+  "\x80",
+  "\xe9",
+  "\xff\xfe",
+  "*",
+];
+
+const HOSTS: readonly string[] = [
+  "a",
+  "a.b.c",
+  "A.Example",
+  "a:1",
+  "a:080",
+  "a:65535",
+  "under_score.test",
+  "xn--4ca.test",
+  "127.0.0.1",
+  "127.0.0.1:8080",
+  "127.1:8080",
+  "[::1]",
+  "[::1]:8080",
+  "[2001:db8::1]:443",
+  "localhost.",
+];
+
 describe("protocol", () => {
   let house: House;
   /** Goes on beside the other tests: it takes its time. */
@@ -156,6 +216,30 @@ describe("protocol", () => {
     await house.assertAlive();
     figure("protocol: requests that leave room for a guess", AMBIGUOUS.length);
     assert.deepEqual(faults, []);
+  });
+
+  test("M2: a Host that names no host is refused at once, and the connection closed", async () => {
+    const faults: string[] = [];
+    for (const path of [CALL, "/api/latest/webhook", "/ui/", "/health/live", "/nothing"])
+      for (const host of NO_HOSTS) {
+        const answer = await exchangeOnce(house.origin, `GET ${path} HTTP/1.1\r\nHost: ${host}`);
+        if (!/^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i.test(answer))
+          faults.push(`${path} ${JSON.stringify(host)}: ${JSON.stringify(answer.slice(0, 60))}`);
+      }
+    figure("protocol: hosts that are none", NO_HOSTS.length);
+    assert.deepEqual(faults, []);
+    assert.ok(
+      !house.logs().includes("Cannot answer"),
+      "and none of them is a fault of the service",
+    );
+    await house.assertAlive();
+  });
+
+  test("M2: a Host in any other form is answered", async () => {
+    for (const host of HOSTS) {
+      const answer = await exchangeOnce(house.origin, `GET ${CALL} HTTP/1.1\r\nHost: ${host}`);
+      assert.match(answer, /^HTTP\/1\.1 303 /, host);
+    }
   });
 
   test("a body that is too large is not read to its end", async () => {
@@ -266,6 +350,23 @@ describe("protocol", () => {
     await house.assertAlive();
   });
 });
+
+/** Sends a head and waits until the connection is closed, or has been answered. */
+async function exchangeOnce(origin: Origin, head: string): Promise<string> {
+  const socket = await openSocket(origin);
+  let answer = "";
+  const answered = new Promise<void>((resolve) => {
+    socket.on("data", (chunk: Buffer) => {
+      answer += chunk.toString("latin1");
+      if (answer.includes("\r\n\r\n")) resolve();
+    });
+  });
+  socket.write(Buffer.from(`${head}\r\n\r\n`, "latin1"));
+  const silent = new Promise<void>((resolve) => setTimeout(resolve, 5000).unref());
+  await Promise.race([answered, untilClosed(socket), silent]);
+  socket.destroy();
+  return answer;
+}
 
 /** Clients that send a byte of their headers now and then, until the service has let go of all. */
 async function dripHeaders(origin: Origin): Promise<number> {

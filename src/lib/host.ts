@@ -1,0 +1,19 @@
+/** A name, an IPv4 address or one of IPv6 in brackets, and perhaps a port. */
+const HOST = /^([\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+/** What the HTTP server takes without a look at the name that a URL makes of it. */
+const TAKEN = /^[a-z\d._-]+(?::(?:[1-5]\d{3,4}|[6-9]\d{3}))?$/;
+
+/** Nearly every request names the host that the one before it has named. */
+let latest = "";
+
+/** Whether a Host header names one host (RFC 9110, section 7.2), so that a URL can be made of it. */
+export function isHost(text: string): boolean {
+  if (text === latest && text !== "") return true;
+  const name = HOST.exec(text)?.[1];
+  const url = `http://${text}/`;
+  if (name === undefined || !URL.canParse(url)) return false;
+  const is_host = TAKEN.test(text) || new URL(url).hostname === name.toLowerCase();
+  if (is_host) latest = text;
+  return is_host;
+}
