@@ -62,13 +62,14 @@ export async function bundleBinary(
 
 /** Everything that the program reads at run time: threads, addons, styles, example flows. */
 export async function gatherAssets(target: Target): Promise<Assets> {
-  const [runner, worker, thread, author, store, browser] = await Promise.all([
+  const [runner, worker, thread, author, store, parser, browser] = await Promise.all([
     bundleCommonJs("src/sandbox/runner.ts"),
     // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
     bundleCommonJs("node_modules/piscina/dist/worker.js"),
     bundleModule("src/sandbox/thread.ts"),
     bundleModule("src/flows/author.ts"),
     bundleCommonJs("src/store/store-thread.ts"),
+    bundleCommonJs("src/service/parser-thread.ts"),
     bundleBrowser(),
   ]);
   return new Map<string, Uint8Array>([
@@ -77,6 +78,7 @@ export async function gatherAssets(target: Target): Promise<Assets> {
     ["runtime/thread.mjs", thread],
     ["runtime/flowhook.mjs", author],
     ["runtime/store-thread.cjs", store],
+    ["runtime/parser-thread.cjs", parser],
     ["runtime/package.json", Buffer.from('{"type":"commonjs"}\n')],
     ...target.addons.map((name) => [`addon/${name}.node`, readAddon(name)] as const),
     ...[...browser].map(([name, bytes]) => [`ui/${name}`, bytes] as const),

@@ -33,7 +33,13 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   kysely: ["store"],
   "better-sqlite3": ["store"],
   piscina: ["sandbox"],
-  "js-yaml": ["config", "webhooks/yaml.ts", "api/import.ts", "api/export.ts", "flows/bundles.ts"],
+  "js-yaml": [
+    "config",
+    "webhooks/yaml.ts",
+    "api/import-document.ts",
+    "api/export.ts",
+    "flows/bundles.ts",
+  ],
   "@valibot/to-json-schema": ["api"],
   "prom-client": ["lib"],
   // Not imported: pages refer to their files, which are carried as assets.

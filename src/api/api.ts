@@ -9,6 +9,7 @@ import type { Log } from "../lib/log.ts";
 import type { Runners } from "../runner/runners.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
+import type { LargeBodies } from "./json-body.ts";
 
 /** What the management API needs of the house. */
 export interface Api {
@@ -20,6 +21,7 @@ export interface Api {
   readonly addressOf: AddressReader;
   readonly secrets: SecretBox;
   readonly log: Log;
+  readonly largeBodies: LargeBodies;
   readonly runnersStatus: Runners["status"];
   /** EXECUTION_PERMISSIONS: whose permissions an execution of a webhook has. */
   readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import { findToken, isCrossSite } from "../access/credentials.ts";
@@ -10,6 +9,7 @@ import { readTrace } from "../lib/trace.ts";
 import { toRefusal } from "../store/fault.ts";
 import type { Api } from "./api.ts";
 import { check } from "./field-faults.ts";
+import { AT_ONCE, joinMembers, parseBody } from "./json-body.ts";
 import type { Answer, ApiRequest, Route } from "./route.ts";
 import { openStrangers, type Strangers } from "./strangers.ts";
 import { openTrail } from "./trail.ts";
@@ -18,8 +18,9 @@ import { ROUTES } from "./routes.ts";
 type Env = { Bindings: HttpBindings };
 type ApiContext = Context<Env>;
 
-/** Largest body of a management request, in bytes. */
-const MAX_BODY_BYTES = 2 * 1024 * 1024;
+/** Largest body of a management request, and of one that needs no login. */
+const LIMIT = { bytes: 2 * 1024 * 1024, what: "" };
+const LOGIN_LIMIT = { bytes: AT_ONCE, what: "" };
 
 /** Audit entries of refused requests without a login, in one minute. */
 const STRANGERS_PER_MINUTE = 300;
@@ -60,7 +61,7 @@ async function serve(api: Api, strangers: Strangers, route: Route, c: ApiContext
     trail.actor(principal);
     authorize(route, principal);
     if (route.method === "GET") discardBody(c.env.incoming);
-    const body = route.body === null ? undefined : await readJson(c.env.incoming);
+    const body = route.body === null ? undefined : await readJson(api, route, c.env);
     trail.given(body);
     const request = toRequest(api, route, c, { principal, address, is_secure, body });
     const answer = await route.act(api, request as ApiRequest<never, never>);
@@ -93,7 +94,7 @@ function toRequest(
     if_match: c.req.header("if-match") ?? null,
     last_event_id: c.req.header("last-event-id") ?? null,
     search: new URL(c.req.url).searchParams,
-    text: () => readText(c.env.incoming),
+    bytes: () => readBytes(c.env.incoming, LIMIT),
     incoming: c.env.incoming,
     outgoing: c.env.outgoing,
   };
@@ -133,19 +134,12 @@ function authorize({ needs }: Route, principal: Principal | null): void {
 
 const UTF8 = new TextDecoder();
 
-async function readText(incoming: IncomingMessage): Promise<string> {
-  const bytes = await readBytes(incoming, MAX_BODY_BYTES);
-  return bytes === null ? "" : UTF8.decode(bytes);
-}
-
-async function readJson(incoming: IncomingMessage): Promise<unknown> {
-  const text = await readText(incoming);
-  if (text === "") return {};
-  try {
-    return JSON.parse(text);
-  } catch (fault) {
-    throw new Refusal("bad_body", `The body is not JSON: ${(fault as Error).message}`);
-  }
+/** @throws Refusal body_too_large, bad_body, overloaded */
+async function readJson(api: Api, { needs }: Route, { incoming, outgoing }: HttpBindings) {
+  const bytes = await readBytes(incoming, needs === "anyone" ? LOGIN_LIMIT : LIMIT);
+  if (bytes === null) return {};
+  if (bytes.length <= AT_ONCE) return parseBody(UTF8.decode(bytes));
+  return joinMembers(await api.largeBodies.members(bytes, () => !outgoing.destroyed));
 }
 
 function toResponse({ status, body, text, bytes, stream, headers }: Answer): Response {

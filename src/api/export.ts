@@ -1,27 +1,11 @@
 import { dump } from "js-yaml";
-import * as v from "valibot";
 import { Refusal } from "../lib/errors.ts";
 import { findProject, listRoles } from "../store/people.ts";
 import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";
+import { FORMAT, type CarriedWebhook } from "./import-document.ts";
 import { defineRoute } from "./route.ts";
 import { requireWebhook, withinVisible } from "./webhook-record.ts";
-
-/** What is carried of a webhook (contract, section 3); never is_enabled, require_login or key. */
-export const CARRIED = v.strictObject({
-  name: v.string("expected a string"),
-  description: v.optional(v.string("expected a string"), ""),
-  flow: v.string("expected a string"),
-  role: v.optional(v.nullable(v.string("expected a string")), null),
-  project: v.optional(v.nullable(v.string("expected a string")), null),
-  execution_location: v.optional(v.picklist(["webhook", "flow"]), "webhook"),
-  is_productive: v.optional(v.boolean("expected true or false"), true),
-});
-
-export type CarriedWebhook = v.InferOutput<typeof CARRIED>;
-
-/** Names the format, so that a later one can be told apart. */
-export const FORMAT = "flowhook/export/v1";
 
 export async function toCarried(api: Api, row: WebhookRow): Promise<CarriedWebhook> {
   const roles = await listRoles(api.store);

@@ -1,6 +1,9 @@
 import * as v from "valibot";
 import { Refusal, type FieldFault } from "../lib/errors.ts";
 
+/** More are of no use to anybody, and would make a long answer of a short request. */
+const MOST_FIELDS = 100;
+
 /**
  * A value that came from outside, checked.
  *
@@ -12,7 +15,7 @@ export function check<const Schema extends v.GenericSchema>(
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, value);
   if (result.success) return result.output;
-  const fields = result.issues.map(toFault);
+  const fields = result.issues.slice(0, MOST_FIELDS).map(toFault);
   const list = fields.map(({ field, message }) => (field ? `${field}: ${message}` : message));
   throw new Refusal("invalid", list.join("; "), { fields });
 }

@@ -5,6 +5,7 @@ import { Refusal } from "../lib/errors.ts";
 import { readTrace } from "../lib/trace.ts";
 import { requireIn } from "./access.ts";
 import type { Api } from "./api.ts";
+import { toJsonText } from "./json-body.ts";
 import { defineRoute } from "./route.ts";
 import { FLOW, FLOW_WITH_SOURCE, listOf, STARTED } from "./shapes.ts";
 
@@ -76,7 +77,7 @@ export const startFlow = defineRoute({
       flow_name: flow.name,
       flow,
       webhook: null,
-      input: toInput(body.input_value === undefined ? undefined : JSON.stringify(body.input_value)),
+      input: toInput(body.input_value === undefined ? undefined : toJsonText(body.input_value)),
       is_productive: true,
       is_async: true,
       project_id: api.default_project_id,

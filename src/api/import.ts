@@ -1,30 +1,23 @@
-import { CORE_SCHEMA, load } from "js-yaml";
 import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
 import type { Principal } from "../access/login.ts";
 import { now } from "../lib/clock.ts";
-import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
 import { findProjectByName } from "../store/people.ts";
 import type { Statement } from "../store/thread-protocol.ts";
 import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
-import { CARRIED, FORMAT, toCarried, type CarriedWebhook } from "./export.ts";
-import { check } from "./field-faults.ts";
-import { DESCRIPTION, NAME } from "./name.ts";
+import { toCarried } from "./export.ts";
+import { readDocument, type CarriedWebhook } from "./import-document.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { projectOf } from "./webhook-record.ts";
 import { IMPORTED } from "./shapes.ts";
 
-const DOCUMENT = v.strictObject({
-  format: v.literal(FORMAT, `expected "${FORMAT}"`),
-  webhooks: v.array(
-    v.strictObject({ ...CARRIED.entries, name: NAME, description: v.optional(DESCRIPTION, "") }),
-  ),
-});
+/** A document up to this size is parsed at once, in bytes. */
+const AT_ONCE = 16 * 1024;
 
 /** What is done about a webhook whose name is taken. */
 const CONFLICTS = ["skip", "replace", "rename"] as const;
@@ -53,8 +46,12 @@ export const importWebhooks = defineRoute({
     conflicts: v.optional(v.picklist(CONFLICTS, `expected one of ${CONFLICTS.join(", ")}`), "skip"),
   }),
   answer: IMPORTED,
-  async act(api, { principal, query, text }) {
-    const { webhooks } = check(DOCUMENT, parse(await text()));
+  async act(api, { principal, query, bytes, outgoing }) {
+    const document = (await bytes()) ?? Buffer.alloc(0);
+    const webhooks =
+      document.length <= AT_ONCE
+        ? readDocument(document)
+        : await api.largeBodies.document(document, () => !outgoing.destroyed);
     const steps = await plan(api, principal, webhooks, query.conflicts);
     const unit = steps.flatMap(({ statements }) => statements);
     if (!query.dry_run && unit.length > 0) await commitNamed(api.store, "import", unit);
@@ -65,14 +62,6 @@ export const importWebhooks = defineRoute({
     return { status: 200, body: { dry_run: query.dry_run, items }, target };
   },
 });
-
-function parse(text: string): unknown {
-  try {
-    return load(text, { schema: CORE_SCHEMA, maxDepth: 10, maxAliases: 0 });
-  } catch (fault) {
-    throw new Refusal("bad_body", `The document is not YAML: ${(fault as Error).message}`);
-  }
-}
 
 async function plan(
   api: Api,

@@ -5,6 +5,7 @@ import { findPayload, type ExecutionRow } from "../store/executions.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { requireExecution } from "./execution.ts";
+import { toJsonText } from "./json-body.ts";
 import { invalid } from "./named.ts";
 import { defineRoute } from "./route.ts";
 import { STARTED } from "./shapes.ts";
@@ -51,7 +52,7 @@ async function inputOf(
   row: ExecutionRow,
   body: { input_value?: unknown },
 ): Promise<Input> {
-  if (Object.hasOwn(body, "input_value")) return toInput(JSON.stringify(body.input_value ?? null));
+  if (Object.hasOwn(body, "input_value")) return toInput(toJsonText(body.input_value));
   const payload = await findPayload(api.store, row.id);
   return payload ?? toInput("null");
 }

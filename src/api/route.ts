@@ -31,8 +31,8 @@ export interface ApiRequest<Body, Query> {
   readonly last_event_id: string | null;
   /** The query with repeated names, for routes without a schema. */
   readonly search: URLSearchParams;
-  /** The request's body as text, for what is not JSON. */
-  readonly text: () => Promise<string>;
+  /** The request's body, for what is not JSON; null without one. */
+  readonly bytes: () => Promise<Buffer | null>;
   readonly incoming: IncomingMessage;
   /** Tells when the client is gone. */
   readonly outgoing: ServerResponse;

@@ -15,6 +15,8 @@ export interface Runtime {
   readonly author: string;
   /** Entry of the store's threads. */
   readonly store_thread: string;
+  /** Entry of the parser's thread. */
+  readonly parser_thread: string;
   /** The unpacked better_sqlite3.node; null: the package finds its own. */
   readonly addon: string | null;
   /** Files and folders that the threads of the sandbox need to read. */
@@ -57,6 +59,7 @@ function sourceRuntime(): Runtime {
     thread: join(root, "src/sandbox/thread.ts"),
     author: join(root, "src/flows/author.ts"),
     store_thread: join(root, "src/store/store-thread.ts"),
+    parser_thread: join(root, "src/service/parser-thread.ts"),
     addon: null,
     readable: ["src", "node_modules", "package.json"].map((name) => realpathSync(join(root, name))),
     // Whoever runs the sources may change them.
@@ -73,6 +76,7 @@ function unpackedRuntime(carried: Embedded, data_dir: string): Runtime {
     thread: join(folder, "thread.mjs"),
     author: join(folder, "flowhook.mjs"),
     store_thread: join(folder, "store-thread.cjs"),
+    parser_thread: join(folder, "parser-thread.cjs"),
     addon: join(folder, "better_sqlite3.node"),
     readable: [folder],
     verify: openCheck(unpacking),

@@ -1,16 +1,25 @@
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "./errors.ts";
 
+/** The most that is read of a body. */
+export interface BodyLimit {
+  readonly bytes: number;
+  /** What a refusal says of it, behind the number. */
+  readonly what: string;
+}
+
 /**
  * Reads the bytes of a request up to a limit; the rest is left unread.
  *
- * @param limit bytes
  * @returns null without a body
  * @throws Refusal body_too_large, or bad_body where the client stopped sending
  */
-export async function readBytes(incoming: IncomingMessage, limit: number): Promise<Buffer | null> {
+export async function readBytes(
+  incoming: IncomingMessage,
+  limit: BodyLimit,
+): Promise<Buffer | null> {
   const announced = Number(incoming.headers["content-length"] ?? Number.NaN);
-  if (announced > limit) throw tooLarge(limit);
+  if (announced > limit.bytes) throw tooLarge(limit);
   if (announced === 0) return null;
   if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined) return null;
   const bytes = await collect(incoming, limit);
@@ -22,13 +31,13 @@ export function discardBody(incoming: IncomingMessage): void {
   if (hasBody(incoming)) incoming.resume();
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 const NOTHING = Buffer.alloc(0);
 
-function collect(incoming: IncomingMessage, limit: number): Promise<Buffer> {
+function collect(incoming: IncomingMessage, limit: BodyLimit): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer = NOTHING;
     let blocks: Blocks | null = null;
@@ -37,7 +46,7 @@ function collect(incoming: IncomingMessage, limit: number): Promise<Buffer> {
     const onData = (chunk: Buffer): void => {
       if (is_settled) return;
       size += chunk.length;
-      if (size > limit) {
+      if (size > limit.bytes) {
         is_settled = true;
         [first, blocks] = [NOTHING, null];
         incoming.pause();
@@ -102,9 +111,9 @@ class Blocks {
   }
 }
 
-function tooLarge(limit: number): Refusal {
+function tooLarge({ bytes, what }: BodyLimit): Refusal {
   // The rest is not read, so the connection cannot be used again.
-  return new Refusal("body_too_large", `The body is larger than ${limit} bytes`, {
+  return new Refusal("body_too_large", `The body is larger than ${bytes} bytes${what}`, {
     headers: { connection: "close" },
   });
 }
@@ -113,7 +122,7 @@ function tooLarge(limit: number): Refusal {
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** @throws Refusal bad_body where the bytes are not UTF-8 */
-export function decodeText(bytes: Buffer): string {
+export function decodeText(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes);
   } catch {

@@ -22,6 +22,7 @@ export const ERRORS = {
   too_many_attempts: { status: 429, title: "Too many failed attempts" },
   allowance_used: { status: 429, title: "Connection allowance used" },
   internal: { status: 500, title: "Internal error" },
+  overloaded: { status: 503, title: "Overloaded" },
   queue_full: { status: 503, title: "Queue of executions is full" },
   shutting_down: { status: 503, title: "Shutting down" },
   store_unavailable: { status: 503, title: "Store unavailable" },

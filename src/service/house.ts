@@ -5,6 +5,7 @@ import { openDataKey } from "../access/data-key.ts";
 import { openLogins } from "../access/login.ts";
 import { openSlowDown } from "../access/slow-down.ts";
 import type { SecretBox } from "../access/secret-box.ts";
+import { openRuntime } from "../assets/runtime.ts";
 import type { Config } from "../config/resolve.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { Catalog } from "../flows/catalog.ts";
@@ -15,6 +16,7 @@ import type { House } from "../server.ts";
 import type { Store } from "../store/database.ts";
 import { openKeyUse } from "../webhooks/key-use.ts";
 import { openLegs } from "../webhooks/legs.ts";
+import { openParser } from "./parser.ts";
 
 /** What the doors see: each value from the one place that knows it. */
 export async function toHouse(rooms: {
@@ -36,9 +38,14 @@ export async function toHouse(rooms: {
     most_of_address: 100,
     window_ms: 15 * 60 * 1000,
   });
+  const parser = openParser(
+    () => openRuntime(config.DATA_DIR).parser_thread,
+    config.MAX_BODY_BYTES,
+  );
   const ttl_ms = config.LOGIN_TOKEN_TTL_SEC * 1000;
   return {
     ...rooms,
+    ...parser,
     activity,
     logins: openLogins({ store, attempts, activity, ttl_ms }),
     reportKeyUse: openKeyUse(store, rooms.log),

@@ -4,13 +4,14 @@ import { isCrossSite, toTokenCookie } from "../access/credentials.ts";
 import { readBytes } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
+import { readForm } from "../lib/form.ts";
 import { LoginPage } from "./pages/login.tsx";
 import { respondPage } from "./page-answer.ts";
 import type { PageFrame } from "./shell.tsx";
 import type { Ui, UiContext } from "./session.ts";
 
 /** Longest form of the login screen. */
-const MOST_BYTES = 64 * 1024;
+const LIMIT = { bytes: 64 * 1024, what: "" };
 
 type FrameOf = (c: UiContext) => Promise<PageFrame>;
 
@@ -29,10 +30,10 @@ async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response>
   const { headers } = c.env.incoming;
   if (isCrossSite(headers, { host: headers.host ?? "" }))
     throw new Refusal("cross_site", "A page of another site cannot log in here");
-  const bytes = await readBytes(c.env.incoming, MOST_BYTES);
-  const form = new URLSearchParams(bytes?.toString() ?? "");
+  const bytes = await readBytes(c.env.incoming, LIMIT);
+  const form = new Map(readForm(bytes?.toString() ?? ""));
   const name = form.get("user_name") ?? "";
-  const next = form.get("next") ?? undefined;
+  const next = form.get("next");
   const { address, is_secure } = ui.addressOf(c.env.incoming);
   const login = await attempt(ui, name, form.get("password") ?? "", address);
   if ("fault" in login) {

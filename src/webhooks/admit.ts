@@ -1,17 +1,30 @@
+import type { IncomingMessage } from "node:http";
 import type { Activity } from "../access/activity.ts";
-import { decodeText, discardBody, readBytes } from "../lib/body.ts";
+import { decodeText, discardBody, hasBody, readBytes } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import type { Admission, Call, Caller } from "./call.ts";
+import type { Admission, Call, Caller, ReadBody } from "./call.ts";
 import { toCallInput } from "./input.ts";
 import { takesBody } from "./match.ts";
-import { parsePayload, type Payload } from "./payload.ts";
+import {
+  isParsedAtOnce,
+  limitOf,
+  mediaTypeOf,
+  parsePayload,
+  payloadTypeOf,
+  toParseRules,
+  type Parsed,
+  type ParseLarge,
+  type Payload,
+  type PayloadType,
+} from "./payload.ts";
 
 export interface AdmissionRules {
   readonly activity: Activity;
   /** DEVELOPMENT_INACTIVITY_SEC. */
   readonly inactivity_ms: number;
   readonly max_body_bytes: number;
+  readonly parseLarge: ParseLarge;
   /** @throws Refusal queue_full, shutting_down */
   readonly requireRoom: (flow: string) => void;
 }
@@ -19,7 +32,7 @@ export interface AdmissionRules {
 /**
  * What remains to be checked before a record is made, in the contract's order.
  *
- * @throws Refusal no_active_user, body_too_large, unsupported_type, bad_body, queue_full
+ * @throws Refusal no_active_user, body_too_large, unsupported_type, bad_body, overloaded, queue_full
  */
 export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admission> {
   if (caller.webhook.is_productive !== 1) requireActiveUser(rules);
@@ -43,24 +56,39 @@ function requireActiveUser({ activity, inactivity_ms }: AdmissionRules): void {
 }
 
 async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Payload | null> {
-  const { call, body } = caller;
-  if (body !== null) {
-    if (body.fault !== null) throw body.fault;
-    return { text: body.text, value: body.value, is_json: !body.text.startsWith("\uFEFF") };
-  }
-  const { headers } = call.incoming;
-  const type = headers["content-type"];
-  refuseEncoding(call, headers["content-encoding"]);
-  const bytes = await readBytes(call.incoming, rules.max_body_bytes);
-  if (bytes === null) return null;
-  return parsePayload(decodeText(bytes), type, rules.max_body_bytes);
+  const { call } = caller;
+  const media_type = mediaTypeOf(call.incoming.headers["content-type"]);
+  const body = caller.body ?? (await readBody(rules, call, media_type));
+  if (body === null) return null;
+  if (body.fault !== null) throw body.fault;
+  const type = payloadTypeOf(media_type);
+  return { text: body.text, ...(body.parsed ?? (await parse(rules, caller, body, type))) };
 }
 
-function refuseEncoding(call: Call, encoding: string | undefined): void {
-  const { headers } = call.incoming;
-  const has_body =
-    headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  if (!has_body || encoding === undefined) return;
+async function readBody(
+  { max_body_bytes }: AdmissionRules,
+  { incoming }: Call,
+  media_type: string,
+): Promise<ReadBody | null> {
+  refuseEncoding(incoming);
+  const bytes = await readBytes(incoming, limitOf(media_type, max_body_bytes));
+  return bytes === null ? null : { bytes, text: decodeText(bytes), parsed: null, fault: null };
+}
+
+async function parse(
+  { max_body_bytes, parseLarge }: AdmissionRules,
+  { call, webhook }: Caller,
+  { bytes, text }: ReadBody,
+  type: PayloadType,
+): Promise<Parsed> {
+  const rules = toParseRules(type, max_body_bytes, webhook);
+  if (isParsedAtOnce(bytes, type)) return parsePayload(text, rules);
+  return parseLarge({ bytes, rules }, () => !call.outgoing.destroyed);
+}
+
+function refuseEncoding(incoming: IncomingMessage): void {
+  const encoding = incoming.headers["content-encoding"];
+  if (encoding === undefined || !hasBody(incoming)) return;
   throw new Refusal(
     "unsupported_type",
     `Found Content-Encoding "${encoding}", expected a body that is not encoded`,

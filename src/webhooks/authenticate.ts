@@ -6,11 +6,16 @@ import { decodeText, discardBody, readBytes } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Call, Caller, MatchedCall, ReadBody } from "./call.ts";
-import { parseJson } from "./json.ts";
 import type { ReportKeyUse } from "./key-use.ts";
 import type { Legs } from "./legs.ts";
 import { takesBody } from "./match.ts";
-import { mediaTypeOf } from "./payload.ts";
+import {
+  isParsedAtOnce,
+  mediaTypeOf,
+  parsePayload,
+  toParseRules,
+  type ParseLarge,
+} from "./payload.ts";
 import { KEY, WAIT } from "./target.ts";
 
 export interface Gate {
@@ -21,6 +26,7 @@ export interface Gate {
   readonly slowDown: SlowDown;
   /** MAX_BODY_BYTES. */
   readonly max_body_bytes: number;
+  readonly parseLarge: ParseLarge;
 }
 
 /** A browser without a session: it is sent over the login screen (section 5.1). */
@@ -29,13 +35,13 @@ export class LoginNeeded extends Error {}
 /**
  * Checks the login token and then the API key, as far as the webhook requires them (section 5).
  *
- * @throws LoginNeeded, or Refusal not_authenticated, cross_site, body_too_large
+ * @throws LoginNeeded, or Refusal not_authenticated, cross_site, body_too_large, overloaded
  */
 export async function authenticate(gate: Gate, matched: MatchedCall): Promise<Caller> {
   const { call, webhook } = matched;
   const principal = webhook.require_login === 1 ? await requireLogin(gate, call) : null;
   const is_by_signature = webhook.key_hash !== null && isSignedReentry(gate, matched);
-  const caller = { ...matched, principal, body: null, is_key_in_body: false, is_by_signature };
+  const caller = { ...matched, principal, body: null, is_by_signature };
   return webhook.key_hash === null || is_by_signature ? caller : requireKey(gate, caller);
 }
 
@@ -59,47 +65,53 @@ function isSignedReentry({ legs }: Gate, { call, webhook }: MatchedCall): boolea
 /** The places are tried in the order of section 5.2; the first that is the key admits. */
 async function requireKey(gate: Gate, caller: Caller): Promise<Caller> {
   const { call, webhook } = caller;
-  const body = await readEarly(call, gate.max_body_bytes);
-  const at = now();
-  const in_body = matchIn(body, webhook, at);
-  const bearer = findBearer(call.incoming.headers.authorization);
-  const others = [call.query.get(KEY), bearer];
-  const used = others.reduce<KeyKind | null>(
-    (found, place) => found ?? (place === null ? null : matchKey(place, webhook, at)),
-    in_body,
-  );
+  const elsewhere = findElsewhere(call, webhook);
+  const body = await readEarly(gate, caller, elsewhere !== null);
+  const used = body?.parsed?.key ?? elsewhere;
   if (used === null) {
     discardBody(call.incoming);
     await gate.slowDown.refused(call.address);
     throw new Refusal("not_authenticated", "The API key is missing or wrong");
   }
   gate.reportKeyUse(webhook, used);
-  return { ...caller, body, is_key_in_body: in_body !== null };
+  return { ...caller, body };
 }
 
-function matchIn(
-  body: ReadBody | null,
-  webhook: MatchedCall["webhook"],
-  at: number,
-): KeyKind | null {
-  const value = body?.value;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
-  const key = Object.hasOwn(value, KEY) ? (value as Record<string, unknown>)[KEY] : undefined;
-  return typeof key === "string" ? matchKey(key, webhook, at) : null;
+/** The query parameter, then the header. */
+function findElsewhere(call: Call, webhook: MatchedCall["webhook"]): KeyKind | null {
+  const at = now();
+  const sent = call.query.get(KEY);
+  const found = sent === null ? null : matchKey(sent, webhook, at);
+  if (found !== null) return found;
+  const bearer = findBearer(call.incoming.headers.authorization);
+  return bearer === null ? null : matchKey(bearer, webhook, at);
 }
 
-/** Only a body of exactly this type may carry the key; what cannot be parsed is told later. */
-async function readEarly(call: Call, limit: number): Promise<ReadBody | null> {
+/**
+ * Only a body of exactly this type may carry the key; what cannot be parsed is told later. A large
+ * one is parsed here only where nothing else admits.
+ *
+ * @throws Refusal body_too_large, overloaded
+ */
+async function readEarly(gate: Gate, caller: Caller, is_known: boolean): Promise<ReadBody | null> {
+  const { call, webhook } = caller;
   const { headers } = call.incoming;
   if (!takesBody(call.method) || mediaTypeOf(headers["content-type"]) !== "application/json")
     return null;
   if (headers["content-encoding"] !== undefined) return null;
-  const bytes = await readBytes(call.incoming, limit);
+  const bytes = await readBytes(call.incoming, { bytes: gate.max_body_bytes, what: "" });
   if (bytes === null) return null;
+  const body: ReadBody = { bytes, text: "", parsed: null, fault: null };
   try {
     const text = decodeText(bytes);
-    return { text, value: parseJson(text), fault: null };
+    const rules = toParseRules("json", gate.max_body_bytes, webhook);
+    if (isParsedAtOnce(bytes, "json")) return { ...body, text, parsed: parsePayload(text, rules) };
+    if (is_known) return { ...body, text };
+    const parsed = await gate.parseLarge({ bytes, rules }, () => !call.outgoing.destroyed);
+    return { ...body, text, parsed };
   } catch (fault) {
-    return { text: "", value: undefined, fault: fault as Error };
+    // Whether it carries the key is not known then.
+    if (fault instanceof Refusal && fault.code === "overloaded") throw fault;
+    return { ...body, fault: fault as Error };
   }
 }

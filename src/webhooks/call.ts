@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../access/login.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
+import type { Parsed } from "./payload.ts";
 import type { CallTarget } from "./target.ts";
 
 /**
@@ -29,11 +30,12 @@ export interface MatchedCall {
   readonly webhook: WebhookRow;
 }
 
-/** A body that was read before the key was checked, because it may carry the key. */
+/** A body that has been read; before the key was checked, because it may carry the key. */
 export interface ReadBody {
+  readonly bytes: Buffer;
   readonly text: string;
-  /** The parsed value; undefined where it could not be parsed. */
-  readonly value: unknown;
+  /** null: not yet, or it cannot be. */
+  readonly parsed: Parsed | null;
   /** Held back until its turn in the order of checks. */
   readonly fault: Error | null;
 }
@@ -43,8 +45,6 @@ export interface Caller extends MatchedCall {
   readonly principal: Principal | null;
   /** null: not read yet. */
   readonly body: ReadBody | null;
-  /** Whether the body's member `key` held the key. */
-  readonly is_key_in_body: boolean;
   /** Whether the signature of an earlier leg admitted it, and not the key itself. */
   readonly is_by_signature: boolean;
 }

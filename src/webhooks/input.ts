@@ -20,22 +20,19 @@ export function toCallInput(caller: Caller, payload: Payload | null): Admission[
     query: toQuery(call.query, has_key),
     ...(principal === null ? {} : { auth: toAuth(principal) }),
   };
-  return { ...joinBody(JSON.stringify(head), caller, payload), target: toSafeTarget(caller) };
+  return { ...joinBody(JSON.stringify(head), payload), target: toSafeTarget(caller) };
 }
 
 type Joined = Omit<Admission["input"], "target">;
 
-function joinBody(head: string, caller: Caller, payload: Payload | null): Joined {
+function joinBody(head: string, payload: Payload | null): Joined {
   if (payload === null) return { input_value: head, raw_body_at: null, raw_body: null };
+  const { text, json, is_stripped } = payload;
   const start = `${head.slice(0, -1)},"json":`;
-  if (caller.is_key_in_body) {
-    const { [KEY]: _key, ...rest } = payload.value as Record<string, unknown>;
-    return { input_value: `${start}${JSON.stringify(rest)}}`, raw_body_at: null, raw_body: null };
-  }
-  if (payload.is_json)
-    return { input_value: `${start}${payload.text}}`, raw_body_at: start.length, raw_body: null };
-  const json = JSON.stringify(payload.value);
-  return { input_value: `${start}${json}}`, raw_body_at: null, raw_body: payload.text };
+  const input_value = `${start}${json ?? text}}`;
+  if (is_stripped) return { input_value, raw_body_at: null, raw_body: null };
+  if (json === null) return { input_value, raw_body_at: start.length, raw_body: null };
+  return { input_value, raw_body_at: null, raw_body: text };
 }
 
 /** Lower-case names, repeated ones joined; login tokens, and with a key Bearer, are taken out. */

@@ -1,4 +1,5 @@
 import { Refusal } from "../lib/errors.ts";
+import { endOfString } from "../lib/json-members.ts";
 import { describePosition, MAX_DEPTH } from "./position.ts";
 
 /**
@@ -22,7 +23,6 @@ export function parseJson(text: string): unknown {
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const isOpening = (code: number): boolean => code === 0x5b || code === 0x7b;
 const isClosing = (code: number): boolean => code === 0x5d || code === 0x7d;
 
@@ -41,16 +41,6 @@ function requireShallow(text: string): void {
         `The body is nested deeper than ${MAX_DEPTH} levels at ${describePosition(text, at)}`,
       );
   }
-}
-
-/** The offset of the quote that ends a string: one with an even number of backslashes before it. */
-function endOfString(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let escapes = at;
-    while (text.charCodeAt(escapes - 1) === BACKSLASH) escapes -= 1;
-    if ((at - escapes) % 2 === 0) return at;
-  }
-  return text.length;
 }
 
 const TOKEN =

@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { send, type Answer } from "../blackbox/client.ts";
+import { openHouse, type House } from "./house.ts";
+import { figure } from "./sizes.ts";
+
+/** Bodies that take long to parse: whoever else calls meanwhile is answered as ever. */
+
+const MB = 1024 * 1024;
+const MAX_BODY_BYTES = 10 * MB;
+const MOST_YAML_BYTES = MB;
+const KEY = "faults-suite-key-of-parsing";
+
+interface Body {
+  readonly name: string;
+  readonly type: string;
+  readonly text: string;
+  readonly status: number;
+  readonly target?: string;
+}
+
+const CALL = "/api/latest/webhook";
+const JSON_TYPE = "application/json";
+const FORM = "application/x-www-form-urlencoded";
+
+function fill(size: number, make: (n: number) => string): string {
+  const parts: string[] = [];
+  for (let n = 0, length = 0; length < size; n += 1) {
+    const part = make(n);
+    parts.push(part);
+    length += part.length;
+  }
+  return parts.join("").slice(0, size - 200);
+}
+
+const json = (name: string, text: string, status = 201): Body => ({
+  name: `JSON ${name}`,
+  type: JSON_TYPE,
+  text,
+  status,
+});
+const yaml = (name: string, make: (n: number) => string, [open, close] = ["", ""]): Body => {
+  const whole = fill(MOST_YAML_BYTES, make);
+  const cut = whole.slice(0, whole.lastIndexOf(make(0).at(-1) ?? "") + 1);
+  return { name: `YAML ${name}`, type: "application/yaml", text: open + cut + close, status: 201 };
+};
+const form = (name: string, make: (n: number) => string): Body => ({
+  name: `form ${name}`,
+  type: FORM,
+  text: fill(MAX_BODY_BYTES, make),
+  status: 201,
+});
+
+const LISTS = `[${"[],".repeat(3_300_000)}[]]`;
+const FLOW: [string, string] = ["[", "]"];
+const MAP: [string, string] = ["{", "}"];
+
+const BODIES: readonly Body[] = [
+  json("of lists", LISTS),
+  json("of objects", `[${"{},".repeat(3_300_000)}{}`, 400),
+  json("that ends too early", LISTS.slice(0, -1), 400),
+  json("with one name again and again", `{${'"key":1,'.repeat(1_200_000)}"a":1}`),
+  yaml("list in brackets", () => "a,", FLOW),
+  yaml("nulls", () => "~,", FLOW),
+  yaml("map in braces", (n) => `k${n.toString(36)}: v,`, MAP),
+  yaml("map", (n) => `k${n.toString(36)}: v\n`),
+  yaml("list", () => "- a\n"),
+  yaml("anchors", () => "- &a a\n"),
+  yaml("tags", () => "- !!null ~\n"),
+  yaml("numbers", () => "1,", FLOW),
+  form("of many names", (n) => `k${n.toString(36)}=v&`),
+  form("of one name", () => "a&"),
+  form("of numbers", (n) => `${n}&`),
+  form("of escapes", () => "a=%41%42%43&"),
+];
+
+/** Elsewhere than at a public webhook. */
+const OTHERS: readonly Body[] = [
+  {
+    ...json("without a key where one is needed", LISTS, 401),
+    target: `${CALL}/keyed/call?async`,
+  },
+  {
+    ...json("with the key in the query", LISTS),
+    target: `${CALL}/keyed/call?async&key=${KEY}`,
+  },
+  {
+    name: "JSON to the login",
+    type: JSON_TYPE,
+    text: `{"user_name":[${"[],".repeat(600_000)}[]],"password":""}`,
+    status: 413,
+    target: "/api/latest/auth/login",
+  },
+];
+
+describe("parsing", () => {
+  let house: House;
+  let token = "";
+  before(async () => {
+    const config = { MAX_BODY_BYTES, FLOW_MAX_CONCURRENT: 1 };
+    house = await openHouse({ flows: ["echo", "sleep"], config });
+    const fields = { is_productive: true, sync_mode: "hold" };
+    for (const name of ["other", "echoing"]) await house.createWebhook(name, "echo", fields);
+    // What is accepted waits behind this one: only the parsing is looked at, not the running.
+    await house.createWebhook("open", "sleep", fields);
+    assert.equal((await house.call("open", "?async&ms=280000")).status, 201);
+    await house.createWebhook("keyed", "sleep", { ...fields, key: KEY });
+    const given = { user_name: "admin", password: "correct horse battery staple 7" };
+    const login = await house.api("POST", "/auth/login", given, "");
+    ({ token } = JSON.parse(login.text) as { token: string });
+  });
+  after(() => house[Symbol.asyncDispose]());
+
+  for (const body of [...BODIES, ...OTHERS])
+    test(`H6: others are answered while this is parsed: ${body.name}`, async () => {
+      await assertAside(house, body.name, body.status, () => post(house, body, {}));
+    });
+
+  test("H6: others are answered while a large input is given through the API", async () => {
+    const text = `{"input_value":[${"[],".repeat(650_000)}[]]}`;
+    const target = "/api/latest/flow/sleep/execution";
+    const large = { name: "", type: JSON_TYPE, text, status: 201, target };
+    const started = await assertAside(house, "input of a flow", 201, () =>
+      post(house, large, { "x-service-token": token }),
+    );
+    const { id } = JSON.parse(started.text) as { id: string };
+    const record = await house.api("GET", `/execution/${id}`);
+    assert.ok(record.text.includes('"input_value":[[],[],'), "it arrives as it was sent");
+  });
+
+  test("H6: others are answered while an import is read", async () => {
+    const text = `format: flowhook/export/v1\nwebhooks: [${"{},".repeat(600_000)}{}]`;
+    const large = {
+      name: "",
+      type: "application/yaml",
+      text,
+      status: 422,
+      target: "/api/latest/import",
+    };
+    await assertAside(house, "import", 422, () => post(house, large, { "x-service-token": token }));
+  });
+
+  test("H6: YAML above its limit is refused by name, before it is read", async () => {
+    const text = `a: ${"x".repeat(MOST_YAML_BYTES)}`;
+    for (const type of ["application/yaml", "text/yaml", "application/x-yaml"]) {
+      const answer = await post(house, { name: "", type, text, status: 413 }, {});
+      assert.equal(answer.status, 413);
+      assert.match(answer.text, /1048576 bytes, which is the most for YAML/);
+    }
+  });
+
+  test("H6: what is parsed elsewhere comes out as what is parsed at once", async () => {
+    const padding = "x".repeat(100_000);
+    const bodies: [string, string, unknown][] = [
+      [JSON_TYPE, JSON.stringify({ a: [1, "ü", null], padding }), { a: [1, "ü", null], padding }],
+      ["application/yaml", `a: [1, ü, ~]\npadding: ${padding}`, { a: [1, "ü", null], padding }],
+      [FORM, `a=1&b=%C3%BC&padding=${padding}`, { a: "1", b: "ü", padding }],
+    ];
+    for (const [type, text, expected] of bodies) {
+      const target = `${CALL}/echoing/call`;
+      const answer = await post(house, { name: "", type, text, status: 200, target }, {});
+      assert.equal(answer.status, 200, answer.text.slice(0, 200));
+      assert.deepEqual((JSON.parse(answer.text) as { json: unknown }).json, expected);
+    }
+    const broken = await post(house, { ...json("", `{"a":"${padding}",}`), status: 400 }, {});
+    assert.match(broken.text, /The body is not JSON: found .* at line 1, column 100009/);
+  });
+});
+
+async function post(house: House, body: Body, headers: Record<string, string>): Promise<Answer> {
+  return send(house.origin, {
+    method: "POST",
+    target: body.target ?? `${CALL}/open/call?async`,
+    headers: { "content-type": body.type, ...headers },
+    body: body.text,
+  });
+}
+
+/**
+ * Makes one call after the other while a body is sent and parsed. Where the parsing stopped the
+ * loop, one of them would take as long as the parsing.
+ */
+async function assertAside(
+  house: House,
+  name: string,
+  status: number,
+  act: () => Promise<Answer>,
+): Promise<Answer> {
+  await house.call("other");
+  let is_done = false;
+  const begun = performance.now();
+  const acting = act().finally(() => (is_done = true));
+  const took: number[] = [];
+  while (!is_done) {
+    const at = performance.now();
+    const answer = await house.call("other");
+    assert.equal(answer.status, 200, answer.text);
+    took.push(performance.now() - at);
+  }
+  const answer = await acting;
+  const whole = performance.now() - begun;
+  const longest = Math.max(...took);
+  figure(`parsing: ${name}: whole ${whole.toFixed(0)} ms, longest call beside`, longest, "ms");
+  assert.equal(answer.status, status, answer.text.slice(0, 300));
+  // Nearly all of it, where the parsing stops the loop; what is quick enough stops nobody.
+  assert.ok(longest < Math.max(whole * 0.8, 150), `${longest} ms of ${whole} ms`);
+  return answer;
+}

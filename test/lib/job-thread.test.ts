@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { Worker } from "node:worker_threads";
+import { JobThread } from "../../src/lib/job-thread.ts";
+import type { TestJobs } from "./threads/jobs.ts";
+
+const FILE = new URL("threads/jobs.ts", import.meta.url);
+const TERMS = { size: 1, isWanted: () => true };
+
+interface Opened {
+  readonly thread: JobThread<TestJobs>;
+  readonly workers: Worker[];
+}
+
+function open(limits: ConstructorParameters<typeof JobThread>[1] = {}): Opened {
+  const workers: Worker[] = [];
+  const thread = new JobThread<TestJobs>(() => {
+    const worker = new Worker(FILE, {
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 32 },
+    });
+    workers.push(worker);
+    return worker;
+  }, limits);
+  return { thread, workers };
+}
+
+test("H6: jobs come back in turn, from one thread that starts with the first", async () => {
+  const { thread, workers } = open();
+  assert.equal(workers.length, 0);
+  const all = await Promise.all([1, 2, 3].map((n) => thread.run("echo", n, TERMS)));
+  assert.deepEqual(all, [1, 2, 3]);
+  assert.equal(workers.length, 1);
+});
+
+test("H6: bytes are moved to the thread", async () => {
+  const { thread } = open();
+  const bytes = new Uint8Array([1, 2, 3]);
+  const back = await thread.run("echo", bytes, { ...TERMS, moved: [bytes.buffer] });
+  assert.deepEqual(back, new Uint8Array([1, 2, 3]));
+  assert.equal(bytes.length, 0);
+});
+
+test("H6: a refusal comes back whole, and another error as one of the service", async () => {
+  const { thread } = open();
+  await assert.rejects(thread.run("refuse", "name", TERMS), {
+    code: "invalid",
+    message: "refused",
+    fields: [{ field: "name", message: "expected" }],
+  });
+  await assert.rejects(thread.run("fail", undefined, TERMS), /out of range/);
+});
+
+test("H6: a job that takes too long is refused, and its thread replaced", async () => {
+  const { thread, workers } = open({ limit_ms: 200 });
+  await thread.run("echo", 1, TERMS);
+  const slow = thread.run("spin", undefined, TERMS);
+  const next = thread.run("echo", 2, TERMS);
+  await assert.rejects(slow, { code: "bad_body", message: /longer than 1 s/ });
+  assert.equal(await next, 2);
+  assert.equal(workers.length, 2);
+  if (workers[0]!.threadId !== -1) await once(workers[0]!, "exit");
+});
+
+test("H6: a job that takes all memory costs its thread alone", async () => {
+  const { thread, workers } = open({ limit_ms: 60_000 });
+  await assert.rejects(thread.run("hoard", undefined, TERMS), {
+    code: "bad_body",
+    message: /too much memory/,
+  });
+  assert.equal(await thread.run("echo", 3, TERMS), 3);
+  assert.equal(workers.length, 2);
+});
+
+test("H6: what waits is bounded, and what nobody waits for is left out", async () => {
+  const { thread, workers } = open({ most_jobs: 3, most_bytes: 100 });
+  let is_wanted = true;
+  const first = thread.run("thread", undefined, TERMS);
+  const gone = thread.run("echo", 1, { size: 1, isWanted: () => is_wanted });
+  const large = thread.run("echo", 2, { size: 90, isWanted: () => true });
+  await assert.rejects(thread.run("echo", 3, { size: 20, isWanted: () => true }), {
+    code: "overloaded",
+  });
+  const last = thread.run("echo", 4, TERMS);
+  await assert.rejects(thread.run("echo", 5, TERMS), { code: "overloaded" });
+  is_wanted = false;
+  await assert.rejects(gone, { code: "bad_body" });
+  assert.deepEqual([await first, await large, await last], [workers[0]!.threadId, 2, 4]);
+});
+
+test("H6: a thread without work ends, and the next job starts another", async () => {
+  const { thread, workers } = open({ idle_ms: 10 });
+  await thread.run("echo", 1, TERMS);
+  await once(workers[0]!, "exit");
+  assert.equal(await thread.run("echo", 2, TERMS), 2);
+  assert.equal(workers.length, 2);
+});
