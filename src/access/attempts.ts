@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
+import { networkOf } from "./network.ts";
 
 /** Who tries what: the failures of both together, and of the address alone, are counted. */
 export interface Attempt {
@@ -12,7 +14,7 @@ export interface Attempt {
 /**
  * Slows and then refuses whoever fails again and again. A subject is locked for the address that
  * failed, so that nobody can lock out somebody else; an address that fails with many subjects is
- * locked for all of them. Kept in memory: a restart forgives.
+ * locked for all of them. Addresses of one network count as one. Kept in memory: a restart forgives.
  */
 export interface Attempts {
   /**
@@ -68,7 +70,8 @@ export function openAttempts(limits: AttemptLimits): Attempts {
 
   return {
     async guard({ subject, address }, check) {
-      const [pair, all] = [`${address} ${subject}`, address];
+      const all = networkOf(address);
+      const pair = `${all} ${hashOf(subject)}`;
       const failed = count(pair);
       if (failed >= limits.most || count(all) >= limits.most_of_address)
         throw refuse(limits.window_ms);
@@ -85,6 +88,11 @@ export function openAttempts(limits: AttemptLimits): Attempts {
       return null;
     },
   };
+}
+
+/** A subject is as long as whoever guesses wants it to be. */
+function hashOf(subject: string): string {
+  return createHash("sha256").update(subject).digest("base64url");
 }
 
 function refuse(window_ms: number): Refusal {

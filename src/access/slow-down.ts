@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../lib/clock.ts";
+import { networkOf } from "./network.ts";
 
 /**
  * Slows the refusals of an address that guesses, one after the other. What is right is never
@@ -19,21 +20,22 @@ export interface SlowDownLimits {
   readonly most_ms: number;
 }
 
-/** Beyond it the oldest are forgotten, so that many addresses cost no memory. */
-const MOST_ADDRESSES = 10_000;
+/** Beyond it the oldest are forgotten, so that many networks cost no memory. */
+const MOST_NETWORKS = 10_000;
 
 export function openSlowDown({ free, step_ms, most_ms }: SlowDownLimits): SlowDown {
-  /** When the debt of an address is paid: each refusal adds a step to it. */
+  /** When the debt of a network is paid: each refusal adds a step to it. */
   const paid = new Map<string, number>();
   /** So that an address is forgiven soon after it has stopped. */
   const most_debt = free * step_ms + most_ms;
   return {
     async refused(address) {
+      const network = networkOf(address);
       const at = now();
-      const due = Math.min(Math.max(paid.get(address) ?? 0, at) + step_ms, at + most_debt);
-      paid.delete(address);
-      paid.set(address, due);
-      if (paid.size > MOST_ADDRESSES) paid.delete(paid.keys().next().value as string);
+      const due = Math.min(Math.max(paid.get(network) ?? 0, at) + step_ms, at + most_debt);
+      paid.delete(network);
+      paid.set(network, due);
+      if (paid.size > MOST_NETWORKS) paid.delete(paid.keys().next().value as string);
       const delay = Math.min(due - at - free * step_ms, most_ms);
       if (delay > 0) await wait(delay);
     },

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { openAttempts } from "../../src/access/attempts.ts";
+import { openSlowDown } from "../../src/access/slow-down.ts";
 import { Refusal } from "../../src/lib/errors.ts";
 
 const LIMITS = { free: 100, most: 3, most_of_address: 5, window_ms: 60_000 };
@@ -43,4 +46,38 @@ test("attempts at once are counted before they are checked", async () => {
     Array.from({ length: 10 }, () => attempts.guard({ subject: "a", address: "1" }, fail)),
   );
   assert.equal(all.filter(({ status }) => status === "rejected").length, 7);
+});
+
+test("M1: names as long as one likes cost no memory", async () => {
+  const attempts = openAttempts({ ...LIMITS, most_of_address: 1e6 });
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const kept = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const begun = kept();
+  for (let n = 0; n < 300; n += 1) {
+    // Made anew each time, as a body is read.
+    const subject = Buffer.alloc(500_000, String(n)).toString();
+    await attempts.guard({ subject, address: `2001:db8::${n}` }, fail);
+  }
+  assert.ok(kept() - begun < 50_000_000, "150 MB of names were given");
+});
+
+test("M1: the addresses of an IPv6 network of 64 bits count as one", async () => {
+  const attempts = openAttempts(LIMITS);
+  for (const address of ["2001:db8:0:7::1", "2001:db8:0:7:2:3:4:5", "2001:db8:0:7:ffff::"])
+    await attempts.guard({ subject: "a", address }, fail);
+  const same = { subject: "a", address: "2001:0db8::7:0:0:0:9" };
+  await assert.rejects(attempts.guard(same, pass), isRefused);
+  assert.equal(await attempts.guard({ subject: "a", address: "2001:db8:0:8::1" }, pass), "in");
+});
+
+test("M1: wrong keys from one IPv6 network are slowed together", async () => {
+  const slowDown = openSlowDown({ free: 2, step_ms: 50, most_ms: 50 });
+  for (const end of [1, 2]) await slowDown.refused(`2001:db8::${end}`);
+  const begun = performance.now();
+  await slowDown.refused("2001:db8::3");
+  assert.ok(performance.now() - begun > 20, "the third of them waits");
 });
