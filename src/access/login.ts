@@ -138,15 +138,19 @@ export function toGrants(permissions: string): readonly Grant[] {
   return JSON.parse(permissions) as Grant[];
 }
 
-/** @throws Refusal wrong_password, the same for a missing one. */
+/**
+ * @param member of the body, that the password is
+ * @throws Refusal wrong_password, the same for a missing one.
+ */
 export async function requirePassword(
   logins: Logins,
   principal: Principal,
   password: unknown,
+  member = "password",
 ): Promise<void> {
   if (typeof password === "string" && (await logins.checkPassword(principal, password))) return;
   throw new Refusal(
     "wrong_password",
-    'This change needs your own password again, as the member "password". It was missing or wrong',
+    `This change needs your own password again, as the member "${member}". It was missing or wrong`,
   );
 }

@@ -5,7 +5,13 @@ import { grantsOf } from "../executions/permissions.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Store } from "../store/database.ts";
 import { invalid } from "./named.ts";
-import { findRole, findRoleByName, type RoleRow } from "../store/people.ts";
+import {
+  findRole,
+  findRoleByName,
+  rolesOfUser,
+  type RoleRow,
+  type UserRow,
+} from "../store/people.ts";
 
 /** Whether the principal may do this in a project. */
 export function may(principal: Principal, permission: Permission, project_id: string): boolean {
@@ -69,4 +75,22 @@ export async function requireUsable(
   const grants = await grantsOf(store, { role_id: null, acts_for });
   if (!covers(principal.grants, grants))
     throw new Refusal("forbidden", "It acts for a user who may do more than your own roles allow");
+}
+
+/**
+ * Whoever can change a user can become that user, so they must hold all that the user may do.
+ *
+ * @returns names of the user's roles
+ * @throws Refusal forbidden
+ */
+export async function requireNotAbove(
+  store: Store,
+  principal: Principal,
+  user: Pick<UserRow, "id" | "name">,
+): Promise<string[]> {
+  const roles = await rolesOfUser(store, user.id);
+  const grants = roles.flatMap((role) => toGrants(role.permissions));
+  if (!covers(principal.grants, grants))
+    throw new Refusal("forbidden", `The user "${user.name}" may do more than your own roles allow`);
+  return roles.map((role) => role.name);
 }

@@ -162,7 +162,7 @@ function header(name: string, description: string): Json {
   return { name, in: "header", required: false, description, schema: { type: "string" } };
 }
 
-function describeBody({ body, path }: Route): Json {
+function describeBody({ body, method, path }: Route): Json {
   if (path === "/import")
     return { requestBody: { required: true, content: { "application/yaml": { schema: {} } } } };
   if (body === null) return {};
@@ -170,7 +170,9 @@ function describeBody({ body, path }: Route): Json {
   const members = (body as StrictObjectSchema<Record<string, GenericSchema>, undefined>).entries;
   // What only another endpoint changes is refused by name, and so is no member here either.
   const closed = { ...schema, additionalProperties: false, properties: pick(schema, members) };
-  return { requestBody: { required: true, content: { "application/json": { schema: closed } } } };
+  // The own login token is ended without a password.
+  const required = !(method === "DELETE" && path.startsWith("/token/"));
+  return { requestBody: { required, content: { "application/json": { schema: closed } } } };
 }
 
 function pick({ properties = {} }: JsonSchema, members: object): Json {
@@ -193,6 +195,9 @@ function describeSuccess({ status, answer, type, path }: Route): Json {
   return { [status]: success, ...(/\/wait(-operation)?$/.test(path) ? { 302: waiting } : {}) };
 }
 
+/** Too many wrong ones are refused. */
+const CHECKS_PASSWORD = /^\/(auth|role|user|token)\b|authentication$/;
+
 /** The statuses of errors that a route can answer; the codes are at each of them. */
 function errorsOf(route: Route): Json {
   const { needs, path, method, body, query } = route;
@@ -205,7 +210,7 @@ function errorsOf(route: Route): Json {
     ...(changes ? [409, 503] : []),
     ...(changes && HAS_ETAG.test(path) ? [412] : []),
     ...(query === null ? [] : [422]),
-    ...(/^\/auth\/|authentication$/.test(path) && changes ? [429] : []),
+    ...(changes && CHECKS_PASSWORD.test(path) ? [429] : []),
     500,
   ];
   const sorted = [...new Set(statuses)].sort((a, b) => a - b);

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { toGrants, type Principal } from "../access/login.ts";
+import { requirePassword, toGrants, type Principal } from "../access/login.ts";
 import { covers, PERMISSIONS, type Grant } from "../access/permission.ts";
 import { now, toIso } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
@@ -16,6 +16,7 @@ import {
 import type { Api } from "./api.ts";
 import { NAME } from "./name.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
+import { ONLY_PASSWORD, OWN_PASSWORD } from "./own-password.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, ROLE } from "./shapes.ts";
@@ -109,12 +110,14 @@ export const createRole = defineRoute({
     name: NAME,
     permissions: v.array(GRANT),
     propagate: v.optional(v.boolean("expected true or false"), false),
+    password: OWN_PASSWORD,
   }),
   status: 201,
   answer: ROLE,
   async act(api, { principal, body }) {
     requireCovered(principal, body.permissions);
     await requireProjects(api, body.permissions);
+    await requirePassword(api.logins, principal, body.password);
     const at = now();
     const row: RoleRow = {
       id: newId(),
@@ -139,12 +142,14 @@ export const patchRole = defineRoute({
     name: v.optional(NAME),
     permissions: v.optional(v.array(GRANT)),
     propagate: v.optional(v.boolean("expected true or false")),
+    password: OWN_PASSWORD,
   }),
   answer: ROLE,
   async act(api, { principal, params, body, if_match }) {
     const row = await findNamed(api, params["name"] ?? "");
     refuseAdmin(row);
     requireCovered(principal, [...toGrants(row.permissions), ...(body.permissions ?? [])]);
+    await requirePassword(api.logins, principal, body.password);
     requireMatch(row, if_match);
     await requireProjects(api, body.permissions ?? []);
     const changed: RoleRow = {
@@ -167,11 +172,13 @@ export const removeRole = defineRoute({
   summary: "Delete a role that no user and no webhook has",
   needs: "role.write",
   action: "role.delete",
+  body: ONLY_PASSWORD,
   status: 204,
-  async act(api, { principal, params, if_match }) {
+  async act(api, { principal, params, body, if_match }) {
     const row = await findNamed(api, params["name"] ?? "");
     refuseAdmin(row);
     requireCovered(principal, toGrants(row.permissions));
+    await requirePassword(api.logins, principal, body.password);
     requireMatch(row, if_match);
     await commitNamed(api.store, row.name, [deletePeople(api.store, "role", row.id)]);
     return { status: 204 };

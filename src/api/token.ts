@@ -1,8 +1,17 @@
 import * as v from "valibot";
+import { requirePassword } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
 import { toIso } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import { deleteToken, findTokenById, listTokens, type TokenWithUser } from "../store/people.ts";
+import {
+  deleteToken,
+  findTokenById,
+  findUser,
+  listTokens,
+  type TokenWithUser,
+} from "../store/people.ts";
+import { requireNotAbove } from "./access.ts";
+import { ONLY_PASSWORD } from "./own-password.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, TOKEN } from "./shapes.ts";
@@ -38,16 +47,21 @@ export const getTokens = defineRoute({
 export const removeToken = defineRoute({
   method: "DELETE",
   path: "/token/:id",
-  summary: "End a login token",
+  summary: "End a login token; somebody else's with your own password again",
   needs: "login",
   action: "token.delete",
+  body: ONLY_PASSWORD,
   status: 204,
-  async act(api, { principal, params }) {
+  async act(api, { principal, params, body }) {
     const row = await findTokenById(api.store, params["id"] ?? "");
-    const is_visible =
-      row?.user_id === principal.user_id || isAllowed(principal.grants, "user.write");
-    if (row === undefined || !is_visible)
+    const is_own = row?.user_id === principal.user_id;
+    if (row === undefined || !(is_own || isAllowed(principal.grants, "user.write")))
       throw new Refusal("not_found", `There is no login token "${params["id"]}"`);
+    if (!is_own) {
+      const user = await findUser(api.store, row.user_id);
+      if (user !== undefined) await requireNotAbove(api.store, principal, user);
+      await requirePassword(api.logins, principal, body.password);
+    }
     await api.store.commit([deleteToken(api.store, row.id)]);
     return { status: 204 };
   },

@@ -1,7 +1,6 @@
 import * as v from "valibot";
-import { requirePassword, toGrants, type Principal } from "../access/login.ts";
+import { requirePassword, type Principal } from "../access/login.ts";
 import { hashPassword } from "../access/password.ts";
-import { covers } from "../access/permission.ts";
 import { now, toIso } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/id.ts";
@@ -21,18 +20,20 @@ import {
   updateUser,
   type UserRow,
 } from "../store/people.ts";
-import { requireRole } from "./access.ts";
+import { requireNotAbove, requireRole } from "./access.ts";
 import type { Api } from "./api.ts";
 import { NAME } from "./name.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
+import { ONLY_PASSWORD, OWN_PASSWORD } from "./own-password.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, USER } from "./shapes.ts";
 
-const PASSWORD = v.pipe(
+const NEW_PASSWORD = v.pipe(
   v.string("expected a string"),
   v.minLength(12, "expected at least 12 characters"),
   v.maxLength(1024, "expected at most 1024 characters"),
+  v.description("The password that the user gets"),
 );
 
 const EMAIL = v.union(
@@ -59,15 +60,6 @@ async function requireUser(api: Api, name: string): Promise<UserRow> {
   const row = await findUserByName(api.store, name.normalize("NFC"));
   if (row === undefined) throw new Refusal("not_found", `There is no user "${name}"`);
   return row;
-}
-
-/** Whoever can change a user can become that user, so they must hold all that the user may do. */
-async function requireNotAbove(api: Api, principal: Principal, row: UserRow): Promise<string[]> {
-  const roles = await rolesOfUser(api.store, row.id);
-  const grants = roles.flatMap((role) => toGrants(role.permissions));
-  if (!covers(principal.grants, grants))
-    throw new Refusal("forbidden", `The user "${row.name}" may do more than your own roles allow`);
-  return roles.map((role) => role.name);
 }
 
 /** @throws Refusal conflict where nobody would be left who may do everything */
@@ -129,9 +121,10 @@ export const createUser = defineRoute({
   body: v.strictObject({
     name: NAME,
     email: v.optional(EMAIL, ""),
-    password: PASSWORD,
+    password: NEW_PASSWORD,
     roles: v.optional(ROLES, []),
     is_enabled: v.optional(v.boolean(), true),
+    own_password: OWN_PASSWORD,
   }),
   status: 201,
   answer: USER,
@@ -139,6 +132,7 @@ export const createUser = defineRoute({
     const roles = await Promise.all(
       body.roles.map((name) => requireRole(api.store, principal, name)),
     );
+    await requirePassword(api.logins, principal, body.own_password, "own_password");
     const at = now();
     const row: UserRow = {
       id: newId(),
@@ -167,14 +161,16 @@ export const patchUser = defineRoute({
   body: v.strictObject({
     name: v.optional(NAME),
     email: v.optional(EMAIL),
-    password: v.optional(PASSWORD),
+    password: v.optional(NEW_PASSWORD),
     roles: v.optional(ROLES),
     is_enabled: v.optional(v.boolean("expected true or false")),
+    own_password: OWN_PASSWORD,
   }),
   answer: USER,
   async act(api, { principal, params, body, if_match }) {
     const row = await requireUser(api, params["name"] ?? "");
-    const held = await requireNotAbove(api, principal, row);
+    const held = await requireNotAbove(api.store, principal, row);
+    await requirePassword(api.logins, principal, body.own_password, "own_password");
     requireMatch(row, if_match);
     const loses_admin = body.roles !== undefined && !body.roles.includes("admin");
     if (loses_admin || body.is_enabled === false) await requireAnotherAdmin(api, row, held);
@@ -231,10 +227,12 @@ export const removeUser = defineRoute({
   summary: "Delete a user, and with it the user's login tokens",
   needs: "user.write",
   action: "user.delete",
+  body: ONLY_PASSWORD,
   status: 204,
-  async act(api, { principal, params, if_match }) {
+  async act(api, { principal, params, body, if_match }) {
     const row = await requireUser(api, params["name"] ?? "");
-    const held = await requireNotAbove(api, principal, row);
+    const held = await requireNotAbove(api.store, principal, row);
+    await requirePassword(api.logins, principal, body.password);
     requireMatch(row, if_match);
     await requireAnotherAdmin(api, row, held);
     await commitNamed(api.store, row.name, [deletePeople(api.store, "user", row.id)]);
@@ -248,7 +246,7 @@ export const changePassword = defineRoute({
   summary: "Change the own password; the own other login tokens end",
   needs: "login",
   action: "auth.password",
-  body: v.strictObject({ password: v.optional(v.string()), new_password: PASSWORD }),
+  body: v.strictObject({ password: v.optional(v.string()), new_password: NEW_PASSWORD }),
   status: 204,
   async act(api, { principal, body }) {
     await requirePassword(api.logins, principal, body.password);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { FIRST_ROLES, PERMISSIONS } from "../../src/access/permission.ts";
-import { ADMIN_PASSWORD, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
+import { ADMIN_PASSWORD, itemsOf, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
 
 /**
  * Nobody gives, edits or uses a role with a permission that they do not hold (contract, section
@@ -76,7 +76,7 @@ interface Target {
 type Way = (target: Target, token: string) => Promise<number>;
 
 async function status(method: string, path: string, token: string, body: object): Promise<number> {
-  return (await house.ask(method, path, { token, body })).status;
+  return (await house.ask(method, path, { token, body, password: PASSWORD })).status;
 }
 
 const WAYS: Readonly<Record<string, Way>> = {
@@ -103,7 +103,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       freshName(),
       permissions.map(({ permission }) => permission),
     );
-    return (await house.ask("DELETE", `/role/${name}`, { token })).status;
+    return status("DELETE", `/role/${name}`, token, {});
   },
   "making a user": ({ role }, token) =>
     status("POST", "/user", token, { name: freshName(), password: PASSWORD, roles: [role] }),
@@ -115,7 +115,13 @@ const WAYS: Readonly<Record<string, Way>> = {
     status("PATCH", `/user/${await makeUser([role])}`, token, { is_enabled: false }),
   "deleting a user who is above": async ({ role }, token) => {
     const path = `/user/${await makeUser([role])}`;
-    return (await house.ask("DELETE", path, { token })).status;
+    return status("DELETE", path, token, {});
+  },
+  "ending the login of a user who is above": async ({ role }, token) => {
+    const name = await makeUser([role]);
+    const own = await house.login(name, PASSWORD);
+    const { json } = await house.want(200, "GET", "/token", { token: own });
+    return status("DELETE", `/token/${String(itemsOf(json)[0]!["id"])}`, token, {});
   },
   "making a webhook": ({ role }, token) =>
     status("POST", "/webhook", token, { name: freshName(), flow: "echo", role }),

@@ -26,6 +26,8 @@ export interface Reply {
 export interface Request {
   /** null: none. Without it the administrator's. */
   readonly token?: string | null;
+  /** Of whoever asks, for what needs it again; null: left out. Without it the administrator's. */
+  readonly password?: string | null;
   readonly body?: unknown;
   /** Sent as it is instead of a JSON body. */
   readonly text?: string;
@@ -61,7 +63,8 @@ export async function openHouse(options: ServiceOptions = {}): Promise<House> {
   const printed: string[] = [];
 
   async function ask(method: string, path: string, request: Request = {}): Promise<Reply> {
-    const { body, text, headers } = request;
+    const { text, headers } = request;
+    const body = withOwnPassword(method, path, request);
     const token = request.token === undefined ? admin : request.token;
     const answer = await fetch(`${url}/api/latest${path}`, {
       method,
@@ -120,6 +123,16 @@ export async function openHouse(options: ServiceOptions = {}): Promise<House> {
       await service.stop();
     },
   };
+}
+
+/** The body with the own password in it, where the change needs that again. */
+function withOwnPassword(method: string, path: string, request: Request): unknown {
+  const { body, text, token } = request;
+  const own =
+    request.password === undefined && token === undefined ? ADMIN_PASSWORD : request.password;
+  if (!/^\/(user|role|token)\b/.test(path) || method === "GET" || text !== undefined) return body;
+  const member = path.startsWith("/user") && method !== "DELETE" ? "own_password" : "password";
+  return own === null || own === undefined ? body : { [member]: own, ...(body as object) };
 }
 
 async function toReply(method: string, path: string, answer: Response): Promise<Reply> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import type { Service } from "../blackbox/service.ts";
+import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
 import {
   logIn,
   noBrowser,
@@ -41,17 +41,56 @@ describe("administration in the browser", { skip: noBrowser }, () => {
 
   test("makes users, and says at the field what is wrong", async () => {
     await visit(page, service, "/ui/admin/users");
-    await create("user", { Name: "linus", Password: "short" });
+    const own = { "Your password": ADMIN_PASSWORD };
+    await create("user", { Name: "linus", Password: "short", ...own });
     await page.getByText("Expected at least 12 characters").waitFor();
     const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Password").fill("a password of linus");
+    await dialog.getByLabel("Password", { exact: true }).fill("a password of linus");
     await dialog.getByLabel("viewer").check();
     await dialog.getByRole("button", { name: "Create" }).click();
     await page.locator("tbody tr", { hasText: "linus" }).waitFor();
     assert.deepEqual((await read("/user/linus"))["roles"], ["viewer"]);
     await page.getByRole("button", { name: "Delete linus" }).click();
+    await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.locator("tbody tr", { hasText: "linus" }).waitFor({ state: "detached" });
+  });
+
+  test("H1: asks for the own password where somebody gets or loses access", async () => {
+    const dialog = page.getByRole("dialog");
+    const own = dialog.getByLabel("Your password");
+    const refuse = async (submit: string): Promise<void> => {
+      await own.fill("not my password");
+      await dialog.getByRole("button", { name: submit }).click();
+      await dialog.getByText("This is not your password").waitFor();
+      await dialog.getByRole("button", { name: "Cancel" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await visit(page, service, "/ui/admin/users");
+    await page.getByRole("button", { name: "Change grace" }).click();
+    await refuse("Save");
+    await page.getByRole("button", { name: "Delete grace" }).click();
+    await refuse("Delete");
+    await page.getByRole("button", { name: "Change grace" }).click();
+    await dialog.getByLabel("E-mail").fill("hopper@example.com");
+    await own.fill(ADMIN_PASSWORD);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.equal((await read("/user/grace"))["email"], "hopper@example.com");
+    await visit(page, service, "/ui/admin/roles");
+    await page.getByRole("button", { name: "Change viewer" }).click();
+    await refuse("Save");
+
+    const token = await service.login("grace", "a password of grace");
+    await visit(page, service, "/ui/admin/tokens");
+    await page.getByLabel("Everybody's").check();
+    const end = page.getByRole("button", { name: "End the session of grace" }).first();
+    await end.click();
+    await own.fill(ADMIN_PASSWORD);
+    await dialog.getByRole("button", { name: "End" }).click();
+    await end.waitFor({ state: "detached" });
+    const me = await service.api("GET", "/auth/me", undefined, { "x-service-token": token });
+    assert.equal(me.status, 401);
   });
 
   test("makes roles of a table of permissions, also for one project", async () => {
@@ -63,6 +102,7 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await dialog.getByLabel("Project", { exact: true }).selectOption("Shop");
     await dialog.getByRole("button", { name: "Add a line for one project" }).click();
     await dialog.locator("tbody tr").last().getByLabel("webhook all").check();
+    await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
     await dialog.getByRole("button", { name: "Create" }).click();
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Change shop" }).waitFor();
@@ -120,7 +160,8 @@ describe("administration in the browser", { skip: noBrowser }, () => {
 
   test("shows a viewer only what a viewer may see", async () => {
     const password = "a password of viewer";
-    await service.api("POST", "/user", { name: "vera", password, roles: ["viewer"] });
+    const own_password = ADMIN_PASSWORD;
+    await service.api("POST", "/user", { name: "vera", password, roles: ["viewer"], own_password });
     const context = await openStrangeWindow(browser);
     const { page: own, faults } = await openPage(context);
     await own.goto(`${service.url}/ui/webhooks/hello`);
@@ -153,7 +194,10 @@ describe("administration in the browser", { skip: noBrowser }, () => {
 
     await visit(own, service, "/ui/new-webhook?flow=hello");
     await own.getByLabel("Name", { exact: true }).fill("kept");
-    await service.api("PATCH", "/user/grace", { password: "a third password of grace" });
+    await service.api("PATCH", "/user/grace", {
+      password: "a third password of grace",
+      own_password: ADMIN_PASSWORD,
+    });
     await own.getByRole("button", { name: "Create" }).click();
     await own.locator("#banner", { hasText: "Your session has ended" }).waitFor();
     assert.equal(await own.getByLabel("Name", { exact: true }).inputValue(), "kept");

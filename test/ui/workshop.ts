@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startService, type Service } from "../blackbox/service.ts";
+import { ADMIN_PASSWORD, startService, type Service } from "../blackbox/service.ts";
 import { ROOT } from "../blackbox/target.ts";
 
 const BROKEN =
@@ -44,7 +44,11 @@ export async function openWorkshop(prefix = ""): Promise<Service> {
 async function fill(service: Service): Promise<void> {
   await service.api("POST", "/project", { name: "Shop", description: "What the shop calls" });
   await service.api("POST", "/project", { name: HOSTILE_NAME, description: HOSTILE });
-  await service.api("POST", "/role", { name: HOSTILE_NAME, permissions: [] });
+  await service.api("POST", "/role", {
+    name: HOSTILE_NAME,
+    permissions: [],
+    password: ADMIN_PASSWORD,
+  });
   await service.api("POST", "/setting", { name: HOSTILE_NAME, value: HOSTILE });
   await service.api("POST", "/setting", {
     name: "greeting",
@@ -56,6 +60,7 @@ async function fill(service: Service): Promise<void> {
     email: "grace@example.com",
     password: "a password of grace",
     roles: ["operator"],
+    own_password: ADMIN_PASSWORD,
   });
 }
 

@@ -1,6 +1,6 @@
 import { button, el, type Child } from "./element.ts";
 import { buttons, field, formFault } from "./field.ts";
-import { onSubmit, showAt, valueOf } from "./form.ts";
+import { control, onSubmit, showAt, valueOf } from "./form.ts";
 import { ApiFault } from "./api.ts";
 
 interface DialogOptions {
@@ -53,6 +53,18 @@ export function confirm(
   return openDialog({ title, content, submit, is_dangerous: true, act });
 }
 
+/** The same, with the visitor's own password again. */
+export function confirmWithPassword(
+  title: string,
+  text: string,
+  submit: string,
+  act: (password: string) => Promise<void>,
+): Promise<boolean> {
+  const content = [el("p", {}, text), passwordField()];
+  const withIt = (form: HTMLFormElement) => withPassword(form, act);
+  return openDialog({ title, content, submit, is_dangerous: true, act: withIt });
+}
+
 /** Asks for the visitor's own password again, for what the service guards with it. */
 export function askPassword(
   title: string,
@@ -68,9 +80,10 @@ export function askPassword(
   });
 }
 
-export function passwordField(): HTMLElement {
+/** @param name of another member, where `password` is somebody else's */
+export function passwordField(name = "password"): HTMLElement {
   return field({
-    name: "password",
+    name,
     label: "Your password",
     type: "password",
     required: true,
@@ -82,13 +95,14 @@ export function passwordField(): HTMLElement {
 export async function withPassword(
   form: HTMLElement,
   act: (password: string) => Promise<void>,
+  name = "password",
 ): Promise<void> {
   try {
-    await act(valueOf(form, "password"));
+    await act(valueOf(form, name));
   } catch (fault) {
     if (!(fault instanceof ApiFault) || fault.code !== "wrong_password") throw fault;
-    showAt(form, "password", "This is not your password");
-    form.querySelector<HTMLElement>('[name="password"]')?.focus();
+    showAt(form, name, "This is not your password");
+    control(form, name).focus();
     throw new Error("Nothing was changed", { cause: fault });
   }
 }

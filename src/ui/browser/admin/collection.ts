@@ -1,5 +1,11 @@
 import { call } from "../api.ts";
-import { confirm, openDialog } from "../dialog.ts";
+import {
+  confirm,
+  confirmWithPassword,
+  openDialog,
+  passwordField,
+  withPassword,
+} from "../dialog.ts";
 import { button, el, type Child } from "../element.ts";
 import { buttons } from "../field.ts";
 import { notify } from "../notice.ts";
@@ -28,6 +34,8 @@ export interface Collection<Item extends { readonly name: string }> {
   /** Whether the item takes changes; all do unless this says otherwise. */
   isFixed?(item: Item): boolean;
   readonly deletion: string;
+  /** The member for the visitor's own password, where changes need it again. */
+  readonly own_password?: "password" | "own_password";
 }
 
 /** A list of named resources that are created, changed and deleted in dialogs. */
@@ -79,7 +87,7 @@ async function edit<Item extends { readonly name: string }>(
   item: Item | null,
   changed: () => Promise<void>,
 ): Promise<void> {
-  const { type, noun } = collection;
+  const { type, noun, own_password } = collection;
   // The state that is changed is the one that is shown: somebody else's change in between is told.
   const read = item === null ? null : await call<Item>("GET", [type, item.name]);
   const now = read?.body ?? null;
@@ -87,11 +95,18 @@ async function edit<Item extends { readonly name: string }>(
     title: now === null ? `New ${noun}` : `Change "${now.name}"`,
     submit: now === null ? "Create" : "Save",
     is_broad: collection.is_broad === true,
-    content: await collection.fields(now),
+    content: [
+      ...(await collection.fields(now)),
+      ...(own_password === undefined ? [] : [passwordField(own_password)]),
+    ],
     act: async (form) => {
-      const body = collection.toBody(form, now);
-      if (now === null) await call("POST", [type], { body });
-      else await call("PATCH", [type, now.name], { body, etag: read?.etag ?? null });
+      const save = async (own: Record<string, string>): Promise<void> => {
+        const body = { ...collection.toBody(form, now), ...own };
+        if (now === null) await call("POST", [type], { body });
+        else await call("PATCH", [type, now.name], { body, etag: read?.etag ?? null });
+      };
+      if (own_password === undefined) return save({});
+      await withPassword(form, (own) => save({ [own_password]: own }), own_password);
     },
   });
   if (!is_done) return;
@@ -100,14 +115,19 @@ async function edit<Item extends { readonly name: string }>(
 }
 
 async function removeItem<Item extends { readonly name: string }>(
-  { type, deletion }: Collection<Item>,
+  { type, deletion, own_password }: Collection<Item>,
   { name }: Item,
   changed: () => Promise<void>,
 ): Promise<void> {
-  const act = async (): Promise<void> => {
-    await call("DELETE", [type, name]);
+  const title = `Delete "${name}"?`;
+  const act = async (body?: object): Promise<void> => {
+    await call("DELETE", [type, name], { body });
   };
-  if (!(await confirm(`Delete "${name}"?`, deletion, "Delete", act))) return;
+  const is_done =
+    own_password === undefined
+      ? await confirm(title, deletion, "Delete", () => act())
+      : await confirmWithPassword(title, deletion, "Delete", (password) => act({ password }));
+  if (!is_done) return;
   notify("Deleted");
   await changed();
 }

@@ -33,6 +33,7 @@ export async function showRoles(place: HTMLElement): Promise<void> {
       permissions: readGrants(form),
     }),
     isFixed: ({ name }) => name === "admin",
+    own_password: "password",
     deletion: "Only a role that no user and no webhook has can be deleted.",
   });
 }

@@ -1,4 +1,5 @@
 import { call, read, type List } from "../api.ts";
+import { confirmWithPassword } from "../dialog.ts";
 import { button, el } from "../element.ts";
 import { check } from "../field.ts";
 import { time } from "../format.ts";
@@ -16,6 +17,8 @@ interface Token {
   readonly last_used_at: string | null;
   readonly last_used_from: string | null;
 }
+
+const FOREIGN = "Whoever uses it has to log in again.";
 
 /** The own login tokens; an administrator sees everybody's. */
 export async function showTokens(place: HTMLElement): Promise<void> {
@@ -37,19 +40,25 @@ function isAll(box: HTMLElement): boolean {
 
 async function show(list: HTMLElement, is_all: boolean): Promise<void> {
   const { items } = await read<List<Token>>(["token"], is_all ? { all: "true" } : {});
-  const rows = items.map((token) => toRow(token, () => show(list, is_all)));
+  const own = items.find(({ is_current }) => is_current)?.user_name ?? "";
+  const rows = items.map((token) => toRow(token, own, () => show(list, is_all)));
   const columns = ["User", "-Since", "Last used", "-From", ""];
   list.replaceChildren(plainTable("Login tokens", columns, rows));
 }
 
-function toRow(token: Token, changed: () => Promise<void>): HTMLElement {
+function toRow(token: Token, own: string, changed: () => Promise<void>): HTMLElement {
   const { id, user_name, is_current, created_at, last_used_at, last_used_from } = token;
+  const remove = async (body?: object): Promise<void> => {
+    await call("DELETE", ["token", id], { body });
+    notify("The session has ended");
+    await changed();
+  };
   const end = button("End", "quiet small", () =>
-    attempt(async () => {
-      await call("DELETE", ["token", id]);
-      notify("The session has ended");
-      await changed();
-    }, end),
+    user_name === own
+      ? attempt(() => remove(), end)
+      : confirmWithPassword(`End a session of ${user_name}?`, FOREIGN, "End", (password) =>
+          remove({ password }),
+        ),
   );
   end.append(el("span", { class: "hidden-text" }, ` the session of ${user_name}`));
   return el(

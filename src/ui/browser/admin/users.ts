@@ -33,6 +33,7 @@ export function showUsers(place: HTMLElement): Promise<void> {
     ],
     fields: fieldsOf,
     toBody,
+    own_password: "own_password",
     deletion: "The user's sessions end at once. What the user made stays.",
   });
 }
