@@ -5,6 +5,7 @@ import type { Store } from "../store/database.ts";
 import {
   deleteToken,
   findTokenByHash,
+  findTokenById,
   findUser,
   findUserByName,
   insertToken,
@@ -43,6 +44,8 @@ export interface Logins {
   login(user_name: string, password: string, from: string): Promise<NewLogin | null>;
   /** Null for a token that is unknown or has expired, or whose user is disabled. */
   authenticate(token: string, from: string): Promise<Principal | null>;
+  /** The same user with what they may now; null once the token or the user is not valid any more. */
+  renew(principal: Principal): Promise<Principal | null>;
   /**
    * Whether this is the principal's own password.
    *
@@ -89,6 +92,13 @@ export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions):
     return { token, expires_at: row.expires_at, principal: await toPrincipal(store, user, row.id) };
   }
 
+  /** Null where the token has expired, or its user is disabled. */
+  async function admit(row: TokenRow | undefined): Promise<UserRow | null> {
+    if (row === undefined || row.expires_at <= now()) return null;
+    const user = await findUser(store, row.user_id);
+    return user !== undefined && user.is_enabled === 1 ? user : null;
+  }
+
   return {
     async login(user_name, password, from) {
       const attempt = { subject: user_name, address: from };
@@ -97,11 +107,14 @@ export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions):
     },
     async authenticate(token, from) {
       const row = await findTokenByHash(store, hashKey(token));
-      if (row === undefined || row.expires_at <= now()) return null;
-      const user = await findUser(store, row.user_id);
-      if (user === undefined || user.is_enabled !== 1) return null;
+      const user = await admit(row);
+      if (row === undefined || user === null) return null;
       await touch(store, row, from);
       return toPrincipal(store, user, row.id);
+    },
+    async renew({ token_id }) {
+      const user = await admit(await findTokenById(store, token_id));
+      return user === null ? null : toPrincipal(store, user, token_id);
     },
     async checkPassword(principal, password) {
       // A login token is one attacker, from wherever it is used.

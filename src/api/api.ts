@@ -9,6 +9,8 @@ import type { Log } from "../lib/log.ts";
 import type { Runners } from "../runner/runners.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
+import type { EventStreams } from "./event-streams.ts";
+import type { ExecutionFeed } from "./execution-feed.ts";
 import type { LargeBodies } from "./json-body.ts";
 
 /** What the management API needs of the house. */
@@ -22,6 +24,8 @@ export interface Api {
   readonly secrets: SecretBox;
   readonly log: Log;
   readonly largeBodies: LargeBodies;
+  readonly streams: EventStreams;
+  readonly feed: ExecutionFeed;
   readonly runnersStatus: Runners["status"];
   /** EXECUTION_PERMISSIONS: whose permissions an execution of a webhook has. */
   readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;

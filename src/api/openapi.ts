@@ -210,6 +210,7 @@ function errorsOf(route: Route): Json {
     ...(changes ? [409, 503] : []),
     ...(changes && HAS_ETAG.test(path) ? [412] : []),
     ...(query === null ? [] : [422]),
+    ...(route.type === "text/event-stream" ? [429, 503] : []),
     ...(changes && CHECKS_PASSWORD.test(path) ? [429] : []),
     500,
   ];

@@ -20,6 +20,7 @@ export const ERRORS = {
   unsupported_type: { status: 415, title: "Unsupported content type" },
   invalid: { status: 422, title: "Invalid input" },
   too_many_attempts: { status: 429, title: "Too many failed attempts" },
+  too_many_requests: { status: 429, title: "Too many requests at once" },
   allowance_used: { status: 429, title: "Connection allowance used" },
   internal: { status: 500, title: "Internal error" },
   overloaded: { status: 503, title: "Overloaded" },

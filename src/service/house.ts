@@ -5,6 +5,8 @@ import { openDataKey } from "../access/data-key.ts";
 import { openLogins } from "../access/login.ts";
 import { openSlowDown } from "../access/slow-down.ts";
 import type { SecretBox } from "../access/secret-box.ts";
+import { openEventStreams } from "../api/event-streams.ts";
+import { openExecutionFeed } from "../api/execution-feed.ts";
 import { openRuntime } from "../assets/runtime.ts";
 import type { Config } from "../config/resolve.ts";
 import type { Executions } from "../executions/executions.ts";
@@ -43,11 +45,14 @@ export async function toHouse(rooms: {
     config.MAX_BODY_BYTES,
   );
   const ttl_ms = config.LOGIN_TOKEN_TTL_SEC * 1000;
+  const logins = openLogins({ store, attempts, activity, ttl_ms });
   return {
     ...rooms,
     ...parser,
     activity,
-    logins: openLogins({ store, attempts, activity, ttl_ms }),
+    logins,
+    streams: openEventStreams({ logins, executions }),
+    feed: openExecutionFeed({ store, logins, changes: executions.changes }),
     reportKeyUse: openKeyUse(store, rooms.log),
     slowDown: openSlowDown({ free: 100, step_ms: 100, most_ms: 3000 }),
     legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),

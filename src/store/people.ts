@@ -278,6 +278,10 @@ export function listTokens(store: Store, user_id: string | null): Promise<TokenW
   return query.execute();
 }
 
+const TOKEN = prepare<{ id: string }>(({ id }) =>
+  builder.selectFrom("token").selectAll().where("id", "=", id),
+);
+
 export function findTokenById(store: Store, id: string): Promise<TokenRow | undefined> {
-  return store.rows.selectFrom("token").selectAll().where("id", "=", id).executeTakeFirst();
+  return store.find(TOKEN({ id }));
 }

@@ -1,6 +1,9 @@
 import { call } from "./api.ts";
 import { apiPath } from "./page.ts";
 
+/** When a refused stream is asked for again, in milliseconds: too many may have been open. */
+const RETRY_MS = 10_000;
+
 interface Live {
   close(): void;
 }
@@ -18,6 +21,7 @@ export function follow(
   onState: (is_live: boolean) => void = () => {},
 ): Live {
   let source: EventSource | null = null;
+  let retry: ReturnType<typeof setTimeout> | undefined;
 
   function open(): void {
     if (source !== null || document.visibilityState !== "visible") return;
@@ -28,8 +32,7 @@ export function follow(
     });
     source.addEventListener("error", () => {
       onState(false);
-      // A refused stream does not come back by itself: the API says why.
-      if (source?.readyState === EventSource.CLOSED) call("GET", ["auth", "me"]).catch(() => {});
+      if (source?.readyState === EventSource.CLOSED) refused();
     });
     for (const [name, take] of Object.entries(event))
       source.addEventListener(name, ({ data, lastEventId }) =>
@@ -37,7 +40,17 @@ export function follow(
       );
   }
 
+  /** It does not come back by itself: the API says whether the session has ended. */
+  function refused(): void {
+    source = null;
+    const again = (): void => {
+      retry = setTimeout(open, RETRY_MS);
+    };
+    call("GET", ["auth", "me"]).then(again, () => {});
+  }
+
   function shut(): void {
+    clearTimeout(retry);
     source?.close();
     source = null;
     onState(false);

@@ -1,0 +1,126 @@
+import type { Logins, Principal } from "../access/login.ts";
+import { allowedProjects } from "../access/permission.ts";
+import type { Changes } from "../executions/changes.ts";
+import { toSummary } from "../executions/record.ts";
+import type { Store } from "../store/database.ts";
+import { findExecution } from "../store/executions.ts";
+import { findRole } from "../store/people.ts";
+import { renewOrClose, toEvent, type EventStream } from "./event-streams.ts";
+
+/** Executions as they change, for all who look on: each is read and written once. */
+export interface ExecutionFeed {
+  /** @returns ends the subscription */
+  subscribe(stream: EventStream): () => void;
+}
+
+/** Changes are gathered for so long: of several of one execution the last is told. */
+const GATHER_MS = 100;
+
+/** Executions that are read before others have their turn in the loop. */
+const SLICE = 50;
+
+interface Told {
+  readonly project_id: string;
+  readonly bytes: Uint8Array;
+}
+
+export function openExecutionFeed(house: {
+  readonly store: Store;
+  readonly logins: Pick<Logins, "renew">;
+  readonly changes: Changes;
+}): ExecutionFeed {
+  const streams = new Set<EventStream>();
+  const changed = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  let unsubscribe = (): void => {};
+
+  function gather(id: string): void {
+    changed.add(id);
+    timer ??= setTimeout(() => void tell().catch(closeAll), GATHER_MS);
+  }
+
+  async function tell(): Promise<void> {
+    const ids = streams.size === 0 ? [] : [...changed];
+    changed.clear();
+    const told = await readAll(house.store, ids);
+    const listeners = await renewAll(house.logins, streams);
+    const joined = new Map<string, Uint8Array>();
+    for (const [stream, principal] of listeners) sendVisible(stream, principal, told, joined);
+    timer = undefined;
+    // What has changed meanwhile has had no timer of its own.
+    const next = changed.values().next().value;
+    if (next !== undefined) gather(next);
+  }
+
+  function closeAll(): void {
+    timer = undefined;
+    for (const stream of streams) stream.close();
+  }
+
+  return {
+    subscribe(stream) {
+      if (streams.size === 0)
+        unsubscribe = house.changes.subscribe((id, change) => {
+          if (change === "status") gather(id);
+        });
+      streams.add(stream);
+      return () => {
+        streams.delete(stream);
+        if (streams.size === 0) unsubscribe();
+      };
+    },
+  };
+}
+
+async function readAll(store: Store, ids: readonly string[]): Promise<Told[]> {
+  const roles = new Map<string, string | null>();
+  const told: Told[] = [];
+  for (const [at, id] of ids.entries()) {
+    if (at % SLICE === SLICE - 1) await new Promise((resolve) => setImmediate(resolve));
+    const row = await findExecution(store, id);
+    if (row === undefined) continue;
+    const { role_id, project_id } = row;
+    if (role_id !== null && !roles.has(role_id))
+      roles.set(role_id, (await findRole(store, role_id))?.name ?? null);
+    const role = role_id === null ? null : (roles.get(role_id) ?? null);
+    told.push({ project_id, bytes: toEvent("execution", toSummary(row, role)) });
+  }
+  return told;
+}
+
+/** One login token is looked at once, however many streams it has opened. */
+async function renewAll(
+  logins: Pick<Logins, "renew">,
+  streams: ReadonlySet<EventStream>,
+): Promise<[EventStream, Principal][]> {
+  const renewing = new Map<string, Promise<Principal | null>>();
+  const renew = (principal: Principal): Promise<Principal | null> => {
+    const found = renewing.get(principal.token_id) ?? logins.renew(principal);
+    renewing.set(principal.token_id, found);
+    return found;
+  };
+  const listeners: [EventStream, Principal][] = [];
+  for (const stream of streams) {
+    const principal = await renewOrClose({ renew }, stream);
+    if (principal !== null) listeners.push([stream, principal]);
+  }
+  return listeners;
+}
+
+/** @param joined what was sent to those who may see the same projects */
+function sendVisible(
+  stream: EventStream,
+  { grants }: Principal,
+  told: readonly Told[],
+  joined: Map<string, Uint8Array>,
+): void {
+  const projects = allowedProjects(grants, "execution.read");
+  const key = projects === "all" ? "all" : [...projects].sort().join();
+  let bytes = joined.get(key);
+  if (bytes === undefined) {
+    const seen = told.filter(({ project_id }) => projects === "all" || projects.has(project_id));
+    bytes = Buffer.concat(seen.map((one) => one.bytes));
+    joined.set(key, bytes);
+  }
+  if (bytes.length > 0) stream.send(bytes);
+}
