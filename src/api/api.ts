@@ -5,6 +5,7 @@ import type { SecretBox } from "../access/secret-box.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { StartRequest } from "../executions/start-request.ts";
 import type { Catalog } from "../flows/catalog.ts";
+import type { Bodies } from "../lib/body.ts";
 import type { Log } from "../lib/log.ts";
 import type { Runners } from "../runner/runners.ts";
 import type { Store } from "../store/database.ts";
@@ -23,6 +24,7 @@ export interface Api {
   readonly addressOf: AddressReader;
   readonly secrets: SecretBox;
   readonly log: Log;
+  readonly bodies: Bodies;
   readonly largeBodies: LargeBodies;
   readonly streams: EventStreams;
   readonly feed: ExecutionFeed;

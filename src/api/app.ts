@@ -3,7 +3,7 @@ import { Hono, type Context } from "hono";
 import { findToken, isCrossSite } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
-import { discardBody, readBytes } from "../lib/body.ts";
+import { discardBody } from "../lib/body.ts";
 import { Refusal, toProblem } from "../lib/errors.ts";
 import { readTrace } from "../lib/trace.ts";
 import { toRefusal } from "../store/fault.ts";
@@ -94,7 +94,7 @@ function toRequest(
     if_match: c.req.header("if-match") ?? null,
     last_event_id: c.req.header("last-event-id") ?? null,
     search: new URL(c.req.url).searchParams,
-    bytes: () => readBytes(c.env.incoming, LIMIT),
+    bytes: () => api.bodies.read(c.env.incoming, LIMIT),
     incoming: c.env.incoming,
     outgoing: c.env.outgoing,
   };
@@ -136,7 +136,7 @@ const UTF8 = new TextDecoder();
 
 /** @throws Refusal body_too_large, bad_body, overloaded */
 async function readJson(api: Api, { needs }: Route, { incoming, outgoing }: HttpBindings) {
-  const bytes = await readBytes(incoming, needs === "anyone" ? LOGIN_LIMIT : LIMIT);
+  const bytes = await api.bodies.read(incoming, needs === "anyone" ? LOGIN_LIMIT : LIMIT);
   if (bytes === null) return {};
   if (bytes.length <= AT_ONCE) return parseBody(UTF8.decode(bytes));
   return joinMembers(await api.largeBodies.members(bytes, () => !outgoing.destroyed));

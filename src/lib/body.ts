@@ -8,22 +8,34 @@ export interface BodyLimit {
   readonly what: string;
 }
 
-/**
- * Reads the bytes of a request up to a limit; the rest is left unread.
- *
- * @returns null without a body
- * @throws Refusal body_too_large, or bad_body where the client stopped sending
- */
-export async function readBytes(
-  incoming: IncomingMessage,
-  limit: BodyLimit,
-): Promise<Buffer | null> {
-  const announced = Number(incoming.headers["content-length"] ?? Number.NaN);
-  if (announced > limit.bytes) throw tooLarge(limit);
-  if (announced === 0) return null;
-  if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined) return null;
-  const bytes = await collect(incoming, limit);
-  return bytes.length === 0 ? null : bytes;
+/** Reads bodies. All that have not come to their end together are bounded. */
+export interface Bodies {
+  /**
+   * The bytes of a request up to a limit; the rest is left unread.
+   *
+   * @returns null without a body
+   * @throws Refusal body_too_large, overloaded, or bad_body where the client stopped sending
+   */
+  read(incoming: IncomingMessage, limit: BodyLimit): Promise<Buffer | null>;
+}
+
+/** So much of each body is free, so that small ones come through while large ones fill the rest. */
+const FREE = 16 * 1024;
+
+/** @param budget bytes of all unfinished bodies together, beyond what is free of each */
+export function openBodies(budget: number): Bodies {
+  const under_way = { left: budget };
+  return {
+    async read(incoming, limit) {
+      const announced = Number(incoming.headers["content-length"] ?? Number.NaN);
+      if (announced > limit.bytes) throw tooLarge(limit);
+      if (announced === 0) return null;
+      if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined)
+        return null;
+      const bytes = await collect(incoming, limit, under_way);
+      return bytes.length === 0 ? null : bytes;
+    },
+  };
 }
 
 /** Lets go of a body that nobody reads, as it comes: small chunks that wait cost memory. */
@@ -37,34 +49,44 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 
 const NOTHING = Buffer.alloc(0);
 
-function collect(incoming: IncomingMessage, limit: BodyLimit): Promise<Buffer> {
+function collect(
+  incoming: IncomingMessage,
+  limit: BodyLimit,
+  budget: { left: number },
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer = NOTHING;
     let blocks: Blocks | null = null;
     let size = 0;
     let is_settled = false;
+    /** The listeners stay as long as the request, which may wait: the bytes are not to. */
+    const settle = (): void => {
+      is_settled = true;
+      [first, blocks] = [NOTHING, null];
+      if (size > FREE) budget.left += size - FREE;
+    };
+    const refuse = (refusal: Refusal): void => {
+      settle();
+      incoming.pause();
+      reject(refusal);
+    };
     const onData = (chunk: Buffer): void => {
       if (is_settled) return;
       size += chunk.length;
-      if (size > limit.bytes) {
-        is_settled = true;
-        [first, blocks] = [NOTHING, null];
-        incoming.pause();
-        return reject(tooLarge(limit));
-      }
+      if (size > FREE) budget.left -= Math.min(size - FREE, chunk.length);
+      if (size > limit.bytes) return refuse(tooLarge(limit));
+      if (budget.left < 0 && size > FREE) return refuse(overloaded());
       if (first === NOTHING) first = chunk;
       else (blocks ??= new Blocks(first)).add(chunk);
     };
     const onEnd = (): void => {
-      is_settled = true;
+      if (is_settled) return;
       resolve(blocks === null ? first : blocks.join());
-      // The listeners stay as long as the request, which may wait: the bytes are not to.
-      [first, blocks] = [NOTHING, null];
+      settle();
     };
     const onStop = (): void => {
       if (is_settled) return;
-      is_settled = true;
-      [first, blocks] = [NOTHING, null];
+      settle();
       reject(new Refusal("bad_body", "The client stopped before the end of the body"));
     };
     // To take them off would cost each call more than the request keeps them.
@@ -115,6 +137,12 @@ function tooLarge({ bytes, what }: BodyLimit): Refusal {
   // The rest is not read, so the connection cannot be used again.
   return new Refusal("body_too_large", `The body is larger than ${bytes} bytes${what}`, {
     headers: { connection: "close" },
+  });
+}
+
+function overloaded(): Refusal {
+  return new Refusal("overloaded", "Too many large bodies are under way. Try again later", {
+    headers: { connection: "close", "retry-after": "5" },
   });
 }
 

@@ -11,6 +11,7 @@ import { openRuntime } from "../assets/runtime.ts";
 import type { Config } from "../config/resolve.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { Catalog } from "../flows/catalog.ts";
+import { openBodies } from "../lib/body.ts";
 import type { Log } from "../lib/log.ts";
 import { openMeters } from "../lib/meters.ts";
 import type { Runners } from "../runner/runners.ts";
@@ -19,6 +20,13 @@ import type { Store } from "../store/database.ts";
 import { openKeyUse } from "../webhooks/key-use.ts";
 import { openLegs } from "../webhooks/legs.ts";
 import { openParser } from "./parser.ts";
+
+/**
+ * Bodies that have not come to their end, together: so many of the largest size, or so many bytes
+ * where that is more, which a machine with a gigabyte of memory can spare.
+ */
+const BODIES = 8;
+const LEAST_BUDGET = 128 * 1024 * 1024;
 
 /** What the doors see: each value from the one place that knows it. */
 export async function toHouse(rooms: {
@@ -67,6 +75,7 @@ export async function toHouse(rooms: {
     runnersStatus: () => runners.status(),
     connection_allowance: config.CONNECTION_ALLOWANCE,
     inactivity_ms: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
+    bodies: openBodies(Math.max(BODIES * config.MAX_BODY_BYTES, LEAST_BUDGET)),
     max_body_bytes: config.MAX_BODY_BYTES,
     sync_mode: config.SYNC_MODE,
     response_matrix: config.RESPONSE_MATRIX,

@@ -1,7 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import { isCrossSite, toTokenCookie } from "../access/credentials.ts";
-import { readBytes } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { readForm } from "../lib/form.ts";
@@ -30,7 +29,7 @@ async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response>
   const { headers } = c.env.incoming;
   if (isCrossSite(headers, { host: headers.host ?? "" }))
     throw new Refusal("cross_site", "A page of another site cannot log in here");
-  const bytes = await readBytes(c.env.incoming, LIMIT);
+  const bytes = await ui.bodies.read(c.env.incoming, LIMIT);
   const form = new Map(readForm(bytes?.toString() ?? ""));
   const name = form.get("user_name") ?? "";
   const next = form.get("next");

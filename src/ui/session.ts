@@ -4,6 +4,7 @@ import type { AddressReader } from "../access/client-address.ts";
 import { findToken } from "../access/credentials.ts";
 import type { Logins } from "../access/login.ts";
 import { isAllowed, PERMISSIONS } from "../access/permission.ts";
+import type { Bodies } from "../lib/body.ts";
 import type { BrowserFiles } from "./browser-files.ts";
 import type { PageFrame, Visit } from "./shell.tsx";
 
@@ -11,6 +12,7 @@ import type { PageFrame, Visit } from "./shell.tsx";
 export interface Ui {
   readonly logins: Logins;
   readonly addressOf: AddressReader;
+  readonly bodies: Bodies;
   /** Path prefix of the service; empty without one. */
   readonly prefix: string;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Activity } from "../access/activity.ts";
-import { decodeText, discardBody, hasBody, readBytes } from "../lib/body.ts";
+import { decodeText, discardBody, hasBody, type Bodies } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Admission, Call, Caller, ReadBody } from "./call.ts";
@@ -24,6 +24,7 @@ export interface AdmissionRules {
   /** DEVELOPMENT_INACTIVITY_SEC. */
   readonly inactivity_ms: number;
   readonly max_body_bytes: number;
+  readonly bodies: Bodies;
   readonly parseLarge: ParseLarge;
   /** @throws Refusal queue_full, shutting_down */
   readonly requireRoom: (flow: string) => void;
@@ -66,12 +67,12 @@ async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Paylo
 }
 
 async function readBody(
-  { max_body_bytes }: AdmissionRules,
+  { bodies, max_body_bytes }: AdmissionRules,
   { incoming }: Call,
   media_type: string,
 ): Promise<ReadBody | null> {
   refuseEncoding(incoming);
-  const bytes = await readBytes(incoming, limitOf(media_type, max_body_bytes));
+  const bytes = await bodies.read(incoming, limitOf(media_type, max_body_bytes));
   return bytes === null ? null : { bytes, text: decodeText(bytes), parsed: null, fault: null };
 }
 

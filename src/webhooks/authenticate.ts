@@ -2,7 +2,7 @@ import { matchKey, type KeyKind } from "../access/api-key.ts";
 import { findBearer, findToken, isCrossSite, isNavigation } from "../access/credentials.ts";
 import type { Logins, Principal } from "../access/login.ts";
 import type { SlowDown } from "../access/slow-down.ts";
-import { decodeText, discardBody, readBytes } from "../lib/body.ts";
+import { decodeText, discardBody, type Bodies } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Call, Caller, MatchedCall, ReadBody } from "./call.ts";
@@ -26,6 +26,7 @@ export interface Gate {
   readonly slowDown: SlowDown;
   /** MAX_BODY_BYTES. */
   readonly max_body_bytes: number;
+  readonly bodies: Bodies;
   readonly parseLarge: ParseLarge;
 }
 
@@ -99,7 +100,7 @@ async function readEarly(gate: Gate, caller: Caller, is_known: boolean): Promise
   if (!takesBody(call.method) || mediaTypeOf(headers["content-type"]) !== "application/json")
     return null;
   if (headers["content-encoding"] !== undefined) return null;
-  const bytes = await readBytes(call.incoming, { bytes: gate.max_body_bytes, what: "" });
+  const bytes = await gate.bodies.read(call.incoming, { bytes: gate.max_body_bytes, what: "" });
   if (bytes === null) return null;
   const body: ReadBody = { bytes, text: "", parsed: null, fault: null };
   try {

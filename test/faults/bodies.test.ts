@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { send } from "../blackbox/client.ts";
+import { poll } from "../blackbox/scenario.ts";
 import { openHouse, processFigure, type House } from "./house.ts";
 import { figure } from "./sizes.ts";
 
@@ -98,6 +100,147 @@ describe("bodies", () => {
     await house.assertAlive();
   });
 });
+
+const LARGE = 9_500_000;
+
+describe("bodies that do not come to their end", () => {
+  let house: House;
+  before(async () => {
+    house = await openHouse({ flows: ["echo", "sleep"] });
+    await house.createWebhook("open", "sleep", { is_productive: true });
+    await house.createWebhook("keyed", "echo", { is_productive: true, key: KEY });
+    await house.createWebhook("other", "echo", { is_productive: true, sync_mode: "hold" });
+  });
+  after(() => house[Symbol.asyncDispose]());
+
+  test("M4: all of them together are bounded, and small ones come through", async () => {
+    const begun = peakMb(house);
+    const senders = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => Sender.open(house, n % 2 === 0 ? "open" : "keyed")),
+    );
+    await Promise.all(senders.map((sender) => sender.send(LARGE - 1)));
+    // Whoever goes on sending may be cut off before the answer is read.
+    const refused = senders.filter(({ answer, socket }) => answer !== "" || socket.destroyed);
+    const answered = refused.filter(({ answer }) => answer !== "");
+    figure("bodies: unfinished ones of 9.5 MB", senders.length);
+    figure("bodies: of them refused", refused.length);
+    figure("bodies: peak of the unfinished", peakMb(house) - begun, "MB");
+    figure("bodies: of them told why", answered.length);
+    assert.ok(answered.length > 0);
+    for (const { answer } of answered) {
+      assert.match(answer, /^HTTP\/1\.1 503 /);
+      assert.match(answer, /\r\nretry-after: \d+/i);
+      assert.match(answer, /urn:flowhook:error:overloaded/);
+    }
+    assert.ok(refused.length >= 40, "128 MB hold thirteen of them");
+    assert.ok(senders.length - refused.length >= 8);
+    assert.ok(peakMb(house) - begun < 330, `${peakMb(house) - begun} MB`);
+    const small = JSON.stringify({ text: "x".repeat(10_000) });
+    const headers = { "content-type": JSON_TYPE };
+    for (let n = 0; n < 20; n += 1) {
+      const answer = await house.call("other", "", { method: "POST", headers, body: small });
+      assert.equal(answer.status, 200, answer.text.slice(0, 200));
+    }
+    for (const sender of senders) sender.socket.destroy();
+    await house.assertAlive();
+  });
+
+  test("M4: what a body held is free again, however it ends", async () => {
+    const ways: Readonly<Record<string, (sender: Sender) => Promise<unknown>>> = {
+      "the client closes": async ({ socket }) => socket.end(),
+      "the client resets": async ({ socket }) => socket.resetAndDestroy(),
+      "it comes to its end": (sender) => sender.send(1),
+      "it is no body": (sender) => sender.send(100, "zz\r\n"),
+    };
+    for (const [way, end] of Object.entries(ways)) {
+      // Twice what there is room for: what is not given back would be missed.
+      for (let round = 0; round < 2; round += 1) {
+        const senders = await Promise.all(
+          Array.from({ length: 12 }, () => Sender.open(house, "open", "chunked")),
+        );
+        await Promise.all(senders.map((sender) => sender.send(LARGE - 1)));
+        const refused = senders.filter(({ answer }) => answer.startsWith("HTTP/1.1 503"));
+        assert.equal(refused.length, 0, `${way}, round ${round}`);
+        await Promise.all(senders.map(end));
+        await Promise.all(senders.map((sender) => sender.over()));
+      }
+    }
+    await house.assertAlive();
+  });
+});
+
+/** Sends a body as slowly as it is told to. */
+class Sender {
+  readonly socket: Socket;
+  readonly #is_chunked: boolean;
+  answer = "";
+
+  constructor(socket: Socket, is_chunked: boolean) {
+    this.socket = socket;
+    this.#is_chunked = is_chunked;
+    socket.on("data", (bytes: Buffer) => (this.answer += bytes.toString("latin1")));
+  }
+
+  static async open(house: House, webhook: string, how: "length" | "chunked" = "length") {
+    const socket = connect(house.origin.port, house.origin.host);
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    const length = how === "length" ? `Content-Length: ${LARGE}` : "Transfer-Encoding: chunked";
+    socket.write(
+      `POST ${CALL}/${webhook}/call?async HTTP/1.1\r\nHost: a\r\n` +
+        `Content-Type: ${JSON_TYPE}\r\n${length}\r\n\r\n`,
+    );
+    return new Sender(socket, how === "chunked");
+  }
+
+  /** Sends so many bytes, unless it is answered before; resolves when the server has read them. */
+  async send(count: number, raw?: string): Promise<void> {
+    if (raw !== undefined) return written(this.socket, Buffer.from(raw));
+    if (count === 1) {
+      const end = this.#is_chunked ? '1\r\n"\r\n0\r\n\r\n' : '"';
+      return written(this.socket, Buffer.from(end));
+    }
+    const piece = 250_000;
+    for (let left = count; left > 0 && this.answer === ""; left -= piece) {
+      const bytes = Buffer.alloc(Math.min(piece, left), "x");
+      if (left === count) bytes[0] = 0x22;
+      const head = `${bytes.length.toString(16)}\r\n`;
+      const sent = this.#is_chunked ? Buffer.concat([Buffer.from(head), bytes, CRLF]) : bytes;
+      await written(this.socket, sent);
+    }
+    await this.#read();
+  }
+
+  /** Resolves when the server has answered, or let go. */
+  over(): Promise<unknown> {
+    if (this.answer !== "" || this.socket.destroyed) return Promise.resolve();
+    return Promise.race([once(this.socket, "data"), once(this.socket, "close")]);
+  }
+
+  /** The server has read what lies in no buffer of the system any more. */
+  #read(): Promise<unknown> {
+    return poll("the server to read what was sent", async () =>
+      this.answer !== "" || this.socket.destroyed || queued(this.socket) === 0 ? true : null,
+    );
+  }
+}
+
+const CRLF = Buffer.from("\r\n");
+
+/** Bytes of a connection that the server has not read yet, at either end (proc(5)). */
+function queued(socket: Socket): number {
+  const port = (socket.localPort ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  const lines = readFileSync("/proc/net/tcp", "latin1").split("\n");
+  const ends = lines.map((line) => line.trim().split(/\s+/));
+  const own = ends.filter(([, one = "", other = ""]) =>
+    [one, other].some((end) => end.endsWith(`:${port}`)),
+  );
+  const counts = own.map(([, local = "", , , queues = ""]) => {
+    const [sending = "0", received = "0"] = queues.split(":");
+    return Number.parseInt(local.endsWith(`:${port}`) ? sending : received, 16);
+  });
+  return counts.reduce((sum, count) => sum + count, 0);
+}
 
 /** Requests whose body nobody reads, and which wait for something else. */
 const UNREAD: readonly string[] = [
