@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import ipaddr from "ipaddr.js";
+import { networkOf } from "./network.ts";
 
 /** Who really sent a request, where proxies stand in between. */
 export interface ClientAddress {
@@ -9,42 +11,97 @@ export interface ClientAddress {
 
 export type AddressReader = (incoming: IncomingMessage) => ClientAddress;
 
-/**
- * Believes X-Forwarded-For and -Proto only from the CIDRs of TRUSTED_PROXIES: the client is the
- * last address that no trusted proxy has.
- */
-export function openAddressReader(trusted_proxies: readonly string[]): AddressReader {
+/** Whether an address is that of a proxy which is believed. */
+export type ProxyTrust = (address: string) => boolean;
+
+/** @param trusted_proxies addresses or CIDRs */
+export function openProxyTrust(trusted_proxies: readonly string[]): ProxyTrust {
+  if (trusted_proxies.length === 0) return () => false;
   const ranges = trusted_proxies.map((cidr) => ipaddr.parseCIDR(toCidr(cidr)));
-  const isTrusted = (address: string): boolean => {
+  return (address) => {
     if (!ipaddr.isValid(address)) return false;
     const parsed = ipaddr.process(address);
     return ranges.some(
       ([range, bits]) => parsed.kind() === range.kind() && parsed.match(range, bits),
     );
   };
-  return (incoming) => {
-    const socket = incoming.socket;
-    const raw = socket.remoteAddress ?? "";
-    const peer = raw.startsWith("::ffff:") ? raw.slice("::ffff:".length) : raw;
+}
+
+/** Address of the other end of a connection. */
+export function peerOf({ remoteAddress = "" }: Pick<Socket, "remoteAddress">): string {
+  return remoteAddress.startsWith("::ffff:")
+    ? remoteAddress.slice("::ffff:".length)
+    : remoteAddress;
+}
+
+/**
+ * Believes X-Forwarded-For and -Proto only from the proxies of TRUSTED_PROXIES: the client is the
+ * last address that no trusted proxy has.
+ *
+ * @param onUntrusted is told a peer that forwards for others and is not believed
+ */
+export function openAddressReader(
+  isTrusted: ProxyTrust,
+  onUntrusted: (peer: string) => void = () => {},
+): AddressReader {
+  return ({ socket, headers }) => {
+    const peer = peerOf(socket);
     const is_secure = "encrypted" in socket && socket.encrypted === true;
-    if (ranges.length === 0 || !isTrusted(peer)) return { address: peer, is_secure };
-    const proto = last(incoming.headers["x-forwarded-proto"]);
+    const forwarded = headers["x-forwarded-for"];
+    if (!isTrusted(peer)) {
+      if (forwarded !== undefined) onUntrusted(peer);
+      return { address: peer, is_secure };
+    }
+    const proto = last(headers["x-forwarded-proto"]);
     return {
-      address: findClient(incoming.headers["x-forwarded-for"], isTrusted) ?? peer,
+      address: findClient(peer, forwarded, isTrusted),
       is_secure: proto === undefined ? is_secure : proto === "https",
     };
   };
 }
 
+/** From the nearest hop on: what cannot be read, and all before it, is nobody's word. */
 function findClient(
+  peer: string,
   forwarded: string | string[] | undefined,
-  isTrusted: (address: string) => boolean,
-): string | undefined {
-  const chain = String(forwarded ?? "")
+  isTrusted: ProxyTrust,
+): string {
+  let client = peer;
+  for (const part of String(forwarded ?? "")
     .split(",")
-    .map((part) => part.trim())
-    .filter((part) => ipaddr.isValid(part));
-  return chain.findLast((address) => !isTrusted(address)) ?? chain[0];
+    .toReversed()) {
+    const hop = readHop(part.trim());
+    if (hop === null) return client;
+    client = hop;
+    if (!isTrusted(hop)) return client;
+  }
+  return client;
+}
+
+/** Some proxies write the port as well. */
+const WITH_PORT = /^(?:\[([\da-f:.]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d{1,5})?$/i;
+
+/** An address in its usual form; null where it is none. */
+function readHop(part: string): string | null {
+  const [, ipv6, ipv4] = WITH_PORT.exec(part) ?? [];
+  const address = ipv6 ?? ipv4 ?? part;
+  if (ipaddr.IPv4.isValidFourPartDecimal(address)) return address;
+  const is_ipv6 = ipaddr.IPv6.isValid(address) && !address.includes("%");
+  return is_ipv6 ? ipaddr.process(address).toString() : null;
+}
+
+/** Peers that are told of, by ranges of addresses. */
+const MOST_RANGES = 100;
+
+/** Tells of each range of addresses once, so that whoever sends the header fills no log. */
+export function onceForRange(tell: (peer: string) => void): (peer: string) => void {
+  const told = new Set<string>();
+  return (peer) => {
+    const range = peer.includes(":") ? networkOf(peer) : peer.slice(0, peer.lastIndexOf("."));
+    if (told.has(range) || told.size >= MOST_RANGES) return;
+    told.add(range);
+    tell(peer);
+  };
 }
 
 function last(header: string | string[] | undefined): string | undefined {

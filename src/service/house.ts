@@ -1,6 +1,6 @@
 import { openActivity } from "../access/activity.ts";
 import { openAttempts } from "../access/attempts.ts";
-import { openAddressReader } from "../access/client-address.ts";
+import { onceForRange, openAddressReader, openProxyTrust } from "../access/client-address.ts";
 import { openDataKey } from "../access/data-key.ts";
 import { openLogins } from "../access/login.ts";
 import { openSlowDown } from "../access/slow-down.ts";
@@ -21,50 +21,34 @@ import { openKeyUse } from "../webhooks/key-use.ts";
 import { openLegs } from "../webhooks/legs.ts";
 import { openParser } from "./parser.ts";
 
-/**
- * Bodies that have not come to their end, together: so many of the largest size, or so many bytes
- * where that is more, which a machine with a gigabyte of memory can spare.
- */
-const BODIES = 8;
-const LEAST_BUDGET = 128 * 1024 * 1024;
+interface Rooms {
+  readonly config: Config;
+  readonly log: Log;
+  readonly store: Store;
+  readonly executions: Executions;
+  readonly catalog: Catalog;
+  readonly runners: Runners;
+  readonly secrets: SecretBox;
+  readonly default_project_id: string;
+  readonly isReady: () => boolean;
+}
 
 /** What the doors see: each value from the one place that knows it. */
-export async function toHouse(rooms: {
-  config: Config;
-  log: Log;
-  store: Store;
-  executions: Executions;
-  catalog: Catalog;
-  runners: Runners;
-  secrets: SecretBox;
-  default_project_id: string;
-  isReady: () => boolean;
-}): Promise<House> {
+export async function toHouse(rooms: Rooms): Promise<House> {
   const { config, store, executions, catalog, runners } = rooms;
-  const activity = await openActivity(store);
-  const attempts = openAttempts({
-    free: 3,
-    most: 10,
-    most_of_address: 100,
-    window_ms: 15 * 60 * 1000,
-  });
-  const parser = openParser(
-    () => openRuntime(config.DATA_DIR).parser_thread,
-    config.MAX_BODY_BYTES,
-  );
-  const ttl_ms = config.LOGIN_TOKEN_TTL_SEC * 1000;
-  const logins = openLogins({ store, attempts, activity, ttl_ms });
+  const access = await openAccess(rooms);
+  const { logins } = access;
+  const entry = () => openRuntime(config.DATA_DIR).parser_thread;
   return {
     ...rooms,
-    ...parser,
-    activity,
-    logins,
+    ...access,
+    ...toSettings(config),
+    ...openParser(entry, config.MAX_BODY_BYTES),
+    bodies: openBodies(Math.max(BODIES * config.MAX_BODY_BYTES, LEAST_BUDGET)),
     streams: openEventStreams({ logins, executions }),
     feed: openExecutionFeed({ store, logins, changes: executions.changes }),
     reportKeyUse: openKeyUse(store, rooms.log),
-    slowDown: openSlowDown({ free: 100, step_ms: 100, most_ms: 3000 }),
     legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
-    addressOf: openAddressReader(config.TRUSTED_PROXIES),
     findFlow: (name) => catalog.find(name),
     permissionsOf: ({ role_id, created_by }) => ({
       role_id,
@@ -73,9 +57,45 @@ export async function toHouse(rooms: {
     requireRoom: (flow) => executions.requireRoom(flow),
     meters: openMeters(),
     runnersStatus: () => runners.status(),
+  };
+}
+
+/**
+ * Bodies that have not come to their end, together: so many of the largest size, or so many bytes
+ * where that is more, which a machine with a gigabyte of memory can spare.
+ */
+const BODIES = 8;
+const LEAST_BUDGET = 128 * 1024 * 1024;
+
+const UNTRUSTED =
+  "X-Forwarded-For came from a peer that is not in TRUSTED_PROXIES: everybody behind it counts as " +
+  "one client. If it is your proxy, add it there";
+
+/** Who asks, and how often they may be wrong. */
+async function openAccess({ config, log, store }: Rooms) {
+  const activity = await openActivity(store);
+  const attempts = openAttempts({
+    free: 3,
+    most: 10,
+    most_of_address: 100,
+    window_ms: 15 * 60 * 1000,
+  });
+  const ttl_ms = config.LOGIN_TOKEN_TTL_SEC * 1000;
+  return {
+    activity,
+    logins: openLogins({ store, attempts, activity, ttl_ms }),
+    slowDown: openSlowDown({ free: 100, step_ms: 100, most_ms: 3000 }),
+    addressOf: openAddressReader(
+      openProxyTrust(config.TRUSTED_PROXIES),
+      onceForRange((peer) => log.warn({ peer }, UNTRUSTED)),
+    ),
+  };
+}
+
+function toSettings(config: Config) {
+  return {
     connection_allowance: config.CONNECTION_ALLOWANCE,
     inactivity_ms: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
-    bodies: openBodies(Math.max(BODIES * config.MAX_BODY_BYTES, LEAST_BUDGET)),
     max_body_bytes: config.MAX_BODY_BYTES,
     sync_mode: config.SYNC_MODE,
     response_matrix: config.RESPONSE_MATRIX,

@@ -60,6 +60,14 @@ describe("guesses", () => {
     await house.assertAlive();
   });
 
+  test("L13: a proxy that nobody trusts is told of in the log, once", async () => {
+    for (let n = 0; n < 5; n += 1)
+      await house.call("keyed", "", { headers: { "x-forwarded-for": `203.0.113.${n}` } });
+    const told = house.logs().match(/X-Forwarded-For came from a peer/g) ?? [];
+    assert.equal(told.length, 1);
+    assert.ok(!house.logs().includes("203.0.113."), "what the header says stays out of the log");
+  });
+
   test("tokens that nobody has", async () => {
     const texts = ["", "fht_", "fht_".padEnd(5000, "a"), "null", "../..", "%00", "é".repeat(10)];
     for (const text of texts) {
