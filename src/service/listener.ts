@@ -10,9 +10,11 @@ import { watchFile } from "node:fs";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { readCertificate } from "../config/certificate.ts";
+import { openProxyTrust } from "../access/client-address.ts";
 import { type Config } from "../config/resolve.ts";
 import type { Log } from "../lib/log.ts";
 import { createServer, refuseTarget, respondInternal, type House } from "../server.ts";
+import { shareConnections } from "./connections.ts";
 import { prefixOf } from "./house.ts";
 
 /** Starts to listen; resolves when it does. */
@@ -25,6 +27,10 @@ export async function listen(config: Config, house: House): Promise<Server> {
     },
   });
   const server = createSocketServer(config, house.log);
+  shareConnections(server, {
+    isTrusted: openProxyTrust(config.TRUSTED_PROXIES),
+    is_tls: Boolean(config.TLS_CERT_FILE),
+  });
   server.on("request", (incoming, outgoing) => {
     outgoing.on("prefinish", onPrefinish);
     if (!refuseTarget(incoming, outgoing)) void handle(incoming, outgoing);
@@ -75,14 +81,10 @@ function linger(incoming: IncomingMessage): void {
   }, LINGER.look_ms);
 }
 
-/** Further connections are closed at once: waiting callers hold one each. */
-const MOST_CONNECTIONS = 16_384;
-
 /** A client that takes nothing of its answer for so long is let go, in milliseconds. */
 const STALLED_MS = 30_000;
 
 function limit(server: Server): Server {
-  server.maxConnections = MOST_CONNECTIONS;
   // All of them count: a header that is dropped would be one that nobody has checked.
   server.maxHeadersCount = 0;
   // A connection without anything to send may be silent: its caller waits.
