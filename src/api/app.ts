@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import { findToken, isCrossSite } from "../access/credentials.ts";
@@ -7,6 +8,7 @@ import { discardBody } from "../lib/body.ts";
 import { Refusal, toProblem } from "../lib/errors.ts";
 import { readTrace } from "../lib/trace.ts";
 import { toRefusal } from "../store/fault.ts";
+import { readFor, type Reading } from "../store/reading.ts";
 import type { Api } from "./api.ts";
 import { check } from "./field-faults.ts";
 import { AT_ONCE, joinMembers, parseBody } from "./json-body.ts";
@@ -60,11 +62,13 @@ async function serve(api: Api, strangers: Strangers, route: Route, c: ApiContext
     const principal = await identify(api, route, c, address);
     trail.actor(principal);
     authorize(route, principal);
-    if (route.method === "GET") discardBody(c.env.incoming);
+    if (route.body === null && route.path !== "/import") discardBody(c.env.incoming);
     const body = route.body === null ? undefined : await readJson(api, route, c.env);
     trail.given(body);
     const request = toRequest(api, route, c, { principal, address, is_secure, body });
-    const answer = await route.act(api, request as ApiRequest<never, never>);
+    const answer = await readFor(readingOf(route, principal, c.env.outgoing), () =>
+      route.act(api, request as ApiRequest<never, never>),
+    );
     await trail.close(String(answer.status), answer.target);
     return answer;
   } catch (fault) {
@@ -72,6 +76,21 @@ async function serve(api: Api, strangers: Strangers, route: Route, c: ApiContext
     await trail.close(refusal instanceof Refusal ? refusal.code : "internal");
     throw fault;
   }
+}
+
+/**
+ * Lists are read for somebody, as long as they wait for them. What changes something may start what
+ * outlives its request, and has no such end.
+ */
+function readingOf(
+  { method }: Route,
+  principal: Principal | null,
+  outgoing: ServerResponse,
+): Reading | null {
+  if (principal === null || method !== "GET") return null;
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  return { user_id: principal.user_id, signal: gone.signal };
 }
 
 function toRequest(

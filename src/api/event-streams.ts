@@ -3,6 +3,7 @@ import type { Logins, Principal } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
 import type { Executions } from "../executions/executions.ts";
 import { Refusal } from "../lib/errors.ts";
+import { readFor } from "../store/reading.ts";
 
 /** Server-sent events (WHATWG HTML, section 9.2), to many who listen. */
 export interface EventStreams {
@@ -74,7 +75,8 @@ export function openEventStreams(house: {
             opened = stream;
             open.add(user_id);
             stream.onEnd(() => open.remove(user_id));
-            stream.onEnd(start(stream));
+            // The log lines of a stream are none of the lists that its reader asks for.
+            stream.onEnd(readFor(null, () => start(stream)));
             stream.onEnd(house.executions.onStop(() => stream.close()));
             stream.onEnd(beat(house.logins, stream));
           },

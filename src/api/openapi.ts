@@ -210,7 +210,7 @@ function errorsOf(route: Route): Json {
     ...(changes ? [409, 503] : []),
     ...(changes && HAS_ETAG.test(path) ? [412] : []),
     ...(query === null ? [] : [422]),
-    ...(route.type === "text/event-stream" ? [429, 503] : []),
+    ...(route.type === "text/event-stream" || readsList(route) ? [429, 503] : []),
     ...(changes && CHECKS_PASSWORD.test(path) ? [429] : []),
     500,
   ];
@@ -218,6 +218,11 @@ function errorsOf(route: Route): Json {
   return Object.fromEntries(
     sorted.map((status) => [status, { $ref: `#/components/responses/${status}` }]),
   );
+}
+
+/** A few lists at a time, and none that takes too long. */
+function readsList({ method, query, path }: Route): boolean {
+  return method === "GET" && (query !== null || path === "/export");
 }
 
 /** One response for each status of the error registry. */

@@ -11,7 +11,7 @@ import type { Statement, StoreSize, Unit } from "./thread-protocol.ts";
 import { openWriter } from "./writer.ts";
 
 /**
- * The store: reads of single rows in the caller's thread, lists in a reader's thread, and every
+ * The store: reads of single rows in the caller's thread, lists in readers' threads, and every
  * write through the committing writer's.
  */
 export interface Store {
@@ -21,7 +21,7 @@ export interface Store {
   find<Row>(statement: Statement): Promise<Row | undefined>;
   /** The same for a table that changes seldom; see kept-rows.ts. */
   findKept<Row>(statement: Statement): Promise<Readonly<Row> | undefined>;
-  /** Lists, statistics and exports, answered by the reader's thread. */
+  /** Lists, statistics and exports, answered by the readers' threads; see reading.ts. */
   readonly lists: Kysely<Schema>;
   /**
    * Resolves after the commit with the rows changed by each statement.
@@ -42,11 +42,13 @@ export interface StoreOptions {
   readonly addon: string | null;
   /** Entry of the store's threads. */
   readonly thread: string;
+  /** Longest read of a list, in milliseconds. */
+  readonly list_ms?: number;
 }
 
 /** Opens the database file, brings its tables up to date, and starts the threads. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { path, durability, addon, thread } = options;
+  const { path, durability, addon, thread, list_ms } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
   const applied = inspectDatabase(file);
@@ -55,7 +57,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
   await migrate(rows, applied, path);
   const writer = await openWriter(thread, { role: "writer", file });
-  const reader = openReader(thread, { role: "reader", file });
+  const reader = openReader(thread, { role: "reader", file }, list_ms);
   const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader) });
   const find = openFinder(connection);
   const kept = new KeptRows();

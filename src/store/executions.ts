@@ -1,6 +1,7 @@
 import { sql, type RawBuilder, type Selectable, type SqlBool } from "kysely";
 import { toStatement, type Store } from "./database.ts";
 import { builder, prepare } from "./prepared.ts";
+import { whileWanted } from "./reading.ts";
 import type { ExecutionLogTable, ExecutionPayloadTable, ExecutionTable } from "./schema.ts";
 import type { Statement, Unit } from "./thread-protocol.ts";
 
@@ -189,7 +190,8 @@ export interface ExecutionFilter {
 
 /** Newest first: identifiers grow with time. */
 export function listExecutions(store: Store, filter: ExecutionFilter): Promise<ExecutionRow[]> {
-  let query = store.lists.selectFrom("execution").selectAll().limit(filter.limit);
+  let query = store.lists.selectFrom("execution").selectAll().where(whileWanted());
+  query = query.limit(filter.limit);
   query = query.orderBy("id", filter.ascending ? "asc" : "desc");
   for (const column of ["webhook", "flow", "project_id", "parent_id"] as const) {
     const value = filter[column];

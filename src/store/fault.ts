@@ -22,9 +22,16 @@ export class StoreFault extends Error {
   }
 }
 
-/** A store that cannot write now is 503 for whoever asks; anything else is passed on. */
+/** A store that cannot write now, or a list too long, is 503; anything else is passed on. */
 export function toRefusal(fault: unknown): unknown {
-  if (!(fault instanceof StoreFault) || !fault.isUnavailable) return fault;
+  if (!(fault instanceof StoreFault)) return fault;
+  if (fault.code === "READ_TOO_LONG")
+    return new Refusal(
+      "overloaded",
+      "The list takes too long to read. Ask for less: a shorter time, one webhook, one status",
+      { headers: { "retry-after": "5" }, cause: fault },
+    );
+  if (!fault.isUnavailable) return fault;
   return new Refusal("store_unavailable", "The store cannot write now. Try again later", {
     headers: { "retry-after": "5" },
     cause: fault,

@@ -1,4 +1,3 @@
-import { Worker } from "node:worker_threads";
 import {
   type CompiledQuery,
   SqliteAdapter,
@@ -9,49 +8,31 @@ import {
   type Driver,
   type QueryResult,
 } from "kysely";
-import { StoreFault } from "./fault.ts";
-import { closeThread } from "./writer.ts";
-import type { Closed, ReadAnswer, ReadRequest, Row, StoreThreadData } from "./thread-protocol.ts";
+import { ReadQueue } from "./read-queue.ts";
+import { ReaderThread } from "./reader-thread.ts";
+import { currentReading } from "./reading.ts";
+import type { Row, StoreThreadData } from "./thread-protocol.ts";
 
-/** A thread that answers lists, statistics and exports, apart from the HTTP loop. */
+/** Threads that answer lists, statistics and exports, apart from the HTTP loop. */
 export interface Reader {
+  /** @throws Refusal too_many_requests, or StoreFault */
   read(query: CompiledQuery): Promise<Row[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The thread starts with the first read: a service that only takes calls has no use for it. */
-export function openReader(thread: string, data: StoreThreadData): Reader {
-  const waiting = new Map<number, (answer: ReadAnswer) => void>();
-  let last = 0;
-  let worker: Worker | null = null;
-  const start = (): Worker => {
-    const started = new Worker(thread, { workerData: data, env: {}, execArgv: [] });
-    started.on("message", (answer: ReadAnswer | Closed) => {
-      if ("closed" in answer) return;
-      waiting.get(answer.id)?.(answer);
-      waiting.delete(answer.id);
-    });
-    started.on("error", ({ message }: Error) => {
-      worker = null;
-      const fault = { code: "READER_LOST", message: `The store's reader was lost: ${message}` };
-      for (const [id, settle] of waiting) settle({ id, fault });
-      waiting.clear();
-    });
-    return started;
-  };
+/** Longest read of a list, in milliseconds. */
+const LIMIT_MS = 5000;
+
+/** They start with the first read: a service that only takes calls has no use for them. */
+export function openReader(
+  thread: string,
+  data: Omit<StoreThreadData, "stopped">,
+  limit_ms = LIMIT_MS,
+): Reader {
+  const queue = new ReadQueue(() => new ReaderThread(thread, data, limit_ms));
   return {
-    read: ({ sql, parameters }) =>
-      new Promise((resolve, reject) => {
-        const request: ReadRequest = { id: ++last, sql, parameters };
-        waiting.set(request.id, (answer) =>
-          "rows" in answer ? resolve(answer.rows) : reject(new StoreFault(answer.fault)),
-        );
-        worker ??= start();
-        worker.postMessage(request);
-      }),
-    async [Symbol.asyncDispose]() {
-      if (worker !== null) await closeThread(worker);
-    },
+    read: (query) => queue.read(query, currentReading()),
+    [Symbol.asyncDispose]: () => queue.close(),
   };
 }
 
@@ -64,7 +45,7 @@ export class ReaderDialect implements Dialect {
   }
 
   createAdapter(): SqliteAdapter {
-    return new SqliteAdapter();
+    return new ReaderAdapter();
   }
 
   createDriver(): Driver {
@@ -77,6 +58,13 @@ export class ReaderDialect implements Dialect {
 
   createQueryCompiler(): SqliteQueryCompiler {
     return new SqliteQueryCompiler();
+  }
+}
+
+/** Several lists are read at the same time: who is next is the queue's to say. */
+class ReaderAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
   }
 }
 

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Store } from "./database.ts";
 import { toFirstId } from "./executions.ts";
+import { whileWanted } from "./reading.ts";
 
 /** Executions of one interval, of one webhook or of all. */
 export interface StatisticsRow {
@@ -40,6 +41,7 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
       e.fn.avg<number | null>(duration).as("duration_avg_ms"),
       e.fn.max<number | null>(duration).as("duration_max_ms"),
     ])
+    .where(whileWanted())
     .where("id", ">=", toFirstId(from))
     .where("id", "<", toFirstId(to))
     .groupBy(by_webhook ? [interval, sql`webhook`] : [interval])

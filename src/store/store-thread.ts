@@ -1,5 +1,6 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { Database, Statement as Prepared } from "better-sqlite3";
+import { GO_ON } from "./go-on.ts";
 import { openConnection } from "./sqlite.ts";
 import type {
   Closed,
@@ -157,9 +158,13 @@ function toFault(fault: unknown): UnitFault {
   };
 }
 
-function answerReads(db: Database, port: MessagePort): void {
+function answerReads(db: Database, port: MessagePort, stopped: Int32Array): void {
+  const watch = new ReadWatch(stopped);
+  // Not deterministic: SQLite would ask once for all rows.
+  db.function(GO_ON, { deterministic: false }, () => watch.goOn());
   port.on("message", (request: ReadRequest | CloseRequest) => {
     if ("close" in request) return close(db, port);
+    watch.begin(request);
     port.postMessage(read(db, request));
   });
 }
@@ -169,14 +174,54 @@ function read(db: Database, { id, sql, parameters }: ReadRequest): ReadAnswer {
   return Array.isArray(rows) ? { id, rows } : { id, fault: rows };
 }
 
+/** Rows between two looks at the clock. */
+const ROWS = 1024;
+
+/** Ends a read that takes too long, or that nobody waits for. */
+class ReadWatch {
+  readonly #stopped: Int32Array;
+  #id = 0;
+  #until = 0;
+  #rows = 0;
+
+  constructor(stopped: Int32Array) {
+    this.#stopped = stopped;
+  }
+
+  begin({ id, limit_ms }: ReadRequest): void {
+    this.#id = id;
+    this.#until = performance.now() + limit_ms;
+  }
+
+  /** Asked at each row. */
+  goOn(): 1 {
+    if ((this.#rows += 1) % ROWS === 0) this.#look();
+    return 1;
+  }
+
+  #look(): void {
+    if (Atomics.load(this.#stopped, 0) === this.#id) throw new ReadEnded("READ_STOPPED");
+    if (performance.now() > this.#until) throw new ReadEnded("READ_TOO_LONG");
+  }
+}
+
+class ReadEnded extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`The list was not read to its end: ${code}`);
+    this.code = code;
+  }
+}
+
 function close(db: Database, port: MessagePort): void {
   db.close();
   const answer: Closed = { closed: true };
   port.postMessage(answer);
 }
 
-const { role, file } = workerData as StoreThreadData;
+const { role, file, stopped } = workerData as StoreThreadData;
 const connection = openConnection(file);
 const port = parentPort as MessagePort;
 if (role === "writer") writeCommits(connection, port);
-else answerReads(connection, port);
+else answerReads(connection, port, stopped as Int32Array);

@@ -73,6 +73,7 @@ export interface ReadRequest {
   readonly id: number;
   readonly sql: string;
   readonly parameters: readonly unknown[];
+  readonly limit_ms: number;
 }
 
 export type ReadAnswer =
@@ -82,4 +83,6 @@ export type ReadAnswer =
 export interface StoreThreadData {
   readonly role: "writer" | "reader";
   readonly file: SqliteFile;
+  /** Reader: holds the number of the read that is to stop, in memory that both sides see. */
+  readonly stopped?: Int32Array;
 }

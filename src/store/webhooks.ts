@@ -2,6 +2,7 @@ import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kyse
 import { toStatement, type Store } from "./database.ts";
 import { contains } from "./executions.ts";
 import { builder, prepare } from "./prepared.ts";
+import { whileWanted } from "./reading.ts";
 import type { Schema, WebhookTable } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
 
@@ -38,7 +39,8 @@ export interface WebhookFilter {
 
 /** In order of their names. */
 export function listWebhooks(store: Store, filter: WebhookFilter): Promise<WebhookRow[]> {
-  let query = store.lists.selectFrom("webhook").selectAll().limit(filter.limit);
+  let query = store.lists.selectFrom("webhook").selectAll().where(whileWanted());
+  query = query.limit(filter.limit);
   query = query.orderBy("name", filter.descending ? "desc" : "asc");
   if (filter.flow !== undefined) query = query.where("flow", "=", filter.flow);
   if (filter.is_enabled !== undefined) query = query.where("is_enabled", "=", filter.is_enabled);

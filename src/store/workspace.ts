@@ -1,5 +1,6 @@
 import type { Insertable, Selectable } from "kysely";
 import { toStatement, type Store } from "./database.ts";
+import { whileWanted } from "./reading.ts";
 import type { AuditTable, SecretTable, SettingTable } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
 
@@ -108,7 +109,8 @@ export interface AuditFilter {
 
 /** Newest first. */
 export function listAudit(store: Store, filter: AuditFilter): Promise<AuditRow[]> {
-  let query = store.lists.selectFrom("audit").selectAll().orderBy("seq", "desc");
+  let query = store.lists.selectFrom("audit").selectAll().where(whileWanted());
+  query = query.orderBy("seq", "desc");
   for (const column of ["user_name", "action", "target"] as const) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, "=", value);

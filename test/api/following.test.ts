@@ -10,7 +10,11 @@ const PACED = fileURLToPath(new URL("flows/paced.ts", import.meta.url));
 let house: House;
 
 before(async () => {
-  house = await openHouse({ plugins: [PACED], config: { WAIT_POLL_WINDOW_SEC: 0.2 } });
+  house = await openHouse({
+    flows: ["echo", "sleep"],
+    plugins: [PACED],
+    config: { WAIT_POLL_WINDOW_SEC: 0.2 },
+  });
   await openWebhook(house, "paced", { flow: "paced" });
 });
 
@@ -134,6 +138,13 @@ test("one execution is followed: states and log lines, and resumed after an even
   });
   const again = (await resume()).filter(({ event }) => event === "log");
   assert.deepEqual(again, [logs[1]]);
+});
+
+test("one execution is followed whose starting request is over", async () => {
+  const body = { input_value: { query: { ms: "700" } } };
+  const { json } = await house.want(201, "POST", "/flow/sleep/execution", { body });
+  const read = await follow(`/execution/${memberOf(json, "id")}/events`, () => false);
+  assert.equal((await read()).at(-1)?.data["status"], "ENDED_SUCCESS");
 });
 
 test("executions are followed as they change, each as the list has it", async () => {

@@ -49,7 +49,7 @@ export async function call<Body>(
   path: readonly string[],
   options: ApiOptions = {},
 ): Promise<ApiAnswer<Body>> {
-  const response = await send(method, path, options);
+  const response = await sendInTurn(method, path, options);
   const text = await response.text();
   if (!response.ok) throw toFault(response.status, text);
   const is_json = /json/.test(response.headers.get("content-type") ?? "");
@@ -74,6 +74,37 @@ const WHOLE: readonly string[] = ["flow", "bundle", "token"];
 export async function readAll<Item>(type: string): Promise<readonly Item[]> {
   const query = WHOLE.includes(type) ? {} : { limit: "500" };
   return (await read<List<Item>>([type], query)).items;
+}
+
+/** Reads of this page at the same time: the service answers four lists of one user. */
+const READS = 3;
+
+/** How often, and after how long, a list is asked for again where other tabs ask for many. */
+const TURNS = 5;
+const TURN_MS = 1000;
+
+let reading = 0;
+const waiting: (() => void)[] = [];
+
+async function sendInTurn(method: Method, path: readonly string[], options: ApiOptions) {
+  if (method !== "GET") return send(method, path, options);
+  if (reading === READS) await new Promise<void>((resolve) => waiting.push(resolve));
+  else reading += 1;
+  try {
+    return await sendAgain(path, options);
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) reading -= 1;
+    else next();
+  }
+}
+
+async function sendAgain(path: readonly string[], options: ApiOptions): Promise<Response> {
+  for (let turn = 1; ; turn += 1) {
+    const response = await send("GET", path, options);
+    if (response.status !== 429 || turn === TURNS) return response;
+    await new Promise((resolve) => setTimeout(resolve, TURN_MS));
+  }
 }
 
 async function send(method: Method, path: readonly string[], options: ApiOptions) {

@@ -1,0 +1,73 @@
+import { Worker } from "node:worker_threads";
+import { StoreFault } from "./fault.ts";
+import type { Closed, ReadAnswer, ReadRequest, Row, StoreThreadData } from "./thread-protocol.ts";
+import { closeThread } from "./writer.ts";
+
+/** A list that is to be read. */
+export interface Query {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
+interface Waiting {
+  resolve(rows: Row[]): void;
+  reject(fault: Error): void;
+}
+
+/** A thread that reads one list at a time, apart from the HTTP loop. */
+export class ReaderThread {
+  readonly #worker: Worker;
+  readonly #limit_ms: number;
+  /** The number of the read that is to stop; the thread looks at it while it reads. */
+  readonly #stopped = new Int32Array(new SharedArrayBuffer(4));
+  #number = 0;
+  #waiting: Waiting | null = null;
+  isLost = false;
+
+  /** @param limit_ms longest read */
+  constructor(thread: string, data: Omit<StoreThreadData, "stopped">, limit_ms: number) {
+    this.#limit_ms = limit_ms;
+    const workerData: StoreThreadData = { ...data, stopped: this.#stopped };
+    this.#worker = new Worker(thread, { workerData, env: {}, execArgv: [] });
+    this.#worker.on("message", (answer: ReadAnswer | Closed) => {
+      if ("closed" in answer) return;
+      const waiting = this.#take();
+      if ("rows" in answer) waiting?.resolve(answer.rows);
+      else waiting?.reject(new StoreFault(answer.fault));
+    });
+    this.#worker.on("error", ({ message }: Error) => {
+      this.isLost = true;
+      const fault = { code: "READER_LOST", message: `The store's reader was lost: ${message}` };
+      this.#take()?.reject(new StoreFault(fault));
+    });
+  }
+
+  /** @throws StoreFault */
+  read({ sql, parameters }: Query): Promise<Row[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
+    this.#waiting = { resolve, reject };
+    const request: ReadRequest = {
+      id: (this.#number += 1),
+      sql,
+      parameters,
+      limit_ms: this.#limit_ms,
+    };
+    this.#worker.postMessage(request);
+    return promise;
+  }
+
+  /** Ends what is being read, with a fault. */
+  stop(): void {
+    Atomics.store(this.#stopped, 0, this.#number);
+  }
+
+  close(): Promise<void> {
+    return closeThread(this.#worker);
+  }
+
+  #take(): Waiting | null {
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    return waiting;
+  }
+}

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import Database from "better-sqlite3";
+import { openStore, type Store } from "../../src/store/database.ts";
+import { listExecutions } from "../../src/store/executions.ts";
+import { readFor } from "../../src/store/reading.ts";
+import { readStatistics } from "../../src/store/statistics.ts";
+import { listAudit } from "../../src/store/workspace.ts";
+
+/** Lists of many rows: whoever asks for long ones holds up nobody, and not for ever. */
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-reader-"));
+const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const path = join(folder, "many.db");
+const ROWS = 200_000;
+
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function open(list_ms?: number): Promise<Store> {
+  const options = { path, durability: "normal" as const, addon: null, thread };
+  return openStore(list_ms === undefined ? options : { ...options, list_ms });
+}
+
+async function fill(): Promise<void> {
+  await (await open())[Symbol.asyncDispose]();
+  const db = new Database(path);
+  const many = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})`;
+  db.exec(
+    `${many} insert into execution select printf('01000000-%04x-7%03x-8000-%012x', i >> 12, i & 4095, i),
+      'ENDED_ERROR', 'a message of its own ' || i, 'w', 'echo', 'echo', 'v', 1, 0, 'p', null, null,
+      null, null, null, i, i, i from n`,
+  );
+  db.exec(
+    `${many} insert into audit (at, address, action, result, members)
+      select i, '', 'user.create', '201', '[]' from n`,
+  );
+  db.close();
+}
+
+await fill();
+
+const scan = (store: Store) => listExecutions(store, { text: "nowhere", limit: 50 });
+const first = (store: Store) => listExecutions(store, { limit: 50 });
+const by = (user_id: string, signal = new AbortController().signal) => ({ user_id, signal });
+
+test("M6: a list that takes too long is given up, statistics as well", async () => {
+  await using store = await open(1);
+  const all = { from: 0, to: 2 ** 47, interval_ms: 1e12, by_webhook: true, project_ids: null };
+  const audit = { action: "nothing", before: null, limit: 50 };
+  for (const read of [scan, () => readStatistics(store, all), () => listAudit(store, audit)])
+    await assert.rejects(read(store), { code: "READ_TOO_LONG" });
+});
+
+test("M6: a first page is short, however long the table is", async () => {
+  await using store = await open();
+  assert.equal((await first(store)).length, 50);
+});
+
+test("M6: short lists of others pass long ones, and those of one user wait for each other", async () => {
+  await using store = await open();
+  // Both threads are there.
+  await Promise.all([scan(store), scan(store)]);
+  const ended: string[] = [];
+  const ask = async (name: string, user_id: string, read: () => Promise<unknown>) => {
+    await readFor(by(user_id), read);
+    ended.push(name);
+  };
+  const scans = ["scan 1", "scan 2", "scan 3"];
+  await Promise.all([
+    ...scans.map((name) => ask(name, "viewer", () => scan(store))),
+    ask("own", "viewer", () => first(store)),
+    ask("other", "admin", () => first(store)),
+  ]);
+  assert.deepEqual(ended, ["other", ...scans, "own"]);
+});
+
+test("M6: a user has few lists under way and few that wait, the service as many as it needs", async () => {
+  await using store = await open();
+  const asked = Array.from({ length: 60 }, () => readFor(by("viewer"), () => scan(store)));
+  const results = await Promise.allSettled(asked);
+  const refused = results.filter(({ status }) => status === "rejected");
+  assert.ok(refused.length >= 60 - 4 - 32, `${refused.length} refused`);
+  for (const result of refused)
+    assert.equal((result as PromiseRejectedResult).reason.code, "too_many_requests");
+  await readFor(by("viewer"), () => first(store));
+  await Promise.all(Array.from({ length: 100 }, () => readFor(null, () => first(store))));
+});
+
+test("M6: short lists that come together all pass", async () => {
+  await using store = await open();
+  await Promise.all(Array.from({ length: 30 }, () => readFor(by("viewer"), () => first(store))));
+});
+
+test("M6: what nobody waits for any more is left out, and stopped while it is read", async () => {
+  await using store = await open();
+  await first(store);
+  const begun = performance.now();
+  await readFor(by("viewer"), () => scan(store));
+  const one = performance.now() - begun;
+  const late = performance.now();
+  for (let round = 0; round < 40; round += 1) {
+    const gone = new AbortController();
+    const asked = Array.from({ length: 4 }, () =>
+      readFor(by("viewer", gone.signal), () => scan(store)),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    gone.abort();
+    const results = await Promise.allSettled(asked);
+    assert.ok(results.every(({ status }) => status === "rejected"));
+  }
+  await readFor(by("viewer"), () => first(store));
+  const took = performance.now() - late;
+  assert.ok(took < 80 * one, `160 lists that nobody read took ${took / one} times as long as one`);
+});
