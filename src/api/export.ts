@@ -1,25 +1,11 @@
 import { dump } from "js-yaml";
 import { Refusal } from "../lib/errors.ts";
-import { findProject, listRoles } from "../store/people.ts";
 import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";
-import { FORMAT, type CarriedWebhook } from "./import-document.ts";
+import { readNames, toCarried, yieldTurn } from "./carried.ts";
+import { FORMAT } from "./import-document.ts";
 import { defineRoute } from "./route.ts";
 import { requireWebhook, withinVisible } from "./webhook-record.ts";
-
-export async function toCarried(api: Api, row: WebhookRow): Promise<CarriedWebhook> {
-  const roles = await listRoles(api.store);
-  const project = row.project_id === null ? null : await findProject(api.store, row.project_id);
-  return {
-    name: row.name,
-    description: row.description,
-    flow: row.flow,
-    role: roles.find((role) => role.id === row.role_id)?.name ?? null,
-    project: project?.name ?? null,
-    execution_location: row.execution_location,
-    is_productive: row.is_productive === 1,
-  };
-}
 
 export const getExport = defineRoute({
   method: "GET",
@@ -35,10 +21,9 @@ export const getExport = defineRoute({
       names.length > 0
         ? await Promise.all(names.map((name) => requireWebhook(api, principal, name)))
         : await listAll(api, withinVisible(api, principal));
-    const webhooks = await Promise.all(rows.map((row) => toCarried(api, row)));
     return {
       status: 200,
-      text: dump({ format: FORMAT, webhooks }),
+      text: await write(api, rows),
       headers: {
         "content-type": "application/yaml; charset=utf-8",
         "content-disposition": 'attachment; filename="webhooks.yaml"',
@@ -54,4 +39,22 @@ async function listAll(api: Api, within: Within | null): Promise<WebhookRow[]> {
     rows.push(...page);
     if (page.length < 500) return rows;
   }
+}
+
+/** Webhooks that are written in one turn of the loop: a few milliseconds. */
+const SLICE = 20;
+
+const LIST = "webhooks:\n";
+
+/** The document, as it would be written at once. */
+async function write(api: Api, rows: readonly WebhookRow[]): Promise<string> {
+  if (rows.length === 0) return dump({ format: FORMAT, webhooks: [] });
+  const names = await readNames(api.store);
+  let text = dump({ format: FORMAT }) + LIST;
+  for (let at = 0; at < rows.length; at += SLICE) {
+    const webhooks = rows.slice(at, at + SLICE).map((row) => toCarried(names, row));
+    text += dump({ webhooks }, { noRefs: true }).slice(LIST.length);
+    await yieldTurn();
+  }
+  return text;
 }

@@ -3,12 +3,12 @@ import { generateKey, hashKey } from "../access/api-key.ts";
 import type { Principal } from "../access/login.ts";
 import { now } from "../lib/clock.ts";
 import { newId } from "../lib/id.ts";
-import { findProjectByName } from "../store/people.ts";
+import type { RoleRow } from "../store/people.ts";
 import type { Statement } from "../store/thread-protocol.ts";
 import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
-import { toCarried } from "./export.ts";
+import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
 import { readDocument, type CarriedWebhook } from "./import-document.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
@@ -63,37 +63,55 @@ export const importWebhooks = defineRoute({
   },
 });
 
+/** What all webhooks of one import have in common. */
+interface Import {
+  readonly api: Api;
+  readonly principal: Principal;
+  readonly conflicts: Conflict;
+  readonly names: Names;
+  /** Roles and projects that were looked for before, by their names. */
+  readonly roles: Map<string, Promise<RoleRow>>;
+  readonly projects: ReadonlyMap<string, string>;
+  /** Names of the document, and those that were given instead of taken ones. */
+  readonly taken: Set<string>;
+  /** The last number that was given to a name, by what stands before it. */
+  readonly numbers: Map<string, number>;
+}
+
+/** Webhooks that are planned in one turn of the loop. */
+const SLICE = 50;
+
 async function plan(
   api: Api,
   principal: Principal,
   webhooks: readonly CarriedWebhook[],
   conflicts: Conflict,
 ): Promise<Step[]> {
-  const steps: Step[] = [];
+  const names = await readNames(api.store);
+  const projects = new Map([...names.projects].map(([id, name]) => [name, id]));
   const taken = new Set<string>();
+  const roles = new Map<string, Promise<RoleRow>>();
+  const all = { api, principal, conflicts, names, roles, projects, taken, numbers: new Map() };
+  const steps: Step[] = [];
   for (const [at, webhook] of webhooks.entries()) {
     if (taken.has(webhook.name)) throw invalid(`webhooks.${at}.name`, "is there twice");
     taken.add(webhook.name);
-    steps.push(await planOne(api, principal, webhook, { at, conflicts, taken }));
+    steps.push(await planOne(all, webhook, at));
+    if (at % SLICE === SLICE - 1) await yieldTurn();
   }
   return steps;
 }
 
-async function planOne(
-  api: Api,
-  principal: Principal,
-  webhook: CarriedWebhook,
-  { at, conflicts, taken }: { at: number; conflicts: Conflict; taken: Set<string> },
-): Promise<Step> {
+async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promise<Step> {
+  const { api, principal, conflicts } = all;
   const found = await findWebhook(api.store, webhook.name);
   if (found !== undefined && conflicts === "skip")
     return { name: webhook.name, action: "skip", changes: {}, statements: [] };
-  const columns = await toColumns(api, principal, webhook, at);
+  const columns = await toColumns(all, webhook, at);
   requireIn(principal, "webhook.write", projectOf(api, { ...columns, bundle_id: null }));
   if (found === undefined) return toCreation(api, principal, columns, webhook.name, "create");
-  if (conflicts === "replace") return toReplacement(api, principal, found, columns, webhook);
-  const name = await freeName(api, webhook.name, taken);
-  return toCreation(api, principal, columns, name, "rename");
+  if (conflicts === "replace") return toReplacement(all, found, columns, webhook);
+  return toCreation(api, principal, columns, await freeName(all, webhook.name), "rename");
 }
 
 type Columns = Pick<
@@ -103,27 +121,37 @@ type Columns = Pick<
 
 /** @throws Refusal invalid for a flow, role or project that is not here */
 async function toColumns(
-  api: Api,
-  principal: Principal,
+  { api, principal, roles, projects }: Import,
   webhook: CarriedWebhook,
   at: number,
 ): Promise<Columns> {
   const { description, flow, execution_location } = webhook;
   if (api.catalog.find(flow) === undefined)
     throw invalid(`webhooks.${at}.flow`, `there is no flow "${flow}" here`);
-  const role = webhook.role === null ? null : await requireRole(api.store, principal, webhook.role);
-  const project =
-    webhook.project === null ? null : await findProjectByName(api.store, webhook.project);
-  if (project === undefined)
+  const role = webhook.role === null ? null : await roleOf(api, principal, roles, webhook.role);
+  const project_id = webhook.project === null ? null : projects.get(webhook.project);
+  if (project_id === undefined)
     throw invalid(`webhooks.${at}.project`, `there is no project "${webhook.project}" here`);
   return {
     description,
     flow,
     role_id: role?.id ?? null,
-    project_id: project?.id ?? null,
+    project_id,
     execution_location,
     is_productive: Number(webhook.is_productive),
   };
+}
+
+/** @throws Refusal invalid, or forbidden for a role that allows more */
+function roleOf(
+  api: Api,
+  principal: Principal,
+  roles: Import["roles"],
+  name: string,
+): Promise<RoleRow> {
+  const found = roles.get(name) ?? requireRole(api.store, principal, name);
+  roles.set(name, found);
+  return found;
 }
 
 function toCreation(
@@ -158,15 +186,14 @@ function toCreation(
 
 /** The webhook stays as enabled, and keeps the key and login that it has here. */
 async function toReplacement(
-  api: Api,
-  principal: Principal,
+  { api, principal, names }: Import,
   found: WebhookRow,
   columns: Columns,
   webhook: CarriedWebhook,
 ): Promise<Step> {
   requireIn(principal, "webhook.write", projectOf(api, found));
   await requireUsable(api.store, principal, api.permissionsOf(found));
-  const changes = difference(await toCarried(api, found), webhook);
+  const changes = difference(toCarried(names, found), webhook);
   const stamps = { modified_by: principal.user_id, modified_at: nextTime(found) };
   // In a project it is in no bundle any more: it can be in one of them only.
   const place = columns.project_id === null ? {} : { bundle_id: null };
@@ -186,12 +213,14 @@ function difference(from: CarriedWebhook, to: CarriedWebhook): Step["changes"] {
   );
 }
 
-async function freeName(api: Api, name: string, taken: Set<string>): Promise<string> {
+async function freeName({ api, taken, numbers }: Import, name: string): Promise<string> {
   const stem = [...name].slice(0, 120).join("");
-  for (let number = 2; ; number += 1) {
+  for (let number = numbers.get(stem) ?? 2; ; number += 1) {
     const candidate = `${stem}-${number}`;
+    if (number % SLICE === 0) await yieldTurn();
     if (taken.has(candidate) || (await findWebhook(api.store, candidate)) !== undefined) continue;
     taken.add(candidate);
+    numbers.set(stem, number + 1);
     return candidate;
   }
 }

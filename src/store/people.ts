@@ -171,6 +171,14 @@ export function listPeople(
   return query.execute();
 }
 
+/** Identifiers and names of all roles, or projects. */
+export function listNames(
+  store: Store,
+  table: "role" | "project",
+): Promise<{ id: string; name: string }[]> {
+  return store.lists.selectFrom(table).select(["id", "name"]).execute();
+}
+
 /** Each fails with `changed_meanwhile` where somebody else modified the row since `seen_at`. */
 export function updateUser(
   store: Store,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { send, type Answer } from "../blackbox/client.ts";
+import { assertAside } from "./aside.ts";
 import { openHouse, type House } from "./house.ts";
-import { figure } from "./sizes.ts";
 
 /** Bodies that take long to parse: whoever else calls meanwhile is answered as ever. */
 
@@ -174,35 +174,4 @@ async function post(house: House, body: Body, headers: Record<string, string>): 
     headers: { "content-type": body.type, ...headers },
     body: body.text,
   });
-}
-
-/**
- * Makes one call after the other while a body is sent and parsed. Where the parsing stopped the
- * loop, one of them would take as long as the parsing.
- */
-async function assertAside(
-  house: House,
-  name: string,
-  status: number,
-  act: () => Promise<Answer>,
-): Promise<Answer> {
-  await house.call("other");
-  let is_done = false;
-  const begun = performance.now();
-  const acting = act().finally(() => (is_done = true));
-  const took: number[] = [];
-  while (!is_done) {
-    const at = performance.now();
-    const answer = await house.call("other");
-    assert.equal(answer.status, 200, answer.text);
-    took.push(performance.now() - at);
-  }
-  const answer = await acting;
-  const whole = performance.now() - begun;
-  const longest = Math.max(...took);
-  figure(`parsing: ${name}: whole ${whole.toFixed(0)} ms, longest call beside`, longest, "ms");
-  assert.equal(answer.status, status, answer.text.slice(0, 300));
-  // Nearly all of it, where the parsing stops the loop; what is quick enough stops nobody.
-  assert.ok(longest < Math.max(whole * 0.8, 150), `${longest} ms of ${whole} ms`);
-  return answer;
 }

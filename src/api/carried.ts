@@ -1,0 +1,37 @@
+import { listNames } from "../store/people.ts";
+import type { Store } from "../store/database.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import type { CarriedWebhook } from "./import-document.ts";
+
+/** Names by identifiers: what is carried to another workspace knows roles and projects by name. */
+export interface Names {
+  readonly roles: ReadonlyMap<string, string>;
+  readonly projects: ReadonlyMap<string, string>;
+}
+
+/** Read once for all webhooks of an export or an import. */
+export async function readNames(store: Store): Promise<Names> {
+  const toMap = (rows: readonly { id: string; name: string }[]) =>
+    new Map(rows.map(({ id, name }) => [id, name]));
+  return {
+    roles: toMap(await listNames(store, "role")),
+    projects: toMap(await listNames(store, "project")),
+  };
+}
+
+export function toCarried({ roles, projects }: Names, row: WebhookRow): CarriedWebhook {
+  return {
+    name: row.name,
+    description: row.description,
+    flow: row.flow,
+    role: roles.get(row.role_id ?? "") ?? null,
+    project: projects.get(row.project_id ?? "") ?? null,
+    execution_location: row.execution_location,
+    is_productive: row.is_productive === 1,
+  };
+}
+
+/** Lets whoever else has something to do in the HTTP loop do it. */
+export function yieldTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
