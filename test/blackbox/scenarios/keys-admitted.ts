@@ -20,6 +20,40 @@ function admitted(
   };
 }
 
+const JSON_TYPE = "application/json";
+const YAML = "application/yaml";
+const FORM = "application/x-www-form-urlencoded";
+const LONG = "x".repeat(70_000);
+
+/** Bodies that hold the key where the header admits: what is left of them. */
+const KEPT: readonly (readonly [name: string, type: string, body: string, json: unknown])[] = [
+  ["the key and another one in JSON", JSON_TYPE, `{"key":"${KEY}","key":"x"}`, { key: "x" }],
+  [
+    "another one and the key in JSON",
+    JSON_TYPE,
+    `{"key":"x","a":1,"key":"${KEY}"}`,
+    { key: "x", a: 1 },
+  ],
+  ["the key three times in JSON", JSON_TYPE, `{"key":"${KEY}","key":"${KEY}","key":"${KEY}"}`, {}],
+  ["the key under an escaped name", JSON_TYPE, `{"\\u006bey":"${KEY}","n":1}`, { n: 1 }],
+  ["the key with an escape in it", JSON_TYPE, `{"key":"\\u0062${KEY.slice(1)}","n":1}`, { n: 1 }],
+  ["the key behind a byte order mark", JSON_TYPE, `\uFEFF{"key":"${KEY}","n":1}`, { n: 1 }],
+  ["the key in JSON of another type", "application/vnd.x+json", `{"key":"${KEY}","n":1}`, { n: 1 }],
+  [
+    "the key in large JSON",
+    JSON_TYPE,
+    `{"key":"${KEY}","n":"${LONG}","key":1}`,
+    { n: LONG, key: 1 },
+  ],
+  ["the key in YAML", YAML, `key: ${KEY}\nn: 1\n`, { n: 1 }],
+  ["the key in quoted YAML", YAML, `{ "key": "${KEY}", n: 1 }`, { n: 1 }],
+  ["the key in large YAML", YAML, `key: ${KEY}\nn: ${LONG}\n`, { n: LONG }],
+  ["the key in a form", FORM, `key=${KEY}&n=1`, { n: "1" }],
+  ["the key with an escape in a form", FORM, `n=1&k%65y=%62${KEY.slice(1)}`, { n: "1" }],
+  ["another one and the key in a form", FORM, `key=x&key=${KEY}`, { key: "x" }],
+  ["the key in a large form", FORM, `n=${LONG}&key=${KEY}`, { n: LONG }],
+];
+
 export const ADMITTED_ROWS: CallRow[] = [
   admitted(
     "the key as a Bearer header",
@@ -116,4 +150,21 @@ export const ADMITTED_ROWS: CallRow[] = [
     },
     { json: { key: "own" } },
   ),
+  ...KEPT.map(([name, type, body, json]) =>
+    admitted(
+      `L6: ${name}`,
+      ["C5 taken out", "C5 not kept"],
+      { body, headers: { "content-type": type, authorization: `Bearer ${KEY}` } },
+      { json },
+    ),
+  ),
+  ...KEPT.map(([name, type, body]): CallRow => ({
+    name: `L6: ${name}: nor as it was sent`,
+    covers: ["C5 taken out"],
+    webhook: "raw",
+    body,
+    headers: { "content-type": type, authorization: `Bearer ${KEY}` },
+    expect: { status: 200, body: { json: { raw_body: null } } },
+    forbid: [KEY],
+  })),
 ];

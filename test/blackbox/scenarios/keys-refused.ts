@@ -4,7 +4,8 @@ import { KEY } from "./keys-admitted.ts";
 export const OTHER = "blackbox-canary-key-of-another";
 
 /** MAX_BODY_BYTES of the group. */
-export const LIMIT = 4096;
+/** Above what is parsed at once, so that both ways are looked at. */
+export const LIMIT = 100_000;
 
 const REFUSED: CallRow["expect"] = {
   status: 401,
