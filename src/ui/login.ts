@@ -73,5 +73,10 @@ export function toSafeNext(next: string | undefined, prefix: string): string {
   if (next === undefined || !next.startsWith(`${prefix}/`)) return home;
   // Browsers read `//host` and `/\host` as another host, and drop tabs and line ends before.
   if (/^[/\\]{2}|[\p{Cc}\\]/u.test(next)) return home;
-  return next;
+  return toAscii(next);
+}
+
+/** A header takes no other letters; a URL means the same with them encoded (RFC 3987, 3.1). */
+function toAscii(text: string): string {
+  return text.toWellFormed().replace(/[^\x21-\x7e]+/gu, encodeURIComponent);
 }
