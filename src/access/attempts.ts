@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { networkOf } from "./network.ts";
 
@@ -38,6 +37,7 @@ export interface AttemptLimits {
 
 interface Failures {
   count: number;
+  /** By the monotonic clock: a lock does not last longer because the time was set. */
   at: number;
 }
 
@@ -50,7 +50,7 @@ export function openAttempts(limits: AttemptLimits): Attempts {
   function count(key: string): number {
     const found = failures.get(key);
     if (found === undefined) return 0;
-    if (found.at + limits.window_ms > now()) return found.count;
+    if (found.at + limits.window_ms > performance.now()) return found.count;
     failures.delete(key);
     return 0;
   }
@@ -58,7 +58,7 @@ export function openAttempts(limits: AttemptLimits): Attempts {
   function add(key: string): void {
     const failed = count(key) + 1;
     failures.delete(key);
-    failures.set(key, { count: failed, at: now() });
+    failures.set(key, { count: failed, at: performance.now() });
     if (failures.size > MOST_KEYS) failures.delete(failures.keys().next().value as string);
   }
 

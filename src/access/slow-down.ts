@@ -1,5 +1,4 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { now } from "../lib/clock.ts";
 import { networkOf } from "./network.ts";
 
 /**
@@ -24,14 +23,14 @@ export interface SlowDownLimits {
 const MOST_NETWORKS = 10_000;
 
 export function openSlowDown({ free, step_ms, most_ms }: SlowDownLimits): SlowDown {
-  /** When the debt of a network is paid: each refusal adds a step to it. */
+  /** When the debt of a network is paid, by the monotonic clock: each refusal adds a step to it. */
   const paid = new Map<string, number>();
   /** So that an address is forgiven soon after it has stopped. */
   const most_debt = free * step_ms + most_ms;
   return {
     async refused(address) {
       const network = networkOf(address);
-      const at = now();
+      const at = performance.now();
       const due = Math.min(Math.max(paid.get(network) ?? 0, at) + step_ms, at + most_debt);
       paid.delete(network);
       paid.set(network, due);

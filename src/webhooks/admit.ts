@@ -1,7 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Activity } from "../access/activity.ts";
 import { decodeText, discardBody, hasBody, type Bodies } from "../lib/body.ts";
-import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Admission, Call, Caller, ReadBody } from "./call.ts";
 import { toCallInput } from "./input.ts";
@@ -46,8 +45,8 @@ export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admi
 
 /** Section 3.1: a development webhook answers only while somebody works in the UI. */
 function requireActiveUser({ activity, inactivity_ms }: AdmissionRules): void {
-  const latest = activity.latest();
-  if (latest !== null && now() - latest <= inactivity_ms) return;
+  const idle_ms = activity.idleFor();
+  if (idle_ms !== null && idle_ms <= inactivity_ms) return;
   throw new Refusal(
     "no_active_user",
     `This webhook is in development mode, and no user was active in the user interface within ` +

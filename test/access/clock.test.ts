@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, test } from "node:test";
+import { openActivity } from "../../src/access/activity.ts";
+import { openAttempts } from "../../src/access/attempts.ts";
+import { openSlowDown } from "../../src/access/slow-down.ts";
+import { openStore, type Store } from "../../src/store/database.ts";
+import { insertUser, updateActivity } from "../../src/store/people.ts";
+
+/** The system's time is set back and forth: what is counted in memory does not care. */
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const systemTime = Date.now;
+const setTime = (by_ms: number): void => {
+  Date.now = () => systemTime() + by_ms;
+};
+afterEach(() => {
+  Date.now = systemTime;
+});
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-clock-"));
+const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+async function openWithUser(name: string, active_at: number | null): Promise<Store> {
+  const path = join(folder, name);
+  const store = await openStore({ path, durability: "normal", addon: null, thread });
+  const user = { id: "u", name: "u", email: "", password_hash: "", is_enabled: 1 };
+  await store.commit([
+    insertUser(store, { ...user, active_at: null, created_at: 1, modified_at: 1 }),
+    ...(active_at === null ? [] : [updateActivity(store, "u", active_at)]),
+  ]);
+  return store;
+}
+
+const fail = async () => null;
+const LIMITS = { free: 100, most: 2, most_of_address: 100, window_ms: 60_000 };
+
+for (const by_ms of [-DAY_MS, DAY_MS])
+  test(`L8: a lock of a login lasts as long when the time is set by ${by_ms} ms`, async () => {
+    const attempts = openAttempts({ ...LIMITS, window_ms: 2000 });
+    const guess = () => attempts.guard({ subject: "a", address: "1" }, fail);
+    await guess();
+    await guess();
+    setTime(by_ms);
+    await assert.rejects(guess(), { code: "too_many_attempts" });
+    await new Promise((resolve) => setTimeout(resolve, 2100));
+    assert.equal(await guess(), null, "and is over when its time is");
+  });
+
+for (const by_ms of [-DAY_MS, DAY_MS])
+  test(`L8: guesses of keys are slowed alike when the time is set by ${by_ms} ms`, async () => {
+    const slowDown = openSlowDown({ free: 2, step_ms: 100, most_ms: 300 });
+    for (let n = 0; n < 2; n += 1) await slowDown.refused("1");
+    setTime(by_ms);
+    const begun = performance.now();
+    await slowDown.refused("1");
+    const took = performance.now() - begun;
+    assert.ok(took > 50, "it is not forgotten");
+  });
+
+for (const by_ms of [-DAY_MS, DAY_MS])
+  test(`L8: a user is as idle as before when the time is set by ${by_ms} ms`, async () => {
+    await using store = await openWithUser(`idle${by_ms}.db`, null);
+    const activity = await openActivity(store);
+    assert.equal(activity.idleFor(), null);
+    await activity.report("u");
+    setTime(by_ms);
+    const idle = activity.idleFor() ?? Number.NaN;
+    assert.ok(idle >= 0 && idle < 60_000, `${idle} ms`);
+  });
+
+test("L8: an activity of the last run counts from then, one to come from now", async () => {
+  await using past = await openWithUser("past.db", Date.now() - 100_000);
+  const idle = (await openActivity(past)).idleFor() ?? 0;
+  assert.ok(idle >= 100_000 && idle < 160_000, `${idle} ms`);
+  await using coming = await openWithUser("coming.db", Date.now() + DAY_MS);
+  assert.ok(((await openActivity(coming)).idleFor() ?? Number.NaN) < 60_000);
+});
