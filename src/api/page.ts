@@ -55,15 +55,16 @@ interface Page<Row> {
   readonly next_cursor: string | null;
 }
 
-/** A page of rows that were read with one more than the limit. */
+/** A page of rows that were read with one more than the limit, unless it is known what follows. */
 export function toPage<Row>(
   rows: readonly Row[],
   limit: number,
   keyOf: (row: Row) => string,
+  has_more = rows.length > limit,
 ): Page<Row> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  const next_cursor = rows.length > limit && last !== undefined ? toCursor(keyOf(last)) : null;
+  const next_cursor = has_more && last !== undefined ? toCursor(keyOf(last)) : null;
   return { rows: shown, next_cursor };
 }
 

@@ -5,7 +5,7 @@ import {
   deleteNamed,
   findSecret,
   insertSecret,
-  listNamed,
+  listSecrets,
   updateSecret,
   type SecretRow,
 } from "../store/workspace.ts";
@@ -23,7 +23,7 @@ const VALUE = v.pipe(
 );
 
 /** A secret as the API shows it: its value cannot be read back. */
-function toSecret(row: SecretRow): Record<string, unknown> {
+function toSecret(row: Omit<SecretRow, "sealed">): Record<string, unknown> {
   return {
     name: row.name,
     created_at: toIso(row.created_at),
@@ -45,7 +45,7 @@ export const getSecrets = defineRoute({
   query: v.strictObject({ ...PAGE_QUERY }),
   answer: listOf(SECRET),
   async act(api, { query }) {
-    const rows = await listNamed(api.store, "secret", {
+    const rows = await listSecrets(api.store, {
       after: fromCursor(query.cursor),
       limit: query.limit + 1,
       descending: query.order === "desc",

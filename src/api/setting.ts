@@ -5,13 +5,14 @@ import {
   deleteNamed,
   findSetting,
   insertSetting,
-  listNamed,
+  listSettings,
   updateSetting,
   type SettingRow,
 } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
+import { toJsonText } from "./json-body.ts";
 import { NAME } from "./name.ts";
-import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
+import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, SETTING } from "./shapes.ts";
@@ -23,6 +24,18 @@ function toSetting(row: SettingRow): Record<string, unknown> {
     created_at: toIso(row.created_at),
     modified_at: toIso(row.modified_at),
   };
+}
+
+/** Longest value, in bytes of its JSON. */
+const MOST_BYTES = 64 * 1024;
+
+/** @throws Refusal invalid */
+function toValue(given: unknown): string {
+  const value = toJsonText(given);
+  const bytes = Buffer.byteLength(value);
+  if (bytes > MOST_BYTES)
+    throw invalid("value", `expected at most ${MOST_BYTES} bytes of JSON, found ${bytes}`);
+  return value;
 }
 
 async function requireSetting(api: Api, name: string): Promise<SettingRow> {
@@ -39,12 +52,12 @@ export const getSettings = defineRoute({
   query: v.strictObject({ ...PAGE_QUERY }),
   answer: listOf(SETTING),
   async act(api, { query }) {
-    const rows = await listNamed(api.store, "setting", {
+    const { rows, has_more } = await listSettings(api.store, {
       after: fromCursor(query.cursor),
-      limit: query.limit + 1,
+      limit: query.limit,
       descending: query.order === "desc",
     });
-    const page = toPage(rows, query.limit, (row) => row.name);
+    const page = toPage(rows, query.limit, (row) => row.name, has_more);
     return { status: 200, body: toList(page, toSetting) };
   },
 });
@@ -64,7 +77,7 @@ export const getSetting = defineRoute({
 export const createSetting = defineRoute({
   method: "POST",
   path: "/setting",
-  summary: "Create a setting with any JSON value",
+  summary: "Create a setting with any JSON value of up to 64 KB",
   needs: "setting.write",
   action: "setting.create",
   body: v.strictObject({ name: NAME, value: v.unknown() }),
@@ -72,7 +85,7 @@ export const createSetting = defineRoute({
   answer: SETTING,
   async act(api, { body }) {
     const at = now();
-    const value = JSON.stringify(body.value ?? null);
+    const value = toValue(body.value);
     const row: SettingRow = { name: body.name, value, created_at: at, modified_at: at };
     await commitNamed(api.store, row.name, [insertSetting(api.store, row)]);
     return { status: 201, body: toSetting(row), headers: { etag: toEtag(row) } };
@@ -90,7 +103,7 @@ export const patchSetting = defineRoute({
   async act(api, { params, body, if_match }) {
     const row = await requireSetting(api, params["name"] ?? "");
     requireMatch(row, if_match);
-    const value = JSON.stringify(body.value ?? null);
+    const value = toValue(body.value);
     const changed: SettingRow = { ...row, value, modified_at: nextTime(row) };
     await commitNamed(api.store, row.name, [updateSetting(api.store, changed, row.modified_at)]);
     return { status: 200, body: toSetting(changed), headers: { etag: toEtag(changed) } };

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from "kysely";
+import { sql, type Insertable, type Selectable } from "kysely";
 import { toStatement, type Store } from "./database.ts";
 import { whileWanted } from "./reading.ts";
 import type { AuditTable, SecretTable, SettingTable } from "./schema.ts";
@@ -51,21 +51,50 @@ export function insertSecret(store: Store, row: SecretRow): Statement {
   return toStatement(store.rows.insertInto("secret").values(row));
 }
 
-/** One page of settings or secrets, in order of their names. */
-export function listNamed<T extends "setting" | "secret">(
+interface NamedPage {
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly descending: boolean;
+}
+
+/** Values of one page of settings, in bytes; one alone may be larger. */
+const PAGE_BYTES = 1024 * 1024;
+
+/** One page of settings in order of their names, as many as fit into a page's bytes. */
+export async function listSettings(
   store: Store,
-  table: T,
-  page: { after: string | undefined; limit: number; descending: boolean },
-): Promise<{ setting: SettingRow; secret: SecretRow }[T][]>;
-export function listNamed(
+  page: NamedPage,
+): Promise<{ rows: SettingRow[]; has_more: boolean }> {
+  const sizes = await settings(store, page, page.limit + 1)
+    .select(sql<number>`octet_length(value)`.as("size"))
+    .execute();
+  const limit = Math.min(countFitting(sizes.map(({ size }) => size)), page.limit);
+  const rows = await settings(store, page, limit).selectAll().execute();
+  return { rows, has_more: sizes.length > limit };
+}
+
+function settings(store: Store, { after, descending }: NamedPage, limit: number) {
+  const all = store.lists.selectFrom("setting").orderBy("name", descending ? "desc" : "asc");
+  const page = all.limit(limit);
+  return after === undefined ? page : page.where("name", descending ? "<" : ">", after);
+}
+
+/** The first one always fits. */
+function countFitting(sizes: readonly number[]): number {
+  let left = PAGE_BYTES;
+  const fits = (size: number, at: number): boolean => (left -= size) >= 0 || at === 0;
+  const beyond = sizes.findIndex((size, at) => !fits(size, at));
+  return beyond < 0 ? sizes.length : beyond;
+}
+
+/** One page of secrets in order of their names, without what they hold. */
+export function listSecrets(
   store: Store,
-  table: "setting" | "secret",
-  page: { after: string | undefined; limit: number; descending: boolean },
-): Promise<unknown[]> {
-  let query = store.lists.selectFrom(table).selectAll().limit(page.limit);
-  query = query.orderBy("name", page.descending ? "desc" : "asc");
-  if (page.after !== undefined)
-    query = query.where("name", page.descending ? "<" : ">", page.after);
+  { after, limit, descending }: NamedPage,
+): Promise<Omit<SecretRow, "sealed">[]> {
+  let query = store.lists.selectFrom("secret").select(["name", "created_at", "modified_at"]);
+  query = query.orderBy("name", descending ? "desc" : "asc").limit(limit);
+  if (after !== undefined) query = query.where("name", descending ? "<" : ">", after);
   return query.execute();
 }
 
