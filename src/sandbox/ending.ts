@@ -2,6 +2,9 @@ import { failed, type Ending } from "../runner/protocol.ts";
 
 /** Endings as a pool tells them to the server. */
 
+/** Why a run failed of which its thread told something else than an ending. */
+export const REPLACED = "The flow replaced the answer of its thread";
+
 /** Characters of JSON that say one byte of a body at most, and that stand around it. */
 const ESCAPED = 6;
 const MAX_HEAD = 64 * 1024;
@@ -18,7 +21,7 @@ export function toPlain(
   const is_small =
     (output_value?.length ?? 0) <= max_output_bytes &&
     (response?.length ?? 0) <= max_output_bytes * ESCAPED + MAX_HEAD;
-  if (!is_small) return { ...failed("The flow replaced the answer of its thread"), aborted };
+  if (!is_small) return { ...failed(REPLACED), aborted };
   return { status, status_message, output_value, response, aborted };
 }
 

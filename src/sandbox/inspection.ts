@@ -1,5 +1,6 @@
 import type { FlowSpec, Inspection, RunnerSetup } from "../runner/protocol.ts";
 import { newClaims } from "./claims.ts";
+import { REPLACED } from "./ending.ts";
 import { startThread } from "./threads.ts";
 import { isTaskResult } from "./thread-shapes.ts";
 import type { Task } from "./thread-messages.ts";
@@ -15,7 +16,7 @@ export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promi
       signal: AbortSignal.timeout(setup.inspect_ms),
     });
     if (isTaskResult(result) && result.type === "inspected") return result.inspection;
-    return broken("The flow replaced the answer of its thread");
+    return broken(REPLACED);
   } catch (error) {
     return broken(reasonOf(error, spec, setup));
   } finally {

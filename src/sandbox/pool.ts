@@ -10,7 +10,7 @@ import {
   type RunnerSetup,
 } from "../runner/protocol.ts";
 import { Batch, newRun, type Run } from "./batch.ts";
-import { causeOf, toPlain } from "./ending.ts";
+import { causeOf, REPLACED, toPlain } from "./ending.ts";
 import { FlowThread } from "./flow-thread.ts";
 import { FlowThreads } from "./flow-threads.ts";
 import { Pace } from "./pace.ts";
@@ -180,13 +180,13 @@ export class Pool {
     if (batch.is_whole) this.#lookSoon();
     batch.begin().then(
       (result: unknown) => this.#return(batch, result),
-      (error: unknown) => this.#fail(batch, error),
+      (error: unknown) => this.#discard(batch, causeOf(error, this.#options.spec.memory_mb)),
     );
   }
 
   /** Its thread has ended, or cannot be relied on. */
-  #fail(batch: Batch, error: unknown): void {
-    this.#lose(batch, causeOf(error, this.#options.spec.memory_mb));
+  #discard(batch: Batch, why: string): void {
+    this.#lose(batch, why);
     this.#end(batch.thread);
     this.#advance();
   }
@@ -198,15 +198,14 @@ export class Pool {
 
   #return(batch: Batch, result: unknown): void {
     const { thread } = batch;
-    if (this.#batches.get(thread) === batch) this.#batches.delete(thread);
     const told = isTaskResult(result) && result.type === "ended" ? result : null;
     const run = batch.runs.find(({ job }) => job.id === told?.id);
-    if (told !== null && run?.batch === batch) {
-      this.#pace.learn(told.mean_ms);
-      if (run.lines < told.lines) thread.drain();
-      this.#conclude(run, told);
-    }
-    this.#lose(batch, "The flow replaced the answer of its thread");
+    if (told === null || run?.batch !== batch) return this.#discard(batch, REPLACED);
+    if (this.#batches.get(thread) === batch) this.#batches.delete(thread);
+    this.#pace.learn(told.mean_ms);
+    if (run.lines < told.lines) thread.drain();
+    this.#conclude(run, told);
+    if (this.#lose(batch, REPLACED)) this.#end(thread);
     this.#free(thread);
   }
 
@@ -217,15 +216,24 @@ export class Pool {
     setTimeout(() => this.#finish(run, told.ending), LATE_LINES_MS);
   }
 
-  /** Those that the thread has begun and told nothing of; the others wait again. */
-  #lose(batch: Batch, why: string): void {
+  /**
+   * Those that the thread has begun and told nothing of; the others wait again.
+   *
+   * @returns whether there were any
+   */
+  #lose(batch: Batch, why: string): boolean {
     this.#takeBack(batch);
     // What it told of the others came through another channel, and may have been overtaken.
     if (batch.runs.length > 1) batch.thread.drain();
-    for (const run of batch.runs) {
-      const is_told = run.batch !== batch || run.is_terminated || run.returned !== null;
-      if (!is_told) this.#finish(run, failed(why));
-    }
+    const lost = batch.runs.filter(
+      (run) =>
+        this.#runs.get(run.job.id) === run &&
+        run.batch === batch &&
+        !run.is_terminated &&
+        run.returned === null,
+    );
+    for (const run of lost) this.#finish(run, failed(why));
+    return lost.length > 0;
   }
 
   /** A thread has ended that nobody had ended, or one that was. */

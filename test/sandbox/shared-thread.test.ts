@@ -132,3 +132,16 @@ test("with isolation of executions each run has a thread that has imported nothi
     Array.from({ length: 20 }, () => [1, 1]),
   );
 });
+
+test("C3: a thread whose answer is none is not used again", async () => {
+  const spec = bench.flow(
+    `export default ({ input_value }) => {
+      if (input_value.json === "first") for (const name of Object.getOwnPropertyNames(Map.prototype)) if (name !== "constructor" && name !== "size") Map.prototype[name] = () => { throw null; };
+      return input_value.json;
+    }`,
+  );
+  await run(spec, "first");
+  const later: unknown[] = [];
+  for (let n = 0; n < 4; n += 1) later.push((await run(spec, n)).output);
+  assert.deepEqual(later.slice(1), [1, 2, 3]);
+});
