@@ -148,6 +148,11 @@ export class Runner {
     return this.#used.size === 0;
   }
 
+  /** Whether it has run this version. */
+  knows(key: string): boolean {
+    return this.#specs.has(key);
+  }
+
   /** Settles as "unsent" where the job never reached the process. */
   run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Settled> {
     const { promise, resolve } = Promise.withResolvers<Settled>();

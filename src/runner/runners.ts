@@ -1,14 +1,15 @@
 import { now } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import type {
-  Ending,
-  FlowSpec,
-  Inspection,
-  Job,
-  LogLine,
-  OperationAnswer,
-  OperationRequest,
-  RunnerSetup,
+import {
+  failed,
+  type Ending,
+  type FlowSpec,
+  type Inspection,
+  type Job,
+  type LogLine,
+  type OperationAnswer,
+  type OperationRequest,
+  type RunnerSetup,
 } from "./protocol.ts";
 import { lostEnding } from "./lost.ts";
 import { DEATHS, Quarantine } from "./quarantine.ts";
@@ -42,6 +43,16 @@ export interface RunnersOptions {
   readonly log: Log;
   onLog(id: string, lines: readonly LogLine[]): void;
   onOperation(request: OperationRequest): Promise<OperationAnswer>;
+  /**
+   * Before a runner starts: whether its program was changed, and is put right again.
+   * @throws Error where it cannot be put right
+   */
+  verifyProgram(): boolean;
+  /**
+   * Before a runner has its first run of a version.
+   * @throws Error where the version's files were changed
+   */
+  verify(spec: FlowSpec): void;
   /** A flow version took runners down three times in ten minutes. */
   onBroken(key: string, message: string): void;
 }
@@ -129,10 +140,18 @@ class Fleet implements Runners {
 
   async ready(): Promise<void> {
     await this.#take().ready;
-    this.#spare ??= this.#start();
+    this.#prepare();
   }
 
   async run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Ending | "returned"> {
+    try {
+      return await this.#run(spec, job, is_ahead);
+    } catch (error) {
+      return failed(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async #run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Ending | "returned"> {
     for (;;) {
       if (this.#closed) return lostEnding("when the service was closed");
       const place = this.#quarantine.placeOf(spec.key, now());
@@ -140,9 +159,10 @@ class Fleet implements Runners {
         place === "everybody"
           ? this.#take()
           : this.#takeOwn(place === "alone" ? spec.key : SUSPECTS);
+      if (!runner.knows(spec.key)) this.#options.verify(spec);
       const ending = await runner.run(spec, job, is_ahead);
       this.#used_at = performance.now();
-      if (!this.#closed) this.#spare ??= this.#start();
+      this.#prepare();
       // The runner was gone before the job left, so that it runs for the first time.
       if (ending !== "unsent") return ending;
     }
@@ -154,6 +174,8 @@ class Fleet implements Runners {
     try {
       if (this.#closed) return { kind: "broken", message: "The service was closed", stack: null };
       return await (this.#spare ??= this.#start()).inspect(spec);
+    } catch (error) {
+      return { kind: "broken", message: String(error), stack: null };
     } finally {
       this.#used_at = performance.now();
       this.#inspecting -= 1;
@@ -209,8 +231,25 @@ class Fleet implements Runners {
     return taken;
   }
 
+  /** The spare is there, or is started. */
+  #prepare(): void {
+    if (!this.#closed) this.#attempt(() => (this.#spare ??= this.#start()));
+  }
+
+  /** Nobody waits for it: it is tried again with the next tidying. */
+  #attempt(act: () => unknown): void {
+    try {
+      act();
+    } catch (error) {
+      this.#options.log.error({ err: error }, "Cannot start a runner");
+    }
+  }
+
+  /** @throws Error where its program was changed and cannot be put right */
   #start(): Runner {
     const { runner: file, runner_memory_mb, log, onLog, onOperation } = this.#options;
+    if (this.#options.verifyProgram())
+      log.warn("Somebody had changed the program's files in DATA_DIR: they are written again");
     const onDoomed = (runner: Runner, death: RunnerDeath): void => {
       log.error({ pid: runner.pid, ...toFacts(death) }, "A runner takes no more runs");
       this.#blame(death);
@@ -241,7 +280,7 @@ class Fleet implements Runners {
     this.#blame(death);
     // One that ends before it is ready would end again: its successor waits for the next tidying.
     if (runner === this.#shared) this.#shared = null;
-    if (!this.#closed && runner.was_ready) this.#spare ??= this.#start();
+    if (runner.was_ready) this.#prepare();
   }
 
   /** The versions that may have been the cause run apart from now on. */
@@ -257,7 +296,7 @@ class Fleet implements Runners {
   #keepSpare(): void {
     const spare_ms = this.#options.spare_ms ?? SPARE_MS;
     const is_used = this.#inspecting > 0 || performance.now() - this.#used_at < spare_ms;
-    if (is_used) this.#spare ??= this.#start();
+    if (is_used) this.#prepare();
     else if (this.#spare !== null) {
       this.#spare.leaving = true;
       this.#spare = null;
@@ -266,7 +305,7 @@ class Fleet implements Runners {
 
   /** Replaces who is missing, and lets go who is no longer needed. */
   #tidy(): void {
-    this.#take();
+    this.#attempt(() => this.#take());
     this.#keepSpare();
     for (const [key, runner] of this.#own) {
       if (!runner.leaving && performance.now() - runner.used_at < OWN_IDLE_MS) continue;

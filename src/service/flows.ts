@@ -28,6 +28,7 @@ export async function openFlows(options: {
       log,
       onLog,
       onOperation,
+      verify: (spec) => late.catalog?.verify(spec),
       onBroken: (key, message) => late.catalog?.markBroken(key, message),
     }),
   );
@@ -47,6 +48,7 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
     thread: runtime.thread,
     author: runtime.author,
     readable: runtime.readable,
+    verifyProgram: () => runtime.verify(),
     flow_threads: config.FLOW_MAX_CONCURRENT,
     warm_threads: config.WARM_THREADS,
     cancel_grace_ms: config.CANCEL_GRACE_SEC * 1000,

@@ -63,6 +63,8 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
     log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
     onLog: (id, added) => void lines.set(id, [...(lines.get(id) ?? []), ...added]),
     onOperation: async (request) => bench.answer(request),
+    verifyProgram: () => false,
+    verify: () => {},
     onBroken: (key, message) => void broken.push({ key, message }),
     ...options,
   }).catch((error: unknown) => {
