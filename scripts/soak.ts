@@ -15,6 +15,7 @@ import { ROOT } from "./targets.ts";
  *   --minutes M    passes begin until so much time is over (0: one pass)
  *   --cases N      generated requests and answers in each property (20000)
  *   --rows N       ended executions in the store before the start after a crash (1000000)
+ *   --hostile_sec N  seconds of hostile flows (600)
  *   --interrupted N, --clients N, --reloads N, --queued N, --guesses N   as in test/faults/sizes.ts
  *   --calls N      calls of the load after a tenth of them (1000000; 0: none)
  *   --only TEXT    only files of test/faults whose path contains it
@@ -31,6 +32,7 @@ const { values: given } = parseArgs({
     reloads: { type: "string", default: "1000" },
     queued: { type: "string", default: "1000" },
     guesses: { type: "string", default: "1000" },
+    hostile_sec: { type: "string", default: "600" },
     calls: { type: "string", default: "1000000" },
     only: { type: "string", default: "" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31) + 1) },

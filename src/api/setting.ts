@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { now, toIso } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
+import { MAX_SETTING_BYTES } from "../runner/protocol.ts";
 import {
   deleteNamed,
   findSetting,
@@ -26,15 +27,12 @@ function toSetting(row: SettingRow): Record<string, unknown> {
   };
 }
 
-/** Longest value, in bytes of its JSON. */
-const MOST_BYTES = 64 * 1024;
-
 /** @throws Refusal invalid */
 function toValue(given: unknown): string {
   const value = toJsonText(given);
   const bytes = Buffer.byteLength(value);
-  if (bytes > MOST_BYTES)
-    throw invalid("value", `expected at most ${MOST_BYTES} bytes of JSON, found ${bytes}`);
+  if (bytes > MAX_SETTING_BYTES)
+    throw invalid("value", `expected at most ${MAX_SETTING_BYTES} bytes of JSON, found ${bytes}`);
   return value;
 }
 

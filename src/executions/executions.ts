@@ -9,7 +9,14 @@ import type { Changes } from "./changes.ts";
 import { toJob, type Input } from "./input.ts";
 import { Journal } from "./journal.ts";
 import { newLive, type LiveExecution } from "./live.ts";
-import { decide, toOutcome, type Outcome, type OutcomeLimits } from "./outcome.ts";
+import {
+  decide,
+  isJudgedAtOnce,
+  toOutcome,
+  type Outcome,
+  type OutcomeJob,
+  type OutcomeLimits,
+} from "./outcome.ts";
 import { Pace } from "./pace.ts";
 import { Slots, type Seat } from "./slots.ts";
 import type { StartedFile } from "./started-file.ts";
@@ -24,6 +31,8 @@ export interface ExecutionsOptions {
   readonly abort: (id: string, reason: string) => void;
   readonly started: Pick<StartedFile, "add" | "remove">;
   readonly limits: OutcomeLimits;
+  /** `toOutcome` of what is large, elsewhere. */
+  readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
   readonly worker_threads: number;
   readonly flow_max_concurrent: number;
   readonly max_queued: number;
@@ -214,7 +223,7 @@ export class Executions {
     // Lost with the service itself: the next start ends it as interrupted.
     if (this.#is_stopped) return;
     if (ending === "returned") return this.#waitAgain(execution, input);
-    const ended = this.#end(execution, this.#judge(id, ending));
+    const ended = this.#end(execution, await this.#judge(id, ending));
     this.#release(flow);
     await ended;
   }
@@ -248,9 +257,11 @@ export class Executions {
   }
 
   /** An ending that cannot be judged is a failure of the execution, never of the service. */
-  #judge(id: string, ending: Ending): Outcome {
+  async #judge(id: string, ending: Ending): Promise<Outcome> {
+    const { limits, judgeLarge } = this.#options;
     try {
-      return toOutcome(id, ending, this.#options.limits);
+      if (isJudgedAtOnce(ending)) return toOutcome(id, ending, limits);
+      return await judgeLarge({ id, ending, limits });
     } catch (error) {
       this.#options.log.error({ execution: id, err: error }, "Cannot judge an ending");
       return decide(id, "ENDED_ERROR", "The flow's ending could not be read");

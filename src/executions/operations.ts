@@ -2,10 +2,8 @@ import { isAllowed, type Permission } from "../access/permission.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import type { Flow } from "../flows/catalog.ts";
 import { now } from "../lib/clock.ts";
-import { isJson, nestsDeeper } from "../lib/json-text.ts";
 import { findNameFault } from "../lib/resource-name.ts";
 import {
-  MAX_DEPTH,
   MAX_SETTING_BYTES,
   type OperationAnswer,
   type OperationRequest,
@@ -17,6 +15,7 @@ import type { Executions } from "./executions.ts";
 import { toInput } from "./input.ts";
 import type { LiveExecution } from "./live.ts";
 import { grantsOf } from "./permissions.ts";
+import { findValueFault, isCheckedAtOnce, type ValueJob } from "./value.ts";
 
 /** What the operations of flows need (contract, section 5). */
 export interface OperationsOptions {
@@ -25,6 +24,8 @@ export interface OperationsOptions {
   readonly findFlow: (name: string) => Flow | undefined;
   readonly secrets: SecretBox;
   readonly limits: OperationLimits;
+  /** `findValueFault` of what is large, elsewhere. */
+  readonly checkLarge: (job: ValueJob) => Promise<string | null>;
 }
 
 export interface OperationLimits {
@@ -71,14 +72,10 @@ async function perform(options: OperationsOptions, request: OperationRequest): P
   }
 }
 
-/** @throws OperationFailure where it is no JSON, or larger or deeper than what is taken */
-function requireValue(text: string, most_bytes: number): void {
-  const bytes = Buffer.byteLength(text);
-  if (bytes > most_bytes)
-    throw new OperationFailure(`Found ${bytes} bytes, expected at most ${most_bytes}`);
-  if (nestsDeeper(text, MAX_DEPTH))
-    throw new OperationFailure(`It nests deeper than ${MAX_DEPTH} levels`);
-  if (!isJson(text)) throw new OperationFailure("It is no JSON");
+/** @throws OperationFailure */
+async function requireValue({ checkLarge }: OperationsOptions, job: ValueJob): Promise<void> {
+  const fault = isCheckedAtOnce(job) ? findValueFault(job) : await checkLarge(job);
+  if (fault !== null) throw new OperationFailure(fault);
 }
 
 async function requirePermission(
@@ -112,7 +109,7 @@ async function writeSetting(
   await requirePermission(options, row, "setting.write");
   const fault = findNameFault(name);
   if (fault !== null) throw new OperationFailure(`As the name of a setting, expected ${fault}`);
-  requireValue(value, MAX_SETTING_BYTES);
+  await requireValue(options, { text: value, most_bytes: MAX_SETTING_BYTES });
   const at = now();
   const setting = { name, value, created_at: at, modified_at: at };
   await options.store.commit([putSetting(options.store, setting)]);
@@ -145,7 +142,8 @@ async function startChild(
   await requirePermission(options, row, "execution.start");
   const flow = options.findFlow(flow_name);
   if (flow === undefined) throw new OperationFailure(`There is no flow "${flow_name}"`);
-  if (input_value !== null) requireValue(input_value, options.limits.max_input_bytes);
+  const most_bytes = options.limits.max_input_bytes;
+  if (input_value !== null) await requireValue(options, { text: input_value, most_bytes });
   await requireFewAncestors(options, row);
   // Its ending may have been decided meanwhile, and those that it started be looked for.
   if (execution.decided !== null) throw new OperationFailure("The execution has ended");

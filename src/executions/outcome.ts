@@ -1,4 +1,4 @@
-import { isJson, nestsDeeper } from "../lib/json-text.ts";
+import { findTooDeep, isJson } from "../lib/json-text.ts";
 import { MAX_DEPTH, type Ending } from "../runner/protocol.ts";
 import type { ExecutionRow, PayloadRow } from "../store/executions.ts";
 import { bodyOf, checkResponse, type CustomResponse } from "./custom-response.ts";
@@ -23,6 +23,20 @@ export interface OutcomeLimits {
   readonly sandboxed: boolean;
 }
 
+/** An ending to be judged, as it crosses to a thread. */
+export interface OutcomeJob {
+  readonly id: string;
+  readonly ending: Ending;
+  readonly limits: OutcomeLimits;
+}
+
+/** Texts together up to this size are looked at in the HTTP loop, in characters. */
+const AT_ONCE = 256 * 1024;
+
+export function isJudgedAtOnce({ output_value, response }: Ending): boolean {
+  return (output_value?.length ?? 0) + (response?.length ?? 0) <= AT_ONCE;
+}
+
 /**
  * What a runner reported, checked: its texts come from a thread, and may be anything. A result or
  * response that breaks a rule makes an error of a success.
@@ -45,7 +59,7 @@ export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Ou
 
 function findFault(text: string, { max_output_bytes }: OutcomeLimits): string | null {
   if (isLarger(text, max_output_bytes)) return `is larger than ${max_output_bytes} bytes`;
-  if (nestsDeeper(text, MAX_DEPTH)) return `nests deeper than ${MAX_DEPTH} levels`;
+  if (findTooDeep(text, MAX_DEPTH) >= 0) return `nests deeper than ${MAX_DEPTH} levels`;
   return isJson(text) ? null : "is no JSON: the flow replaced it";
 }
 

@@ -1,3 +1,5 @@
+import { endOfString } from "./json-text.ts";
+
 /** A member of a JSON object, as it stands in the text. */
 export interface JsonMember {
   readonly name: string;
@@ -53,18 +55,4 @@ function skipBlanks(text: string, start: number): number {
 
 function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
-}
-
-/**
- * The offset of the quote that ends a string: one with an even number of backslashes before it.
- *
- * @param start offset of the quote that opens it
- */
-export function endOfString(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
-    let escapes = at;
-    while (text[escapes - 1] === "\\") escapes -= 1;
-    if ((at - escapes) % 2 === 0) return at;
-  }
-  return text.length;
 }

@@ -15,23 +15,27 @@ export function isJson(text: string): boolean {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Whether lists and objects in a JSON text nest deeper than a limit. */
-export function nestsDeeper(text: string, most: number): boolean {
-  // Each level has two brackets.
-  if (text.length <= 2 * most) return false;
+/** Where lists and objects in a JSON text nest deeper than a limit; -1: nowhere. */
+export function findTooDeep(text: string, most: number): number {
+  // Nothing so short can be.
+  if (text.length <= most) return -1;
   let depth = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = charCodeAt(text, at);
     if (code === QUOTE) at = endOfString(text, at);
     else if (code === 0x5b || code === 0x7b) depth += 1;
     else if (code === 0x5d || code === 0x7d) depth -= 1;
-    if (depth > most) return true;
+    if (depth > most) return at;
   }
-  return false;
+  return -1;
 }
 
-/** The offset of the quote that ends a string: one with an even number of backslashes before it. */
-function endOfString(text: string, start: number): number {
+/**
+ * The offset of the quote that ends a string: one with an even number of backslashes before it.
+ *
+ * @param start offset of the quote that opens it
+ */
+export function endOfString(text: string, start: number): number {
   for (let at = indexOf(text, '"', start + 1); at >= 0; at = indexOf(text, '"', at + 1)) {
     let escapes = at;
     while (charCodeAt(text, escapes - 1) === BACKSLASH) escapes -= 1;

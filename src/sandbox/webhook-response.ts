@@ -1,4 +1,4 @@
-import { nestsDeeper } from "../lib/json-text.ts";
+import { findTooDeep } from "../lib/json-text.ts";
 import { MAX_DEPTH } from "../runner/protocol.ts";
 import {
   TypeError,
@@ -46,7 +46,7 @@ export function toJsonResponse(value: unknown): string {
 
 /** @throws {TypeError} where JSON text nests too deep for others to read. */
 export function requireShallow(what: string, text: string): void {
-  if (nestsDeeper(text, MAX_DEPTH))
+  if (findTooDeep(text, MAX_DEPTH) >= 0)
     throw new TypeError(`The flow's ${what} nests deeper than ${MAX_DEPTH} levels`);
 }
 

@@ -7,7 +7,6 @@ import { openSlowDown } from "../access/slow-down.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import { openEventStreams } from "../api/event-streams.ts";
 import { openExecutionFeed } from "../api/execution-feed.ts";
-import { openRuntime } from "../assets/runtime.ts";
 import type { Config } from "../config/resolve.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { Catalog } from "../flows/catalog.ts";
@@ -19,7 +18,7 @@ import type { House } from "../server.ts";
 import type { Store } from "../store/database.ts";
 import { openKeyUse } from "../webhooks/key-use.ts";
 import { openLegs } from "../webhooks/legs.ts";
-import { openParser } from "./parser.ts";
+import type { Parser } from "./parser.ts";
 
 interface Rooms {
   readonly config: Config;
@@ -29,6 +28,7 @@ interface Rooms {
   readonly catalog: Catalog;
   readonly runners: Runners;
   readonly secrets: SecretBox;
+  readonly parser: Parser;
   readonly default_project_id: string;
   readonly isReady: () => boolean;
 }
@@ -38,12 +38,12 @@ export async function toHouse(rooms: Rooms): Promise<House> {
   const { config, store, executions, catalog, runners } = rooms;
   const access = await openAccess(rooms);
   const { logins } = access;
-  const entry = () => openRuntime(config.DATA_DIR).parser_thread;
   return {
     ...rooms,
     ...access,
     ...toSettings(config),
-    ...openParser(entry, config.MAX_BODY_BYTES),
+    parseLarge: rooms.parser.parseLarge,
+    largeBodies: rooms.parser.largeBodies,
     bodies: openBodies(Math.max(BODIES * config.MAX_BODY_BYTES, LEAST_BUDGET)),
     streams: openEventStreams({ logins, executions }),
     feed: openExecutionFeed({ store, logins, changes: executions.changes }),

@@ -1,6 +1,8 @@
 import { parentPort } from "node:worker_threads";
 import { readMembers } from "../api/json-body.ts";
 import { readDocument } from "../api/import-document.ts";
+import { toOutcome, type OutcomeJob } from "../executions/outcome.ts";
+import { findValueFault } from "../executions/value.ts";
 import { decodeText } from "../lib/body.ts";
 import { doJob, type JobRequest } from "../lib/job-thread.ts";
 import { parsePayload, type PayloadJob } from "../webhooks/payload.ts";
@@ -11,6 +13,8 @@ const JOBS = {
   payload: ({ bytes, rules }: PayloadJob) => parsePayload(decodeText(bytes), rules),
   members: readMembers,
   document: readDocument,
+  value: findValueFault,
+  outcome: ({ id, ending, limits }: OutcomeJob) => toOutcome(id, ending, limits),
 };
 
 export type ParserJobs = typeof JOBS;

@@ -1,5 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { LargeBodies } from "../api/json-body.ts";
+import type { Outcome, OutcomeJob } from "../executions/outcome.ts";
+import type { ValueJob } from "../executions/value.ts";
 import { JobThread } from "../lib/job-thread.ts";
 import type { ParseLarge } from "../webhooks/payload.ts";
 import type { ParserJobs } from "./parser-thread.ts";
@@ -8,30 +10,39 @@ import type { ParserJobs } from "./parser-thread.ts";
 const HEAP_MB = 512;
 const HEAP_PER_BODY_MB = 48;
 
-/** What the doors have parsed elsewhere. */
+/** What is large is parsed elsewhere. */
 export interface Parser {
   readonly parseLarge: ParseLarge;
   readonly largeBodies: LargeBodies;
+  /** Of flows: as many as run at most, and none is refused. */
+  readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
+  readonly checkLarge: (job: ValueJob) => Promise<string | null>;
 }
 
-/** @param file gives the thread's entry, once it is needed */
+/** @param file gives the threads' entry, once one is needed */
 export function openParser(file: () => string, max_body_bytes: number): Parser {
   const heap_mb = HEAP_MB + Math.ceil(max_body_bytes / 2 ** 20) * HEAP_PER_BODY_MB;
-  const thread = new JobThread<ParserJobs>(
-    () =>
-      new Worker(file(), {
-        env: {},
-        execArgv: [],
-        resourceLimits: { maxOldGenerationSizeMb: heap_mb },
-      }),
-  );
+  const hire = (): Worker =>
+    new Worker(file(), {
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: heap_mb },
+    });
+  const bodies = new JobThread<ParserJobs>(hire);
+  const flows = new JobThread<ParserJobs>(hire, { most_jobs: Infinity, most_bytes: Infinity });
   return {
-    parseLarge: (job, isWanted) => thread.run("payload", job, toTerms(job.bytes, isWanted)),
+    parseLarge: (job, isWanted) => bodies.run("payload", job, toTerms(job.bytes, isWanted)),
     largeBodies: {
-      members: (bytes, isWanted) => thread.run("members", bytes, toTerms(bytes, isWanted)),
-      document: (bytes, isWanted) => thread.run("document", bytes, toTerms(bytes, isWanted)),
+      members: (bytes, isWanted) => bodies.run("members", bytes, toTerms(bytes, isWanted)),
+      document: (bytes, isWanted) => bodies.run("document", bytes, toTerms(bytes, isWanted)),
     },
+    judgeLarge: (job) => flows.run("outcome", job, ofFlow(job.ending.output_value ?? "")),
+    checkLarge: (job) => flows.run("value", job, ofFlow(job.text)),
   };
+}
+
+function ofFlow({ length }: string) {
+  return { size: length, isWanted: () => true };
 }
 
 /** Bytes that share their memory with others are copied. */

@@ -17,6 +17,7 @@ import { allSecrets } from "../store/workspace.ts";
 import { openFlows, refuseOperation, type Flows } from "./flows.ts";
 import { toHouse } from "./house.ts";
 import { closeServer, listen, urlOf } from "./listener.ts";
+import { openParser, type Parser } from "./parser.ts";
 
 /** A running service. */
 export interface Service {
@@ -53,18 +54,31 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const { default_project_id, admin_password } = first;
   const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
   await warnOfUnreadable(config, log, store, secrets);
+  const parser = openParser(
+    () => openRuntime(config.DATA_DIR).parser_thread,
+    config.MAX_BODY_BYTES,
+  );
   // The runners report to the executions, which start runs in them.
   const late: { executions?: Executions } = {};
-  const flows = opened.use(await openFlowsOf({ config, log, runtime, store, secrets, late }));
+  const flows = opened.use(
+    await openFlowsOf({ config, log, runtime, store, secrets, parser, late }),
+  );
   const { runners, catalog } = flows;
   const started = new StartedFile(config.DATA_DIR);
   opened.defer(() => started.close());
-  const executions = (late.executions = openExecutionsOf({ config, log, store, runners, started }));
+  const executions = (late.executions = openExecutionsOf({
+    config,
+    log,
+    store,
+    runners,
+    parser,
+    started,
+  }));
   await putInOrder({ store, executions, started, catalog, log });
   opened.use(openRetentionOf(config, store, log));
   let is_ready = false;
   const isReady = () => is_ready;
-  const rooms = { config, log, store, executions, catalog, runners, secrets, isReady };
+  const rooms = { config, log, store, executions, catalog, runners, secrets, parser, isReady };
   const server = await listen(config, await toHouse({ ...rooms, default_project_id }));
   opened.defer(() => closeServer(server));
   async function stop(): Promise<void> {
@@ -106,9 +120,11 @@ async function openFlowsOf(rooms: {
   runtime: Runtime;
   store: Store;
   secrets: SecretBox;
+  parser: Parser;
   late: { executions?: Executions };
 }): Promise<Flows> {
   const { config, store, secrets, late } = rooms;
+  const { checkLarge } = rooms.parser;
   const limits = {
     max_input_bytes: config.MAX_BODY_BYTES,
     max_child_depth: config.MAX_CHILD_DEPTH,
@@ -121,7 +137,7 @@ async function openFlowsOf(rooms: {
       const { executions } = late;
       if (executions === undefined) return refuseOperation();
       const findFlow = (name: string) => flows.catalog.find(name);
-      return operate({ store, executions, findFlow, secrets, limits }, request);
+      return operate({ store, executions, findFlow, secrets, limits, checkLarge }, request);
     },
   });
   return flows;
@@ -173,14 +189,16 @@ function openExecutionsOf(rooms: {
   log: Log;
   store: Store;
   runners: Runners;
+  parser: Parser;
   started: StartedFile;
 }): Executions {
-  const { config, runners } = rooms;
+  const { config, runners, parser } = rooms;
   return new Executions({
     ...rooms,
     run: (spec, job, is_ahead) => runners.run(spec, job, is_ahead),
     abort: (id, reason) => runners.abort(id, reason),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
+    judgeLarge: parser.judgeLarge,
     worker_threads: config.WORKER_THREADS,
     flow_max_concurrent: config.FLOW_MAX_CONCURRENT,
     max_queued: config.MAX_QUEUED_EXECUTIONS,

@@ -1,5 +1,5 @@
 import { Refusal } from "../lib/errors.ts";
-import { endOfString } from "../lib/json-members.ts";
+import { findTooDeep } from "../lib/json-text.ts";
 import { describePosition, MAX_DEPTH } from "./position.ts";
 
 /**
@@ -22,25 +22,14 @@ export function parseJson(text: string): unknown {
   }
 }
 
-const QUOTE = 0x22;
-const isOpening = (code: number): boolean => code === 0x5b || code === 0x7b;
-const isClosing = (code: number): boolean => code === 0x5d || code === 0x7d;
-
-/** Counts brackets outside of strings, so that nothing deep is ever parsed. */
+/** Nothing deep is ever parsed. */
 function requireShallow(text: string): void {
-  if (text.length < MAX_DEPTH) return;
-  let depth = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (isOpening(code)) depth += 1;
-    else if (isClosing(code)) depth -= 1;
-    if (depth > MAX_DEPTH)
-      throw new Refusal(
-        "bad_body",
-        `The body is nested deeper than ${MAX_DEPTH} levels at ${describePosition(text, at)}`,
-      );
-  }
+  const at = findTooDeep(text, MAX_DEPTH);
+  if (at < 0) return;
+  throw new Refusal(
+    "bad_body",
+    `The body is nested deeper than ${MAX_DEPTH} levels at ${describePosition(text, at)}`,
+  );
 }
 
 const TOKEN =

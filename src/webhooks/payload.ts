@@ -4,6 +4,7 @@ import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { readForm } from "../lib/form.ts";
 import { membersOf, type JsonMember } from "../lib/json-members.ts";
+import { isJson } from "../lib/json-text.ts";
 import { parseJson } from "./json.ts";
 import { KEY } from "./target.ts";
 import { parseYaml } from "./yaml.ts";
@@ -154,15 +155,6 @@ function parseAsForm(text: string, { accepted, at }: ParseRules): Parsed {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Of a repeated name the first value; any name is only a name, `__proto__` too. */

@@ -93,12 +93,22 @@ const OTHERS: readonly Body[] = [
   },
 ];
 
+/** Gives back many lists, its output or in a response of its own. */
+const LARGE = `const lists = Array(3_000_000).fill([]);
+  export default ({ input_value, webhook_json_response }) => {
+    if (!input_value.query.response) return lists;
+    webhook_json_response(lists);
+    return null;
+  };`;
+
 describe("parsing", () => {
   let house: House;
   let token = "";
   before(async () => {
-    const config = { MAX_BODY_BYTES, FLOW_MAX_CONCURRENT: 1 };
-    house = await openHouse({ flows: ["echo", "sleep"], config });
+    const config = { MAX_BODY_BYTES, MAX_OUTPUT_BYTES: 10 * MB, FLOW_MAX_CONCURRENT: 1 };
+    const files = { "large.ts": LARGE };
+    house = await openHouse({ flows: ["echo", "sleep"], files, config });
+    await house.createWebhook("large", "large", { is_productive: true, sync_mode: "hold" });
     const fields = { is_productive: true, sync_mode: "hold" };
     for (const name of ["other", "echoing"]) await house.createWebhook(name, "echo", fields);
     // What is accepted waits behind this one: only the parsing is looked at, not the running.
@@ -127,6 +137,14 @@ describe("parsing", () => {
     const record = await house.api("GET", `/execution/${id}`);
     assert.ok(record.text.includes('"input_value":[[],[],'), "it arrives as it was sent");
   });
+
+  for (const query of ["", "?response=1"])
+    test(`H6: others are answered while much is looked at that a flow gives${query}`, async () => {
+      const answer = await assertAside(house, `output${query}`, 200, () =>
+        house.call("large", query),
+      );
+      assert.equal(answer.text.length, 9_000_001);
+    });
 
   test("H6: others are answered while an import is read", async () => {
     const text = `format: flowhook/export/v1\nwebhooks: [${"{},".repeat(600_000)}{}]`;
