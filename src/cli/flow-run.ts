@@ -12,9 +12,6 @@ interface RunOptions extends ConnectionOptions {
   readonly json?: true;
 }
 
-/** What a call without parameters gives, so that a flow for webhooks runs without an input too. */
-const EMPTY_REQUEST = { method: "GET", path: null, headers: {}, query: {} };
-
 /**
  * Runs a flow and waits for its end, however long that takes.
  *
@@ -22,11 +19,10 @@ const EMPTY_REQUEST = { method: "GET", path: null, headers: {}, query: {} };
  */
 export async function runFlow(name: string, options: RunOptions): Promise<void> {
   const client = openClient(options);
-  const input_value = options.input === undefined ? EMPTY_REQUEST : readJson(options.input);
+  // Without an input the flow gets what a call without parameters gives.
+  const body = options.input === undefined ? {} : { input_value: readJson(options.input) };
   const path = `${toPath("flow", name)}/execution`;
-  const { id } = await client.json<{ id: string }>("POST", path, {
-    body: { input_value },
-  });
+  const { id } = await client.json<{ id: string }>("POST", path, { body });
   const record = await waitFor(client, id);
   if (options.log) printLog(await readLog(client, id), process.stderr);
   const { status, status_message, output_value, response } = record;
