@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { whyUnsent } from "../lib/unsent.ts";
+import { addCancelCommand } from "./cancel.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { printLog, readLog } from "./execution-log.ts";
-import { CommandFailure } from "./failure.ts";
 import { readJson, toCount } from "./input.ts";
 import { findProjectId } from "./project.ts";
 import {
@@ -76,12 +76,7 @@ export function addExecutionCommands(program: Command, url: readonly [string, st
     .option("--json", "print JSON")
     .option(...url)
     .action(showExecution);
-  execution
-    .command("cancel")
-    .description("Cancel an execution that has not ended")
-    .argument("<id>")
-    .option(...url)
-    .action(cancelExecution);
+  addCancelCommand(execution, url);
   execution
     .command("replay")
     .description("Run an execution again, and print the new one's id")
@@ -143,14 +138,6 @@ function printResponse(record: ExecutionRecord): void {
   const unsent = whyUnsent(record);
   process.stdout.write(unsent === null ? "\nresponse\n" : `\nresponse\n${toLine(unsent)}\n`);
   printJson(record.response);
-}
-
-async function cancelExecution(id: string, options: ConnectionOptions): Promise<void> {
-  const path = `${toPath("execution", id)}/cancel`;
-  const { status } = await openClient(options).json<Summary>("POST", path);
-  if (status !== "ENDED_CANCELLED")
-    throw new CommandFailure(`The execution was not cancelled: it ended as ${status}`);
-  process.stdout.write(`Cancelled ${id}\n`);
 }
 
 async function replayExecution(

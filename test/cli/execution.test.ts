@@ -10,6 +10,7 @@ const FLOWS = {
   "shaped.ts":
     "export default async (flow) => { flow.webhook_json_response({ reserved: 'lamp' }); " +
     "if (flow.input_value.query.fail) throw new Error('no more\\u001b[2J lamps'); };\n",
+  "parent.ts": "export default async (flow) => flow.start_execution('wait', {});\n",
   "wait.ts":
     "export default (flow) => new Promise((resolve) => " +
     "flow.signal.addEventListener('abort', () => resolve(null)));\n",
@@ -136,6 +137,53 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     const second = await session.run(["execution", "cancel", id]);
     assert.equal(second.code, 1);
     assert.match(second.stderr, /ENDED_CANCELLED/);
+  });
+
+  test("H5: cancel: all that fit a filter, and nothing else", async () => {
+    await session.service.createWebhook("waits", "wait");
+    const called = await fetch(`${session.service.url}/api/latest/webhook/waits/call?async`);
+    await called.text();
+    const parent = await startAndWait("parent", null);
+    await start("wait", 1);
+    await start("wait", 2);
+    const cancelled = async (...args: string[]) => {
+      const finished = await session.run(["execution", "cancel", ...args]);
+      assert.equal(finished.code, 0, all(finished));
+      return finished.stdout;
+    };
+    const none = "Cancelled none: no execution that has not ended matches\n";
+    assert.equal(await cancelled("--flow", "nothing"), none);
+    assert.equal(await cancelled("--webhook", "waits", "--flow", "echo"), none);
+    assert.equal(await cancelled("--webhook", "waits"), "Cancelled 1 execution\n");
+    assert.equal(await cancelled("--webhook", "waits"), none);
+    assert.equal(await cancelled("--parent", parent), "Cancelled 1 execution\n");
+    const status = ["--status", "running"];
+    const rest = await cancelled("--flow", "wait", ...status, "--json");
+    assert.deepEqual(JSON.parse(rest), { matched: 2, cancelled: 2 });
+    assert.deepEqual(JSON.parse(await cancelled("--flow", "wait", "--json")), {
+      matched: 0,
+      cancelled: 0,
+    });
+  });
+
+  test("H5: cancel: what does not say which executions is refused, and cancels none", async () => {
+    const id = await start("wait", null);
+    const names = "--status, --webhook, --flow or --parent";
+    const none = await session.run(["execution", "cancel"]);
+    const expected = `Which executions? Expected an id, or at least one of ${names}\n`;
+    assert.deepEqual([none.code, none.stderr], [2, expected]);
+    for (const option of ["--status", "--webhook", "--flow", "--parent"]) {
+      const both = await session.run(["execution", "cancel", id, option, "wait"]);
+      const said = `Found an id and options. Give the id alone, or only ${names}\n`;
+      assert.deepEqual([both.code, both.stderr], [2, said], option);
+      const empty = await session.run(["execution", "cancel", option, ""]);
+      assert.doesNotMatch(empty.stdout, /^Cancelled \d/, option);
+    }
+    const ended = await session.run(["execution", "cancel", "--status", "ENDED_SUCCESS"]);
+    assert.equal(ended.code, 1);
+    assert.match(ended.stderr, /status.*: expected PENDING or RUNNING/);
+    const { stdout } = await session.run(["execution", "cancel", id, "--json"]);
+    assert.equal((JSON.parse(stdout) as { status: string }).status, "ENDED_CANCELLED");
   });
 
   test("replay: with the same input, or another", async () => {

@@ -25,7 +25,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   "webhook import": "FILE",
   "execution list": "",
   "execution show": "ID",
-  "execution cancel": "ID",
+  "execution cancel": "",
   "execution replay": "ID",
   call: "NAME",
   login: "",
