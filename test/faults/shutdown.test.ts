@@ -30,7 +30,7 @@ describe("shutdown", () => {
 
   test("beyond the grace: one 302 with Connection: close, then interrupted", async () => {
     await using house = await openHouse({
-      config: { SHUTDOWN_GRACE_SEC: 0.5, WORKER_THREADS: 2, FLOW_MAX_CONCURRENT: 2 },
+      config: { SHUTDOWN_GRACE_SEC: 0.5, WORKER_THREADS: 3, FLOW_MAX_CONCURRENT: 2 },
       flows: ["sleep"],
     });
     await house.createWebhook("sleep", "sleep", { is_productive: true });
