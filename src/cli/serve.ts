@@ -2,15 +2,16 @@ import { readCertificate } from "../config/certificate.ts";
 import { openDataFolder } from "../config/data-folder.ts";
 import { warnOfWriters } from "../config/plugins-folder.ts";
 import { StartFault } from "../lib/errors.ts";
-import { openLog, type Log } from "../lib/log.ts";
+import { openLog } from "../lib/log.ts";
 import { openService, type Service } from "../service/service.ts";
 import { logStrayErrors } from "../service/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
 import { describeDemo, fillDemo, writeExamples } from "./demo.ts";
 import { CommandFailure } from "./failure.ts";
+import { watchStopSignals } from "./stop-signals.ts";
 import { welcome } from "./welcome.ts";
 
-/** Runs the service until SIGTERM or SIGINT. */
+/** Runs the service until SIGTERM or SIGINT; a second one cuts the grace of what runs short. */
 export async function serve(options: { config?: string; demo?: true }): Promise<void> {
   const loaded = readConfiguration(options);
   const { config, credentials } = loaded;
@@ -23,18 +24,19 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   // Before the data folder is opened: who writes flows may be another user.
   if (is_demo) writeExamples(config.PLUGINS_DIR);
   for (const warning of openDataFolder(loaded)) log.warn(warning);
-  const signalled = untilSignal(log);
+  const signals = watchStopSignals(log, config.SHUTDOWN_GRACE_SEC);
   const service = await open({
     config,
     log,
     admin_password: credentials.adminPassword,
     showPassword: (started) => welcome(started, config),
   });
+  signals.service = service;
   log.info({ url: service.url }, `Listening on ${service.url}`);
   if (service.admin_password === null) await welcome(service, config);
   if (is_demo) process.stdout.write(describeDemo(service.url, await fillDemo(service)));
-  await signalled;
-  await service.stop();
+  await signals.first;
+  await service.stop(signals.second);
   log.info("Stopped");
 }
 
@@ -51,14 +53,4 @@ async function open(options: Parameters<typeof openService>[0]): Promise<Service
         `or FLOWHOOK_LISTEN_PORT=0 for any free port`,
     );
   }
-}
-
-function untilSignal(log: Log): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const)
-      process.once(signal, () => {
-        log.info({ signal }, "Stopping");
-        resolve();
-      });
-  });
 }

@@ -207,7 +207,11 @@ export const CONFIG_SCHEMA = v.strictObject({
       "`false` where the UI has an origin of its own.",
   ),
   LOGIN_TOKEN_TTL_SEC: key(seconds(1, 10 * YEAR_SEC), 2_592_000, "Life of a login token."),
-  SHUTDOWN_GRACE_SEC: key(seconds(0, 86_400), 30, "Time that running executions get at SIGTERM."),
+  SHUTDOWN_GRACE_SEC: key(
+    seconds(0, 86_400),
+    30,
+    "Time that running executions get at SIGTERM or Ctrl-C.",
+  ),
   LOG_LEVEL: key(
     choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     "info",

@@ -28,8 +28,14 @@ export interface Service {
   readonly default_project_id: string;
   /** Null unless it was generated at this start. */
   readonly admin_password: string | null;
-  /** Lets running executions end within SHUTDOWN_GRACE_SEC, then closes everything. */
-  stop(): Promise<void>;
+  /** How many executions are in a thread now. */
+  running(): number;
+  /**
+   * Lets running executions end within SHUTDOWN_GRACE_SEC, then closes everything.
+   *
+   * @param hurried resolves when whoever stops it will not wait for them any longer
+   */
+  stop(hurried: Promise<void>): Promise<void>;
 }
 
 export interface ServiceOptions {
@@ -81,13 +87,15 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const rooms = { config, log, store, executions, catalog, runners, secrets, parser, isReady };
   const server = await listen(config, await toHouse({ ...rooms, default_project_id }));
   opened.defer(() => closeServer(server));
-  async function stop(): Promise<void> {
+  async function stop(hurried: Promise<void>): Promise<void> {
     is_ready = false;
-    await executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
+    const drained = executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
+    await Promise.race([drained, hurried.then(() => executions.drain(0))]);
     await disposal.disposeAsync();
   }
   const url = urlOf(config, server);
-  const service = { url, store, catalog, default_project_id, admin_password, stop };
+  const running = () => executions.counts().running;
+  const service = { url, store, catalog, default_project_id, admin_password, running, stop };
   // The store is filled last: a start that fails, for whatever reason, leaves it empty.
   if (admin_password !== null) await options.showPassword(service);
   await first.commit();

@@ -121,15 +121,20 @@ export interface Running {
 
 const START_DEADLINE_MS = 30_000;
 
-/** Starts a server and resolves when it has printed where it listens. */
+/**
+ * Starts a server and resolves when it has printed where it listens.
+ *
+ * @param detached whether it leads a group of processes, which can be signalled as a whole
+ */
 export async function launch(
   target: Target,
   directory: string,
   args: readonly string[],
   env: Record<string, string>,
+  detached = false,
 ): Promise<Running> {
   const [program, ...leading] = target.command;
-  const child = spawn(program, [...leading, ...args], { cwd: directory, env });
+  const child = spawn(program, [...leading, ...args], { cwd: directory, env, detached });
   const printed: string[] = [];
   child.stderr.setEncoding("utf8").on("data", (text: string) => printed.push(text));
   child.stdout.setEncoding("utf8").on("data", (text: string) => printed.push(text));

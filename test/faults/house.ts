@@ -34,6 +34,8 @@ export interface House {
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   signal(name: NodeJS.Signals): void;
+  /** To the server and all processes of its group, as a terminal does; needs `leads_group`. */
+  signalGroup(name: NodeJS.Signals): void;
   /** Resolves with the exit code when the server has ended by itself or by a signal. */
   ended(): Promise<number | null>;
   /** What all starts have printed. */
@@ -50,6 +52,8 @@ export interface HouseOptions {
   /** Called with the folder before the first start. */
   readonly prepare?: (directory: string) => Promise<void> | void;
   readonly start?: boolean;
+  /** Whether the server leads a group of processes of its own. */
+  readonly leads_group?: boolean;
 }
 
 /** The built binary, unless FLOWHOOK_TARGET says otherwise; FLOWHOOK_BINARY names another copy. */
@@ -87,7 +91,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const target = faultTarget();
   const directory = await realpath(await mkdtemp(join(tmpdir(), "flowhook-faults-")));
   await furnish(directory, options);
-  const house = toHouse(target, directory);
+  const house = toHouse(target, directory, options.leads_group);
   if (options.start === false) return house;
   try {
     await house.start();
@@ -114,7 +118,7 @@ async function furnish(directory: string, options: HouseOptions): Promise<void> 
   await options.prepare?.(directory);
 }
 
-function toHouse(target: Target, directory: string): House {
+function toHouse(target: Target, directory: string, leads_group = false): House {
   const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD });
   const printed: (() => string)[] = [];
   let running: Running | null = null;
@@ -176,7 +180,7 @@ function toHouse(target: Target, directory: string): House {
     },
     async start() {
       const begun = performance.now();
-      running = await launch(target, directory, ["serve"], env);
+      running = await launch(target, directory, ["serve"], env, leads_group);
       const took = performance.now() - begun;
       watchForDeath(running.child);
       printed.push(running.logs);
@@ -190,6 +194,11 @@ function toHouse(target: Target, directory: string): House {
     signal(name) {
       asked.add(current().child);
       current().child.kill(name);
+    },
+    signalGroup(name) {
+      if (!leads_group) throw new Error("The group of the server is that of the test");
+      asked.add(current().child);
+      process.kill(-(current().child.pid as number), name);
     },
     ended,
     logs: () => printed.map((logs) => logs()).join(""),

@@ -2,10 +2,19 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { send, type Answer } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
+import { openGate } from "../api/gate.ts";
 import { openHouse, type House } from "./house.ts";
 import { figure } from "./sizes.ts";
 
 /** SIGTERM: what runs may end, who waits is sent on, what waits is kept. */
+
+/** Runs until the gate at the address in `gate` opens. */
+const PACED = `import { defineFlow } from "flowhook";
+export default defineFlow({
+  permissions: { net: true },
+  run: async ({ input_value, signal }) => (await fetch(input_value.query.gate, { signal })).text(),
+});
+`;
 
 describe("shutdown", () => {
   test("running executions end within the grace, and their callers get the result", async () => {
@@ -14,7 +23,7 @@ describe("shutdown", () => {
       flows: ["sleep"],
     });
     await house.createWebhook("sleep", "sleep", { is_productive: true });
-    const leg = await waitingLeg(house, 1200);
+    const leg = await waitingLeg(house, "sleep", "?ms=1200");
     house.signal("SIGTERM");
     await poll("new calls to be refused", async () => {
       const refused = await house.call("sleep", "?async");
@@ -34,8 +43,11 @@ describe("shutdown", () => {
       flows: ["sleep"],
     });
     await house.createWebhook("sleep", "sleep", { is_productive: true });
-    const legs = [await waitingLeg(house, 60_000), await waitingLeg(house, 60_000)];
-    const pending = await waitingLeg(house, 5);
+    const legs = [
+      await waitingLeg(house, "sleep", "?ms=60000"),
+      await waitingLeg(house, "sleep", "?ms=60000"),
+    ];
+    const pending = await waitingLeg(house, "sleep", "?ms=5");
     const begun = performance.now();
     house.signal("SIGTERM");
     const answers = await Promise.all([...legs, pending].map((leg) => leg.answer));
@@ -64,13 +76,84 @@ describe("shutdown", () => {
     await house.start();
     await house.assertAlive();
   });
+
+  test("3: Ctrl-C reaches the whole group: what runs ends, and its caller gets the result", async () => {
+    await using gate = await openGate();
+    await using house = await openPaced({ SHUTDOWN_GRACE_SEC: 30 });
+    const leg = await waitingLeg(house, "paced", `?gate=${gate.url}`);
+    await gate.arrived;
+    house.signalGroup("SIGINT");
+    await untilLogged(house, "Stopping: 1 execution runs, it has up to 30 s; a second signal");
+    gate.open();
+    const answer = await leg.answer;
+    assert.deepEqual([answer.status, answer.text], [200, '"in"']);
+    assert.equal(await house.ended(), 0);
+    assert.match(house.logs(), /"Stopped"/);
+  });
+
+  test("3: signals that come together are one, as those of timeout and npm", async () => {
+    await using gate = await openGate();
+    await using house = await openPaced({ SHUTDOWN_GRACE_SEC: 30 });
+    const leg = await waitingLeg(house, "paced", `?gate=${gate.url}`);
+    await gate.arrived;
+    house.signal("SIGSTOP");
+    house.signalGroup("SIGTERM");
+    house.signalGroup("SIGINT");
+    house.signal("SIGCONT");
+    await untilLogged(house, "Stopping: 1 execution runs");
+    gate.open();
+    assert.equal((await leg.answer).status, 200);
+    assert.equal(await house.ended(), 0);
+    assert.doesNotMatch(house.logs(), /Stopping at once/);
+  });
+
+  test("3: a second Ctrl-C does not wait for the end of the grace", async () => {
+    await using gate = await openGate();
+    await using house = await openPaced({ SHUTDOWN_GRACE_SEC: 86_400 });
+    const leg = await waitingLeg(house, "paced", `?gate=${gate.url}`);
+    await gate.arrived;
+    house.signalGroup("SIGINT");
+    await untilLogged(house, "Stopping: 1 execution runs");
+    await poll("the second signal to be heard", async () => {
+      house.signalGroup("SIGINT");
+      return house.logs().includes("Stopping at once: what runs is interrupted") || null;
+    });
+    const answer = await leg.answer;
+    assert.equal(answer.status, 302);
+    assert.equal(await house.ended(), 0);
+    await house.start();
+    const interrupted = await house.call("paced", queryOf(answer));
+    assert.match(interrupted.text, /^ENDED_ERROR: interrupted by a restart/);
+  });
+
+  test("3: where nothing runs, it says so", async () => {
+    await using house = await openHouse({ leads_group: true });
+    house.signalGroup("SIGINT");
+    assert.equal(await house.ended(), 0);
+    assert.match(house.logs(), /"Stopping: nothing runs"/);
+  });
 });
 
+/** A service that leads a group of processes, with the flow and webhook "paced". */
+async function openPaced(config: Readonly<Record<string, unknown>>): Promise<House> {
+  const house = await openHouse({ config, files: { "paced.ts": PACED }, leads_group: true });
+  await house.createWebhook("paced", "paced", { is_productive: true });
+  return house;
+}
+
+async function untilLogged(house: House, text: string): Promise<void> {
+  await poll(`the log to say "${text}"`, async () => house.logs().includes(text) || null);
+}
+
 /** A second leg that waits; the first one has acknowledged its execution. */
-async function waitingLeg(house: House, ms: number): Promise<{ readonly answer: Promise<Answer> }> {
-  const first = await house.call("sleep", `?ms=${ms}`);
+async function waitingLeg(
+  house: House,
+  webhook: string,
+  query: string,
+): Promise<{ readonly answer: Promise<Answer> }> {
+  const first = await house.call(webhook, query);
   assert.equal(first.status, 303);
-  const answer = house.call("sleep", queryOf(first));
+  const answer = house.call(webhook, queryOf(first));
   answer.catch(() => undefined);
   // Answered after the leg has arrived, which was sent before.
   await house.assertAlive();

@@ -1,0 +1,49 @@
+import type { Log } from "../lib/log.ts";
+import type { Service } from "../service/service.ts";
+
+/** What comes so soon after another is the same one: some signal the process and then its group. */
+const SAME_MS = 1000;
+
+type Stopped = Pick<Service, "running">;
+
+/** SIGTERM and SIGINT: the first asks for a stop, one after that for a stop at once. */
+export interface StopSignals {
+  readonly first: Promise<void>;
+  readonly second: Promise<void>;
+  /** What stops; until there is something, a second signal ends the process. */
+  service: Stopped | null;
+}
+
+export function watchStopSignals(log: Log, grace_sec: number): StopSignals {
+  const first = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<void>();
+  const signals: StopSignals = { first: first.promise, second: second.promise, service: null };
+  let count = 0;
+  let last = Number.NEGATIVE_INFINITY;
+
+  function take(signal: NodeJS.Signals): void {
+    const at = performance.now();
+    if (at - last < SAME_MS) return;
+    last = at;
+    count += 1;
+    if (count === 1) {
+      log.info({ signal }, describeStop(signals.service, grace_sec));
+      first.resolve();
+    } else if (signals.service === null) process.exit(1);
+    else if (count === 2) {
+      log.warn({ signal }, "Stopping at once: what runs is interrupted");
+      second.resolve();
+    }
+  }
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, take);
+  return signals;
+}
+
+function describeStop(service: Stopped | null, grace_sec: number): string {
+  if (service === null) return "Stopping once the start is complete; a second signal ends it";
+  const running = service.running();
+  if (running === 0) return "Stopping: nothing runs";
+  const what = running === 1 ? "1 execution runs, it has" : `${running} executions run, they have`;
+  return `Stopping: ${what} up to ${grace_sec} s; a second signal (Ctrl-C) interrupts what runs`;
+}
