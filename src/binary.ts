@@ -12,7 +12,7 @@ import type { runCommand } from "./cli/program.ts";
  */
 const [, , command, file] = process.argv;
 if (command === "__runner" && file !== undefined) createRequire(file)(file);
-else void startProgram();
+else startProgram().catch(reportUnstarted);
 
 /** Runs the program's text, with its code where the build could compile it for this platform. */
 async function startProgram(): Promise<void> {
@@ -28,4 +28,10 @@ async function startProgram(): Promise<void> {
   const module = { exports: {} as { runCommand: typeof runCommand } };
   load(module.exports, createRequire(execPath), module, execPath, dirname(execPath));
   process.exitCode = await module.exports.runCommand(process.argv.slice(2));
+}
+
+/** Everything after the start is reported by the program itself. */
+function reportUnstarted(fault: unknown): void {
+  process.stderr.write(`Cannot start: ${fault instanceof Error ? fault.stack : String(fault)}\n`);
+  process.exitCode = 1;
 }

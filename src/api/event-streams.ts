@@ -169,7 +169,7 @@ class OpenStreams {
 function beat(logins: Pick<Logins, "renew">, stream: EventStream): () => void {
   const timer = setInterval(() => {
     stream.send(encoder.encode(": \n\n"));
-    void renewOrClose(logins, stream);
+    renewOrClose(logins, stream).catch(() => stream.close());
   }, HEARTBEAT_MS);
   return () => clearInterval(timer);
 }

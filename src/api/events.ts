@@ -70,12 +70,15 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
     if (isEnded(status) && lines.length < LINES) stream.close();
   }
 
-  async function lookOn(): Promise<void> {
+  function lookOn(): void {
     is_looking = true;
     is_due = false;
-    await look().catch(() => stream.close());
-    is_looking = false;
-    if (is_due) later();
+    look()
+      .catch(() => stream.close())
+      .finally(() => {
+        is_looking = false;
+        if (is_due) later();
+      });
   }
 
   function later(): void {
@@ -83,14 +86,14 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
     if (is_looking) return;
     timer ??= setTimeout(() => {
       timer = undefined;
-      void lookOn();
+      lookOn();
     }, GATHER_MS);
   }
 
   const unsubscribe = api.executions.changes.subscribe((changed) => {
     if (changed === id) later();
   });
-  void lookOn();
+  lookOn();
   return () => {
     unsubscribe();
     clearTimeout(timer);

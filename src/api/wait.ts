@@ -77,10 +77,12 @@ function redirectTo(location: string): Answer {
 
 /** Whether something has come to its end within a time. */
 async function within(ended: Promise<void>, ms: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), ms);
-  void ended.then(() => resolve(true));
-  const is_ended = await promise;
-  clearTimeout(timer);
-  return is_ended;
+  ended.then(() => resolve(true), reject);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -150,7 +150,8 @@ export class JobThread<T extends Jobs> {
   #end(): void {
     const worker = this.#worker;
     this.#worker = null;
-    void worker?.terminate();
+    // Nobody needs it any more, whether it ends well or not.
+    worker?.terminate().catch(() => {});
   }
 }
 

@@ -33,7 +33,11 @@ export async function listen(config: Config, house: House): Promise<Server> {
   });
   server.on("request", (incoming, outgoing) => {
     outgoing.on("prefinish", onPrefinish);
-    if (!refuseTarget(incoming, outgoing)) void handle(incoming, outgoing);
+    if (refuseTarget(incoming, outgoing)) return;
+    handle(incoming, outgoing).catch((fault: unknown) => {
+      house.log.error({ err: fault }, "Cannot answer");
+      outgoing.destroy();
+    });
   });
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
   await once(server, "listening");

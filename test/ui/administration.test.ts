@@ -93,6 +93,15 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     assert.equal(me.status, 401);
   });
 
+  test("says that what is to be changed was deleted meanwhile", async () => {
+    const made = await service.api("POST", "/project", { name: "brief" });
+    assert.equal(made.status, 201, made.text);
+    await visit(page, service, "/ui/admin/projects");
+    assert.equal((await service.api("DELETE", "/project/brief")).status, 204);
+    await page.getByRole("button", { name: "Change brief" }).click();
+    await page.locator(".complaint", { hasText: 'There is no project "brief"' }).waitFor();
+  });
+
   test("makes roles of a table of permissions, also for one project", async () => {
     await visit(page, service, "/ui/admin/roles");
     await page.getByRole("button", { name: "New role" }).click();

@@ -54,7 +54,7 @@ export function onSubmit(form: HTMLFormElement, act: () => Promise<void>): void 
     if (!checkRequired(form)) return;
     const buttons = form.querySelectorAll<HTMLButtonElement>("button[type=submit]");
     for (const submit of buttons) submit.disabled = true;
-    void act()
+    act()
       .catch((fault: unknown) => showFault(form, fault))
       .finally(() => {
         for (const submit of buttons) submit.disabled = false;

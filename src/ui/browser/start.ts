@@ -7,6 +7,7 @@ import { pagePath, PREFIX } from "./page.ts";
 /** What every page does: navigation, theme, sign out, activity; then the page's own work. */
 export function start(show: () => Promise<void>): void {
   watchActivity();
+  addEventListener("unhandledrejection", complainOfStray);
   find("#sign-out")?.addEventListener("click", () => void attempt(signOut));
   find("#theme")?.addEventListener("click", turnTheme);
   const menu = find(".menu");
@@ -14,7 +15,7 @@ export function start(show: () => Promise<void>): void {
     const is_open = menu.getAttribute("aria-expanded") === "true";
     menu.setAttribute("aria-expanded", String(!is_open));
   });
-  void show()
+  show()
     .catch((fault: unknown) => {
       complain(fault);
       // Without the resource, the frame of its page says nothing.
@@ -25,6 +26,11 @@ export function start(show: () => Promise<void>): void {
       // For those who look at the page from outside.
       document.documentElement.dataset["shown"] = "true";
     });
+}
+
+/** The last net: what an act threw that nobody caught is shown all the same. */
+function complainOfStray({ reason }: PromiseRejectionEvent): void {
+  complain(reason);
 }
 
 async function signOut(): Promise<void> {

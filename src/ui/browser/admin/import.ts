@@ -1,7 +1,7 @@
 import { call } from "../api.ts";
 import { button, el, type Child } from "../element.ts";
 import { buttons, field, formFault } from "../field.ts";
-import { onSubmit, valueOf } from "../form.ts";
+import { onSubmit, showFault, valueOf } from "../form.ts";
 import { attempt, notify } from "../notice.ts";
 import { apiPath, may, pagePath } from "../page.ts";
 import { plainTable } from "../paged-frame.ts";
@@ -69,9 +69,10 @@ function importSection(): HTMLElement {
   const result = el("div", { "aria-live": "polite" });
   file.addEventListener("change", () => {
     const area = form.querySelector("textarea");
-    void file.files?.[0]?.text().then((content) => {
+    const read = file.files?.[0]?.text().then((content) => {
       if (area !== null) area.value = content;
     });
+    read?.catch((fault: unknown) => showFault(form, fault));
   });
   onSubmit(form, async () => {
     const document = { text: valueOf(form, "document"), conflicts: valueOf(form, "conflicts") };

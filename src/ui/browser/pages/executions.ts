@@ -5,6 +5,7 @@ import { filterForm } from "../filters.ts";
 import { fillChoices, valueOf } from "../form.ts";
 import { gather } from "../gathered.ts";
 import { follow } from "../live.ts";
+import { complain } from "../notice.ts";
 import { may } from "../page.ts";
 import { openPagedList, type PagedList } from "../paged-list.ts";
 import type { ExecutionSummary, Flow, Named } from "../resources.ts";
@@ -32,7 +33,7 @@ start(async () => {
     ["execution", "events"],
     { execution: (data) => take(data as ExecutionSummary) },
     () => {
-      if (!is_first && list.isFirstPage()) void list.reload();
+      if (!is_first && list.isFirstPage()) list.reload().catch(complain);
       is_first = false;
     },
     (is_live) => {
