@@ -126,7 +126,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
     setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "disable"],
   },
   "sandbox/realm": {
-    setup: ["findShared", "hiddenPrototypes", "isOfLanguage", "of"],
+    setup: ["findShared", "note", "hiddenPrototypes", "of", "isOpen", "isNamespace"],
   },
   "sandbox/reduced-builtins": {
     setup: ["reduceBuiltins", "reduceHttp2", "keepOnly", "describeSystem", "text", "toSource"],

@@ -1,4 +1,5 @@
 import {
+  freeze,
   getOwnPropertyDescriptor,
   getPrototypeOf,
   hasOwn,
@@ -7,12 +8,13 @@ import {
 } from "../lib/intrinsics.ts";
 
 /**
- * What all code of a thread shares: the language's prototypes, constructors and namespaces, and
- * `globalThis`. A run that changes it would be felt by every later run of the thread: a caller's
- * JSON that a flow merges without care can reach Object.prototype.
+ * What all code of a thread shares: the language's and the web's prototypes, constructors and
+ * namespaces, and `globalThis`. A run that changes it would be felt by every later run of the
+ * thread: a caller's JSON that a flow merges without care can reach Object.prototype. So most of
+ * it is frozen once the flow was loaded; what programs do write to is compared after each run.
  */
 
-/** One shared object as it was, with its name for messages. */
+/** One shared object that stays open, as it was, with its name for messages. */
 interface Holder {
   readonly name: string;
   readonly object: object;
@@ -20,6 +22,7 @@ interface Holder {
   readonly keys: readonly PropertyKey[];
   /** For each key its value, its getter, or LAZY where that makes a value when it is first used. */
   readonly values: readonly unknown[];
+  readonly plain: Plain;
 }
 
 /** Values that are compared by a look at each. */
@@ -27,24 +30,31 @@ interface Plain {
   readonly object: Readonly<Record<PropertyKey, unknown>>;
   readonly keys: readonly PropertyKey[];
   readonly values: readonly unknown[];
+  /** How many members a loop over it meets. */
+  readonly listed: number;
 }
 
 const LAZY = Symbol("lazy");
 
-/** After a run of so many milliseconds the whole is compared, which takes about half of one. */
+/** After a run of so many milliseconds the descriptors of all that is open are compared. */
 const LONG_MS = 20;
 
-const OBJECT = {};
-const LIST: unknown[] = [];
-const FUNCTION = (): void => {};
-
 const GLOBAL = globalThis;
-/** Reached from any value by `__proto__` and `constructor`. */
-const REACHABLE: readonly object[] = [Object.prototype, Array.prototype];
+
+/**
+ * Frozen, they would refuse what is no change of theirs: an assignment to a member of an object
+ * that inherits from them (`error.name = ...`). Or they are there to be written.
+ */
+const OPEN = [
+  "Object.prototype",
+  "Function.prototype",
+  "Array.prototype",
+  "console",
+  "process.env",
+];
 
 export class Realm {
   readonly #holders: Holder[] = [];
-  readonly #reachable: Plain[] = [];
   /** The one that is compared next. */
   #next = 0;
 
@@ -55,16 +65,16 @@ export class Realm {
    */
   constructor(shared: readonly Shared[]) {
     for (let at = 0; at < shared.length; at += 1) {
-      const { name, object } = shared[at] as Shared;
-      push(this.#holders, toHolder(name, object));
+      const { name, object, is_open } = shared[at] as Shared;
+      if (is_open) push(this.#holders, toHolder(name, object));
+      else freeze(object);
     }
-    for (let at = 0; at < REACHABLE.length; at += 1)
-      push(this.#reachable, toPlain(REACHABLE[at] as object));
   }
 
   /**
    * Something that runs have changed, `Object.prototype.x` for example; null: nothing was found.
-   * After a short run only what a caller's JSON can reach is looked at, and one more thing in turn.
+   * After a short run the values of all members are looked at, and the descriptors of one object
+   * in turn.
    *
    * @param ms how long the run took
    */
@@ -78,48 +88,61 @@ export class Realm {
     return null;
   }
 
-  /** What a merge of JSON can do: members that are new and listed, or values that are replaced. */
+  /** Whether a value is another one, or there are more or fewer members. */
   #isTouched(): boolean {
-    for (const _ in OBJECT) return true;
-    for (const _ in FUNCTION) return true;
-    if (hasMembers(LIST)) return true;
-    for (let at = 0; at < this.#reachable.length; at += 1) {
-      const { object, keys, values } = this.#reachable[at] as Plain;
-      for (let key = 0; key < keys.length; key += 1)
-        if (object[keys[key] as PropertyKey] !== values[key]) return true;
+    for (let at = 0; at < this.#holders.length; at += 1) {
+      const { object, keys, plain } = this.#holders[at] as Holder;
+      if (isChanged(plain)) return true;
+      // Of the many members of globalThis this would take as long as all else.
+      if (object !== GLOBAL && ownKeys(object).length !== keys.length) return true;
     }
     return false;
   }
 }
 
-/** Its own ones, or those of its prototypes. */
-function hasMembers(value: object): boolean {
-  for (const _ in value) return true;
-  return false;
-}
-
 export interface Shared {
   readonly name: string;
   readonly object: object;
+  readonly is_open: boolean;
 }
 
 /** Node makes its classes of the web here, which takes half of a thread's start. */
 export function findShared(): readonly Shared[] {
-  const named: Shared[] = [{ name: "globalThis", object: GLOBAL }, ...hiddenPrototypes()];
+  const found = new Map<object, string>();
+  const note = (name: string, object: unknown): void => {
+    if (!isObject(object) || object === GLOBAL || found.has(object)) return;
+    found.set(object, name);
+    const prototype: unknown = getOwnPropertyDescriptor(object, "prototype")?.value;
+    if (isObject(prototype)) found.set(prototype, `${name}.prototype`);
+  };
+  for (const { name, object } of hiddenPrototypes()) found.set(object, name);
   for (const name of Object.getOwnPropertyNames(GLOBAL)) {
     const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
-    if (object === GLOBAL || !isObject(object) || !isOfLanguage(object)) continue;
-    named.push({ name, object });
-    const prototype: unknown = getOwnPropertyDescriptor(object, "prototype")?.value;
-    if (isObject(prototype)) named.push({ name: `${name}.prototype`, object: prototype });
+    if (typeof object === "function" || isNamespace(object) || name === "console")
+      note(name, object);
+    if (!isNamespace(object)) continue;
+    for (const [member, value] of Object.entries(Object.getOwnPropertyDescriptors(object)))
+      if (typeof value.value === "function") note(`${name}.${member}`, value.value);
   }
-  return named;
+  note("process.env", process.env);
+  const shared: Shared[] = [{ name: "globalThis", object: GLOBAL, is_open: true }];
+  for (const [object, name] of found) shared.push({ name, object, is_open: isOpen(name) });
+  return shared;
 }
 
-/** Classes of the web are written in the language itself, and show their text. */
-function isOfLanguage(value: object): boolean {
-  const text = typeof value === "function" ? Function.prototype.toString.call(value) : "";
-  return text === "" || text.endsWith("{ [native code] }");
+/** Errors are written to by who makes them, and Error by who wants longer or other stacks. */
+function isOpen(name: string): boolean {
+  return OPEN.includes(name) || /^\w*Error(\.prototype)?$/.test(name);
+}
+
+/** `Math`, `Intl` and their like. */
+function isNamespace(value: unknown): value is object {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    getPrototypeOf(value) === Object.prototype &&
+    Object.hasOwn(value, Symbol.toStringTag)
+  );
 }
 
 function isObject(value: unknown): value is object {
@@ -127,8 +150,8 @@ function isObject(value: unknown): value is object {
 }
 
 /** Those that no global names. */
-function hiddenPrototypes(): Shared[] {
-  const of = (name: string, made: object): Shared => ({
+function hiddenPrototypes(): { readonly name: string; readonly object: object }[] {
+  const of = (name: string, made: object) => ({
     name: `the prototype of ${name}`,
     object: getPrototypeOf(made) as object,
   });
@@ -137,10 +160,14 @@ function hiddenPrototypes(): Shared[] {
     of("async functions", async () => {}),
     of("async generators", async function* () {}),
     of("typed arrays", Int8Array),
+    of("typed arrays' members", Int8Array.prototype),
     of("iterators of lists", [].values()),
     of("iterators of maps", new Map().values()),
     of("iterators of sets", new Set().values()),
     of("iterators of texts", ""[Symbol.iterator]()),
+    of("iterators of patterns", "".matchAll(/./g)),
+    of("what generators make", (function* () {})()),
+    of("what async generators make", (async function* () {})()),
   ];
 }
 
@@ -152,20 +179,33 @@ function toHolder(name: string, object: object): Holder {
     // Classes of the web are made when they are first asked for.
     push(values, object === GLOBAL && found?.get !== undefined ? LAZY : valueOf(found));
   }
-  return { name, object, prototype: getPrototypeOf(object), keys, values };
+  const plain = toPlain(object, keys);
+  return { name, object, prototype: getPrototypeOf(object), keys, values, plain };
 }
 
-function toPlain(object: object): Plain {
-  const all = ownKeys(object);
+function toPlain(object: object, all: readonly PropertyKey[]): Plain {
   const keys: PropertyKey[] = [];
   const values: unknown[] = [];
   for (let at = 0; at < all.length; at += 1) {
     const found = getOwnPropertyDescriptor(object, all[at] as PropertyKey);
-    if (found === undefined || !hasOwn(found, "value")) continue;
+    if (found === undefined || !hasOwn(found, "value") || found.value !== found.value) continue;
     push(keys, all[at] as PropertyKey);
     push(values, found.value);
   }
-  return { object: object as Plain["object"], keys, values };
+  return { object: object as Plain["object"], keys, values, listed: countListed(object) };
+}
+
+function isChanged({ object, keys, values, listed }: Plain): boolean {
+  for (let at = 0; at < keys.length; at += 1)
+    if (object[keys[at] as PropertyKey] !== values[at]) return true;
+  return countListed(object) !== listed;
+}
+
+/** Its own ones, and those of its prototypes. */
+function countListed(object: object): number {
+  let count = 0;
+  for (const _ in object) count += 1;
+  return count;
 }
 
 function valueOf(found: PropertyDescriptor | undefined): unknown {

@@ -50,8 +50,6 @@ const MAX_RUNS = 10_000;
 const data = workerData as ThreadData;
 /** Runs of this thread at most. */
 const most = data.spec.isolation === "execution" ? 1 : MAX_RUNS;
-/** What they share; null where there is one run, or none. */
-const shared = most > 1 && !data.inspecting ? findShared() : null;
 const realProcess = process;
 const { port1: port, port2 } = new MessageChannel();
 const post = port.postMessage.bind(port) as (message: FromThread) => void;
@@ -92,6 +90,8 @@ guardDescriptors();
 guardHandles();
 reduceBuiltins();
 syncBuiltinESMExports();
+/** What its runs share; null where there is one run, or none. */
+const shared = most > 1 && !data.inspecting ? findShared() : null;
 
 /** With its methods as members of its own: a flow shares the class, and may replace them there. */
 function pinned<Store>(storage: AsyncLocalStorage<Store>): AsyncLocalStorage<Store> {

@@ -88,6 +88,63 @@ for (const [name, change] of Object.entries(CHANGES))
     assert.ok(kept < 200, `after short ones a little of it, in turn: ${kept}`);
   });
 
+/** Where a run tries to leave something for the next, and where that would find it. */
+const PLACES: Readonly<Record<string, { leave: string; find: string }>> = {
+  "a text's prototype": { leave: "String.prototype.x = 1", find: '"".x' },
+  "a number's prototype": { leave: "Number.prototype.x = 1", find: "(1).x" },
+  "a function's prototype": { leave: "Function.prototype.x = 1", find: "(() => {}).x" },
+  "a date's prototype": { leave: "Date.prototype.x = 1", find: "new Date().x" },
+  "an iterator's prototype": {
+    leave: "Object.getPrototypeOf([].values()).x = 1",
+    find: "[].values().x",
+  },
+  "a namespace": { leave: "Math.x = 1", find: "Math.x" },
+  "a class in a namespace": {
+    leave: "Intl.NumberFormat.prototype.x = 1",
+    find: "Intl.NumberFormat.prototype.x",
+  },
+  "a class of the web": { leave: "Headers.prototype.x = 1", find: "Headers.prototype.x" },
+  "the class of responses": {
+    leave: "globalThis.Response = class Evil {}",
+    find: 'Response.name === "Evil"',
+  },
+  "a method of texts": {
+    leave: "String.prototype.trim = () => 1",
+    find: '"a".trim() === 1',
+  },
+  "a function of Object": { leave: "Object.keys = () => 1", find: "Object.keys({}) === 1" },
+  "the name of errors": { leave: 'Error.prototype.name = "x"', find: 'new Error().name === "x"' },
+  "a member of Error": { leave: "Error.x = 1", find: "Error.x" },
+  "a global": { leave: "globalThis.x = 1", find: "globalThis.x" },
+  "the environment": { leave: "process.env.X = 1", find: "process.env.X" },
+  "the console": { leave: "console.x = 1", find: "console.x" },
+};
+
+for (const [name, { leave, find }] of Object.entries(PLACES))
+  test(`H2: ${name} carries nothing from one short run to the next`, async () => {
+    const spec = bench.flow(
+      `export default ({ input_value }) => { const found = Boolean(${find}); if (input_value.json) try { ${leave}; } catch {} return found; }`,
+    );
+    for (const leaves of [false, false, false, true, false, true, false])
+      assert.equal((await run(spec, leaves)).output, false);
+  });
+
+test("H2: a merge into a text of the flow's own changes no other text", async () => {
+  const spec = bench.flow(
+    `const merge = (into, from) => { for (const key of Object.keys(from)) if (typeof from[key] === "object" && from[key] !== null && into[key]) merge(into[key], from[key]); else into[key] = from[key]; return into; };
+    export default ({ input_value }) => { merge({ name: "anna" }, input_value.json); return ["".x ?? null, Object.keys({ a: 1 }).length, " a ".trim()]; };`,
+  );
+  for (const json of [
+    '{"name":{"__proto__":{"x":"pp"}}}',
+    '{"name":{"__proto__":{"trim":"x"}}}',
+    '{"constructor":{"keys":"x"}}',
+    '{"name":{"constructor":{"prototype":{"x":1}}}}',
+  ]) {
+    await run(spec, JSON.parse(json));
+    assert.deepEqual((await run(spec, {})).output, [null, 1, "a"], json);
+  }
+});
+
 test("what a flow changes as it is imported costs no thread", async () => {
   const spec = bench.flow(
     `Array.prototype.second = function () { return this[1]; }; globalThis.shared = new Map(); let runs = 0;
@@ -99,10 +156,10 @@ test("what a flow changes as it is imported costs no thread", async () => {
 test("M7: the way in which a run is held cannot be replaced", async () => {
   const spec = bench.flow(
     `import { AsyncLocalStorage } from "node:async_hooks";
+    const seen = []; globalThis.seen = seen;
+    for (const name of ["then", "catch", "finally"]) Promise.prototype[name] = function (...args) { seen.push(name, ...args); };
     export default ({ input_value }) => {
-      const seen = []; globalThis.seen = seen;
       for (const name of ["run", "getStore", "enterWith"]) AsyncLocalStorage.prototype[name] = function (...args) { seen.push(name, ...args); };
-      for (const name of ["then", "catch", "finally"]) Promise.prototype[name] = function (...args) { seen.push(name, ...args); };
       return input_value.json;
     }`,
   );
