@@ -30,8 +30,6 @@ interface Plain {
   readonly object: Readonly<Record<PropertyKey, unknown>>;
   readonly keys: readonly PropertyKey[];
   readonly values: readonly unknown[];
-  /** How many members a loop over it meets. */
-  readonly listed: number;
 }
 
 const LAZY = Symbol("lazy");
@@ -55,6 +53,8 @@ const OPEN = [
 
 export class Realm {
   readonly #holders: Holder[] = [];
+  /** How many members a loop over globalThis meets. */
+  readonly #listed = countListed(GLOBAL);
   /** The one that is compared next. */
   #next = 0;
 
@@ -93,8 +93,12 @@ export class Realm {
     for (let at = 0; at < this.#holders.length; at += 1) {
       const { object, keys, plain } = this.#holders[at] as Holder;
       if (isChanged(plain)) return true;
-      // Of the many members of globalThis this would take as long as all else.
-      if (object !== GLOBAL && ownKeys(object).length !== keys.length) return true;
+      // To list the many members of globalThis takes as long as all else.
+      const is_same =
+        object === GLOBAL
+          ? countListed(object) === this.#listed
+          : ownKeys(object).length === keys.length;
+      if (!is_same) return true;
     }
     return false;
   }
@@ -132,7 +136,7 @@ export function findShared(): readonly Shared[] {
 
 /** Errors are written to by who makes them, and Error by who wants longer or other stacks. */
 function isOpen(name: string): boolean {
-  return OPEN.includes(name) || /^\w*Error(\.prototype)?$/.test(name);
+  return OPEN.includes(name) || /^(\w*Error\.prototype|Error)$/.test(name);
 }
 
 /** `Math`, `Intl` and their like. */
@@ -192,13 +196,13 @@ function toPlain(object: object, all: readonly PropertyKey[]): Plain {
     push(keys, all[at] as PropertyKey);
     push(values, found.value);
   }
-  return { object: object as Plain["object"], keys, values, listed: countListed(object) };
+  return { object: object as Plain["object"], keys, values };
 }
 
-function isChanged({ object, keys, values, listed }: Plain): boolean {
+function isChanged({ object, keys, values }: Plain): boolean {
   for (let at = 0; at < keys.length; at += 1)
     if (object[keys[at] as PropertyKey] !== values[at]) return true;
-  return countListed(object) !== listed;
+  return false;
 }
 
 /** Its own ones, and those of its prototypes. */
