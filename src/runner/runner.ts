@@ -57,6 +57,12 @@ const RECENT_MS = 60_000;
 /** Neither of the two others has begun. */
 type Settled = Ending | "returned" | "unsent";
 
+/** An inspection that ended with its runner, for whatever reason. */
+export interface LostInspection {
+  readonly kind: "lost";
+  readonly how: string;
+}
+
 interface Run {
   readonly key: string;
   settle(ending: Settled): void;
@@ -71,7 +77,7 @@ export class Runner {
   readonly #child: ChildProcess;
   readonly #channel: Channel<ToRunner>;
   readonly #runs = new Map<string, Run>();
-  readonly #inspections = new Map<number, (inspection: Inspection) => void>();
+  readonly #inspections = new Map<number, (inspection: Inspection | LostInspection) => void>();
   readonly #specs = new Set<string>();
   /** The versions that it has run or inspected, and when it last did, as performance.now(). */
   readonly #used = new Map<string, number>();
@@ -117,7 +123,7 @@ export class Runner {
       pid: this.pid,
       memory_bytes: options.memory_bytes,
       silence_ms: options.silence_ms,
-      isBusy: () => this.#runs.size + this.#inspections.size > 0,
+      isBusy: () => !this.is_idle,
       onWeak: () => {
         this.leaving = true;
       },
@@ -143,6 +149,11 @@ export class Runner {
     return this.#runs.size;
   }
 
+  /** Whether it neither runs nor inspects anything. */
+  get is_idle(): boolean {
+    return this.#runs.size + this.#inspections.size === 0;
+  }
+
   /** Whether no version has been in it. */
   get is_fresh(): boolean {
     return this.#used.size === 0;
@@ -155,6 +166,7 @@ export class Runner {
 
   /** Settles as "unsent" where the job never reached the process. */
   run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Settled> {
+    if (this.#ended) return Promise.resolve("unsent");
     const { promise, resolve } = Promise.withResolvers<Settled>();
     this.used_at = performance.now();
     this.#used.set(spec.key, this.used_at);
@@ -167,8 +179,9 @@ export class Runner {
     return promise;
   }
 
-  inspect(spec: FlowSpec): Promise<Inspection> {
-    const { promise, resolve } = Promise.withResolvers<Inspection>();
+  inspect(spec: FlowSpec): Promise<Inspection | LostInspection> {
+    if (this.#ended) return Promise.resolve({ kind: "lost", how: "which had ended" });
+    const { promise, resolve } = Promise.withResolvers<Inspection | LostInspection>();
     this.#used.set(spec.key, performance.now());
     this.#inspections.set((this.#last += 1), resolve);
     this.#channel.send({ type: "inspect", number: this.#last, spec });
@@ -258,7 +271,7 @@ export class Runner {
     this.#vitals.measureNative(native_wait_ms);
   }
 
-  #inspected(number: number, inspection: Inspection): void {
+  #inspected(number: number, inspection: Inspection | LostInspection): void {
     this.#inspections.get(number)?.(inspection);
     this.#inspections.delete(number);
     this.#endDoomed();
@@ -286,7 +299,7 @@ export class Runner {
 
   #endDoomed(): void {
     const [key] = this.#stuck;
-    if (key === undefined || this.#runs.size + this.#inspections.size > 0) return;
+    if (key === undefined || !this.is_idle) return;
     this.#kill(`a thread of "${key}" did not end`);
   }
 
@@ -315,13 +328,7 @@ export class Runner {
       const told = run.unsent ? "unsent" : ending;
       this.#settle(id, run.watch === null ? told : { ...ending, aborted: true });
     }
-    for (const number of this.#inspections.keys()) {
-      this.#inspected(number, {
-        kind: "broken",
-        message: ending.status_message ?? how,
-        stack: null,
-      });
-    }
+    for (const number of this.#inspections.keys()) this.#inspected(number, { kind: "lost", how });
     this.#gone.resolve();
     if (!this.#closing) this.#options.onLost(this, death);
   }

@@ -116,6 +116,8 @@ class Fleet implements Runners {
   #shared: Runner | null = null;
   #spare: Runner | null = null;
   #inspecting = 0;
+  /** Settles when nothing is inspected alone. */
+  #alone: Promise<unknown> = Promise.resolve();
   /** When something was last run or inspected, as performance.now(). */
   #used_at = performance.now();
   #restarts = 0;
@@ -172,14 +174,28 @@ class Fleet implements Runners {
   async inspect(spec: FlowSpec): Promise<Inspection> {
     this.#inspecting += 1;
     try {
-      if (this.#closed) return { kind: "broken", message: "The service was closed", stack: null };
-      return await (this.#spare ??= this.#start()).inspect(spec);
+      if (this.#closed) return broken("The service was closed");
+      const found = await this.#takeForInspections().inspect(spec);
+      // What was imported beside it may have been the cause.
+      return found.kind === "lost" ? await this.#inspectAlone(spec) : found;
     } catch (error) {
-      return { kind: "broken", message: String(error), stack: null };
+      return broken(error instanceof Error ? error.message : String(error));
     } finally {
       this.#used_at = performance.now();
       this.#inspecting -= 1;
     }
+  }
+
+  /** One after the other, each in a runner that nobody else is in. */
+  #inspectAlone(spec: FlowSpec): Promise<Inspection> {
+    const inspection = this.#alone.then(async () => {
+      const runner = this.#start();
+      const found = await runner.inspect(spec);
+      runner.leaving = true;
+      return found.kind === "lost" ? broken(`Lost with its runner, ${found.how}`) : found;
+    });
+    this.#alone = inspection.catch(() => {});
+    return inspection;
   }
 
   abort(id: string, reason: string): void {
@@ -224,6 +240,11 @@ class Fleet implements Runners {
     return taken;
   }
 
+  #takeForInspections(): Runner {
+    if (this.#spare === null || this.#spare.leaving) this.#spare = this.#start();
+    return this.#spare;
+  }
+
   #takeSpare(): Runner {
     const taken = this.#spare === null || this.#spare.leaving ? this.#start() : this.#spare;
     // The next one starts when the first run has ended: until then that one has the cores.
@@ -233,7 +254,7 @@ class Fleet implements Runners {
 
   /** The spare is there, or is started. */
   #prepare(): void {
-    if (!this.#closed) this.#attempt(() => (this.#spare ??= this.#start()));
+    if (!this.#closed) this.#attempt(() => this.#takeForInspections());
   }
 
   /** Nobody waits for it: it is tried again with the next tidying. */
@@ -313,13 +334,17 @@ class Fleet implements Runners {
       this.#own.delete(key);
     }
     for (const runner of this.#all) {
-      if (!runner.leaving || runner.running > 0) continue;
+      if (!runner.leaving || !runner.is_idle) continue;
       this.#all.delete(runner);
       runner.close().catch((error: unknown) => {
         this.#options.log.error({ pid: runner.pid, err: error }, "Cannot end a runner");
       });
     }
   }
+}
+
+function broken(message: string): Inspection {
+  return { kind: "broken", message, stack: null };
 }
 
 /** For the log. */

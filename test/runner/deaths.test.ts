@@ -74,6 +74,24 @@ test("H4: native calls left behind hold up others for seconds, and break none of
   assert.deepEqual(bench.broken, []);
 });
 
+/** More than its runner may have, outside of the heap. */
+const GROWS = `const all = []; for (let n = 0; n < 400; n++) all.push(Buffer.alloc(16 * 1024 * 1024, 1)); export default () => 1`;
+const SLOW_IMPORT = `await new Promise((done) => setTimeout(done, 700)); export default () => "here"`;
+
+test("C3: an import that takes its runner down breaks nothing that is imported beside it", async () => {
+  await using bench = await openBench();
+  const [grows, ...innocent] = await Promise.all(
+    [GROWS, SLOW_IMPORT, SLOW_IMPORT, HELLO].map((code) => bench.runners.inspect(bench.flow(code))),
+  );
+  assert.equal(grows?.kind, "broken");
+  assert.deepEqual(
+    innocent.map(({ kind }) => kind),
+    ["flow", "flow", "flow"],
+  );
+  assert.equal((await bench.runners.inspect(bench.flow(HELLO))).kind, "flow");
+  assert.equal((await bench.run(bench.flow(HELLO))).output_value, '"here"');
+});
+
 test("who was in more deaths is apart first, and is forgiven after the window", () => {
   const quarantine = new Quarantine();
   assert.equal(quarantine.placeOf("a", 0), "everybody");
