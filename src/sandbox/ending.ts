@@ -5,8 +5,11 @@ import { failed, type Ending } from "../runner/protocol.ts";
 /** Why a run failed of which its thread told something else than an ending. */
 export const REPLACED = "The flow replaced the answer of its thread";
 
-/** Characters of JSON that say one byte of a body at most, and that stand around it. */
-const ESCAPED = 6;
+/**
+ * Characters of JSON that say one byte of a body, and that stand around it. Control characters
+ * take six: a body of them alone is not worth the time of all who wait while it is read.
+ */
+const ESCAPED = 2;
 const MAX_HEAD = 64 * 1024;
 
 /**
@@ -18,10 +21,10 @@ export function toPlain(
   { aborted, max_output_bytes }: { aborted: boolean; max_output_bytes: number },
 ): Ending {
   const { status, status_message, output_value, response } = ending;
-  const is_small =
-    (output_value?.length ?? 0) <= max_output_bytes &&
-    (response?.length ?? 0) <= max_output_bytes * ESCAPED + MAX_HEAD;
-  if (!is_small) return { ...failed(REPLACED), aborted };
+  const length = response?.length ?? 0;
+  if (length > max_output_bytes * ESCAPED + MAX_HEAD)
+    return { ...failed(`The custom response is too large: ${length} characters as JSON`), aborted };
+  if ((output_value?.length ?? 0) > max_output_bytes) return { ...failed(REPLACED), aborted };
   return { status, status_message, output_value, response, aborted };
 }
 

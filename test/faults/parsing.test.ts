@@ -95,7 +95,8 @@ const OTHERS: readonly Body[] = [
 
 /** Gives back many lists, its output or in a response of its own. */
 const LARGE = `const lists = Array(3_000_000).fill([]);
-  export default ({ input_value, webhook_json_response }) => {
+  export default ({ input_value, webhook_json_response, webhook_response }) => {
+    if (input_value.query.control) return webhook_response({ status: 200, body: "\\u0001".repeat(10_000_000) });
     if (!input_value.query.response) return lists;
     webhook_json_response(lists);
     return null;
@@ -145,6 +146,13 @@ describe("parsing", () => {
       );
       assert.equal(answer.text.length, 9_000_001);
     });
+
+  test("H6: a response that takes six times its size as JSON is not read", async () => {
+    const answer = await assertAside(house, "response of control characters", 500, () =>
+      house.call("large", "?control=1"),
+    );
+    assert.match(answer.text, /too large: 60\d{6} characters as JSON/);
+  });
 
   test("H6: others are answered while an import is read", async () => {
     const text = `format: flowhook/export/v1\nwebhooks: [${"{},".repeat(600_000)}{}]`;
