@@ -1,4 +1,4 @@
-import { residentBytes } from "./memory.ts";
+import { mostOpenFiles, openFiles, residentBytes } from "./process-figures.ts";
 
 const WATCH_MS = 250;
 
@@ -19,11 +19,13 @@ export interface VitalsOptions {
   onFatal(why: string): void;
 }
 
-/** Watches a runner's memory, its native calls, and whether it still speaks. */
+/** Watches a runner's memory, open files and native calls, and whether it still speaks. */
 export class Vitals {
   readonly #options: VitalsOptions;
   readonly #timer: NodeJS.Timeout;
   #silent_ms = 0;
+  /** Of the files and sockets that it may have open. */
+  #most_files: number | null = null;
   rss_bytes = 0;
   /** Whether native calls of one version hold up those of all others. */
   is_native_taken = false;
@@ -54,6 +56,14 @@ export class Vitals {
       this.#options.onFatal(`native calls held it up for ${NATIVE_TAKEN_MS / 1000} s`);
   }
 
+  /** What a flow opened and left is closed with its runner, before others have none left. */
+  #countFiles(pid: number): void {
+    this.#most_files ??= mostOpenFiles(pid);
+    const open = openFiles(pid);
+    if (open !== null && this.#most_files !== null && open > this.#most_files / 2)
+      this.#options.onWeak();
+  }
+
   stop(): void {
     clearInterval(this.#timer);
   }
@@ -63,6 +73,7 @@ export class Vitals {
     const { pid, silence_ms, isBusy, onFatal } = this.#options;
     const measured = isBusy() ? residentBytes(pid) : null;
     if (measured !== null) this.measure(measured);
+    this.#countFiles(pid);
     this.#silent_ms = isBusy() ? this.#silent_ms + WATCH_MS : 0;
     if (this.#silent_ms >= silence_ms) onFatal(`it was silent for ${silence_ms / 1000} s`);
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import type { FlowSpec } from "../../src/runner/protocol.ts";
 import { DEATHS, Quarantine } from "../../src/runner/quarantine.ts";
@@ -90,6 +91,21 @@ test("C3: an import that takes its runner down breaks nothing that is imported b
   );
   assert.equal((await bench.runners.inspect(bench.flow(HELLO))).kind, "flow");
   assert.equal((await bench.run(bench.flow(HELLO))).output_value, '"here"');
+});
+
+/** Takes most of what its process may have open, and leaves it. */
+const OPENS = `import { createServer } from "node:net";
+  export default async () => { const all = []; for (let n = 0; n < 100_000; n++) try { const server = createServer(); server.listen(0); await new Promise((done, fail) => server.once("listening", done).once("error", fail)); all.push(server); } catch { break; } return all.length; }`;
+
+test("L12: a runner whose files are taken takes no more runs", async () => {
+  execFileSync("prlimit", [`--pid=${process.pid}`, "--nofile=3000:3000"]);
+  await using bench = await openBench();
+  const before = bench.runners.status().runners[0]?.pid;
+  const opens = bench.start(bench.flow(OPENS, { grants: { net: true } }));
+  assert.ok(Number((await opens.ending).output_value) > 2000);
+  await until(() => !pids(bench).includes(before), 10_000);
+  assert.equal((await bench.run(bench.flow(HELLO))).output_value, '"here"');
+  assert.deepEqual(bench.broken, []);
 });
 
 test("who was in more deaths is apart first, and is forgiven after the window", () => {
