@@ -3,6 +3,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import { findToken, isCrossSite } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
+import { networkOf } from "../access/network.ts";
 import { isAllowed } from "../access/permission.ts";
 import { discardBody } from "../lib/body.ts";
 import { Refusal, toProblem } from "../lib/errors.ts";
@@ -63,7 +64,7 @@ async function serve(api: Api, strangers: Strangers, route: Route, c: ApiContext
     trail.actor(principal);
     authorize(route, principal);
     if (route.body === null && route.path !== "/import") discardBody(c.env.incoming);
-    const body = route.body === null ? undefined : await readJson(api, route, c.env);
+    const body = route.body === null ? undefined : await readJson(api, route, c.env, address);
     trail.given(body);
     const request = toRequest(api, route, c, { principal, address, is_secure, body });
     const answer = await readFor(readingOf(route, principal, c.env.outgoing), () =>
@@ -154,11 +155,17 @@ function authorize({ needs }: Route, principal: Principal | null): void {
 const UTF8 = new TextDecoder();
 
 /** @throws Refusal body_too_large, bad_body, overloaded */
-async function readJson(api: Api, { needs }: Route, { incoming, outgoing }: HttpBindings) {
+async function readJson(
+  api: Api,
+  { needs }: Route,
+  { incoming, outgoing }: HttpBindings,
+  address: string,
+) {
   const bytes = await api.bodies.read(incoming, needs === "anyone" ? LOGIN_LIMIT : LIMIT);
   if (bytes === null) return {};
   if (bytes.length <= AT_ONCE) return parseBody(UTF8.decode(bytes));
-  return joinMembers(await api.largeBodies.members(bytes, () => !outgoing.destroyed));
+  const owner = { client: networkOf(address), isWanted: () => !outgoing.destroyed };
+  return joinMembers(await api.largeBodies.members(bytes, owner));
 }
 
 function toResponse({ status, body, text, bytes, stream, headers }: Answer): Response {

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
 import type { Principal } from "../access/login.ts";
+import { networkOf } from "../access/network.ts";
 import { now } from "../lib/clock.ts";
 import { newId } from "../lib/id.ts";
 import type { RoleRow } from "../store/people.ts";
@@ -46,12 +47,15 @@ export const importWebhooks = defineRoute({
     conflicts: v.optional(v.picklist(CONFLICTS, `expected one of ${CONFLICTS.join(", ")}`), "skip"),
   }),
   answer: IMPORTED,
-  async act(api, { principal, query, bytes, outgoing }) {
+  async act(api, { principal, query, bytes, address, outgoing }) {
     const document = (await bytes()) ?? Buffer.alloc(0);
     const webhooks =
       document.length <= AT_ONCE
         ? readDocument(document)
-        : await api.largeBodies.document(document, () => !outgoing.destroyed);
+        : await api.largeBodies.document(document, {
+            client: networkOf(address),
+            isWanted: () => !outgoing.destroyed,
+          });
     const steps = await plan(api, principal, webhooks, query.conflicts);
     const unit = steps.flatMap(({ statements }) => statements);
     if (!query.dry_run && unit.length > 0) await commitNamed(api.store, "import", unit);

@@ -1,4 +1,5 @@
 import { Refusal } from "../lib/errors.ts";
+import type { JobOwner } from "../lib/job-thread.ts";
 import { membersOf } from "../lib/json-members.ts";
 import type { CarriedWebhook } from "./import-document.ts";
 
@@ -9,8 +10,8 @@ export const AT_ONCE = 64 * 1024;
 
 /** Parses larger ones elsewhere, and moves their bytes there. */
 export interface LargeBodies {
-  members(bytes: Uint8Array, isWanted: () => boolean): Promise<[string, string][] | null>;
-  document(bytes: Uint8Array, isWanted: () => boolean): Promise<CarriedWebhook[]>;
+  members(bytes: Uint8Array, owner: JobOwner): Promise<[string, string][] | null>;
+  document(bytes: Uint8Array, owner: JobOwner): Promise<CarriedWebhook[]>;
 }
 
 /** A member that is too large to be parsed in the HTTP loop: valid JSON, passed on as it is. */

@@ -1,5 +1,6 @@
 import type { Worker } from "node:worker_threads";
 import { Refusal, type ErrorCode, type FieldFault } from "./errors.ts";
+import { FairQueue, type Queued, type QueueLimits } from "./fair-queue.ts";
 
 /** What a thread does for the HTTP loop: functions by their names. */
 export type Jobs = Readonly<Record<string, (given: never) => unknown>>;
@@ -16,26 +17,33 @@ export type JobAnswer =
   | { readonly refusal: { code: ErrorCode; detail: string; fields: readonly FieldFault[] } }
   | { readonly error: string };
 
+/** Whoever waits for a job. */
+export interface JobOwner {
+  /** Clients take turns. */
+  readonly client: string;
+  /** Asked when the job's turn comes: whether anybody still waits for it. */
+  readonly isWanted: () => boolean;
+}
+
 /** How a job is to be run. */
 interface JobTerms {
+  readonly isWanted: JobOwner["isWanted"];
+  /** Absent: the service itself. */
+  readonly client?: string;
   /** Bytes that it reads: what it may take is in proportion. */
   readonly size: number;
-  /** Asked when its turn comes: whether anybody still waits for it. */
-  readonly isWanted: () => boolean;
   /** Memory that moves to the thread instead of being copied. */
   readonly moved?: readonly ArrayBuffer[];
 }
 
-interface Job extends JobTerms {
+interface Job extends JobTerms, Queued {
+  readonly client: string;
   readonly request: JobRequest;
   resolve(value: unknown): void;
   reject(fault: Error): void;
 }
 
-interface JobLimits {
-  /** Jobs that wait, in number and in bytes; one alone may be of any size. */
-  readonly most_jobs: number;
-  readonly most_bytes: number;
+interface JobLimits extends QueueLimits {
   /** The longest that a job may take: far beyond what any text of its size needs. */
   readonly limit_ms: number;
   readonly limit_ms_per_mb: number;
@@ -53,14 +61,13 @@ const LIMITS: JobLimits = {
 
 /**
  * Parsing that would stop the HTTP loop for too long, in a thread of its own: one job at a time,
- * first come first served. The thread starts with the first job, and is replaced where a job takes
- * too long or too much memory.
+ * each client's in order, the clients in turn. The thread starts with the first job, and is replaced
+ * where a job takes too long or too much memory.
  */
 export class JobThread<T extends Jobs> {
   readonly #open: () => Worker;
   readonly #limits: JobLimits;
-  readonly #waiting: Job[] = [];
-  #bytes = 0;
+  readonly #waiting = new FairQueue<Job>();
   #current: Job | null = null;
   #worker: Worker | null = null;
   #limit: NodeJS.Timeout | undefined;
@@ -77,21 +84,18 @@ export class JobThread<T extends Jobs> {
     given: Parameters<T[Name]>[0],
     terms: JobTerms,
   ): Promise<ReturnType<T[Name]>> {
-    const { most_bytes, most_jobs } = this.#limits;
-    const is_full = this.#bytes > 0 && this.#bytes + terms.size > most_bytes;
-    if (is_full || this.#waiting.length >= most_jobs) return Promise.reject(overloaded());
+    const { client = "", size } = terms;
+    if (!this.#waiting.hasRoom({ client, size }, this.#limits)) return Promise.reject(overloaded());
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    this.#waiting.push({ request: { name, given }, ...terms, resolve, reject });
-    this.#bytes += terms.size;
+    this.#waiting.add({ request: { name, given }, ...terms, client, resolve, reject });
     this.#next();
     return promise as Promise<ReturnType<T[Name]>>;
   }
 
   #next(): void {
     while (this.#current === null) {
-      const job = this.#waiting.shift();
+      const job = this.#waiting.take();
       if (job === undefined) return this.#rest();
-      this.#bytes -= job.size;
       if (job.isWanted()) this.#start(job);
       else job.reject(new Refusal("bad_body", "The client is gone"));
     }

@@ -2,13 +2,19 @@ import { Worker } from "node:worker_threads";
 import type { LargeBodies } from "../api/json-body.ts";
 import type { Outcome, OutcomeJob } from "../executions/outcome.ts";
 import type { ValueJob } from "../executions/value.ts";
-import { JobThread } from "../lib/job-thread.ts";
+import { JobThread, type JobOwner } from "../lib/job-thread.ts";
 import type { ParseLarge } from "../webhooks/payload.ts";
 import type { ParserJobs } from "./parser-thread.ts";
 
 /** Heap of the thread: some times what the largest body needs, in MB. */
 const HEAP_MB = 512;
 const HEAP_PER_BODY_MB = 48;
+
+/**
+ * YAML that waits, in bytes: it takes fifty times as long as JSON, so that it has a thread of its
+ * own, and waits in smaller numbers.
+ */
+const MOST_YAML_BYTES = 16 * 1024 * 1024;
 
 /** What is large is parsed elsewhere. */
 export interface Parser {
@@ -29,12 +35,14 @@ export function openParser(file: () => string, max_body_bytes: number): Parser {
       resourceLimits: { maxOldGenerationSizeMb: heap_mb },
     });
   const bodies = new JobThread<ParserJobs>(hire);
+  const yaml = new JobThread<ParserJobs>(hire, { most_bytes: MOST_YAML_BYTES });
   const flows = new JobThread<ParserJobs>(hire, { most_jobs: Infinity, most_bytes: Infinity });
   return {
-    parseLarge: (job, isWanted) => bodies.run("payload", job, toTerms(job.bytes, isWanted)),
+    parseLarge: (job, owner) =>
+      (job.rules.type === "yaml" ? yaml : bodies).run("payload", job, toTerms(job.bytes, owner)),
     largeBodies: {
-      members: (bytes, isWanted) => bodies.run("members", bytes, toTerms(bytes, isWanted)),
-      document: (bytes, isWanted) => bodies.run("document", bytes, toTerms(bytes, isWanted)),
+      members: (bytes, owner) => bodies.run("members", bytes, toTerms(bytes, owner)),
+      document: (bytes, owner) => yaml.run("document", bytes, toTerms(bytes, owner)),
     },
     judgeLarge: (job) => flows.run("outcome", job, ofFlow(job.ending.output_value ?? "")),
     checkLarge: (job) => flows.run("value", job, ofFlow(job.text)),
@@ -46,8 +54,8 @@ function ofFlow({ length }: string) {
 }
 
 /** Bytes that share their memory with others are copied. */
-function toTerms(bytes: Uint8Array, isWanted: () => boolean) {
+function toTerms(bytes: Uint8Array, owner: JobOwner) {
   const { buffer, length } = bytes;
   const is_own = buffer instanceof ArrayBuffer && buffer.byteLength === length;
-  return { size: length, isWanted, moved: is_own ? [buffer] : [] };
+  return { size: length, ...owner, moved: is_own ? [buffer] : [] };
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Activity } from "../access/activity.ts";
 import { decodeText, discardBody, hasBody, type Bodies } from "../lib/body.ts";
 import { Refusal } from "../lib/errors.ts";
-import type { Admission, Call, Caller, ReadBody } from "./call.ts";
+import { toJobOwner, type Admission, type Call, type Caller, type ReadBody } from "./call.ts";
 import { toCallInput } from "./input.ts";
 import { takesBody } from "./match.ts";
 import {
@@ -83,7 +83,7 @@ async function parse(
 ): Promise<Parsed> {
   const rules = toParseRules(type, max_body_bytes, webhook);
   if (isParsedAtOnce(bytes, type)) return parsePayload(text, rules);
-  return parseLarge({ bytes, rules }, () => !call.outgoing.destroyed);
+  return parseLarge({ bytes, rules }, toJobOwner(call));
 }
 
 function refuseEncoding(incoming: IncomingMessage): void {

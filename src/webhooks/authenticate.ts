@@ -5,7 +5,7 @@ import type { SlowDown } from "../access/slow-down.ts";
 import { decodeText, discardBody, type Bodies } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import type { Call, Caller, MatchedCall, ReadBody } from "./call.ts";
+import { toJobOwner, type Call, type Caller, type MatchedCall, type ReadBody } from "./call.ts";
 import type { ReportKeyUse } from "./key-use.ts";
 import type { Legs } from "./legs.ts";
 import { takesBody } from "./match.ts";
@@ -108,7 +108,7 @@ async function readEarly(gate: Gate, caller: Caller, is_known: boolean): Promise
     const rules = toParseRules("json", gate.max_body_bytes, webhook);
     if (isParsedAtOnce(bytes, "json")) return { ...body, text, parsed: parsePayload(text, rules) };
     if (is_known) return { ...body, text };
-    const parsed = await gate.parseLarge({ bytes, rules }, () => !call.outgoing.destroyed);
+    const parsed = await gate.parseLarge({ bytes, rules }, toJobOwner(call));
     return { ...body, text, parsed };
   } catch (fault) {
     // Whether it carries the key is not known then.

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../access/login.ts";
+import { networkOf } from "../access/network.ts";
+import type { JobOwner } from "../lib/job-thread.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { Parsed } from "./payload.ts";
 import type { CallTarget } from "./target.ts";
@@ -22,6 +24,11 @@ export interface Call {
   readonly address: string;
   /** Echoed by the answer, and in the lines of the log. */
   readonly request_id: string;
+}
+
+/** Whose turn it is where the call's body is parsed with those of others. */
+export function toJobOwner({ address, outgoing }: Call): JobOwner {
+  return { client: networkOf(address), isWanted: () => !outgoing.destroyed };
 }
 
 /** A call of an enabled webhook. */

@@ -3,6 +3,7 @@ import type { BodyLimit } from "../lib/body.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import { readForm } from "../lib/form.ts";
+import type { JobOwner } from "../lib/job-thread.ts";
 import { membersOf, type JsonMember } from "../lib/json-members.ts";
 import { isJson } from "../lib/json-text.ts";
 import { parseJson } from "./json.ts";
@@ -43,7 +44,7 @@ export function isParsedAtOnce(bytes: Uint8Array, type: PayloadType): boolean {
 }
 
 /** Parses what is larger elsewhere, and moves its bytes there. */
-export type ParseLarge = (job: PayloadJob, isWanted: () => boolean) => Promise<Parsed>;
+export type ParseLarge = (job: PayloadJob, owner: JobOwner) => Promise<Parsed>;
 
 /** A body and its rules, as they cross to a thread. */
 export interface PayloadJob {

@@ -14,6 +14,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | null;
   readonly agent?: Agent;
+  /** The address of this machine that it is sent from. */
+  readonly localAddress?: string;
   /** Sent without a Content-Length. */
   readonly chunked?: boolean;
   readonly signal?: AbortSignal;
@@ -46,6 +48,7 @@ export function send(origin: Origin, call: Call): Promise<Answer> {
       path: call.target,
       headers: requestHeaders(call),
       agent: call.agent ?? false,
+      ...(call.localAddress === undefined ? {} : { localAddress: call.localAddress }),
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
     request.once("error", reject);

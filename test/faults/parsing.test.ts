@@ -166,6 +166,34 @@ describe("parsing", () => {
     await assertAside(house, "import", 422, () => post(house, large, { "x-service-token": token }));
   });
 
+  test("H6: YAML of one client holds up neither JSON nor another client's YAML", async () => {
+    const slow = BODIES.find(({ name }) => name === "YAML list in brackets") as Body;
+    const answered: string[] = [];
+    const ask = async (name: string, body: Body, localAddress: string): Promise<Answer> => {
+      const answer = await post(house, body, {}, localAddress);
+      answered.push(`${name} ${answer.status}`);
+      return answer;
+    };
+    const greedy = Array.from({ length: 40 }, () => ask("greedy", slow, "127.0.0.2"));
+    const told = greedy.map(async (asked) => {
+      const answer = await asked;
+      assert.equal(answer.status, 503);
+      return answer;
+    });
+    const refused = await Promise.any(told);
+    assert.match(refused.headers["retry-after"] ?? "", /^\d+$/);
+    const begun = served(answered);
+    const text = JSON.stringify({ text: "x".repeat(70_000) });
+    const beside = ask("JSON", { ...slow, type: JSON_TYPE, text }, "127.0.0.2");
+    const other = ask("other", { ...slow, text: `[${"a,".repeat(10_000)}]` }, "127.0.0.3");
+    assert.equal((await beside).status, 201);
+    assert.ok(served(answered) <= begun + 2, answered.join(", "));
+    assert.equal((await other).status, 201);
+    assert.ok(served(answered) <= begun + 2, answered.join(", "));
+    await Promise.all(greedy);
+    assert.ok(served(answered) >= 4, "its share is answered");
+  });
+
   test("H6: YAML above its limit is refused by name, before it is read", async () => {
     const text = `a: ${"x".repeat(MOST_YAML_BYTES)}`;
     for (const type of ["application/yaml", "text/yaml", "application/x-yaml"]) {
@@ -193,9 +221,20 @@ describe("parsing", () => {
   });
 });
 
-async function post(house: House, body: Body, headers: Record<string, string>): Promise<Answer> {
+/** Bodies of the greedy client that were parsed. */
+function served(answered: readonly string[]): number {
+  return answered.filter((line) => line === "greedy 201").length;
+}
+
+async function post(
+  house: House,
+  body: Body,
+  headers: Record<string, string>,
+  localAddress?: string,
+): Promise<Answer> {
   return send(house.origin, {
     method: "POST",
+    ...(localAddress === undefined ? {} : { localAddress }),
     target: body.target ?? `${CALL}/open/call?async`,
     headers: { "content-type": body.type, ...headers },
     body: body.text,

@@ -76,17 +76,48 @@ test("H6: a job that takes all memory costs its thread alone", async () => {
 test("H6: what waits is bounded, and what nobody waits for is left out", async () => {
   const { thread, workers } = open({ most_jobs: 3, most_bytes: 100 });
   let is_wanted = true;
+  const of = (client: string, size: number) => ({ client, size, isWanted: () => true });
   const first = thread.run("thread", undefined, TERMS);
-  const gone = thread.run("echo", 1, { size: 1, isWanted: () => is_wanted });
-  const large = thread.run("echo", 2, { size: 90, isWanted: () => true });
-  await assert.rejects(thread.run("echo", 3, { size: 20, isWanted: () => true }), {
-    code: "overloaded",
-  });
-  const last = thread.run("echo", 4, TERMS);
+  const gone = thread.run("echo", 1, { ...of("a", 1), isWanted: () => is_wanted });
+  const large = thread.run("echo", 2, of("b", 90));
+  await assert.rejects(thread.run("echo", 3, of("c", 20)), { code: "overloaded" });
+  const last = thread.run("echo", 4, of("d", 1));
   await assert.rejects(thread.run("echo", 5, TERMS), { code: "overloaded" });
   is_wanted = false;
   await assert.rejects(gone, { code: "bad_body" });
   assert.deepEqual([await first, await large, await last], [workers[0]!.threadId, 2, 4]);
+});
+
+test("H6: clients take turns, each with its own in order", async () => {
+  const { thread } = open();
+  const done: string[] = [];
+  const run = async (client: string, name: string): Promise<void> => {
+    await thread.run("echo", name, { ...TERMS, client });
+    done.push(name);
+  };
+  const first = run("a", "a1");
+  const greedy = ["a2", "a3", "a4"].map((name) => run("a", name));
+  const others = [run("b", "b1"), run("c", "c1"), run("b", "b2")];
+  await Promise.all([first, ...greedy, ...others]);
+  assert.deepEqual(done, ["a1", "b1", "c1", "a2", "b2", "a3", "a4"]);
+});
+
+test("H6: once half of the room is taken, one client has no more than a quarter", async () => {
+  for (const limits of [{ most_bytes: 16 }, { most_jobs: 16 }]) {
+    const { thread } = open(limits);
+    const running = thread.run("echo", 0, TERMS);
+    // All of them come before the first is done.
+    const asked = ["greedy", "other", "third", "fourth"].map((client) =>
+      Promise.allSettled(
+        Array.from({ length: 20 }, () => thread.run("echo", client, { ...TERMS, client })),
+      ),
+    );
+    const let_in = (await Promise.all(asked)).map(
+      (all) => all.filter(({ status }) => status === "fulfilled").length,
+    );
+    assert.deepEqual(let_in, [8, 4, 4, 0]);
+    await running;
+  }
 });
 
 test("H6: a thread without work ends, and the next job starts another", async () => {
