@@ -106,6 +106,7 @@ const RESPONSES = {
   403: { $ref: "#/components/responses/403" },
   404: { $ref: "#/components/responses/404" },
   405: { $ref: "#/components/responses/405" },
+  408: { $ref: "#/components/responses/408" },
   413: { $ref: "#/components/responses/413" },
   415: { $ref: "#/components/responses/415" },
   429: { $ref: "#/components/responses/429" },

@@ -203,7 +203,7 @@ function errorsOf(route: Route): Json {
   const { needs, path, method, body, query } = route;
   const changes = method !== "GET";
   const statuses = [
-    ...(body === null && path !== "/import" ? [] : [400, 413, 422]),
+    ...(body === null && path !== "/import" ? [] : [400, 408, 413, 422]),
     ...(needs === "anyone" && !changes ? [] : [401]),
     ...(changes || needs.includes(".") ? [403] : []),
     ...(path.includes(":") ? [404] : []),

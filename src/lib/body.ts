@@ -14,7 +14,8 @@ export interface Bodies {
    * The bytes of a request up to a limit; the rest is left unread.
    *
    * @returns null without a body
-   * @throws Refusal body_too_large, overloaded, or bad_body where the client stopped sending
+   * @throws Refusal body_too_large, overloaded, body_too_slow, or bad_body where the client stopped
+   * sending
    */
   read(incoming: IncomingMessage, limit: BodyLimit): Promise<Buffer | null>;
 }
@@ -22,9 +23,15 @@ export interface Bodies {
 /** So much of each body is free, so that small ones come through while large ones fill the rest. */
 const FREE = 16 * 1024;
 
-/** @param budget bytes of all unfinished bodies together, beyond what is free of each */
-export function openBodies(budget: number): Bodies {
-  const under_way = { left: budget };
+/**
+ * @param budget bytes of all unfinished bodies together, beyond what is free of each
+ * @param clientOf whose body it is
+ */
+export function openBodies(
+  budget: number,
+  clientOf: (incoming: IncomingMessage) => string,
+): Bodies {
+  const under_way = new Held(budget);
   return {
     async read(incoming, limit) {
       const announced = Number(incoming.headers["content-length"] ?? Number.NaN);
@@ -32,7 +39,7 @@ export function openBodies(budget: number): Bodies {
       if (announced === 0) return null;
       if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined)
         return null;
-      const bytes = await collect(incoming, limit, under_way);
+      const bytes = await collect(incoming, limit, under_way.of(clientOf(incoming)));
       return bytes.length === 0 ? null : bytes;
     },
   };
@@ -47,23 +54,68 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
+/** From which part of the budget on one client has no more than its share. */
+const SHARED_FROM = 1 / 2;
+const SHARE = 1 / 4;
+
+/** What one client holds of the budget. */
+interface HeldOfClient {
+  /** Takes or gives back bytes. */
+  change(bytes: number): void;
+  isTooMuch(): boolean;
+}
+
+/** What unfinished bodies hold, all of them and those of each client. */
+class Held {
+  readonly #budget: number;
+  readonly #clients = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(budget: number) {
+    this.#budget = budget;
+  }
+
+  of(client: string): HeldOfClient {
+    return {
+      change: (bytes) => this.#change(client, bytes),
+      isTooMuch: () => this.#isTooMuch(this.#clients.get(client) ?? 0),
+    };
+  }
+
+  #change(client: string, bytes: number): void {
+    this.#bytes += bytes;
+    const own = (this.#clients.get(client) ?? 0) + bytes;
+    if (own === 0) this.#clients.delete(client);
+    else this.#clients.set(client, own);
+  }
+
+  #isTooMuch(own: number): boolean {
+    if (this.#bytes > this.#budget) return true;
+    return this.#bytes > this.#budget * SHARED_FROM && own > this.#budget * SHARE;
+  }
+}
+
+/**
+ * The least that comes of a body in each interval, once so much of it is held: who is silent is not
+ * to hold memory. A small body may come over as slow a line as there is.
+ */
+const LEAST = { held: 64 * 1024, bytes: 100 * 1024, interval_ms: 10_000 };
+
 const NOTHING = Buffer.alloc(0);
 
-function collect(
-  incoming: IncomingMessage,
-  limit: BodyLimit,
-  budget: { left: number },
-): Promise<Buffer> {
+function collect(incoming: IncomingMessage, limit: BodyLimit, held: HeldOfClient): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let first: Buffer = NOTHING;
     let blocks: Blocks | null = null;
     let size = 0;
     let is_settled = false;
+    let watch: NodeJS.Timeout | undefined;
     /** The listeners stay as long as the request, which may wait: the bytes are not to. */
     const settle = (): void => {
       is_settled = true;
       [first, blocks] = [NOTHING, null];
-      if (size > FREE) budget.left += size - FREE;
+      clearInterval(watch);
+      if (size > FREE) held.change(FREE - size);
     };
     const refuse = (refusal: Refusal): void => {
       settle();
@@ -73,9 +125,14 @@ function collect(
     const onData = (chunk: Buffer): void => {
       if (is_settled) return;
       size += chunk.length;
-      if (size > FREE) budget.left -= Math.min(size - FREE, chunk.length);
+      if (size > FREE) held.change(Math.min(size - FREE, chunk.length));
       if (size > limit.bytes) return refuse(tooLarge(limit));
-      if (budget.left < 0 && size > FREE) return refuse(overloaded());
+      if (size > FREE && held.isTooMuch()) return refuse(overloaded());
+      if (size > LEAST.held)
+        watch ??= watchRate(
+          () => size,
+          () => refuse(tooSlow()),
+        );
       if (first === NOTHING) first = chunk;
       else (blocks ??= new Blocks(first)).add(chunk);
     };
@@ -92,6 +149,17 @@ function collect(
     // To take them off would cost each call more than the request keeps them.
     incoming.on("data", onData).on("end", onEnd).on("error", onStop).on("close", onStop);
   });
+}
+
+/** Tells once what was received grows too little. */
+function watchRate(received: () => number, onSlow: () => void): NodeJS.Timeout {
+  let before = received();
+  const timer = setInterval(() => {
+    const now = received();
+    if (now - before < LEAST.bytes) return onSlow();
+    before = now;
+  }, LEAST.interval_ms);
+  return timer.unref();
 }
 
 /** Sizes of blocks in bytes: each as large as what came before it, within these. */
@@ -144,6 +212,12 @@ function overloaded(): Refusal {
   return new Refusal("overloaded", "Too many large bodies are under way. Try again later", {
     headers: { connection: "close", "retry-after": "5" },
   });
+}
+
+function tooSlow(): Refusal {
+  const { bytes, interval_ms } = LEAST;
+  const detail = `Less than ${bytes} bytes of the body came in ${interval_ms / 1000} s`;
+  return new Refusal("body_too_slow", detail, { headers: { connection: "close" } });
 }
 
 /** A byte order mark stays: raw_body is the body as it was sent. */

@@ -13,6 +13,7 @@ export const ERRORS = {
   cross_site: { status: 403, title: "Cross-site request refused" },
   not_found: { status: 404, title: "Not found" },
   method_not_allowed: { status: 405, title: "Method not allowed" },
+  body_too_slow: { status: 408, title: "Body comes too slowly" },
   conflict: { status: 409, title: "Conflict" },
   already_ended: { status: 409, title: "Execution has already ended" },
   changed_meanwhile: { status: 412, title: "Changed by somebody else" },

@@ -3,6 +3,7 @@ import { openAttempts } from "../access/attempts.ts";
 import { onceForRange, openAddressReader, openProxyTrust } from "../access/client-address.ts";
 import { openDataKey } from "../access/data-key.ts";
 import { openLogins } from "../access/login.ts";
+import { networkOf } from "../access/network.ts";
 import { openSlowDown } from "../access/slow-down.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import { openEventStreams } from "../api/event-streams.ts";
@@ -44,7 +45,9 @@ export async function toHouse(rooms: Rooms): Promise<House> {
     ...toSettings(config),
     parseLarge: rooms.parser.parseLarge,
     largeBodies: rooms.parser.largeBodies,
-    bodies: openBodies(Math.max(BODIES * config.MAX_BODY_BYTES, LEAST_BUDGET)),
+    bodies: openBodies(Math.max(BODIES * config.MAX_BODY_BYTES, LEAST_BUDGET), (incoming) =>
+      networkOf(access.addressOf(incoming).address),
+    ),
     streams: openEventStreams({ logins, executions }),
     feed: openExecutionFeed({ store, logins, changes: executions.changes }),
     reportKeyUse: openKeyUse(store, rooms.log),

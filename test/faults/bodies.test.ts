@@ -116,7 +116,9 @@ describe("bodies that do not come to their end", () => {
   test("M4: all of them together are bounded, and small ones come through", async () => {
     const begun = peakMb(house);
     const senders = await Promise.all(
-      Array.from({ length: 60 }, (_, n) => Sender.open(house, n % 2 === 0 ? "open" : "keyed")),
+      Array.from({ length: 60 }, (_, n) =>
+        Sender.open(house, n % 2 === 0 ? "open" : "keyed", { from: addressOf(n) }),
+      ),
     );
     await Promise.all(senders.map((sender) => sender.send(LARGE - 1)));
     // Whoever goes on sending may be cut off before the answer is read.
@@ -156,7 +158,9 @@ describe("bodies that do not come to their end", () => {
       // Twice what there is room for: what is not given back would be missed.
       for (let round = 0; round < 2; round += 1) {
         const senders = await Promise.all(
-          Array.from({ length: 12 }, () => Sender.open(house, "open", "chunked")),
+          Array.from({ length: 12 }, (_, n) =>
+            Sender.open(house, "open", { is_chunked: true, from: addressOf(n) }),
+          ),
         );
         await Promise.all(senders.map((sender) => sender.send(LARGE - 1)));
         const refused = senders.filter(({ answer }) => answer.startsWith("HTTP/1.1 503"));
@@ -167,7 +171,47 @@ describe("bodies that do not come to their end", () => {
     }
     await house.assertAlive();
   });
+
+  test("M4: one client that holds what it gets leaves room for the others, and not for long", async () => {
+    const silent = await Promise.all(
+      Array.from({ length: 14 }, () => Sender.open(house, "open", { from: "127.0.0.2" })),
+    );
+    const slow = await Sender.open(house, "open", { from: "127.0.0.3" });
+    await Promise.all([slow.send(60_000), ...silent.map((sender) => sender.send(LARGE - 1))]);
+    const kept = silent.filter(({ answer, socket }) => answer === "" && !socket.destroyed);
+    figure("bodies: unfinished ones of one client, of 14", kept.length);
+    assert.ok(kept.length >= 3 && kept.length <= 7, `${kept.length} of one client`);
+    const large = JSON.stringify({ text: "x".repeat(100_000) });
+    const headers = { "content-type": JSON_TYPE };
+    for (const localAddress of ["127.0.0.4", "127.0.0.5"])
+      for (let n = 0; n < 5; n += 1) {
+        const call = { method: "POST", headers, body: large, localAddress };
+        const answer = await house.call("other", "", call);
+        assert.equal(answer.status, 200, answer.text.slice(0, 200));
+      }
+    await Promise.all(kept.map((sender) => sender.over()));
+    for (const { answer } of kept) {
+      assert.match(answer, /^HTTP\/1\.1 408 /);
+      assert.match(answer, /\r\nconnection: close/i);
+      assert.match(answer, /urn:flowhook:error:body_too_slow/);
+    }
+    for (const { socket } of kept) if (!socket.destroyed) await once(socket, "close");
+    assert.equal(slow.answer, "", "a small body may come slowly");
+    slow.socket.destroy();
+    await house.assertAlive();
+  });
 });
+
+/** Some clients: one alone gets no more than its share. */
+function addressOf(n: number): string {
+  return `127.0.0.${2 + (n % 6)}`;
+}
+
+interface From {
+  /** The address of this machine that it is sent from. */
+  readonly from: string;
+  readonly is_chunked?: boolean;
+}
 
 /** Sends a body as slowly as it is told to. */
 class Sender {
@@ -181,16 +225,16 @@ class Sender {
     socket.on("data", (bytes: Buffer) => (this.answer += bytes.toString("latin1")));
   }
 
-  static async open(house: House, webhook: string, how: "length" | "chunked" = "length") {
-    const socket = connect(house.origin.port, house.origin.host);
+  static async open(house: House, webhook: string, { from, is_chunked = false }: From) {
+    const socket = connect({ ...house.origin, localAddress: from });
     socket.on("error", () => undefined);
     await once(socket, "connect");
-    const length = how === "length" ? `Content-Length: ${LARGE}` : "Transfer-Encoding: chunked";
+    const length = is_chunked ? "Transfer-Encoding: chunked" : `Content-Length: ${LARGE}`;
     socket.write(
       `POST ${CALL}/${webhook}/call?async HTTP/1.1\r\nHost: a\r\n` +
         `Content-Type: ${JSON_TYPE}\r\n${length}\r\n\r\n`,
     );
-    return new Sender(socket, how === "chunked");
+    return new Sender(socket, is_chunked);
   }
 
   /** Sends so many bytes, unless it is answered before; resolves when the server has read them. */
