@@ -1,4 +1,4 @@
-import { TOKEN_COOKIE } from "../access/credentials.ts";
+import { openCookieRules, type CookieRules } from "./flow-cookie.ts";
 
 /** The response that a flow shaped (section 4.7), checked: nothing in it can harm the server. */
 export interface CustomResponse {
@@ -35,14 +35,15 @@ const OF_THE_ORIGIN = new RegExp(
     "service-worker-allowed|origin-agent-cluster|nel|report-to|reporting-endpoints|" +
     "accept-ch|critical-ch|use-as-dictionary|set-login|activate-storage-access|" +
     "secure-session-.*|sec-.*|attribution-reporting-.*|shared-storage-write|" +
-    "observe-browsing-topics)$",
+    "observe-browsing-topics|idp-signin-status|speculation-rules)$",
 );
 
 /**
  * Checks the text of a custom response under RFC 9110 and leaves out the headers that are not a
  * flow's to set (contract, section 4, number 11). The text comes from a thread: it may be anything.
  *
- * @param sandboxed RESPONSE_SANDBOX: headers that act on the whole origin are left out as well
+ * @param sandboxed RESPONSE_SANDBOX: headers and cookies that act on the whole origin are left out as
+ *   well
  */
 export function checkResponse(text: string, sandboxed: boolean): CheckedResponse {
   const found = parseObject(text);
@@ -82,6 +83,7 @@ function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
     return { fault: `headers is ${kindOf(found)}, expected an object of strings` };
   const headers: [string, string | string[]][] = [];
   const warnings: string[] = [];
+  const rules = { sandboxed, cookies: openCookieRules(sandboxed) };
   const room = { lines: MAX_HEADERS, bytes: MAX_HEADER_BYTES };
   for (const [name, value] of Object.entries(found)) {
     if (!FIELD_NAME.test(name)) return { fault: `${shown(name)} is no header name under RFC 9110` };
@@ -96,7 +98,7 @@ function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
     }
     if (room.lines < 0) return { fault: `it has more than ${MAX_HEADERS} headers` };
     if (room.bytes < 0) return { fault: `its headers have more than ${MAX_HEADER_BYTES} bytes` };
-    const kept = keepAllowed(name.toLowerCase(), values as string[], sandboxed);
+    const kept = keepAllowed(name.toLowerCase(), values as string[], rules);
     if (kept.length < values.length) warnings.push(`Header "${name}" was left out of the response`);
     if (kept.length > 0) headers.push([name, kept.length === 1 ? (kept[0] as string) : kept]);
   }
@@ -104,19 +106,14 @@ function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
   return { headers: Object.fromEntries(headers), warnings };
 }
 
-function keepAllowed(name: string, values: string[], sandboxed: boolean): string[] {
+function keepAllowed(
+  name: string,
+  values: string[],
+  { sandboxed, cookies }: { sandboxed: boolean; cookies: CookieRules },
+): string[] {
   if (OF_THE_CONNECTION.test(name) || (sandboxed && OF_THE_ORIGIN.test(name))) return [];
   if (name !== "set-cookie") return values;
-  return values.filter((cookie) => !isTokenCookie(cookie));
-}
-
-/**
- * A cookie without a name is sent as its value alone (RFC 6265bis, section 5.8.3), so that
- * `=service-token=x` comes back as the service's own cookie.
- */
-function isTokenCookie(cookie: string): boolean {
-  const [name = "", value = ""] = (cookie.split(";")[0] ?? "").split("=");
-  return (name.trim() === "" ? value : name).trim() === TOKEN_COOKIE;
+  return values.filter((cookie) => cookies.isAllowed(cookie));
 }
 
 /** A value in a message, cut: it may be of any size. */

@@ -76,7 +76,7 @@ test("L7: headers that act on the whole origin are left out", () => {
   const names =
     "NEL Report-To Reporting-Endpoints Accept-CH Critical-CH Use-As-Dictionary Set-Login " +
     "Sec-Session-Registration Secure-Session-Registration Origin-Agent-Cluster " +
-    "Activate-Storage-Access Shared-Storage-Write";
+    "Activate-Storage-Access Shared-Storage-Write Speculation-Rules IdP-SignIn-Status";
   for (const name of names.split(" ")) {
     const checked = check({ headers: { [name]: "x" } });
     assert.ok("response" in checked);
@@ -98,4 +98,59 @@ test("L7: the service's own cookie is left out in each of its spellings", () => 
   const checked = check({ headers: { "set-cookie": [...own, "b=service-token=x", "a=1"] } });
   assert.ok("response" in checked);
   assert.deepEqual(checked.response.headers, { "set-cookie": ["b=service-token=x", "a=1"] });
+});
+
+const CALL = "/api/latest/webhook/a/call";
+
+function cookiesOf(cookies: readonly string[], sandboxed = true): string[] {
+  const checked = check({ headers: { "set-cookie": cookies } }, sandboxed);
+  assert.ok("response" in checked);
+  const left_out = cookies.length - [checked.response.headers["set-cookie"] ?? []].flat().length;
+  assert.equal(checked.warnings.length, left_out > 0 ? 1 : 0);
+  return [checked.response.headers["set-cookie"] ?? []].flat();
+}
+
+test("H1: cookies of a flow go no further than to calls", () => {
+  const kept = [
+    "a=1",
+    "a=1; HttpOnly; Max-Age=60",
+    `a=1; Path=${CALL}`,
+    `a=1;path=${CALL}/below`,
+    `a=1; Path=/prefix${CALL}`,
+    "a=1; Path=",
+    "a=1; Path=relative",
+    `a="Domain=b"; Path = ${CALL} `,
+  ];
+  const left_out = [
+    "a=1; Path=/",
+    "a=1;path=/",
+    "a=1; PATH\t=\t/ui",
+    "a=1; Path=/api/latest/webhook/a",
+    "a=1; Path=/api/latest/webhook/a/calls",
+    "a=1; Path=/api/latest/webhook//call",
+    `a=1; Path=/; Path=${CALL}`,
+    `a=1; Path=${CALL}; Path=/`,
+    'a="; Path=/; b="',
+    `a=1; Path=${CALL}; Domain=example.test`,
+    "a=1; domain",
+  ];
+  assert.deepEqual(cookiesOf([...kept, ...left_out]), kept);
+  assert.deepEqual(cookiesOf([...kept, ...left_out], false), [...kept, ...left_out]);
+});
+
+test("H1: cookies of one answer are bounded together", () => {
+  const cookie = (name: string, length: number) => `${name}=`.padEnd(length, "x");
+  const kept = [cookie("a", 3900), cookie("b", 196)];
+  const all = [kept[0]!, cookie("c", 197), kept[1]!, cookie("d", 2)];
+  assert.deepEqual(cookiesOf(all), kept);
+  const headers = { "Set-Cookie": cookie("a", 3900), "set-cookie": cookie("b", 3900) };
+  const checked = check({ headers });
+  assert.ok("response" in checked);
+  assert.deepEqual(checked.response.headers, { "Set-Cookie": headers["Set-Cookie"] });
+  assert.deepEqual(cookiesOf(all, false), all);
+});
+
+test("H1: a cookie whose first pair is empty is left out", () => {
+  const cookies = ["; service-token=x", ";service-token=x", " ; a=1", "=; service-token=x", ""];
+  for (const sandboxed of [true, false]) assert.deepEqual(cookiesOf(cookies, sandboxed), []);
 });

@@ -143,6 +143,20 @@ export const LEFT_OUT_ROWS: CallRow[] = [
     { "SET-COOKIE": "service-token =x" },
     ["set-cookie"],
   ),
+  ...[
+    "mine=1; Path=/",
+    "mine=1; Path=/ui",
+    "mine=1; Domain=service.test",
+    `mine=${"x".repeat(4096)}`,
+    "; service-token=stolen",
+  ].map((cookie) =>
+    leftOut(
+      `H1: the cookie "${cookie.slice(0, 40)}" is left out`,
+      ["C11 origin", "C11 cookie"],
+      { "Set-Cookie": cookie },
+      ["set-cookie"],
+    ),
+  ),
   ...["Clear-Site-Data", "Strict-Transport-Security", "Alt-Svc", "Service-Worker-Allowed"].map(
     (header) =>
       leftOut(`${header} is left out`, ["C11 origin"], { [header]: "x" }, [header.toLowerCase()]),

@@ -56,7 +56,7 @@ export const GOOD_ROWS: CallRow[] = [
     [
       response(200, {
         "Cache-Control": "public, max-age=60",
-        "Set-Cookie": "mine=1; Path=/",
+        "Set-Cookie": "mine=1; Path=/api/latest/webhook/answer/call",
         Link: "</default-styling.css>; rel=preload",
         "X-Tab": "a\tb",
         "X-Empty": "",
@@ -69,7 +69,7 @@ export const GOOD_ROWS: CallRow[] = [
       status: 200,
       headers: {
         "cache-control": "public, max-age=60",
-        "set-cookie": "mine=1; Path=/",
+        "set-cookie": "mine=1; Path=/api/latest/webhook/answer/call",
         link: "</default-styling.css>; rel=preload",
         "x-tab": "a\tb",
         "x-empty": "",

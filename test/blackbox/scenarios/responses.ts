@@ -115,5 +115,11 @@ export const NO_RESPONSE_SANDBOX: Group = {
         headers: { "strict-transport-security": "max-age=1", "clear-site-data": '"cache"' },
       },
     ),
+    answering(
+      "H1: cookies of the whole origin are the flow's own",
+      ["C13 off", "C11 unaltered"],
+      [response(200, { "Set-Cookie": "mine=1; Path=/; Domain=service.test" })],
+      { status: 200, headers: { "set-cookie": "mine=1; Path=/; Domain=service.test" } },
+    ),
   ],
 };

@@ -1,0 +1,49 @@
+import { TOKEN_COOKIE } from "../access/credentials.ts";
+
+/** Cookies of one answer together, in bytes: browsers send them back with each request. */
+const MAX_COOKIE_BYTES = 4 * 1024;
+
+/** Which cookies of one answer are a flow's to set. */
+export interface CookieRules {
+  /** @param cookie value of a Set-Cookie header */
+  isAllowed(cookie: string): boolean;
+}
+
+/** @param sandboxed RESPONSE_SANDBOX: cookies go no further than to calls, and are bounded */
+export function openCookieRules(sandboxed: boolean): CookieRules {
+  let left = MAX_COOKIE_BYTES;
+  return {
+    isAllowed(cookie) {
+      const [pair = "", ...attributes] = cookie.split(";");
+      if (isServices(pair)) return false;
+      if (!sandboxed) return true;
+      if (!attributes.every(staysWithCalls) || cookie.length > left) return false;
+      left -= cookie.length;
+      return true;
+    },
+  };
+}
+
+/**
+ * A cookie without a name is sent as its value alone (RFC 6265bis, section 5.8.3), so that
+ * `=service-token=x` comes back as the service's own cookie. Of a pair that is empty browsers do
+ * different things with what follows.
+ */
+function isServices(pair: string): boolean {
+  const [name = "", value = ""] = pair.split("=").map((part) => part.trim());
+  const sent = name === "" ? value : name;
+  return sent === "" || sent === TOKEN_COOKIE;
+}
+
+/** Below the call of a webhook, behind any prefix of a proxy. */
+const CALL_PATH = /^(?:\/.*)?\/api\/latest\/webhook\/[^/]+\/call(?:\/|$)/;
+
+/** Whether an attribute leaves the cookie out of the other requests to the origin and its domain. */
+function staysWithCalls(attribute: string): boolean {
+  const [name = "", ...rest] = attribute.split("=");
+  const value = rest.join("=").trim();
+  if (/^\s*domain\s*$/i.test(name)) return false;
+  // What does not start with a slash is the path of the call's folder (RFC 6265, section 5.2.4).
+  if (!/^\s*path\s*$/i.test(name) || !value.startsWith("/")) return true;
+  return CALL_PATH.test(value);
+}
