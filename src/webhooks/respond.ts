@@ -30,6 +30,9 @@ const SANDBOX =
   "sandbox allow-downloads allow-forms allow-modals allow-popups " +
   "allow-popups-to-escape-sandbox allow-scripts";
 
+const POLICY = "content-security-policy";
+const SNIFFING = "x-content-type-options";
+
 function respond(
   status: number,
   type: string,
@@ -43,13 +46,23 @@ function respond(
   };
 }
 
+/** Bytes that a flow has shaped, under a type of the service: nothing is guessed behind it. */
+function respondShaped(status: number, type: string, body: string, execution_id: string): Reply {
+  return respond(status, type, body, { [EXECUTION_ID]: execution_id, [SNIFFING]: "nosniff" });
+}
+
 /** The result, the custom response, or the error of a synchronous call (section 4.4). */
 export function respondOutcome(outcome: Outcome, is_sandboxed: boolean): Reply {
-  const headers = { [EXECUTION_ID]: outcome.id };
-  if (outcome.status !== "ENDED_SUCCESS")
-    return respond(500, TEXT_TYPE, toStatusText(outcome), headers);
+  if (outcome.status !== "ENDED_SUCCESS") return respondError(outcome, is_sandboxed);
   if (outcome.response !== null) return respondCustom(outcome, outcome.response, is_sandboxed);
-  return respond(200, JSON_TYPE, outcome.output_value ?? "null", headers);
+  return respondShaped(200, JSON_TYPE, outcome.output_value ?? "null", outcome.id);
+}
+
+/** A message of a flow may read like a page; JSON is none, and has no policy. */
+function respondError(outcome: Outcome, is_sandboxed: boolean): Reply {
+  const reply = respondShaped(500, TEXT_TYPE, toStatusText(outcome), outcome.id);
+  if (is_sandboxed) reply.headers[POLICY] = SANDBOX;
+  return reply;
 }
 
 /** Section 7: status, a colon and a space, then the status message. */
@@ -58,8 +71,6 @@ export function toStatusText({ status, status_message }: Outcome): string {
 }
 
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
-const POLICY = "content-security-policy";
-const SNIFFING = "x-content-type-options";
 
 function respondCustom(outcome: Outcome, custom: CustomResponse, is_sandboxed: boolean): Reply {
   const { status } = custom;
@@ -124,13 +135,12 @@ export function respondEarlierStatus(outcome: Outcome, is_sandboxed: boolean): R
   if (outcome.status === "ENDED_SUCCESS" && outcome.response !== null)
     return respondCustom(outcome, outcome.response, is_sandboxed);
   const status = outcome.status === "ENDED_SUCCESS" ? 200 : 500;
-  const headers = { [EXECUTION_ID]: outcome.id };
-  return respond(status, JSON_TYPE, JSON.stringify(toStatusText(outcome)), headers);
+  return respondShaped(status, JSON_TYPE, JSON.stringify(toStatusText(outcome)), outcome.id);
 }
 
 /** Section 4.6, with a key: the execution record, as JSON text. */
 export function respondEarlierRecord(execution_id: string, record: string): Reply {
-  return respond(200, JSON_TYPE, record, { [EXECUTION_ID]: execution_id });
+  return respondShaped(200, JSON_TYPE, record, execution_id);
 }
 
 /** Section 4.6, asynchronous without a key: no JSON body. */

@@ -154,7 +154,8 @@ export const RULES = {
   "C11 failed": "The response of a flow that then fails is kept and not sent",
   "C12 id": "Flowhook-Execution-Id on every answer of an execution",
   "C12 no-store": "Cache-Control: no-store on redirects, refusals, errors, default results",
-  "C13 sandbox": "Custom responses carry the sandbox policy and nosniff, whatever their type",
+  "C13 sandbox":
+    "What a flow has shaped carries nosniff, and but for JSON results the sandbox policy",
   "C13 off": "RESPONSE_SANDBOX: false turns it off",
   "C14 cross-site": "Cookie-authenticated calls of another site that are no navigation: 403",
   "C14 navigation": "A navigation from another site is let in",

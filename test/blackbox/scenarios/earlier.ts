@@ -12,7 +12,10 @@ import type { Service } from "../service.ts";
 
 const KEY = "blackbox-canary-key-of-earlier";
 const BEARER = { authorization: `Bearer ${KEY}` };
-const JSON_TYPE = { "content-type": /^application\/json/ };
+const JSON_TYPE = {
+  "content-type": /^application\/json/,
+  "x-content-type-options": "nosniff",
+};
 
 const TEXT_ROWS: CallRow[] = [
   {

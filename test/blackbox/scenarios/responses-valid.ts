@@ -148,6 +148,20 @@ export const DEFAULT_ROWS: CallRow[] = [
     },
   },
   {
+    name: "H1: nothing is guessed behind a result",
+    covers: ["4.4 rule 2", "C13 sandbox"],
+    webhook: "answer",
+    body: { output: "<html><script>" },
+    expect: {
+      status: 200,
+      headers: {
+        "content-type": "application/json; charset=utf-8",
+        "x-content-type-options": "nosniff",
+      },
+      body: { text: '"<html><script>"' },
+    },
+  },
+  {
     name: "an output of any JSON",
     covers: ["4.4 rule 2"],
     webhook: "answer",
@@ -237,6 +251,21 @@ export const PAGE_ROWS: CallRow[] = [
     ["C13 sandbox"],
     [response(404, { "content-type": "text/html" }, "<p>")],
     { status: 404, headers: { "content-security-policy": SANDBOX_POLICY } },
+  ),
+  answering(
+    "H1: an error whose message reads like a page is sandboxed",
+    ["C13 sandbox", "7 execution 500"],
+    [{ fail: "<html><script>" }],
+    {
+      status: 500,
+      headers: {
+        "content-type": "text/plain; charset=utf-8",
+        "cache-control": "no-store",
+        "content-security-policy": SANDBOX_POLICY,
+        "x-content-type-options": "nosniff",
+      },
+      body: { text: "ENDED_ERROR: <html><script>" },
+    },
   ),
   answering(
     "H1: an answer without a type is sandboxed",

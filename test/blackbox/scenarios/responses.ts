@@ -115,6 +115,10 @@ export const NO_RESPONSE_SANDBOX: Group = {
         headers: { "strict-transport-security": "max-age=1", "clear-site-data": '"cache"' },
       },
     ),
+    answering("an error is not sandboxed", ["C13 off"], [{ fail: "<p>" }], {
+      status: 500,
+      headers: { "content-security-policy": null, "x-content-type-options": "nosniff" },
+    }),
     answering(
       "H1: cookies of the whole origin are the flow's own",
       ["C13 off", "C11 unaltered"],
