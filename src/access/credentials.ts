@@ -27,9 +27,31 @@ function findCookie(header: string | string[] | undefined, name: string): string
   return null;
 }
 
+/** Longer ones are none: what is looked for in a whole request has a bound. */
+const MOST_TOKEN_LENGTH = 256;
+
+/** Every login token that a request carries, so that it can be found elsewhere in it as well. */
+export function listTokens(headers: Headers): string[] {
+  const { [TOKEN_HEADER]: header, cookie } = headers;
+  const cookies = typeof cookie === "string" ? cookie.split(";").filter(isTokenPair) : [];
+  const values = cookies.map((pair) => unquoted(pair.slice(pair.indexOf("=") + 1)));
+  return [header, ...values].filter(
+    (token): token is string => typeof token === "string" && token.length <= MOST_TOKEN_LENGTH,
+  );
+}
+
+/** The service's own cookie, also under a name that is written otherwise by mistake. */
+function isTokenPair(pair: string): boolean {
+  return unquoted(pair.split("=")[0] ?? "").toLowerCase() === TOKEN_COOKIE;
+}
+
+function unquoted(text: string): string {
+  return text.trim().replace(/^"(.*)"$/, "$1");
+}
+
 /** A Cookie header without the service's own cookie; null when nothing is left. */
 export function withoutToken(cookie: string): string | null {
-  const kept = cookie.split(";").filter((pair) => pair.split("=")[0]?.trim() !== TOKEN_COOKIE);
+  const kept = cookie.split(";").filter((pair) => !isTokenPair(pair));
   const left = kept.join(";").trim();
   return left === "" ? null : left;
 }

@@ -1,5 +1,11 @@
 import { matchKey, type KeyKind } from "../access/api-key.ts";
-import { findBearer, findToken, isCrossSite, isNavigation } from "../access/credentials.ts";
+import {
+  findBearer,
+  findToken,
+  isCrossSite,
+  isNavigation,
+  listTokens,
+} from "../access/credentials.ts";
 import type { Logins, Principal } from "../access/login.ts";
 import type { SlowDown } from "../access/slow-down.ts";
 import { decodeText, discardBody, type Bodies } from "../lib/body.ts";
@@ -42,7 +48,8 @@ export async function authenticate(gate: Gate, matched: MatchedCall): Promise<Ca
   const { call, webhook } = matched;
   const principal = webhook.require_login === 1 ? await requireLogin(gate, call) : null;
   const is_by_signature = webhook.key_hash !== null && isSignedReentry(gate, matched);
-  const caller = { ...matched, principal, body: null, is_by_signature };
+  const secrets = listTokens(call.incoming.headers);
+  const caller = { ...matched, principal, body: null, is_by_signature, secrets };
   return webhook.key_hash === null || is_by_signature ? caller : requireKey(gate, caller);
 }
 
@@ -67,25 +74,31 @@ function isSignedReentry({ legs }: Gate, { call, webhook }: MatchedCall): boolea
 async function requireKey(gate: Gate, caller: Caller): Promise<Caller> {
   const { call, webhook } = caller;
   const elsewhere = findElsewhere(call, webhook);
-  const body = await readEarly(gate, caller, elsewhere !== null);
-  const used = body?.parsed?.key ?? elsewhere;
+  const body = await readEarly(gate, caller, elsewhere.length > 0);
+  const used = body?.parsed?.key ?? elsewhere[0]?.kind ?? null;
   if (used === null) {
     discardBody(call.incoming);
     await gate.slowDown.refused(call.address);
     throw new Refusal("not_authenticated", "The API key is missing or wrong");
   }
   gate.reportKeyUse(webhook, used);
-  return { ...caller, body };
+  const keys = [body?.parsed?.key_text ?? [], ...elsewhere.map(({ text }) => text)].flat();
+  return { ...caller, body, secrets: [...caller.secrets, ...keys] };
 }
 
-/** The query parameter, then the header. */
-function findElsewhere(call: Call, webhook: MatchedCall["webhook"]): KeyKind | null {
+/** A key, as it was sent. */
+interface SentKey {
+  readonly text: string;
+  readonly kind: KeyKind;
+}
+
+/** The query parameter, then the header, where they are a key. */
+function findElsewhere({ query, incoming }: Call, webhook: MatchedCall["webhook"]): SentKey[] {
   const at = now();
-  const sent = call.query.get(KEY);
-  const found = sent === null ? null : matchKey(sent, webhook, at);
-  if (found !== null) return found;
-  const bearer = findBearer(call.incoming.headers.authorization);
-  return bearer === null ? null : matchKey(bearer, webhook, at);
+  return [query.get(KEY), findBearer(incoming.headers.authorization)].flatMap((text) => {
+    const kind = text === null ? null : matchKey(text, webhook, at);
+    return text === null || kind === null ? [] : [{ text, kind }];
+  });
 }
 
 /**

@@ -54,6 +54,8 @@ export interface Caller extends MatchedCall {
   readonly body: ReadBody | null;
   /** Whether the signature of an earlier leg admitted it, and not the key itself. */
   readonly is_by_signature: boolean;
+  /** Keys and tokens that came with it, for nobody behind this door to see. */
+  readonly secrets: readonly string[];
 }
 
 /** A call that may start an execution, with the input that the execution will receive. */

@@ -2,6 +2,7 @@ import { TOKEN_HEADER, findBearer, withoutToken } from "../access/credentials.ts
 import type { Principal } from "../access/login.ts";
 import type { Admission, Caller } from "./call.ts";
 import { toPlain, type Payload } from "./payload.ts";
+import { openRedaction, type Redact } from "./redaction.ts";
 import { KEY, WAIT, withoutParameters } from "./target.ts";
 
 /**
@@ -12,15 +13,17 @@ import { KEY, WAIT, withoutParameters } from "./target.ts";
  */
 export function toCallInput(caller: Caller, payload: Payload | null): Admission["input"] {
   const { call, webhook, principal } = caller;
+  const { path } = call.target;
   const has_key = webhook.key_hash !== null;
+  const redact = openRedaction(caller.secrets);
   const head = {
     method: call.method,
-    path: call.target.path,
-    headers: toHeaders(call.incoming.rawHeaders, has_key),
-    query: toQuery(call.query, has_key),
+    path: path === null ? null : redact(path),
+    headers: toHeaders(call.incoming.rawHeaders, has_key, redact),
+    query: toQuery(call.query, has_key, redact),
     ...(principal === null ? {} : { auth: toAuth(principal) }),
   };
-  return { ...joinBody(JSON.stringify(head), payload), target: toSafeTarget(caller) };
+  return { ...joinBody(JSON.stringify(head), payload), target: redact(toSafeTarget(caller)) };
 }
 
 type Joined = Omit<Admission["input"], "target">;
@@ -36,12 +39,17 @@ function joinBody(head: string, payload: Payload | null): Joined {
 }
 
 /** Lower-case names, repeated ones joined; login tokens, and with a key Bearer, are taken out. */
-function toHeaders(raw: readonly string[], has_key: boolean): Record<string, string> {
+function toHeaders(
+  raw: readonly string[],
+  has_key: boolean,
+  redact: Redact,
+): Record<string, string> {
   const headers = Object.create(null) as Record<string, string>;
   for (let at = 0; at < raw.length; at += 2) {
-    const name = (raw[at] as string).toLowerCase();
-    const value = keepHeader(name, raw[at + 1] as string, has_key);
-    if (value === null) continue;
+    const name = redact(raw[at] as string).toLowerCase();
+    const kept = keepHeader(name, raw[at + 1] as string, has_key);
+    if (kept === null) continue;
+    const value = redact(kept);
     headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
   }
   return headers;
@@ -54,11 +62,11 @@ function keepHeader(name: string, value: string, has_key: boolean): string | nul
   return value;
 }
 
-function toQuery(query: URLSearchParams, has_key: boolean): Record<string, string> {
+function toQuery(query: URLSearchParams, has_key: boolean, redact: Redact): Record<string, string> {
   const plain = toPlain(query);
   delete plain[WAIT];
   if (has_key) delete plain[KEY];
-  return plain;
+  return toPlain(Object.entries(plain).map(([name, value]) => [redact(name), redact(value)]));
 }
 
 /** Contract, section 4, number 18. */

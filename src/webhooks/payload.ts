@@ -21,6 +21,8 @@ export interface Parsed {
   readonly json: string | null;
   /** Which key the top-level member `key` is. */
   readonly key: KeyKind | null;
+  /** The key itself, where it is one. */
+  readonly key_text?: string;
   /** Whether a key was taken out, so that the body as it was sent is not to be passed on. */
   readonly is_stripped: boolean;
 }
@@ -104,7 +106,8 @@ function parseAsJson(text: string, { accepted, at }: ParseRules): Parsed {
     return { json: own, key: null, is_stripped: false };
   const key = typeof value[KEY] === "string" ? matchKey(value[KEY], accepted, at) : null;
   const stripped = withoutKeys(text, (found) => matchKey(found, accepted, at) !== null);
-  return { json: stripped ?? own, key, is_stripped: stripped !== null };
+  const parsed = { json: stripped ?? own, key, is_stripped: stripped !== null };
+  return key === null ? parsed : { ...parsed, key_text: value[KEY] as string };
 }
 
 /** The object without the members `key` that hold the key, repeated ones as well; null: none does. */

@@ -19,6 +19,7 @@ import { authenticate, LoginNeeded, type Gate } from "./authenticate.ts";
 import type { Admission, Call, Caller } from "./call.ts";
 import { SIGNATURE_LIFE_MS, toAsyncHint, toLocation } from "./legs.ts";
 import { match } from "./match.ts";
+import { openRedaction } from "./redaction.ts";
 import {
   respondCreated,
   respondEarlierRecord,
@@ -88,7 +89,7 @@ async function pass(corridor: Corridor, call: Call, counted: { webhook: string }
 }
 
 function toStartRequest(corridor: Corridor, admission: Admission): StartRequest {
-  const { webhook, call, input } = admission;
+  const { webhook, call, input, secrets } = admission;
   const is_productive = webhook.is_productive === 1;
   return {
     flow_name: webhook.flow,
@@ -103,7 +104,7 @@ function toStartRequest(corridor: Corridor, admission: Admission): StartRequest 
     parent_id: null,
     replay_of: null,
     is_connection: is_productive,
-    trace: toTrace(call.incoming, call.request_id),
+    trace: toTrace(call.incoming, openRedaction(secrets)(call.request_id)),
   };
 }
 

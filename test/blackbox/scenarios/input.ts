@@ -163,6 +163,14 @@ export const INPUT: Group = {
       expect: { status: 201, input: { headers: { cookie: null } } },
     },
     {
+      name: "L6: the token's cookie under another spelling of its name is passed on no webhook",
+      covers: ["C5 tokens"],
+      webhook: "echo",
+      path: "?async",
+      headers: { cookie: 'Service-Token=<token>; a=1; "service-token"="<token>"; b=<token>' },
+      expect: { status: 201, input: { headers: { cookie: "a=1; b=***" } } },
+    },
+    {
       name: "names like __proto__ are names",
       covers: ["C6 plain data"],
       webhook: "echo",

@@ -54,7 +54,73 @@ const KEPT: readonly (readonly [name: string, type: string, body: string, json: 
   ["the key in a large form", FORM, `n=${LONG}&key=${KEY}`, { n: LONG }],
 ];
 
+const BEARER = { authorization: `Bearer ${KEY}` };
+const ENCODED = KEY.replaceAll("-", "%2D").replace("b", "%62");
+
+/** The key where it is not looked for, beside a place where it admits. */
+const REPEATED_ROWS: CallRow[] = [
+  admitted(
+    "L6: the key in other headers",
+    ["C5 not kept"],
+    {
+      headers: {
+        ...BEARER,
+        referer: `https://example.test/?key=${KEY}&a=1`,
+        origin: `https://example.test/?key=${ENCODED}&next=${ENCODED.replaceAll("%", "%25")}`,
+        cookie: `a=1; b=${KEY}`,
+        [`x-${KEY}`]: "kept",
+      },
+    },
+    {
+      headers: {
+        authorization: null,
+        referer: "https://example.test/?key=***&a=1",
+        origin: "https://example.test/?key=***&next=***",
+        cookie: "a=1; b=***",
+        "x-***": "kept",
+      },
+    },
+  ),
+  ...[
+    [`Basic x, Bearer ${KEY}`, "Basic x, Bearer ***"],
+    [`Bearer\t${KEY}`, "Bearer\t***"],
+    [KEY, "***"],
+  ].map(([authorization = "", kept = ""]) =>
+    admitted(
+      `L6: the key in the query and in "${kept}"`,
+      ["C5 not kept"],
+      { path: `?key=${KEY}&async`, headers: { authorization } },
+      { headers: { authorization: kept }, query: { async: "" } },
+    ),
+  ),
+  admitted(
+    "L6: the key in the path and in other parameters",
+    ["C5 not kept"],
+    {
+      path: `/a/${KEY}/${ENCODED}/b?+key=${KEY}&Key=${ENCODED}&${KEY}=1&key%5B%5D=${KEY}&async`,
+      headers: BEARER,
+    },
+    {
+      path: "a/***/***/b",
+      query: { " key": "***", Key: "***", "***": "1", "key[]": "***", async: "" },
+    },
+  ),
+  admitted(
+    "L6: the key of the body in a header",
+    ["C5 not kept"],
+    { body: { key: KEY, n: 1 }, headers: { referer: `/?key=${KEY}` } },
+    { json: { n: 1 }, headers: { referer: "/?key=***" } },
+  ),
+  admitted(
+    "L6: the key of a large body in a header",
+    ["C5 not kept"],
+    { body: { n: LONG, key: KEY }, headers: { referer: `/?key=${KEY}` } },
+    { json: { n: LONG }, headers: { referer: "/?key=***" } },
+  ),
+];
+
 export const ADMITTED_ROWS: CallRow[] = [
+  ...REPEATED_ROWS,
   admitted(
     "the key as a Bearer header",
     ["5.2 header", "5.2 rule 3", "4.3 key"],

@@ -40,6 +40,26 @@ export const ADMITTED_ROWS: CallRow[] = [
     expect: { status: 200, input: { auth: ADMIN, headers: { cookie: "theme=dark" } } },
   },
   {
+    name: "L6: the login token is found wherever it is repeated",
+    covers: ["5.1 header", "C5 tokens"],
+    webhook: "private",
+    path: "/<token>?async&token=<token>",
+    headers: {
+      "x-service-token": "<token>",
+      cookie: 'a=1; Service-Token=<token>; "service-token"=<token>; b=<token>',
+      authorization: "Bearer <token>",
+    },
+    expect: {
+      status: 201,
+      input: {
+        auth: ADMIN,
+        path: "***",
+        query: { async: "", token: "***" },
+        headers: { cookie: "a=1; b=***", authorization: "Bearer ***" },
+      },
+    },
+  },
+  {
     name: "a browser with a session is let in",
     covers: ["5.1 cookie"],
     webhook: "private",
