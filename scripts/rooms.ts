@@ -106,9 +106,20 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/builtins": {},
   "sandbox/claims": { setup: ["newClaims"] },
   "sandbox/descriptors": {
-    setup: ["guardDescriptors", "refuseForeign", "wrap", "hideConstructor"],
+    setup: ["guardDescriptors", "refuseForeign", "wrap", "pin"],
   },
   "sandbox/fetch-flow": { web: ["Request", "Response", "Headers", "URL"] },
+  "sandbox/file-handles": {
+    setup: [
+      "guardFileHandles",
+      "symbolsOf",
+      "guardNative",
+      "lockInstances",
+      "checkReceiver",
+      "accessor",
+      "hide",
+    ],
+  },
   "sandbox/flow-log": { setup: ["replaceConsole"] },
   "sandbox/globals": {
     setup: ["closeGlobals", "closeLocks", "closeDeno", "freezeChain", "replace"],

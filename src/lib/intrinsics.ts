@@ -33,7 +33,7 @@ export const { isFinite, isInteger, isSafeInteger } = Number;
 export const { floor, max, min, round } = Math;
 export const { parse, stringify } = JSON;
 export const { compareExchange, exchange, store } = Atomics;
-export const { Error, TypeError, Map, Set, Promise, String } = globalThis;
+export const { Error, TypeError, Map, Set, WeakMap, WeakSet, Promise, String } = globalThis;
 export const { decodeURIComponent, encodeURIComponent } = globalThis;
 export const byteLength: (text: string) => number = Buffer.byteLength;
 
@@ -69,6 +69,22 @@ export const setDelete = uncurry(Set.prototype.delete) as <Item>(
   set: Set<Item>,
   item: Item,
 ) => boolean;
+
+export const weakMapGet = uncurry(WeakMap.prototype.get) as <K extends WeakKey, V>(
+  map: WeakMap<K, V>,
+  key: K,
+) => V | undefined;
+export const weakMapSet = uncurry(WeakMap.prototype.set) as <K extends WeakKey, V>(
+  map: WeakMap<K, V>,
+  key: K,
+  value: V,
+) => void;
+export const weakSetAdd: (set: WeakSet<object>, item: object) => unknown = uncurry(
+  WeakSet.prototype.add,
+);
+export const weakSetHas: (set: WeakSet<object>, item: object) => boolean = uncurry(
+  WeakSet.prototype.has,
+);
 
 export const setForEach = uncurry(Set.prototype.forEach) as <Item>(
   set: ReadonlySet<Item>,

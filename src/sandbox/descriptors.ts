@@ -1,5 +1,16 @@
 import files from "node:fs";
-import { Error, Set, apply, push, setAdd, setDelete, setHas } from "../lib/intrinsics.ts";
+import {
+  Error,
+  Set,
+  apply,
+  get,
+  push,
+  setAdd,
+  setDelete,
+  setHas,
+  startsWith,
+} from "../lib/intrinsics.ts";
+import { guardFileHandles } from "./file-handles.ts";
 
 /**
  * File descriptors belong to the process, not to the thread: by its number a flow could read
@@ -11,6 +22,8 @@ import { Error, Set, apply, push, setAdd, setDelete, setHas } from "../lib/intri
 type AnyFunction = (...args: unknown[]) => unknown;
 
 const fs = files;
+const soon = setImmediate;
+const OUT_OF_RANGE = "ERR_OUT_OF_RANGE";
 
 /** Functions whose first argument is a descriptor; each has a form that ends in Sync. */
 const TAKE_DESCRIPTOR = [
@@ -40,8 +53,10 @@ export function guardDescriptors(): void {
       wrap(functions, form, (plain) => refuseForeign(plain, form, own));
   }
   wrap(functions, "openSync", (plain) => notingResult(plain, own));
-  wrap(functions, "open", (plain) => notingCallback(plain, own));
-  hideConstructor();
+  wrap(functions, "open", (plain) => openLater(plain, functions["openSync"] as AnyFunction));
+  wrap(functions, "readFile", (plain) => readLater(plain, own));
+  for (const name of ["open", "openSync"]) pin(functions, name);
+  guardFileHandles();
   // In JavaScript it looks at each part of a path without asking for the permission.
   wrap(functions, "realpathSync", () => native as AnyFunction);
   Reflect.set(fs, "Utf8Stream", undefined);
@@ -51,14 +66,15 @@ function refuseForeign(plain: AnyFunction, name: string, own: Set<unknown>): Any
   const closes = name.startsWith("close");
   return (...args) => {
     const descriptor = args[0];
-    if (typeof descriptor === "number" && !setHas(own, descriptor)) {
-      throw new Error(
-        `Cannot use "${name}" with descriptor ${descriptor}: the flow has not opened it`,
-      );
-    }
+    if (typeof descriptor === "number") requireOwn(own, name, descriptor);
     if (closes) setDelete(own, descriptor);
     return apply(plain, fs, args);
   };
+}
+
+function requireOwn(own: Set<unknown>, name: string, descriptor: number): void {
+  if (setHas(own, descriptor)) return;
+  throw new Error(`Cannot use "${name}" with descriptor ${descriptor}: the flow has not opened it`);
 }
 
 function notingResult(plain: AnyFunction, own: Set<unknown>): AnyFunction {
@@ -69,19 +85,65 @@ function notingResult(plain: AnyFunction, own: Set<unknown>): AnyFunction {
   };
 }
 
-function notingCallback(plain: AnyFunction, own: Set<unknown>): AnyFunction {
+/**
+ * Opens at once, and tells later: what the runtime calls with a descriptor a flow could get hold
+ * of, and call with another.
+ */
+function openLater(plain: AnyFunction, openSync: AnyFunction): AnyFunction {
   return (...args) => {
     const last = args.length - 1;
     const done = args[last];
     if (typeof done !== "function") return apply(plain, fs, args);
     const given: unknown[] = [];
     for (let at = 0; at < last; at += 1) push(given, args[at]);
-    push(given, (error: unknown, descriptor: unknown): unknown => {
-      if (typeof descriptor === "number") setAdd(own, descriptor);
-      return apply(done as AnyFunction, undefined, [error, descriptor]);
-    });
-    return apply(plain, fs, given);
+    later(done as AnyFunction, () => apply(openSync, undefined, given));
   };
+}
+
+/** The runtime keeps the descriptor of a file that it reads where a flow could replace it. */
+function readLater(plain: AnyFunction, own: Set<unknown>): AnyFunction {
+  const { readFileSync } = fs;
+  const { readFile } = fs.promises;
+  return (...args) => {
+    const { 0: path, 1: first, 2: second } = args;
+    const done = typeof second === "function" ? second : first;
+    if (typeof done !== "function" || (second && done !== second)) return apply(plain, fs, args);
+    const given = [path, done === second ? first : undefined];
+    if (typeof path !== "number")
+      void tell(done as AnyFunction, apply(readFile, fs.promises, given));
+    else {
+      requireOwn(own, "readFile", path);
+      later(done as AnyFunction, () => apply(readFileSync, fs, given));
+    }
+  };
+}
+
+/** @throws {Error} where the arguments are none that it takes */
+function later(done: AnyFunction, act: () => unknown): void {
+  let result: unknown[];
+  try {
+    result = [null, act()];
+  } catch (error) {
+    if (isMisuse(error)) throw error;
+    result = [error];
+  }
+  soon(() => apply(done, undefined, result));
+}
+
+function isMisuse(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return true;
+  const code: unknown = get(error, "code");
+  return typeof code !== "string" || startsWith(code, "ERR_INVALID") || code === OUT_OF_RANGE;
+}
+
+async function tell(done: AnyFunction, reading: unknown): Promise<void> {
+  let result: unknown[];
+  try {
+    result = [null, await reading];
+  } catch (error) {
+    result = [error];
+  }
+  soon(() => apply(done, undefined, result));
 }
 
 /** Keeps what is fastened to a function, such as how it is made a promise. */
@@ -97,13 +159,7 @@ function wrap(
   functions[name] = wrapped;
 }
 
-/** A FileHandle's class makes a handle out of any descriptor. */
-function hideConstructor(): void {
-  const { defineProperty, getPrototypeOf } = Object;
-  const functions = fs.promises as unknown as Record<string, AnyFunction>;
-  wrap(functions, "open", (plain) => async (...args) => {
-    const handle = (await apply(plain, functions, args)) as object;
-    defineProperty(getPrototypeOf(handle), "constructor", { value: undefined });
-    return handle;
-  });
+/** The runtime's own functions open by what stands here, and trust the descriptor. */
+function pin(functions: Record<string, AnyFunction>, name: string): void {
+  Object.defineProperty(functions, name, { configurable: false, writable: false });
 }
