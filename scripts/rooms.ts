@@ -134,7 +134,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/operations": {},
   "sandbox/ports": { setup: ["listen"] },
   "sandbox/process-object": {
-    setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "disable"],
+    setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "harden", "disable"],
   },
   "sandbox/realm": {
     setup: ["findShared", "note", "hiddenPrototypes", "of", "isOpen", "isNamespace"],

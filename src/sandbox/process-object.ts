@@ -38,6 +38,21 @@ const DANGEROUS = [
   "setUncaughtExceptionCaptureCallback",
 ];
 
+/** The runtime asks the original for them, and they are there only where somebody has set them. */
+const UNSET = [
+  "noDeprecation",
+  "throwDeprecation",
+  "traceDeprecation",
+  "traceProcessWarnings",
+  "stdin",
+];
+
+/** Members of the original that say no more than those of the substitute. */
+const TOLD = ["argv", "execArgv", "execPath", "ppid", "title", "stdout", "stderr"];
+
+/** Its process is an object of another make, which its permissions hold. */
+const IS_DENO = "Deno" in globalThis;
+
 /** Where what a flow prints past the console goes. */
 export type Print = (level: "info" | "warn" | "error", text: string) => void;
 
@@ -55,6 +70,7 @@ export function replaceProcess(print: Print): void {
   for (const name of DANGEROUS) disable(real, name);
   // The runtime's own warnings would pass by the captured output.
   real.emitWarning = () => {};
+  harden(real, substitute);
   Object.defineProperty(globalThis, "process", {
     value: substitute,
     writable: true,
@@ -73,6 +89,8 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
     env: {},
     argv: [],
     execArgv: [],
+    execPath: "flow",
+    ppid: 0,
     exitCode: undefined,
     title: "flow",
     version,
@@ -158,6 +176,21 @@ function pinEmitter(real: NodeJS.Process): void {
       Object.defineProperty(real, name, { value: found.value, configurable: true, writable: true });
     }
   }
+}
+
+/**
+ * The runtime reads members that it does not have, and who inherits to it would be handed the
+ * original: nobody does any more. What tells of the server or holds a port is taken from it.
+ */
+function harden(real: NodeJS.Process, substitute: object): void {
+  if (IS_DENO) return;
+  for (const name of UNSET)
+    Object.defineProperty(real, name, { value: undefined, writable: true, configurable: false });
+  for (const name of TOLD) {
+    const value: unknown = get(substitute, name);
+    Object.defineProperty(real, name, { value, writable: false, configurable: false });
+  }
+  Object.setPrototypeOf(Object.getPrototypeOf(real) as object, null);
 }
 
 function disable(real: NodeJS.Process, name: string): void {
