@@ -38,6 +38,8 @@ export class FlowThread {
   #has_exited = false;
   /** Since when it has had nothing to do, as performance.now(). */
   idle_since = performance.now();
+  /** Of the values of its operations that wait for an answer, in characters. */
+  waiting_length = 0;
 
   constructor(spec: FlowSpec, setup: RunnerSetup, events: ThreadEvents) {
     this.#events = events;

@@ -1,6 +1,7 @@
 import {
   MAX_NAME,
   MAX_SETTING_BYTES,
+  MAX_WAITING_BYTES,
   type OperationAnswer,
   type OperationRequest,
 } from "../runner/protocol.ts";
@@ -43,19 +44,29 @@ interface Waiter {
   succeed(value: unknown): void;
   fail(error: Error): void;
   settled(failure: string | null): void;
+  /** Of the value that it sent. */
+  readonly bytes: number;
 }
 
 /** @param send hands a numbered request to the runner */
 export function openDesk(send: (number: number, request: OperationRequest) => void): Desk {
   const waiting = new Map<number, Waiter>();
   let last = 0;
+  let waitingBytes = 0;
   return {
     ask(request, settled) {
       if (mapSize(waiting) >= MAX_WAITING) {
         throw new Error(`More than ${MAX_WAITING} operations wait for an answer: await them`);
       }
+      if (waitingBytes > MAX_WAITING_BYTES) {
+        throw new Error(
+          `Operations with more than ${MAX_WAITING_BYTES} bytes wait for an answer: await them`,
+        );
+      }
+      const bytes = request.value === null ? 0 : byteLength(request.value);
       return new Promise((succeed, fail) => {
-        mapSet(waiting, (last += 1), { succeed, fail, settled });
+        mapSet(waiting, (last += 1), { succeed, fail, settled, bytes });
+        waitingBytes += bytes;
         send(last, request);
       });
     },
@@ -63,6 +74,7 @@ export function openDesk(send: (number: number, request: OperationRequest) => vo
       const waiter = mapGet(waiting, number);
       if (waiter === undefined) return;
       mapDelete(waiting, number);
+      waitingBytes -= waiter.bytes;
       waiter.settled(answer.ok ? null : answer.message);
       if (answer.ok) waiter.succeed(parse(answer.value));
       else waiter.fail(new Error(answer.message));

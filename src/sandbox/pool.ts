@@ -1,6 +1,7 @@
 import {
   failed,
   MAX_SETTING_BYTES,
+  MAX_WAITING_BYTES,
   type Ending,
   type FlowSpec,
   type FromRunner,
@@ -322,6 +323,13 @@ export class Pool {
     // What a thread asks in another's name was made by its flow.
     if (this.#runs.get(id)?.batch?.thread !== thread) return refuse("The execution has ended");
     if (value !== null && value.length > this.#most) return refuse("Its value is too large");
-    this.#options.ask({ id, operation, name, value }, reply);
+    // Its own program asks no more than this.
+    if (thread.waiting_length > MAX_WAITING_BYTES) return refuse("Too many operations wait");
+    const length = (value ?? name).length;
+    thread.waiting_length += length;
+    this.#options.ask({ id, operation, name, value }, (answer) => {
+      thread.waiting_length -= length;
+      reply(answer);
+    });
   }
 }

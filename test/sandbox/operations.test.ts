@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import type { OperationAnswer } from "../../src/runner/protocol.ts";
+import { openBench } from "../runner/runners-fixture.ts";
+
+/** Values of operations lie in the runner's memory until they are answered. */
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const LARGE = { max_input_bytes: 10_000_000 };
+
+const AT_ONCE = `export default async (flow) => {
+  const value = "x".repeat(9e6); const settled = await Promise.allSettled(Array.from({ length: 60 }, () => flow.start_execution("nobody", value)));
+  const again = await flow.start_execution("nobody", value);
+  return [again, [...new Set(settled.map(({ status, reason }) => reason?.message ?? status))], settled.filter(({ status }) => status === "fulfilled").length];
+}`;
+
+test("H5: a flow's operations that wait hold 16 MB and the latest at most", async () => {
+  await using bench = await openBench(LARGE);
+  bench.answer = () => ({ ok: true, value: '"started"' });
+  const { output_value, status_message } = await bench.run(bench.flow(AT_ONCE, { memory_mb: 256 }));
+  const refused = "Operations with more than 16777216 bytes wait for an answer: await them";
+  assert.deepEqual(
+    JSON.parse(output_value ?? "null"),
+    ["started", ["fulfilled", refused], 2],
+    status_message ?? "",
+  );
+});
+
+/** A thread's program that heeds no limit; two are asked, and no third while they wait. */
+const HEEDLESS = `import { MessageChannel, parentPort } from "node:worker_threads";
+const { port1, port2 } = new MessageChannel();
+parentPort.postMessage({ port: port2 }, [port2]);
+export default async function perform({ jobs: [{ id }] }) {
+  const answers = [];
+  await new Promise((done) => {
+    port1.on("message", ({ answer }) => { if (answers.push(answer.message ?? "ok") === 18) done(); });
+    const request = { id, operation: "start_execution", name: "nobody", value: "x".repeat(9e6) };
+    for (let number = 0; number < 20; number += 1) port1.postMessage({ type: "operation", number, request });
+  });
+  const ending = { status: "ENDED_SUCCESS", status_message: null, output_value: JSON.stringify(answers), response: null, aborted: false };
+  return { type: "ended", id, ending, lines: 0, mean_ms: 1 };
+}
+`;
+
+test("H5: a thread that does not heed it is refused by its pool", { timeout: 60_000 }, async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-thread-")));
+  const thread = join(folder, "thread.mjs");
+  writeFileSync(thread, HEEDLESS);
+  const readable = [join(ROOT, "src"), join(ROOT, "node_modules"), folder];
+  const { promise, resolve: answer } = Promise.withResolvers<OperationAnswer>();
+  await using bench = await openBench({ ...LARGE, readable, thread, onOperation: () => promise });
+  const { output_value, status_message } = await bench.run(bench.flow("", { memory_mb: 512 }));
+  answer({ ok: true, value: "null" });
+  const refused = Array.from({ length: 18 }, () => "Too many operations wait");
+  rmSync(folder, { recursive: true });
+  assert.deepEqual(JSON.parse(output_value ?? "null"), refused, status_message ?? "");
+});
