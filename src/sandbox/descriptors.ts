@@ -23,6 +23,7 @@ type AnyFunction = (...args: unknown[]) => unknown;
 
 const fs = files;
 const soon = setImmediate;
+const then = Promise.prototype.then as AnyFunction;
 const OUT_OF_RANGE = "ERR_OUT_OF_RANGE";
 
 /** Functions whose first argument is a descriptor; each has a form that ends in Sync. */
@@ -109,8 +110,7 @@ function readLater(plain: AnyFunction, own: Set<unknown>): AnyFunction {
     const done = typeof second === "function" ? second : first;
     if (typeof done !== "function" || (second && done !== second)) return apply(plain, fs, args);
     const given = [path, done === second ? first : undefined];
-    if (typeof path !== "number")
-      void tell(done as AnyFunction, apply(readFile, fs.promises, given));
+    if (typeof path !== "number") tell(done as AnyFunction, apply(readFile, fs.promises, given));
     else {
       requireOwn(own, "readFile", path);
       later(done as AnyFunction, () => apply(readFileSync, fs, given));
@@ -136,14 +136,12 @@ function isMisuse(error: unknown): boolean {
   return typeof code !== "string" || startsWith(code, "ERR_INVALID") || code === OUT_OF_RANGE;
 }
 
-async function tell(done: AnyFunction, reading: unknown): Promise<void> {
-  let result: unknown[];
-  try {
-    result = [null, await reading];
-  } catch (error) {
-    result = [error];
-  }
-  soon(() => apply(done, undefined, result));
+/** Outside of the promise's own turn: what the flow's function throws is an error of the flow. */
+function tell(done: AnyFunction, reading: Promise<unknown>): void {
+  apply(then, reading, [
+    (value: unknown) => soon(() => apply(done, undefined, [null, value])),
+    (error: unknown) => soon(() => apply(done, undefined, [error])),
+  ]);
 }
 
 /** Keeps what is fastened to a function, such as how it is made a promise. */
