@@ -60,10 +60,9 @@ export class FlowThreads {
     if (at >= 0) this.#idle.splice(at, 1);
   }
 
-  /** Those that have been idle since before a time, as performance.now(); never the last one. */
+  /** Those that have been idle since before a time, as performance.now(). */
   idleBefore(time: number): FlowThread[] {
-    const late = this.#idle.filter(({ idle_since }) => idle_since < time);
-    return late.slice(0, this.#all.size - 1);
+    return this.#idle.filter(({ idle_since }) => idle_since < time);
   }
 
   [Symbol.iterator](): Iterator<FlowThread> {

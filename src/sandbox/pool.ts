@@ -91,6 +91,12 @@ export class Pool {
   /** Lets further threads go that have had nothing to do for long. */
   trim(): void {
     const before = performance.now() - IDLE_MS;
+    const idle = this.#threads.idleBefore(before).slice(0, this.#threads.size - 1);
+    for (const thread of idle) this.#end(thread);
+  }
+
+  /** Lets all threads go that have had nothing to do since a time, as performance.now(). */
+  endIdle(before: number): void {
     for (const thread of this.#threads.idleBefore(before)) this.#end(thread);
   }
 

@@ -72,6 +72,11 @@ export class Pools {
     }
   }
 
+  /** Lets idle threads go: one whose native calls go on does not end, and is told of as stuck. */
+  endIdle(before: number): void {
+    for (const pool of this.#pools.values()) pool.endIdle(before);
+  }
+
   #open(key: string): Pool {
     const spec = this.#specs.get(key);
     if (spec === undefined) throw new Error(`No flow version "${key}" is known to this runner`);

@@ -3,6 +3,7 @@ import { Channel, CHANNEL_FD } from "../runner/channel.ts";
 import type { FromRunner, Inspection, RunnerSetup, ToRunner } from "../runner/protocol.ts";
 import { SealReader } from "../runner/seal.ts";
 import { inspectInThread } from "./inspection.ts";
+import { NativeLoad } from "./native-load.ts";
 import { NativeProbe } from "./native-probe.ts";
 import { Pools } from "./pools.ts";
 import { testFlags } from "./thread-flags.ts";
@@ -14,7 +15,14 @@ import { testFlags } from "./thread-flags.ts";
 
 const BEAT_MS = 500;
 
+/** How often the load of native calls is looked at. */
+const LOAD_MS = 2_000;
+/** Cores that native calls keep busy; with more, who runs nothing for so long is suspected. */
+const MOST_CORES = 0.5;
+const QUIET_MS = 5_000;
+
 const probe = new NativeProbe();
+const load = new NativeLoad();
 let setup: RunnerSetup | null = null;
 let pools: Pools | null = null;
 
@@ -63,6 +71,7 @@ function open(given: RunnerSetup, token: string): void {
   channel.token = token;
   pools = new Pools(given, send);
   setInterval(beat, BEAT_MS);
+  setInterval(endSuspects, LOAD_MS);
   testFlags(given.readable).then(
     () => send({ type: "ready" }),
     (error: unknown) => send({ type: "refused", message: String(error) }),
@@ -83,6 +92,11 @@ function beat(): void {
   const threads = pools?.threads ?? 0;
   send({ type: "beat", rss_bytes: process.memoryUsage.rss(), threads, native_wait_ms });
   probe.ask();
+}
+
+/** Who runs may make native calls; who has returned may have left some behind. */
+function endSuspects(): void {
+  if (load.measure() > MOST_CORES) pools?.endIdle(performance.now() - QUIET_MS);
 }
 
 function send(message: FromRunner): void {

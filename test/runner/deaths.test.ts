@@ -93,6 +93,18 @@ test("C3: an import that takes its runner down breaks nothing that is imported b
   assert.equal((await bench.run(bench.flow(HELLO))).output_value, '"here"');
 });
 
+test("H4: fewer native calls than there are places, left behind, cost their runner too", async () => {
+  await using bench = await openBench();
+  const zips = bench.flow(ZIPS);
+  await bench.run(zips);
+  const before = bench.runners.status().runners[0]?.pid;
+  const leaves = bench.flow(LEAVES_BEHIND.replace("i < 64", "i < 3"));
+  assert.equal((await bench.run(leaves)).output_value, '"left"');
+  await until(() => !pids(bench).includes(before), 60_000);
+  assert.notEqual((await bench.run(zips)).output_value, null);
+  assert.deepEqual(bench.broken, []);
+});
+
 /** Takes most of what its process may have open, and leaves it. */
 const OPENS = `import { createServer } from "node:net";
   export default async () => { const all = []; for (let n = 0; n < 100_000; n++) try { const server = createServer(); server.listen(0); await new Promise((done, fail) => server.once("listening", done).once("error", fail)); all.push(server); } catch { break; } return all.length; }`;
