@@ -132,6 +132,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/loader": { setup: ["closeLoader", "forgetModules"] },
   "sandbox/modules": { setup: ["guardModules", "folder"] },
   "sandbox/operations": {},
+  "sandbox/pin": { setup: ["pin"] },
   "sandbox/ports": { setup: ["listen"] },
   "sandbox/process-object": {
     setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "harden", "disable"],

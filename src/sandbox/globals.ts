@@ -1,14 +1,7 @@
 import { Channel, tracingChannel } from "node:diagnostics_channel";
-import {
-  Error,
-  String,
-  TypeError,
-  defineProperty,
-  freeze,
-  getOwnPropertyDescriptor,
-  ownKeys,
-} from "../lib/intrinsics.ts";
+import { Error, freeze } from "../lib/intrinsics.ts";
 import { lineFor } from "./builtins.ts";
+import { pin } from "./pin.ts";
 
 const NETWORK_CLASSES = ["WebSocket", "EventSource"];
 
@@ -35,6 +28,8 @@ export function closeGlobals(net: boolean): void {
   closeLocks();
   closeDeno();
   for (const { prototype } of [...PORT_CLASSES, ...LOADER_CLASSES]) freezeChain(prototype);
+  // The runtime's own modules call its methods, and end the process where its native code is given
+  // what they should not have returned.
   pin(Buffer);
   pin(Buffer.prototype);
   if (net) return;
@@ -70,29 +65,6 @@ function closeDeno(): void {
   if (typeof deno !== "object" || deno === null) return;
   for (const name of ["exit", "kill", "Command", "dlopen", "chdir"]) {
     Reflect.defineProperty(deno, name, { value: undefined, configurable: false, writable: false });
-  }
-}
-
-/**
- * The runtime's own modules call its methods, and end the process where its native code is given
- * what they should not have returned. An instance may have methods of its own in their place.
- */
-function pin(holder: object): void {
-  const names = ownKeys(holder);
-  for (let at = 0; at < names.length; at += 1) {
-    const name = names[at] as PropertyKey;
-    const { value, writable } = getOwnPropertyDescriptor(holder, name) ?? {};
-    if (typeof value !== "function" || writable !== true) continue;
-    const set = function (this: object, own: unknown): void {
-      if (this === holder) throw new TypeError(`Cannot replace "${String(name)}" for all`);
-      defineProperty(this, name, {
-        value: own,
-        writable: true,
-        enumerable: true,
-        configurable: true,
-      });
-    };
-    defineProperty(holder, name, { get: () => value, set, configurable: false });
   }
 }
 

@@ -1,4 +1,6 @@
 import {
+  defineProperty,
+  endsWith,
   freeze,
   getOwnPropertyDescriptor,
   getPrototypeOf,
@@ -6,6 +8,7 @@ import {
   ownKeys,
   push,
 } from "../lib/intrinsics.ts";
+import { pin } from "./pin.ts";
 
 /**
  * What all code of a thread shares: the language's and the web's prototypes, constructors and
@@ -23,6 +26,13 @@ interface Holder {
   /** For each key its value, its getter, or LAZY where that makes a value when it is first used. */
   readonly values: readonly unknown[];
   readonly plain: Plain;
+  readonly count: Count;
+}
+
+/** How many members it has; of many only those that a loop meets. */
+interface Count {
+  readonly is_listed: boolean;
+  readonly members: number;
 }
 
 /** Values that are compared by a look at each. */
@@ -40,23 +50,22 @@ const LONG_MS = 20;
 const GLOBAL = globalThis;
 
 /**
- * Frozen, they would refuse what is no change of theirs: an assignment to a member of an object
- * that inherits from them (`error.name = ...`). Or they are there to be written.
+ * They stay open: a program writes to them, or to a member of an object that inherits from them
+ * (`point.toString = ...`), which a frozen one would refuse.
  */
-const OPEN = [
-  "Object.prototype",
-  "Function.prototype",
-  "Array.prototype",
-  "console",
-  "process.env",
-];
+const OPEN = ["Object.prototype", "Function.prototype", "Error", "process.env"];
+
+/** After so many short runs the descriptors of one open object are compared. */
+const RUNS_EACH = 8;
+
+/** To list more members than this takes as long as all else. */
+const MANY = 20;
 
 export class Realm {
   readonly #holders: Holder[] = [];
-  /** How many members a loop over globalThis meets. */
-  readonly #listed = countListed(GLOBAL);
   /** The one that is compared next. */
   #next = 0;
+  #runs = 0;
 
   /**
    * As it is now: after the flow was loaded, and before its first run.
@@ -66,21 +75,27 @@ export class Realm {
   constructor(shared: readonly Shared[]) {
     for (let at = 0; at < shared.length; at += 1) {
       const { name, object, is_open } = shared[at] as Shared;
+      if (object === GLOBAL) lockMembers(object);
       if (is_open) push(this.#holders, toHolder(name, object));
-      else freeze(object);
+      else {
+        if (endsWith(name, "Error.prototype")) pin(object);
+        freeze(object);
+      }
     }
   }
 
   /**
    * Something that runs have changed, `Object.prototype.x` for example; null: nothing was found.
-   * After a short run the values of all members are looked at, and the descriptors of one object
-   * in turn.
+   * After a short run the values of all members are looked at; the descriptors of one object in
+   * turn, every few runs.
    *
    * @param ms how long the run took
    */
   findChange(ms: number): string | null {
     const is_whole = ms > LONG_MS || this.#isTouched();
-    for (let left = is_whole ? this.#holders.length : 1; left > 0; left -= 1) {
+    const is_due = (this.#runs += 1) % RUNS_EACH === 0;
+    const some = is_due ? 1 : 0;
+    for (let left = is_whole ? this.#holders.length : some; left > 0; left -= 1) {
       const change = compare(this.#holders[this.#next] as Holder);
       if (change !== null) return change;
       this.#next = (this.#next + 1) % this.#holders.length;
@@ -91,14 +106,9 @@ export class Realm {
   /** Whether a value is another one, or there are more or fewer members. */
   #isTouched(): boolean {
     for (let at = 0; at < this.#holders.length; at += 1) {
-      const { object, keys, plain } = this.#holders[at] as Holder;
-      if (isChanged(plain)) return true;
-      // To list the many members of globalThis takes as long as all else.
-      const is_same =
-        object === GLOBAL
-          ? countListed(object) === this.#listed
-          : ownKeys(object).length === keys.length;
-      if (!is_same) return true;
+      const { plain, count } = this.#holders[at] as Holder;
+      if (isChanged(plain) || countMembers(plain.object, count.is_listed) !== count.members)
+        return true;
     }
     return false;
   }
@@ -134,9 +144,8 @@ export function findShared(): readonly Shared[] {
   return shared;
 }
 
-/** Errors are written to by who makes them, and Error by who wants longer or other stacks. */
 function isOpen(name: string): boolean {
-  return OPEN.includes(name) || /^(\w*Error\.prototype|Error)$/.test(name);
+  return OPEN.includes(name);
 }
 
 /** `Math`, `Intl` and their like. */
@@ -175,6 +184,19 @@ function hiddenPrototypes(): { readonly name: string; readonly object: object }[
   ];
 }
 
+/** What is there cannot be replaced; more can be added. What is made when it is used stays. */
+function lockMembers(object: object): void {
+  const keys = ownKeys(object);
+  for (let at = 0; at < keys.length; at += 1) {
+    const key = keys[at] as PropertyKey;
+    const found = getOwnPropertyDescriptor(object, key);
+    if (found === undefined || !hasOwn(found, "value") || found.configurable !== true) continue;
+    const { value, enumerable } = found;
+    const locked = { __proto__: null, value, enumerable, writable: false, configurable: false };
+    defineProperty(object, key, locked as PropertyDescriptor);
+  }
+}
+
 function toHolder(name: string, object: object): Holder {
   const keys = ownKeys(object);
   const values: unknown[] = [];
@@ -183,8 +205,10 @@ function toHolder(name: string, object: object): Holder {
     // Classes of the web are made when they are first asked for.
     push(values, object === GLOBAL && found?.get !== undefined ? LAZY : valueOf(found));
   }
+  const is_listed = keys.length > MANY;
+  const count = { is_listed, members: countMembers(object, is_listed) };
   const plain = toPlain(object, keys);
-  return { name, object, prototype: getPrototypeOf(object), keys, values, plain };
+  return { name, object, prototype: getPrototypeOf(object), keys, values, plain, count };
 }
 
 function toPlain(object: object, all: readonly PropertyKey[]): Plain {
@@ -193,6 +217,7 @@ function toPlain(object: object, all: readonly PropertyKey[]): Plain {
   for (let at = 0; at < all.length; at += 1) {
     const found = getOwnPropertyDescriptor(object, all[at] as PropertyKey);
     if (found === undefined || !hasOwn(found, "value") || found.value !== found.value) continue;
+    if (found.writable === false && found.configurable === false) continue;
     push(keys, all[at] as PropertyKey);
     push(values, found.value);
   }
@@ -205,8 +230,8 @@ function isChanged({ object, keys, values }: Plain): boolean {
   return false;
 }
 
-/** Its own ones, and those of its prototypes. */
-function countListed(object: object): number {
+function countMembers(object: object, is_listed: boolean): number {
+  if (!is_listed) return ownKeys(object).length;
   let count = 0;
   for (const _ in object) count += 1;
   return count;

@@ -270,8 +270,8 @@ const ROWS: readonly Row[] = [
     name: "patches what the harness uses",
     code: `JSON.stringify = () => "forged"; JSON.parse = () => "forged"; Promise.prototype.then = () => {};
       Map.prototype.get = () => { throw 1; }; Object.freeze = () => { throw 1; };
+      Array.prototype.push = () => { throw 1; };
       export default () => {
-        Array.prototype.push = () => { throw 1; };
         Object.prototype.toJSON = () => "forged"; delete Object.prototype.toJSON;
         return { fine: true };
       }`,
