@@ -39,11 +39,8 @@ function refuse(name: string): void {
   process.exitCode = 2;
 }
 
-/**
- * Flags of the single binary, server and runners alike: no signal opens a debugger, and no Buffer
- * shows a flow what another one left in the memory.
- */
-const EXEC_ARGV = ["--disable-sigusr1", "--zero-fill-buffers"];
+/** Flags of the single binary, server and runners alike: no signal opens a debugger. */
+const EXEC_ARGV = ["--disable-sigusr1"];
 
 /** Node's single executable application: the runtime with the program and its assets inside. */
 function buildBinary(
@@ -63,8 +60,9 @@ function buildBinary(
       output,
       disableExperimentalSEAWarning: true,
       execArgv: EXEC_ARGV,
-      // NODE_OPTIONS of whatever environment could name code to be run.
-      execArgvExtension: "none",
+      // NODE_OPTIONS of whatever environment could name code to be run: flags come by the command
+      // line alone, as the server starts its runners.
+      execArgvExtension: "cli",
       assets: {
         ...writeAssets(folder, carried),
         "program.cache": writeCodeCache(folder, program, target),

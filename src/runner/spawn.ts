@@ -17,11 +17,11 @@ const DENO_FLAGS = [
   "--allow-sys",
 ];
 
-/**
- * Without the first, memory that the runtime hands to a flow still holds what others had in it.
- * The second is how many native calls run at once: the runtime's four are shared by all flows.
- */
-const ENVIRONMENT = { NODE_OPTIONS: "--zero-fill-buffers", UV_THREADPOOL_SIZE: "16" };
+/** Without it, memory that the runtime hands to a flow still holds what others had in it. */
+const ZERO_FILL = "--zero-fill-buffers";
+
+/** How many native calls run at once: the runtime's four would be shared by all flows. */
+const ENVIRONMENT = { UV_THREADPOOL_SIZE: "16" };
 
 /**
  * Starts a runner with an environment of its own and a channel for frames. Its working folder is
@@ -42,7 +42,7 @@ export function spawnRunner(file: string): ChildProcess {
 /** Not the server's own flags: a loader or a debugger is not the runner's. */
 function argumentsFor(file: string): string[] {
   if ("Deno" in globalThis) return ["run", ...DENO_FLAGS, file];
-  return isSingleBinary() ? [RUNNER_MARK, file] : [file];
+  return isSingleBinary() ? [`--node-options=${ZERO_FILL}`, RUNNER_MARK, file] : [ZERO_FILL, file];
 }
 
 function isSingleBinary(): boolean {
