@@ -43,8 +43,13 @@ const HOSTILE: readonly Hostile[] = [
   },
   {
     name: "polluted",
-    code: `() => { Object.prototype.polluted = 1; Array.prototype.map = null; return 1; }`,
+    code: `() => { Object.prototype.polluted = 1; return 1; }`,
     says: /^1$/,
+  },
+  {
+    name: "replaces",
+    code: `() => { Array.prototype.map = null; return 1; }`,
+    says: /ENDED_ERROR: Cannot assign to read only property 'map'/,
   },
   {
     name: "later",
