@@ -110,14 +110,16 @@ function createSocketServer(config: Config, log: Log): Server {
     return pair;
   };
   const server = createTlsServer({ ...read(), ...LIMITS });
-  for (const file of [cert, key])
-    watchFile(file, { persistent: false, interval: LOOK_MS }, () => {
-      try {
-        server.setSecureContext(read());
-      } catch (fault) {
-        log.warn({ fault: String(fault) }, "Cannot take up the changed certificate yet");
-      }
-    });
+  const takeUp = (): void => {
+    try {
+      server.setSecureContext(read());
+    } catch (fault) {
+      log.warn({ fault: String(fault) }, "Cannot take up the changed certificate yet");
+    }
+  };
+  for (const file of [cert, key]) watchFile(file, { persistent: false, interval: LOOK_MS }, takeUp);
+  // What changed between the reading above and the first look of the watch is no change to it.
+  setTimeout(takeUp, LOOK_MS).unref();
   return limit(server);
 }
 
