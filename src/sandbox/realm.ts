@@ -48,6 +48,7 @@ const LAZY = Symbol("lazy");
 const LONG_MS = 20;
 
 const GLOBAL = globalThis;
+const IS_DENO = "Deno" in globalThis;
 
 /**
  * They stay open: a program writes to them, or to a member of an object that inherits from them
@@ -75,7 +76,8 @@ export class Realm {
   constructor(shared: readonly Shared[]) {
     for (let at = 0; at < shared.length; at += 1) {
       const { name, object, is_open } = shared[at] as Shared;
-      if (object === GLOBAL) lockMembers(object);
+      // Deno puts some of its own in their place when they are first used.
+      if (object === GLOBAL && !IS_DENO) lockMembers(object);
       if (is_open) push(this.#holders, toHolder(name, object));
       else {
         if (endsWith(name, "Error.prototype")) pin(object);
