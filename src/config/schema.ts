@@ -128,7 +128,7 @@ export const CONFIG_SCHEMA = v.strictObject({
   WARM_THREADS: key(
     orAuto(whole(1, 8192)),
     "auto",
-    "Threads kept, busy and idle; whole idle pools are let go, least recently used first.",
+    "Threads kept, busy and idle; idle ones are let go, least recently used first.",
     "`auto` (2 x WORKER_THREADS)",
   ),
   MAX_QUEUED_EXECUTIONS: key(

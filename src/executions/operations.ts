@@ -11,16 +11,16 @@ import {
 import type { Store } from "../store/database.ts";
 import { countAncestors, findExecution, type ExecutionRow } from "../store/executions.ts";
 import { findSecret, findSetting, putSetting } from "../store/workspace.ts";
+import type { ActiveExecution } from "./active.ts";
 import type { Executions } from "./executions.ts";
 import { toInput } from "./input.ts";
-import type { LiveExecution } from "./live.ts";
 import { grantsOf } from "./permissions.ts";
 import { findValueFault, isCheckedAtOnce, type ValueJob } from "./value.ts";
 
 /** What the operations of flows need (contract, section 5). */
 export interface OperationsOptions {
   readonly store: Store;
-  readonly executions: Pick<Executions, "start" | "find">;
+  readonly executions: Pick<Executions, "start">;
   readonly findFlow: (name: string) => Flow | undefined;
   readonly secrets: SecretBox;
   readonly limits: OperationLimits;
@@ -43,10 +43,11 @@ class OperationFailure extends Error {}
 /** Answers an operation that a running flow asked for; a refusal is an answer too. */
 export async function operate(
   options: OperationsOptions,
+  execution: ActiveExecution,
   request: OperationRequest,
 ): Promise<OperationAnswer> {
   try {
-    return { ok: true, value: await perform(options, request) };
+    return { ok: true, value: await perform(options, execution, request) };
   } catch (fault) {
     const message = fault instanceof Error ? fault.message : String(fault);
     return { ok: false, message: `Cannot ${request.operation}: ${message}` };
@@ -54,11 +55,13 @@ export async function operate(
 }
 
 /** A request came over the wall: its sender may be another than the flow, and its texts anything. */
-async function perform(options: OperationsOptions, request: OperationRequest): Promise<string> {
-  const row = await findExecution(options.store, request.id);
-  const execution = options.executions.find(request.id);
-  if (row === undefined || execution === undefined)
-    throw new OperationFailure("The execution has ended");
+async function perform(
+  options: OperationsOptions,
+  execution: ActiveExecution,
+  request: OperationRequest,
+): Promise<string> {
+  const row = await findExecution(options.store, execution.id);
+  if (row === undefined) throw new OperationFailure("The execution has ended");
   const { operation, name, value } = request;
   switch (operation) {
     case "setting":
@@ -66,7 +69,7 @@ async function perform(options: OperationsOptions, request: OperationRequest): P
     case "set_setting":
       return writeSetting(options, row, name, value ?? "null");
     case "secret":
-      return readSecret(options, row, name);
+      return readSecret(options, { row, execution }, name);
     case "start_execution":
       return startChild(options, { row, execution }, name, value);
   }
@@ -119,10 +122,10 @@ async function writeSetting(
 /** Only a secret that the running version declared, and a role that may use secrets. */
 async function readSecret(
   options: OperationsOptions,
-  row: ExecutionRow,
+  { row, execution }: { row: ExecutionRow; execution: ActiveExecution },
   name: string,
 ): Promise<string> {
-  const declared = options.executions.find(row.id)?.spec?.grants.secrets ?? [];
+  const declared = execution.spec?.grants.secrets ?? [];
   if (!declared.includes(name))
     throw new OperationFailure(
       `The flow does not declare it. Add permissions: { secrets: [${JSON.stringify(name)}] }`,
@@ -135,7 +138,7 @@ async function readSecret(
 /** A child has its parent's permissions, project and mode; it is not waited for. */
 async function startChild(
   options: OperationsOptions,
-  { row, execution }: { row: ExecutionRow; execution: LiveExecution },
+  { row, execution }: { row: ExecutionRow; execution: ActiveExecution },
   flow_name: string,
   input_value: string | null,
 ): Promise<string> {
@@ -178,7 +181,7 @@ async function requireFewAncestors(
   );
 }
 
-function countChild(execution: LiveExecution, max_children: number): void {
+function countChild(execution: ActiveExecution, max_children: number): void {
   if (execution.children >= max_children)
     throw new OperationFailure(
       `It has started ${max_children} executions, as many as one may (MAX_CHILDREN)`,

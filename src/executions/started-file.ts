@@ -11,14 +11,16 @@ import { now } from "../lib/clock.ts";
  */
 export class StartedFile {
   readonly #path: string;
-  /** Started and not ended. */
-  readonly #running = new Set<string>();
+  /** Those that have started and not ended. */
+  readonly #listRunning: () => string[];
   /** In this turn, and not yet written. */
   #added: string[] = [];
   #fd: number | null = null;
   #lines = 0;
 
-  constructor(data_dir: string) {
+  /** @param listRunning ids of all that were added and whose ending is not committed */
+  constructor(data_dir: string, listRunning: () => string[]) {
+    this.#listRunning = listRunning;
     this.#path = join(data_dir, "started.log");
   }
 
@@ -43,7 +45,6 @@ export class StartedFile {
    * end; what is sent to a runner leaves after it (runner/channel.ts).
    */
   add(id: string): void {
-    this.#running.add(id);
     if (this.#added.push(id) === 1) process.nextTick(() => this.#attempt(() => this.#append()));
   }
 
@@ -72,14 +73,10 @@ export class StartedFile {
   #writeAll(): void {
     this.close();
     this.#fd = openSync(`${this.#path}.new`, "w", 0o600);
-    write(this.#fd, `${[bootId(), ...this.#running].join("\n")}\n`);
+    const running = this.#listRunning();
+    write(this.#fd, `${[bootId(), ...running].join("\n")}\n`);
     renameSync(`${this.#path}.new`, this.#path);
-    this.#lines = this.#running.size;
-  }
-
-  /** Its ending is committed. */
-  remove(id: string): void {
-    this.#running.delete(id);
+    this.#lines = running.length;
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Executions } from "./executions.ts";
-import type { LiveExecution } from "./live.ts";
+import type { ActiveExecution } from "./active.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** How waiting for an execution came to an end. */
@@ -27,24 +27,24 @@ export interface WaitRules {
  */
 export async function waitFor(
   rules: WaitRules,
-  live: LiveExecution,
+  execution: ActiveExecution,
   outgoing: ServerResponse,
   window_ms: number | null,
 ): Promise<Waited> {
-  live.watchers += 1;
+  execution.watchers += 1;
   const { promise, resolve, reject } = Promise.withResolvers<Waited>();
   const onClose = (): void => resolve("gone");
   outgoing.once("close", onClose);
   const forget = rules.executions.onStop(() => resolve("stopping"));
   if (outgoing.destroyed) onClose();
   const timer = window_ms === null ? undefined : setTimeout(() => resolve("unfinished"), window_ms);
-  live.ended.then((outcome) => resolve({ outcome }), reject);
+  execution.ended.then((outcome) => resolve({ outcome }), reject);
   const waited = await promise;
   clearTimeout(timer);
   outgoing.off("close", onClose);
   forget();
-  live.watchers -= 1;
-  if (waited === "gone" && live.watchers === 0 && !live.is_async && rules.is_cancelling)
-    rules.executions.cancel(live.id, "Cancelled: the caller's connection was closed");
+  execution.watchers -= 1;
+  if (waited === "gone" && execution.watchers === 0 && !execution.isAsync && rules.is_cancelling)
+    rules.executions.cancel(execution.id, "Cancelled: the caller's connection was closed");
   return waited;
 }

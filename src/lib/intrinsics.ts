@@ -32,7 +32,7 @@ export const { isArray } = Array;
 export const { isFinite, isInteger, isSafeInteger } = Number;
 export const { floor, max, min, round } = Math;
 export const { parse, stringify } = JSON;
-export const { compareExchange, exchange, store } = Atomics;
+export const { compareExchange, exchange, load, store } = Atomics;
 export const { Error, TypeError, Map, Set, WeakMap, WeakSet, Promise, String } = globalThis;
 export const { decodeURIComponent, encodeURIComponent } = globalThis;
 export const byteLength: (text: string) => number = Buffer.byteLength;

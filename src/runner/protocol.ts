@@ -20,7 +20,7 @@ export type Isolation = "flow" | "execution";
 
 /** One loaded version of a flow: what a runner needs to know to give it threads of its own. */
 export interface FlowSpec {
-  /** `<flow>@<version>`: there is one pool of threads per key. */
+  /** `<flow>@<version>`: threads are never shared by two keys. */
   readonly key: string;
   readonly flow: string;
   /** Content hash that names the version folder. */
@@ -144,11 +144,6 @@ export interface RunnerSetup {
   readonly author: string;
   /** Folders that every thread can read. */
   readonly readable: readonly string[];
-  /** Threads of one version at most. */
-  readonly flow_threads: number;
-  readonly warm_threads: number;
-  /** Milliseconds between the abort signal and the termination of the thread. */
-  readonly cancel_grace_ms: number;
   readonly max_output_bytes: number;
   /** Largest input_value that a flow may give to a child: MAX_BODY_BYTES. */
   readonly max_input_bytes: number;
@@ -157,38 +152,87 @@ export interface RunnerSetup {
   readonly inspect_ms: number;
 }
 
-/** Server to runner. Several travel in one array, once per turn of the event loop. */
+/**
+ * Server to runner. Several travel in one array, once per turn of the event loop. Threads are
+ * known by numbers that the server gives.
+ */
 export type ToRunner =
   /** The first message; the token begins each frame of the runner. */
   | { readonly type: "setup"; readonly setup: RunnerSetup; readonly token: string }
-  | { readonly type: "spec"; readonly spec: FlowSpec }
-  /** One that is ahead waits for a thread, and comes back where none is free soon. */
-  | { readonly type: "run"; readonly key: string; readonly job: Job; readonly is_ahead: boolean }
-  | { readonly type: "abort"; readonly key: string; readonly id: string; readonly reason: string }
-  | { readonly type: "retire"; readonly key: string }
   | { readonly type: "inspect"; readonly number: number; readonly spec: FlowSpec }
-  | { readonly type: "answer"; readonly number: number; readonly answer: OperationAnswer };
+  /** Starts a thread. */
+  | { readonly type: "start"; readonly thread: number; readonly spec: FlowSpec }
+  | { readonly type: "run"; readonly thread: number; readonly jobs: readonly Job[] }
+  /** What has not begun is not to begin; "recalled" answers. */
+  | { readonly type: "recall"; readonly thread: number }
+  | {
+      readonly type: "abort";
+      readonly thread: number;
+      readonly id: string;
+      readonly reason: string;
+    }
+  | {
+      readonly type: "answer";
+      readonly thread: number;
+      readonly number: number;
+      readonly answer: OperationAnswer;
+    }
+  /** Ends a thread; "recalled" and "exited" answer. */
+  | { readonly type: "end"; readonly thread: number };
 
-/** Runner to server. Several travel in one array, once per turn of the event loop. */
+/** Runner to server. */
 export type FromRunner =
+  /** It takes runs from now on. */
   | { readonly type: "ready" }
   /** It cannot give what the sandbox promises and takes no runs. */
   | { readonly type: "refused"; readonly message: string }
-  | { readonly type: "ended"; readonly id: string; readonly ending: Ending }
-  /** It was ahead, and no thread has become free for it: it has not begun. */
-  | { readonly type: "returned"; readonly id: string }
-  | { readonly type: "log"; readonly id: string; readonly lines: readonly LogLine[] }
-  | { readonly type: "operation"; readonly number: number; readonly request: OperationRequest }
   | { readonly type: "inspected"; readonly number: number; readonly inspection: Inspection }
   | {
       readonly type: "beat";
       readonly rss_bytes: number;
-      readonly threads: number;
       /** How long the latest short native call has waited for its turn. */
       readonly native_wait_ms: number;
+      /** Hundredths of a core that native calls keep busy. */
+      readonly native_load: number;
     }
-  /** A thread of this version has not ended though it was terminated. */
-  | { readonly type: "stuck"; readonly key: string };
+  | FromThread;
+
+/** What a thread, or the runner about it, tells the server. */
+export type FromThread =
+  /** It takes runs from now on. */
+  | { readonly type: "started"; readonly thread: number }
+  | {
+      readonly type: "ended";
+      readonly thread: number;
+      readonly id: string;
+      readonly ending: Ending;
+      /** Time of the run. */
+      readonly ms: number;
+      /** The thread begins no other run. */
+      readonly is_last: boolean;
+    }
+  | {
+      readonly type: "log";
+      readonly thread: number;
+      readonly id: string;
+      readonly lines: readonly LogLine[];
+    }
+  | {
+      readonly type: "operation";
+      readonly thread: number;
+      readonly number: number;
+      readonly request: OperationRequest;
+    }
+  /** How many of the runs given since the last recall have begun; no other of them will. */
+  | { readonly type: "recalled"; readonly thread: number; readonly begun: number }
+  /** It is gone. @see recalled */
+  | {
+      readonly type: "exited";
+      readonly thread: number;
+      readonly begun: number;
+      /** Why, where nobody had ended it. */
+      readonly message: string;
+    };
 
 /** Longest status message and longest log line, in characters. */
 export const MAX_TEXT = 4096;

@@ -4,14 +4,12 @@ import type { Duplex } from "node:stream";
 import type { Log } from "../lib/log.ts";
 import {
   failed,
-  type Ending,
   type FlowSpec,
   type FromRunner,
+  type FromThread,
   type Inspection,
   type Job,
-  type LogLine,
   type OperationAnswer,
-  type OperationRequest,
   type RunnerSetup,
   type ToRunner,
 } from "./protocol.ts";
@@ -22,9 +20,14 @@ import { openSeal } from "./seal.ts";
 import { isFromRunner } from "./shapes.ts";
 import { spawnRunner } from "./spawn.ts";
 import { Vitals } from "./vitals.ts";
+import { Worker, type WorkerEvents, type WorkerLine } from "./worker.ts";
 
-/** After the grace and the termination; the thread must have ended by then. */
-const TERMINATION_MS = 2_000;
+/** A thread that has not ended so long after it was told to is held by a native call. */
+const STUCK_MS = 2_000;
+
+/** Cores that native calls keep busy; with more, who runs nothing for so long is suspected. */
+const MOST_NATIVE_LOAD = 50;
+const QUIET_MS = 5_000;
 
 export interface RunnerOptions {
   readonly file: string;
@@ -34,8 +37,6 @@ export interface RunnerOptions {
   /** Longest silence while it has something to do. */
   readonly silence_ms: number;
   readonly log: Log;
-  onLog(id: string, lines: readonly LogLine[]): void;
-  onOperation(request: OperationRequest): Promise<OperationAnswer>;
   /** A thread of it will not end: it takes no more runs, and is lost once the others' have ended. */
   onDoomed(runner: Runner, death: RunnerDeath): void;
   /** It has ended, unless by `close`. */
@@ -54,21 +55,10 @@ export interface RunnerDeath {
 /** Native calls that were left behind are those of who has run so recently; milliseconds. */
 const RECENT_MS = 60_000;
 
-/** Neither of the two others has begun. */
-type Settled = Ending | "returned" | "unsent";
-
 /** An inspection that ended with its runner, for whatever reason. */
 export interface LostInspection {
   readonly kind: "lost";
   readonly how: string;
-}
-
-interface Run {
-  readonly key: string;
-  settle(ending: Settled): void;
-  watch: NodeJS.Timeout | null;
-  /** It never reached the process, which was gone already. */
-  unsent: boolean;
 }
 
 /** A runner process as the server sees it. */
@@ -76,11 +66,13 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #child: ChildProcess;
   readonly #channel: Channel<ToRunner>;
-  readonly #runs = new Map<string, Run>();
+  /** Its threads, until they have ended. */
+  readonly #workers = new Map<number, Worker>();
   readonly #inspections = new Map<number, (inspection: Inspection | LostInspection) => void>();
-  readonly #specs = new Set<string>();
   /** The versions that it has run or inspected, and when it last did, as performance.now(). */
   readonly #used = new Map<string, number>();
+  /** The versions that it has threads of, or had. */
+  readonly #known = new Set<string>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
   readonly #vitals: Vitals;
@@ -90,12 +82,10 @@ export class Runner {
   /** The versions with threads that do not end, though nothing else holds them. */
   readonly #stuck = new Set<string>();
   #killed: string | null = null;
-  threads = 0;
+  #is_leaving = false;
   was_ready = false;
-  /** When it last took a run, as performance.now(). */
+  /** When it last started a thread or had a run, as performance.now(). */
   used_at = performance.now();
-  /** It takes no more runs: it has grown too large or has ended. */
-  leaving = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -112,9 +102,7 @@ export class Runner {
     this.#ready.promise.catch(() => {});
     stream.on("error", () => this.#kill("its channel broke"));
     this.#child.on("error", (error) => this.#end(`which could not be started: ${error.message}`));
-    this.#child.once("exit", () => {
-      this.leaving = true;
-    });
+    this.#child.once("exit", () => this.leave());
     // Not "exit": what it sent before its end is still being read then.
     this.#child.on("close", (code, signal) => this.#closed(code, signal));
     for (const stream of [this.#child.stdout, this.#child.stderr])
@@ -124,9 +112,7 @@ export class Runner {
       memory_bytes: options.memory_bytes,
       silence_ms: options.silence_ms,
       isBusy: () => !this.is_idle,
-      onWeak: () => {
-        this.leaving = true;
-      },
+      onWeak: () => this.leave(),
       onFatal: (why) => this.#kill(why),
     });
     this.#channel.send({ type: "setup", setup: options.setup, token });
@@ -145,13 +131,23 @@ export class Runner {
     return this.#vitals.rss_bytes;
   }
 
-  get running(): number {
-    return this.#runs.size;
+  get threads(): number {
+    return this.#workers.size;
   }
 
-  /** Whether it neither runs nor inspects anything. */
+  /** Runs in it, and behind those. */
+  get running(): number {
+    let running = 0;
+    for (const { length } of this.#workers.values()) running += length;
+    return running;
+  }
+
+  /** Whether it neither runs nor inspects anything, nor starts to. */
   get is_idle(): boolean {
-    return this.#runs.size + this.#inspections.size === 0;
+    if (this.#inspections.size > 0) return false;
+    for (const worker of this.#workers.values())
+      if (worker.isBusy || worker.isStarting) return false;
+    return true;
   }
 
   /** Whether no version has been in it. */
@@ -159,24 +155,26 @@ export class Runner {
     return this.#used.size === 0;
   }
 
-  /** Whether it has run this version. */
-  knows(key: string): boolean {
-    return this.#specs.has(key);
+  /** Whether it takes no more runs: it has grown too large or has ended. */
+  get leaving(): boolean {
+    return this.#is_leaving;
   }
 
-  /** Settles as "unsent" where the job never reached the process. */
-  run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Settled> {
-    if (this.#ended) return Promise.resolve("unsent");
-    const { promise, resolve } = Promise.withResolvers<Settled>();
+  /** Whether it has had a thread of this version. */
+  knows(key: string): boolean {
+    return this.#known.has(key);
+  }
+
+  /** Starts a thread. */
+  start(spec: FlowSpec, events: WorkerEvents): Worker {
+    const thread = (this.#last += 1);
+    const worker = new Worker(spec, this.#lineTo(thread, spec.key), events);
     this.used_at = performance.now();
     this.#used.set(spec.key, this.used_at);
-    this.#runs.set(job.id, { key: spec.key, settle: resolve, watch: null, unsent: false });
-    if (!this.#specs.has(spec.key)) {
-      this.#specs.add(spec.key);
-      this.#channel.send({ type: "spec", spec });
-    }
-    this.#channel.send({ type: "run", key: spec.key, job, is_ahead });
-    return promise;
+    this.#known.add(spec.key);
+    this.#workers.set(thread, worker);
+    this.#channel.send({ type: "start", thread, spec });
+    return worker;
   }
 
   inspect(spec: FlowSpec): Promise<Inspection | LostInspection> {
@@ -188,30 +186,53 @@ export class Runner {
     return promise;
   }
 
-  /** False where it does not have this run. */
-  abort(id: string, reason: string): boolean {
-    const run = this.#runs.get(id);
-    if (run === undefined) return false;
-    if (run.watch !== null) return true;
-    this.#channel.send({ type: "abort", key: run.key, id, reason });
-    const limit = this.#options.setup.cancel_grace_ms + TERMINATION_MS;
-    run.watch = setTimeout(() => {
-      this.#settle(id, { ...failed(reason), aborted: true });
-      this.#doom(run.key);
-    }, limit);
-    return true;
+  /** It takes no more runs; its threads end when they have none. */
+  leave(): void {
+    this.#is_leaving = true;
+    for (const worker of this.#workers.values()) worker.leave();
   }
 
+  /** Its threads of this version end when they have no run. */
   retire(key: string): void {
-    if (this.#specs.delete(key)) this.#channel.send({ type: "retire", key });
+    this.#known.delete(key);
+    for (const worker of this.#workers.values()) if (worker.spec.key === key) worker.leave();
   }
 
   /** Ends it; what still runs in it is lost. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.leaving = true;
+    this.#is_leaving = true;
     this.#child.kill("SIGKILL");
     await this.#gone.promise;
+  }
+
+  #lineTo(thread: number, key: string): WorkerLine {
+    const send = (message: ToRunner): void => this.#channel.send(message);
+    return {
+      run: (jobs: readonly Job[]): void => {
+        this.used_at = performance.now();
+        this.#used.set(key, this.used_at);
+        send({ type: "run", thread, jobs });
+      },
+      recall: () => send({ type: "recall", thread }),
+      abort: (id: string, reason: string) => send({ type: "abort", thread, id, reason }),
+      answer: (number: number, answer: OperationAnswer) =>
+        send({ type: "answer", thread, number, answer }),
+      end: () => {
+        send({ type: "end", thread });
+        setTimeout(() => this.#abandon(thread), STUCK_MS).unref();
+      },
+    };
+  }
+
+  /** What a thread ran that does not end has failed, and its runner goes. */
+  #abandon(thread: number): void {
+    const worker = this.#workers.get(thread);
+    if (worker === undefined) return;
+    const { key } = worker.spec;
+    this.#workers.delete(thread);
+    worker.exited(Infinity, failed(`A thread of "${key}" did not end`));
+    this.#doom(key);
   }
 
   #receive(message: unknown): void {
@@ -226,16 +247,38 @@ export class Runner {
   }
 
   #take(message: FromRunner): void {
-    if (message.type === "ended") return this.#settle(message.id, message.ending);
-    if (message.type === "returned") return this.#settle(message.id, "returned");
-    if (message.type === "log") {
-      if (this.#runs.has(message.id)) this.#options.onLog(message.id, message.lines);
-    } else if (message.type === "operation") this.#operate(message.number, message.request);
-    else if (message.type === "inspected") this.#inspected(message.number, message.inspection);
+    if (message.type === "inspected") this.#inspected(message.number, message.inspection);
     else if (message.type === "beat") this.#beat(message);
-    else if (message.type === "stuck") this.#doom(message.key);
     else if (message.type === "ready") this.#open();
-    else this.#refuse(message.message);
+    else if (message.type === "refused") this.#refuse(message.message);
+    else this.#tell(message);
+  }
+
+  #tell(message: FromThread): void {
+    const worker = this.#workers.get(message.thread);
+    if (worker === undefined) return;
+    if (message.type === "ended") this.#ran(worker, message);
+    else if (message.type === "log") worker.log(message.id, message.lines);
+    else if (message.type === "operation") worker.operation(message.number, message.request);
+    else if (message.type === "started") worker.started();
+    else if (message.type === "recalled") worker.recalled(message.begun);
+    else this.#exited(message.thread, worker, message);
+  }
+
+  #ran(worker: Worker, { id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
+    this.#used.set(worker.spec.key, performance.now());
+    worker.ended(id, ending, ms, is_last);
+    this.#endDoomed();
+  }
+
+  #exited(
+    thread: number,
+    worker: Worker,
+    { begun, message }: FromThread & { type: "exited" },
+  ): void {
+    this.#workers.delete(thread);
+    worker.exited(begun, failed(message));
+    this.#endDoomed();
   }
 
   #refuse(message: string): void {
@@ -249,26 +292,20 @@ export class Runner {
   }
 
   #markUnsent(messages: readonly ToRunner[]): void {
-    for (const message of messages) {
-      const run = message.type === "run" ? this.#runs.get(message.job.id) : undefined;
-      if (run !== undefined) run.unsent = true;
-    }
+    for (const message of messages)
+      if (message.type === "run") this.#workers.get(message.thread)?.unsent(message.jobs.length);
   }
 
-  #settle(id: string, ending: Settled): void {
-    const run = this.#runs.get(id);
-    if (run === undefined) return;
-    this.#runs.delete(id);
-    this.#used.set(run.key, performance.now());
-    if (run.watch !== null) clearTimeout(run.watch);
-    run.settle(ending);
-    this.#endDoomed();
-  }
-
-  #beat({ rss_bytes, threads, native_wait_ms }: FromRunner & { type: "beat" }): void {
-    this.threads = threads;
+  #beat({ rss_bytes, native_wait_ms, native_load }: FromRunner & { type: "beat" }): void {
     this.#vitals.measure(rss_bytes);
     this.#vitals.measureNative(native_wait_ms);
+    if (native_load > MOST_NATIVE_LOAD) this.#endQuiet(performance.now() - QUIET_MS);
+  }
+
+  /** Who runs may make native calls; who has returned may have left some behind. */
+  #endQuiet(before: number): void {
+    for (const worker of this.#workers.values())
+      if (!worker.isBusy && !worker.isStarting && worker.since < before) worker.end();
   }
 
   #inspected(number: number, inspection: Inspection | LostInspection): void {
@@ -277,22 +314,11 @@ export class Runner {
     this.#endDoomed();
   }
 
-  #operate(number: number, request: OperationRequest): void {
-    const tell = (answer: OperationAnswer): void =>
-      this.#channel.send({ type: "answer", number, answer });
-    if (!this.#runs.has(request.id)) return tell({ ok: false, message: "The execution has ended" });
-    this.#options
-      .onOperation(request)
-      .then(tell, (error: unknown) =>
-        tell({ ok: false, message: error instanceof Error ? error.message : String(error) }),
-      );
-  }
-
   /** Who else runs in it is not to suffer for a version whose thread does not end. */
   #doom(key: string): void {
-    if (this.#stuck.has(key) || !this.#used.has(key)) return;
+    if (this.#stuck.has(key)) return;
     this.#stuck.add(key);
-    this.leaving = true;
+    this.leave();
     this.#options.onDoomed(this, { keys: [key], is_alone: this.#used.size === 1, how: toHow(key) });
     this.#endDoomed();
   }
@@ -306,7 +332,7 @@ export class Runner {
   #kill(why: string): void {
     if (this.#killed !== null) return;
     this.#killed = why;
-    this.leaving = true;
+    this.leave();
     this.#child.kill("SIGKILL");
   }
 
@@ -320,17 +346,16 @@ export class Runner {
     if (this.#ended) return;
     this.#ended = true;
     this.#vitals.stop();
-    this.leaving = true;
+    this.#is_leaving = true;
     this.#ready.reject(new Error(`A runner was lost, ${how}`));
     const death = { keys: this.#findCause(), is_alone: this.#used.size === 1, how };
-    const ending = lostEnding(how);
-    for (const [id, run] of this.#runs) {
-      const told = run.unsent ? "unsent" : ending;
-      this.#settle(id, run.watch === null ? told : { ...ending, aborted: true });
-    }
+    const workers = [...this.#workers.values()];
+    this.#workers.clear();
     for (const number of this.#inspections.keys()) this.#inspected(number, { kind: "lost", how });
     this.#gone.resolve();
+    // First it is known whom to blame: what waits is given to others at once.
     if (!this.#closing) this.#options.onLost(this, death);
+    for (const worker of workers) worker.lost(lostEnding(how), this.was_ready);
   }
 
   /** The versions that may have been the cause of its end. */
@@ -339,8 +364,8 @@ export class Runner {
       const since = performance.now() - RECENT_MS;
       return [...this.#used].filter(([, at]) => at > since).map(([key]) => key);
     }
-    const begun = this.#runs.values().filter((run) => !run.unsent);
-    return [...new Set(begun.map((run) => run.key))].filter((key) => !this.#stuck.has(key));
+    const busy = [...this.#workers.values()].filter((worker) => worker.hasBegun);
+    return [...new Set(busy.map(({ spec }) => spec.key))].filter((key) => !this.#stuck.has(key));
   }
 }
 

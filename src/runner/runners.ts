@@ -1,19 +1,9 @@
 import { now } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import {
-  failed,
-  type Ending,
-  type FlowSpec,
-  type Inspection,
-  type Job,
-  type LogLine,
-  type OperationAnswer,
-  type OperationRequest,
-  type RunnerSetup,
-} from "./protocol.ts";
-import { lostEnding } from "./lost.ts";
+import { type FlowSpec, type Inspection, type RunnerSetup } from "./protocol.ts";
 import { DEATHS, Quarantine } from "./quarantine.ts";
 import { Runner, type RunnerDeath } from "./runner.ts";
+import type { Worker, WorkerEvents } from "./worker.ts";
 
 export interface RunnersOptions {
   /** Absolute path of the runner's entry file. */
@@ -24,11 +14,6 @@ export interface RunnersOptions {
   readonly author: string;
   /** Folders that every thread must be able to read. */
   readonly readable: readonly string[];
-  /** Threads of one flow version at most. */
-  readonly flow_threads: number;
-  readonly warm_threads: number;
-  /** Milliseconds between the abort signal and the termination of the thread. */
-  readonly cancel_grace_ms: number;
   readonly runner_memory_mb: number;
   readonly max_output_bytes: number;
   /** Largest input_value that a flow may give to a child. */
@@ -41,8 +26,6 @@ export interface RunnersOptions {
   /** How long after the latest run or inspection a warm spare is kept; 30 s. */
   readonly spare_ms?: number;
   readonly log: Log;
-  onLog(id: string, lines: readonly LogLine[]): void;
-  onOperation(request: OperationRequest): Promise<OperationAnswer>;
   /**
    * Before a runner starts: whether its program was changed, and is put right again.
    * @throws Error where it cannot be put right
@@ -64,19 +47,16 @@ export interface RunnerStatus {
   readonly running: number;
 }
 
-/** All runner processes behind one door. Nothing here rejects: a failure is a value. */
+/** All runner processes behind one door. */
 export interface Runners {
-  /** Imports in a fresh thread without grants, bounded in time and memory. */
+  /** Imports in a fresh thread without grants, bounded in time and memory. Never rejects. */
   inspect(spec: FlowSpec): Promise<Inspection>;
   /**
-   * Settles when the thread is free again.
-   *
-   * @param is_ahead all threads of the flow are busy: where none is free soon, it is returned and
-   *   has not begun
+   * Starts a thread.
+   * @throws {Error} where the version's or the program's files were changed, or a runner cannot be
+   *   started
    */
-  run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Ending | "returned">;
-  /** The signal now, the thread's end after the grace, the runner's where the thread stays. */
-  abort(id: string, reason: string): void;
+  startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
   /** This version is no longer used: its idle threads go. */
   retire(key: string): void;
   status(): { runners: RunnerStatus[]; restarts: number };
@@ -118,19 +98,16 @@ class Fleet implements Runners {
   #inspecting = 0;
   /** Settles when nothing is inspected alone. */
   #alone: Promise<unknown> = Promise.resolve();
-  /** When something was last run or inspected, as performance.now(). */
+  /** When something was last inspected, as performance.now(). */
   #used_at = performance.now();
   #restarts = 0;
   #closed = false;
 
   constructor(options: RunnersOptions) {
     this.#options = options;
-    const { thread, author, readable, flow_threads, warm_threads } = options;
-    const { cancel_grace_ms, max_output_bytes, max_input_bytes, max_log_lines } = options;
+    const { thread, author, readable } = options;
+    const { max_output_bytes, max_input_bytes, max_log_lines } = options;
     const limits = {
-      flow_threads,
-      warm_threads,
-      cancel_grace_ms,
       max_output_bytes,
       max_input_bytes,
       max_log_lines,
@@ -145,29 +122,13 @@ class Fleet implements Runners {
     this.#prepare();
   }
 
-  async run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Ending | "returned"> {
-    try {
-      return await this.#run(spec, job, is_ahead);
-    } catch (error) {
-      return failed(error instanceof Error ? error.message : String(error));
-    }
-  }
-
-  async #run(spec: FlowSpec, job: Job, is_ahead: boolean): Promise<Ending | "returned"> {
-    for (;;) {
-      if (this.#closed) return lostEnding("when the service was closed");
-      const place = this.#quarantine.placeOf(spec.key, now());
-      const runner =
-        place === "everybody"
-          ? this.#take()
-          : this.#takeOwn(place === "alone" ? spec.key : SUSPECTS);
-      if (!runner.knows(spec.key)) this.#options.verify(spec);
-      const ending = await runner.run(spec, job, is_ahead);
-      this.#used_at = performance.now();
-      this.#prepare();
-      // The runner was gone before the job left, so that it runs for the first time.
-      if (ending !== "unsent") return ending;
-    }
+  startWorker(spec: FlowSpec, events: WorkerEvents): Worker {
+    if (this.#closed) throw new Error("The service was closed");
+    const place = this.#quarantine.placeOf(spec.key, now());
+    const runner =
+      place === "everybody" ? this.#take() : this.#takeOwn(place === "alone" ? spec.key : SUSPECTS);
+    if (!runner.knows(spec.key)) this.#options.verify(spec);
+    return runner.start(spec, events);
   }
 
   /** In the spare, so that an import that takes its runner down costs no execution. */
@@ -191,15 +152,11 @@ class Fleet implements Runners {
     const inspection = this.#alone.then(async () => {
       const runner = this.#start();
       const found = await runner.inspect(spec);
-      runner.leaving = true;
+      runner.leave();
       return found.kind === "lost" ? broken(`Lost with its runner, ${found.how}`) : found;
     });
     this.#alone = inspection.catch(() => {});
     return inspection;
-  }
-
-  abort(id: string, reason: string): void {
-    for (const runner of this.#all) if (runner.abort(id, reason)) return;
   }
 
   retire(key: string): void {
@@ -247,7 +204,7 @@ class Fleet implements Runners {
 
   #takeSpare(): Runner {
     const taken = this.#spare === null || this.#spare.leaving ? this.#start() : this.#spare;
-    // The next one starts when the first run has ended: until then that one has the cores.
+    // The next one starts with the tidying: until then what runs in this one has the cores.
     this.#spare = null;
     return taken;
   }
@@ -268,7 +225,7 @@ class Fleet implements Runners {
 
   /** @throws Error where its program was changed and cannot be put right */
   #start(): Runner {
-    const { runner: file, runner_memory_mb, log, onLog, onOperation } = this.#options;
+    const { runner: file, runner_memory_mb, log } = this.#options;
     if (this.#options.verifyProgram())
       log.warn("Somebody had changed the program's files in DATA_DIR: they are written again");
     const onDoomed = (runner: Runner, death: RunnerDeath): void => {
@@ -284,8 +241,6 @@ class Fleet implements Runners {
       memory_bytes,
       silence_ms,
       log,
-      onLog,
-      onOperation,
       onDoomed,
       onLost,
     });
@@ -307,19 +262,26 @@ class Fleet implements Runners {
   /** The versions that may have been the cause run apart from now on. */
   #blame({ keys, is_alone, how }: RunnerDeath): void {
     for (const key of keys) {
+      for (const runner of this.#all) runner.retire(key);
       if (!this.#quarantine.note(key, now(), is_alone)) continue;
       const message = `Took its runner down ${DEATHS} times in ten minutes; the last one, ${how}`;
       this.#options.onBroken(key, message);
     }
   }
 
+  #users(): Runner[] {
+    return [...this.#all].filter((runner) => runner !== this.#spare);
+  }
+
   /** What runs nothing loses nothing: a spare is kept while the service is used. */
   #keepSpare(): void {
     const spare_ms = this.#options.spare_ms ?? SPARE_MS;
-    const is_used = this.#inspecting > 0 || performance.now() - this.#used_at < spare_ms;
+    const used_at = Math.max(this.#used_at, ...this.#users().map((runner) => runner.used_at));
+    const is_busy = this.#inspecting > 0 || this.#users().some((runner) => !runner.is_idle);
+    const is_used = is_busy || performance.now() - used_at < spare_ms;
     if (is_used) this.#prepare();
     else if (this.#spare !== null) {
-      this.#spare.leaving = true;
+      this.#spare.leave();
       this.#spare = null;
     }
   }
@@ -330,7 +292,7 @@ class Fleet implements Runners {
     this.#keepSpare();
     for (const [key, runner] of this.#own) {
       if (!runner.leaving && performance.now() - runner.used_at < OWN_IDLE_MS) continue;
-      if (runner.running === 0) runner.leaving = true;
+      if (runner.is_idle) runner.leave();
       this.#own.delete(key);
     }
     for (const runner of this.#all) {

@@ -1,29 +1,39 @@
-import { compareExchange, exchange, max, store } from "../lib/intrinsics.ts";
+import { compareExchange, exchange, load, store } from "../lib/intrinsics.ts";
 
 /**
- * How many runs of its task a thread has begun: in memory that it shares with the runner, so that
- * the others can be taken back from a thread that is busy, or has ended, and none runs twice.
+ * How many of its runs a thread has begun: in memory that it shares with the runner, so that the
+ * others can be recalled from a thread that is busy, or has ended, and none runs twice. A recall
+ * begins a new round; what was given in an earlier one does not begin any more. The first run of a
+ * round counts as begun when it is given: it may be what ends the thread, and a thread that is slow
+ * to begin is not to lose it again and again.
  */
 export type Claims = Int32Array<SharedArrayBuffer>;
 
-/** In place of the number, once the rest was taken back. */
-const TAKEN_BACK = -1;
+/** A round and the number of runs begun in it stand in one number; a thread has 10,000 at most. */
+const ROUND = 2 ** 16;
 
 export function newClaims(): Claims {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** The runner, before it gives a task to the thread: the first run of it counts as begun. */
-export function openClaims(claims: Claims): void {
-  store(claims, 0, 1);
+/** The runner, before it gives the first run of a round. */
+export function openRound(claims: Claims, round: number): void {
+  store(claims, 0, round * ROUND + 1);
 }
 
-/** The thread, before each further run; false where it is not the thread's any more. */
-export function claim(claims: Claims, at: number): boolean {
-  return compareExchange(claims, 0, at, at + 1) === at;
+/** The thread, before each run of a round; false where it was recalled. @param at from 0 on */
+export function claim(claims: Claims, round: number, at: number): boolean {
+  if (at === 0) return true;
+  const before = round * ROUND + at;
+  return compareExchange(claims, 0, before, before + 1) === before;
 }
 
-/** The runner: how many have begun. Nothing further of the task begins. */
-export function takeBack(claims: Claims): number {
-  return max(1, exchange(claims, 0, TAKEN_BACK));
+/** The runner: how many of this round have begun. Nothing further of it begins. */
+export function recall(claims: Claims, round: number): number {
+  return exchange(claims, 0, (round + 1) * ROUND) % ROUND;
+}
+
+/** How many of the latest round have begun. */
+export function countBegun(claims: Claims): number {
+  return load(claims, 0) % ROUND;
 }

@@ -1,6 +1,6 @@
 import { failed, type Ending } from "../runner/protocol.ts";
 
-/** Endings as a pool tells them to the server. */
+/** Endings as the runner tells them to the server. */
 
 /** Why a run failed of which its thread told something else than an ending. */
 export const REPLACED = "The flow replaced the answer of its thread";
@@ -16,11 +16,8 @@ const MAX_HEAD = 64 * 1024;
  * What a thread sent may have more to it, which has no form on the channel, or be larger than
  * its program lets it be.
  */
-export function toPlain(
-  ending: Ending,
-  { aborted, max_output_bytes }: { aborted: boolean; max_output_bytes: number },
-): Ending {
-  const { status, status_message, output_value, response } = ending;
+export function toPlain(ending: Ending, max_output_bytes: number): Ending {
+  const { status, status_message, output_value, response, aborted } = ending;
   const length = response?.length ?? 0;
   if (length > max_output_bytes * ESCAPED + MAX_HEAD)
     return { ...failed(`The custom response is too large: ${length} characters as JSON`), aborted };

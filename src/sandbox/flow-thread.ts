@@ -1,78 +1,118 @@
 import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
-import { isRecord, type FlowSpec, type Job, type RunnerSetup } from "../runner/protocol.ts";
-import { newClaims, openClaims, takeBack } from "./claims.ts";
+import {
+  isRecord,
+  MAX_SETTING_BYTES,
+  MAX_WAITING_BYTES,
+  type FlowSpec,
+  type FromThread as Told,
+  type Job,
+  type OperationAnswer,
+  type RunnerSetup,
+} from "../runner/protocol.ts";
+import { countBegun, newClaims, openRound, recall } from "./claims.ts";
+import { causeOf, toPlain } from "./ending.ts";
 import { listen } from "./ports.ts";
 import { isFromThread } from "./thread-shapes.ts";
 import { startThread } from "./threads.ts";
 import type { FromThread, Task, ToThread } from "./thread-messages.ts";
 
-/** A thread that has not ended so long after its termination is held by a native call. */
-const STUCK_MS = 2_000;
-
 /** A flow that got hold of its thread's channel could fill it as fast as it is emptied. */
 const MOST_DRAINED = 10_000;
 
-export interface ThreadEvents {
-  /** It takes runs from now on. */
-  onReady(thread: FlowThread): void;
-  onMessage(thread: FlowThread, message: FromThread): void;
-  /** It has ended by itself, or is about to. */
-  onLost(thread: FlowThread, error: unknown): void;
-  /** It was terminated, and has not ended. */
-  onStuck(): void;
+const SERVE: Task = { type: "serve" };
+
+export interface FlowThreadOptions {
+  /** By which the server knows it. */
+  readonly number: number;
+  readonly spec: FlowSpec;
+  readonly setup: RunnerSetup;
+  tell(message: Told): void;
+  /** It has ended. */
+  onExit(): void;
 }
 
-/**
- * One thread of a flow version, in a Piscina of its own: which thread has a run is known here, so
- * that it can be spoken to and ended alone.
- */
+/** One thread of a flow version, in a Piscina of its own, so that it can be ended alone. */
 export class FlowThread {
-  readonly #events: ThreadEvents;
+  readonly #options: FlowThreadOptions;
   readonly #piscina: Piscina;
   readonly #worker: Worker;
   readonly #claims = newClaims();
+  /** Longest value of an operation, in characters. */
+  readonly #longest: number;
+  /** A recall ends one, and the next run begins another. */
+  #round = 0;
+  #is_open = false;
   #port: MessagePort | null = null;
   #error: unknown = null;
   #is_ending = false;
-  #has_exited = false;
-  /** Since when it has had nothing to do, as performance.now(). */
-  idle_since = performance.now();
-  /** Of the values of its operations that wait for an answer, in characters. */
-  waiting_length = 0;
+  /** Lengths of the values of its operations that wait for an answer, in characters. */
+  readonly #waiting = new Map<number, number>();
+  #waiting_length = 0;
+  /** Lines of the log of the run that has its thread. */
+  #lines = { id: "", count: 0 };
 
-  constructor(spec: FlowSpec, setup: RunnerSetup, events: ThreadEvents) {
-    this.#events = events;
+  constructor(options: FlowThreadOptions) {
+    this.#options = options;
+    const { spec, setup } = options;
+    this.#longest = Math.max(setup.max_input_bytes, MAX_SETTING_BYTES);
     this.#piscina = startThread(spec, setup, { inspecting: false, claims: this.#claims });
     this.#worker = this.#piscina.threads[0] as Worker;
     this.#piscina.on("message", (message: unknown) => this.#greet(message));
-    this.#piscina.on("error", (error: unknown) => (this.#error = error));
+    this.#piscina.on("error", () => {});
     // Also where nobody ends it: Piscina would start another in its place.
     this.#piscina.on("workerDestroy", () => this.end());
-    this.#worker.once("exit", () => {
-      this.#has_exited = true;
-      this.#events.onLost(this, this.#error);
-    });
+    this.#worker.once("error", (error: unknown) => (this.#error = error));
+    this.#worker.once("exit", () => this.#exit());
+    this.#piscina.run(SERVE).catch(() => {});
   }
 
-  /** Settles with what the thread returns. Rejects where the thread ends before. */
-  run(jobs: readonly Job[]): Promise<unknown> {
-    openClaims(this.#claims);
-    const task: Task = { type: "run", jobs };
-    return this.#piscina.run(task);
+  run(jobs: readonly Job[]): void {
+    if (!this.#is_open) openRound(this.#claims, this.#round);
+    this.#is_open = true;
+    this.#post({ type: "run", round: this.#round, jobs });
   }
 
-  /** How many of the jobs have begun; the others never will. */
-  takeBack(): number {
-    return takeBack(this.#claims);
+  abort(id: string, reason: string): void {
+    this.#post({ type: "abort", id, reason });
   }
 
-  post(message: ToThread): void {
-    this.#port?.postMessage(message);
+  /** @param number which operation is answered */
+  answer(number: number, answer: OperationAnswer): void {
+    this.#waiting_length -= this.#waiting.get(number) ?? 0;
+    this.#waiting.delete(number);
+    this.#post({ type: "answer", number, answer });
+  }
+
+  /** What has not begun never will. */
+  recall(): void {
+    const begun = recall(this.#claims, this.#round);
+    this.#round += 1;
+    this.#is_open = false;
+    this.#tell({ type: "recalled", thread: this.#options.number, begun });
+  }
+
+  /** Terminates it. */
+  end(): void {
+    if (this.#is_ending) return;
+    this.#is_ending = true;
+    this.#drain();
+    this.recall();
+    // Where that fails the thread stays, and the server ends the runner.
+    this.#piscina.destroy().catch(() => {});
+  }
+
+  #exit(): void {
+    this.#is_ending = true;
+    this.#drain();
+    const { number, spec } = this.#options;
+    const message = causeOf(this.#error, spec.memory_mb);
+    this.#tell({ type: "exited", thread: number, begun: countBegun(this.#claims), message });
+    this.#options.onExit();
   }
 
   /** Takes what the thread has sent and the event loop has not delivered yet, up to a limit. */
-  drain(): void {
+  #drain(): void {
     for (let left = MOST_DRAINED; left > 0 && this.#port !== null; left -= 1) {
       const next = takeNext(this.#port);
       if (next === undefined) return;
@@ -80,21 +120,12 @@ export class FlowThread {
     }
   }
 
-  /** Terminates it. @param ended called when it has ended */
-  end(ended?: () => void): void {
-    if (ended !== undefined) this.#whenExited(ended);
-    if (this.#is_ending) return;
-    this.#is_ending = true;
-    this.drain();
-    const timer = setTimeout(() => this.#events.onStuck(), STUCK_MS);
-    this.#whenExited(() => clearTimeout(timer));
-    // Where that fails the thread stays, and is told of as stuck.
-    this.#piscina.destroy().catch(() => {});
+  #post(message: ToThread): void {
+    this.#port?.postMessage(message);
   }
 
-  #whenExited(then: () => void): void {
-    if (this.#has_exited) then();
-    else this.#worker.once("exit", then);
+  #tell(message: Told): void {
+    this.#options.tell(message);
   }
 
   /** A flow that got hold of its thread's channel could send any number of ports: one counts. */
@@ -104,11 +135,44 @@ export class FlowThread {
     if (!(port instanceof MessagePort)) return;
     this.#port = port;
     listen(port, (from) => this.#receive(from));
-    this.#events.onReady(this);
+    this.#tell({ type: "started", thread: this.#options.number });
   }
 
   #receive(message: unknown): void {
-    if (isFromThread(message)) this.#events.onMessage(this, message);
+    if (!isFromThread(message)) return;
+    if (message.type === "log") this.#log(message);
+    else if (message.type === "operation") this.#ask(message);
+    else this.#ended(message);
+  }
+
+  #ended({ id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
+    const { max_output_bytes } = this.#options.setup;
+    const told = toPlain(ending, max_output_bytes);
+    this.#tell({ type: "ended", thread: this.#options.number, id, ending: told, ms, is_last });
+  }
+
+  #log({ id, line: { at, level, text } }: FromThread & { type: "log" }): void {
+    if (this.#lines.id !== id) this.#lines = { id, count: 0 };
+    this.#lines.count += 1;
+    // One beyond the limit is the line that says that lines were dropped.
+    if (this.#lines.count > this.#options.setup.max_log_lines + 2) return;
+    const lines = [{ at, level, text }];
+    this.#tell({ type: "log", thread: this.#options.number, id, lines });
+  }
+
+  #ask({ number, request }: FromThread & { type: "operation" }): void {
+    const { id, operation, name, value } = request;
+    const refuse = (message: string): void =>
+      this.#post({ type: "answer", number, answer: { ok: false, message } });
+    if (value !== null && value.length > this.#longest) return refuse("Its value is too large");
+    // Its own program asks no more than this.
+    if (this.#waiting_length > MAX_WAITING_BYTES) return refuse("Too many operations wait");
+    if (this.#waiting.has(number)) return;
+    const { length } = value ?? name;
+    this.#waiting.set(number, length);
+    this.#waiting_length += length;
+    const plain = { id, operation, name, value };
+    this.#tell({ type: "operation", thread: this.#options.number, number, request: plain });
   }
 }
 

@@ -1,30 +1,37 @@
 import { Socket } from "node:net";
 import { Channel, CHANNEL_FD } from "../runner/channel.ts";
-import type { FromRunner, Inspection, RunnerSetup, ToRunner } from "../runner/protocol.ts";
+import type {
+  FlowSpec,
+  FromRunner,
+  Inspection,
+  RunnerSetup,
+  ToRunner,
+} from "../runner/protocol.ts";
 import { SealReader } from "../runner/seal.ts";
+import { causeOf } from "./ending.ts";
+import { FlowThread } from "./flow-thread.ts";
 import { inspectInThread } from "./inspection.ts";
 import { NativeLoad } from "./native-load.ts";
 import { NativeProbe } from "./native-probe.ts";
-import { Pools } from "./pools.ts";
 import { testFlags } from "./thread-flags.ts";
 
 /**
- * A runner's program: a child process of the server that holds the pools. All that it knows
- * comes in its first message; it ends when the server does.
+ * A runner's program: a child process of the server that starts threads, speaks to them and ends
+ * them as the server says. What it needs to know comes in its first message; it ends when the
+ * server does.
  */
 
 const BEAT_MS = 500;
 
-/** How often the load of native calls is looked at. */
-const LOAD_MS = 2_000;
-/** Cores that native calls keep busy; with more, who runs nothing for so long is suspected. */
-const MOST_CORES = 0.5;
-const QUIET_MS = 5_000;
+/** The load of native calls is measured with each fourth beat. */
+const BEATS_TO_LOAD = 4;
 
 const probe = new NativeProbe();
 const load = new NativeLoad();
 let setup: RunnerSetup | null = null;
-let pools: Pools | null = null;
+const threads = new Map<number, FlowThread>();
+let beats = 0;
+let native_load = 0;
 
 /** Read into the same memory again and again: the runtime would fill new memory with zeros first. */
 const buffer = Buffer.alloc(64 * 1024);
@@ -56,47 +63,61 @@ function end(): void {
 
 function receive(message: ToRunner): void {
   if (message.type === "setup") return open(message.setup, message.token);
-  if (setup === null || pools === null) return;
-  if (message.type === "inspect") return inspect(message.number, message);
-  if (message.type === "run") pools.run(message.key, message.job, message.is_ahead);
-  else if (message.type === "answer") pools.answer(message.number, message.answer);
-  else if (message.type === "abort") pools.abort(message.key, message.id, message.reason);
-  else if (message.type === "retire") pools.retire(message.key);
-  else pools.know(message.spec);
+  if (setup === null) return;
+  if (message.type === "inspect") inspect(setup, message.number, message.spec);
+  else if (message.type === "start") start(setup, message.thread, message.spec);
+  else tell(message);
+}
+
+function tell(message: Exclude<ToRunner, { type: "setup" | "inspect" | "start" }>): void {
+  const thread = threads.get(message.thread);
+  if (thread === undefined) return;
+  if (message.type === "run") thread.run(message.jobs);
+  else if (message.type === "answer") thread.answer(message.number, message.answer);
+  else if (message.type === "abort") thread.abort(message.id, message.reason);
+  else if (message.type === "recall") thread.recall();
+  else thread.end();
 }
 
 /** @param token threads do not know it: what they write to the channel is not taken for the runner's */
 function open(given: RunnerSetup, token: string): void {
   setup = given;
   channel.token = token;
-  pools = new Pools(given, send);
   setInterval(beat, BEAT_MS);
-  setInterval(endSuspects, LOAD_MS);
   testFlags(given.readable).then(
     () => send({ type: "ready" }),
     (error: unknown) => send({ type: "refused", message: String(error) }),
   );
 }
 
-function inspect(number: number, { spec }: ToRunner & { type: "inspect" }): void {
-  if (setup === null) return;
+function inspect(given: RunnerSetup, number: number, spec: FlowSpec): void {
   const told = (inspection: Inspection): void => send({ type: "inspected", number, inspection });
-  inspectInThread(spec, setup).then(told, (error: unknown) =>
+  inspectInThread(spec, given).then(told, (error: unknown) =>
     told({ kind: "broken", message: String(error), stack: null }),
   );
 }
 
-function beat(): void {
-  pools?.trim();
-  const { waited_ms: native_wait_ms } = probe;
-  const threads = pools?.threads ?? 0;
-  send({ type: "beat", rss_bytes: process.memoryUsage.rss(), threads, native_wait_ms });
-  probe.ask();
+function start(given: RunnerSetup, number: number, spec: FlowSpec): void {
+  try {
+    const thread = new FlowThread({
+      number,
+      spec,
+      setup: given,
+      tell: send,
+      onExit: () => threads.delete(number),
+    });
+    threads.set(number, thread);
+  } catch (error) {
+    send({ type: "exited", thread: number, begun: 0, message: causeOf(error, spec.memory_mb) });
+  }
 }
 
-/** Who runs may make native calls; who has returned may have left some behind. */
-function endSuspects(): void {
-  if (load.measure() > MOST_CORES) pools?.endIdle(performance.now() - QUIET_MS);
+function beat(): void {
+  const { waited_ms: native_wait_ms } = probe;
+  if (beats % BEATS_TO_LOAD === 0) native_load = Math.round(load.measure() * 100);
+  beats += 1;
+  send({ type: "beat", rss_bytes: process.memoryUsage.rss(), native_wait_ms, native_load });
+  probe.ask();
 }
 
 function send(message: FromRunner): void {

@@ -24,37 +24,31 @@ export interface ThreadData {
   readonly claims: Claims;
 }
 
-/** Runs, one after the other, or an inspection. */
-export type Task =
-  | { readonly type: "run"; readonly jobs: readonly Job[] }
-  | { readonly type: "inspect" };
+/** What Piscina hands to a thread: it serves until it ends, or inspects its flow. */
+export type Task = { readonly type: "serve" } | { readonly type: "inspect" };
 
-/** What Piscina hands back. A failure does not come this way: its thread is not used again. */
-export type TaskResult =
-  | RunResult
-  | { readonly type: "inspected"; readonly inspection: Inspection };
-
-/** The last run of a task that has begun; those before it were told over the port. */
-export interface RunResult {
-  readonly type: "ended";
-  readonly id: string;
-  readonly ending: Ending;
-  /** Log lines sent over the port, which it may have overtaken. */
-  readonly lines: number;
-  /** Mean time of the task's runs. */
-  readonly mean_ms: number;
+/** What Piscina hands back; nothing where the thread serves. */
+export interface TaskResult {
+  readonly type: "inspected";
+  readonly inspection: Inspection;
 }
 
 /** Thread to runner, over a port of their own. */
 export type FromThread =
   | { readonly type: "log"; readonly id: string; readonly line: LogLine }
   | { readonly type: "operation"; readonly number: number; readonly request: OperationRequest }
-  /** A run after which the thread goes on with the next of its task. */
-  | { readonly type: "ran"; readonly id: string; readonly ending: Ending }
-  /** The last act of a thread: it waits to be terminated. */
-  | { readonly type: "ended"; readonly id: string; readonly ending: Ending };
+  | {
+      readonly type: "ended";
+      readonly id: string;
+      readonly ending: Ending;
+      readonly ms: number;
+      /** The last act of a thread: it waits to be terminated. */
+      readonly is_last: boolean;
+    };
 
 /** Runner to thread, over the same port. */
 export type ToThread =
+  /** Runs, one after the other, unless they are taken back. */
+  | { readonly type: "run"; readonly round: number; readonly jobs: readonly Job[] }
   | { readonly type: "abort"; readonly id: string; readonly reason: string }
   | { readonly type: "answer"; readonly number: number; readonly answer: OperationAnswer };

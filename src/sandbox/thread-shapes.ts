@@ -10,20 +10,15 @@ export function isFromThread(value: unknown): value is FromThread {
   if (!isRecord(value)) return false;
   const { type, id, number } = value;
   if (type === "log") return typeof id === "string" && isLine(value["line"]);
-  if (type === "ran" || type === "ended")
-    return typeof id === "string" && isEnding(value["ending"]);
+  if (type === "ended") return typeof id === "string" && isTold(value);
   return type === "operation" && Number.isSafeInteger(number) && isRequest(value["request"]);
 }
 
+function isTold({ ending, ms, is_last }: Record<string, unknown>): boolean {
+  const isTime = Number.isFinite(ms) && (ms as number) >= 0;
+  return isEnding(ending) && isTime && typeof is_last === "boolean";
+}
+
 export function isTaskResult(value: unknown): value is TaskResult {
-  if (!isRecord(value)) return false;
-  const { type, id, ending, lines, mean_ms, inspection } = value;
-  if (type === "ended")
-    return (
-      typeof id === "string" &&
-      isEnding(ending) &&
-      Number.isSafeInteger(lines) &&
-      Number.isFinite(mean_ms)
-    );
-  return type === "inspected" && isRecord(inspection);
+  return isRecord(value) && value["type"] === "inspected" && isRecord(value["inspection"]);
 }

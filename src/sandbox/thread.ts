@@ -3,14 +3,9 @@ import { syncBuiltinESMExports } from "node:module";
 import { pathToFileURL } from "node:url";
 import { MessageChannel, parentPort, workerData } from "node:worker_threads";
 import {
-  Map,
   Promise,
   endsWith,
   inheritNothing,
-  mapDelete,
-  mapGet,
-  mapSet,
-  mapSize,
   monotonicClock,
   slice,
   toWellFormed,
@@ -30,14 +25,7 @@ import { Realm, findShared } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
 import { InputRefused, abort, run, type Execution } from "./run.ts";
 import { relative, toMessage, toStack } from "./text.ts";
-import type {
-  FromThread,
-  RunResult,
-  Task,
-  TaskResult,
-  ThreadData,
-  ToThread,
-} from "./thread-messages.ts";
+import type { FromThread, Task, TaskResult, ThreadData, ToThread } from "./thread-messages.ts";
 
 /**
  * A thread's program: it runs one flow version, one execution at a time. What is set up here
@@ -56,12 +44,14 @@ const post = port.postMessage.bind(port) as (message: FromThread) => void;
 const desk = openDesk((number, request) => post({ type: "operation", number, request }));
 /** Which execution the running code belongs to, also in timers and rejections it left behind. */
 const belonging = pinned(new AsyncLocalStorage<Execution>());
-/** Aborted before their job arrived. */
-const abortedEarly = new Map<string, string>();
 let current: Execution | null = null;
 /** Set when code of an execution failed after its end: the thread is not used again. */
 let tainted = false;
 let runs = 0;
+/** The frame that came last; null: all have been served. */
+let lastFrame: Frame | null = null;
+/** Takes the next frame, where one is waited for. */
+let awaited: ((frame: Frame) => void) | null = null;
 let loaded: Promise<Loaded> | null = null;
 
 /** The flow's default export, and what all its runs share as it was after the import. */
@@ -77,8 +67,9 @@ inheritNothing(Loaded);
 
 listen(port, (from) => {
   const message = from as ToThread;
-  if (message.type === "answer") desk.answer(message.number, message.answer);
-  else hear(message.id, message.reason);
+  if (message.type === "run") take(message);
+  else if (message.type === "answer") desk.answer(message.number, message.answer);
+  else if (current?.job.id === message.id) abort(current, message.reason);
 });
 realProcess.on("uncaughtException", onStray);
 realProcess.on("unhandledRejection", onStray);
@@ -101,54 +92,62 @@ function pinned<Store>(storage: AsyncLocalStorage<Store>): AsyncLocalStorage<Sto
 
 /** Piscina's entry. */
 export default async function perform(task: Task): Promise<TaskResult> {
-  if (task.type === "run") return await performAll(task.jobs);
+  if (task.type === "serve") return await serve();
   // Loaded where it is needed, most threads only run; and before the rules for modules are set.
   const { inspect } = await import("./inspect.ts");
   return { type: "inspected", inspection: await inspect(data, guardModules(data)) };
 }
 
-/** One after the other, as long as they are not taken back; each is told before the next begins. */
-async function performAll(jobs: readonly Job[]): Promise<RunResult> {
+/** Runs that came together, and in which round; those of an earlier round do not begin. */
+class Frame {
+  readonly round: number;
+  readonly jobs: readonly Job[];
+  next: Frame | null = null;
+
+  constructor({ round, jobs }: ToThread & { type: "run" }) {
+    this.round = round;
+    this.jobs = jobs;
+  }
+}
+inheritNothing(Frame);
+
+function take(message: ToThread & { type: "run" }): void {
+  const frame = new Frame(message);
+  if (lastFrame !== null) lastFrame.next = frame;
+  lastFrame = frame;
+  awaited?.(frame);
+  awaited = null;
+}
+
+function nextFrame(frame: Frame | null): Frame | Promise<Frame> {
+  if (frame !== null && frame.next !== null) return frame.next;
+  lastFrame = null;
+  return new Promise((resolve) => (awaited = resolve));
+}
+
+/** One run after the other, as they came, as long as they are not recalled. */
+async function serve(): Promise<never> {
+  let begun = 0;
+  for (let frame = await nextFrame(null), round = 0; ; frame = await nextFrame(frame)) {
+    if (frame.round !== round) begun = 0;
+    ({ round } = frame);
+    for (let at = 0; at < frame.jobs.length && claim(data.claims, round, begun); at += 1) {
+      begun += 1;
+      await performOne(frame.jobs[at] as Job);
+    }
+  }
+}
+
+/** An execution that leaves its thread spoilt is the last one: the runner ends the thread. */
+async function performOne(job: Job): Promise<void> {
   const begun = monotonicClock();
-  let last = await performOne(jobs[0] as Job);
-  let count = 1;
-  while (count < jobs.length && claim(data.claims, count)) {
-    post({ type: "ran", id: last.id, ending: last.ending });
-    last = await performOne(jobs[count] as Job);
-    count += 1;
-  }
-  last.mean_ms = (monotonicClock() - begun) / count;
-  return last;
-}
-
-/** A run after which the thread can go on, as it is told to the runner where it is the last. */
-class Told implements RunResult {
-  readonly type = "ended";
-  readonly id: string;
-  readonly ending: Ending;
-  readonly lines: number;
-  mean_ms = 0;
-
-  constructor({ job, log }: Execution, ending: Ending) {
-    this.id = job.id;
-    this.ending = ending;
-    this.lines = log.count;
-  }
-}
-inheritNothing(Told);
-
-/** Of an execution that leaves its thread spoilt it never returns: the runner ends the thread. */
-async function performOne(job: Job): Promise<Told> {
   const execution = begin(job);
   const { ending, is_clean } = await belonging.run(execution, () => settle(execution));
   runs += 1;
-  if (execution.ended || tainted || runs >= most || ending.aborted || !is_clean) {
-    end(execution, ending);
-    return await new Promise<never>(() => {});
-  }
-  execution.ended = true;
+  const is_last = tainted || runs >= most || ending.aborted || !is_clean;
+  if (!end(execution, ending, monotonicClock() - begun, is_last) || is_last)
+    await new Promise<never>(() => {});
   current = null;
-  return new Told(execution, ending);
 }
 
 function begin(job: Job): Execution {
@@ -163,9 +162,6 @@ function begin(job: Job): Execution {
     ended: false,
   };
   current = execution;
-  const reason = mapGet(abortedEarly, job.id);
-  if (reason !== undefined) abort(execution, reason);
-  mapDelete(abortedEarly, job.id);
   return execution;
 }
 
@@ -242,24 +238,19 @@ function failure(execution: Execution, thrown: unknown): Ending {
   };
 }
 
-/** Hands the ending over; the runner then terminates the thread. */
-function end(execution: Execution, ending: Ending): void {
-  if (execution.ended) return;
+/** Hands the ending over; false where one was handed over before. */
+function end(execution: Execution, ending: Ending, ms: number, is_last: boolean): boolean {
+  if (execution.ended) return false;
   execution.ended = true;
-  post({ type: "ended", id: execution.job.id, ending });
-}
-
-/** The job may still be on its way: it comes through another channel. */
-function hear(id: string, reason: string): void {
-  if (current?.job.id === id) abort(current, reason);
-  else if (mapSize(abortedEarly) < 1000) mapSet(abortedEarly, id, reason);
+  post({ type: "ended", id: execution.job.id, ending, ms, is_last });
+  return true;
 }
 
 /** An error that nobody caught: it fails the execution that it belongs to, and no other. */
 function onStray(thrown: unknown): void {
   const execution = belonging.getStore() ?? current;
   if (execution === null || execution.ended) tainted = true;
-  else end(execution, failure(execution, thrown));
+  else end(execution, failure(execution, thrown), 0, true);
 }
 
 function tidy(text: string): string {

@@ -2,8 +2,7 @@ import { openRuntime, type Runtime } from "../assets/runtime.ts";
 import { type Config } from "../config/resolve.ts";
 import { openCatalog, type Catalog } from "../flows/catalog.ts";
 import type { Log } from "../lib/log.ts";
-import type { OperationAnswer } from "../runner/protocol.ts";
-import { openRunners, type Runners, type RunnersOptions } from "../runner/runners.ts";
+import { openRunners, type Runners } from "../runner/runners.ts";
 
 /** The flows and the runners that load them: what serving and checking have in common. */
 export interface Flows {
@@ -16,18 +15,14 @@ export async function openFlows(options: {
   config: Config;
   log: Log;
   runtime?: Runtime;
-  onLog?: RunnersOptions["onLog"];
-  onOperation?: RunnersOptions["onOperation"];
 }): Promise<Flows> {
-  const { config, log, onLog = () => {}, onOperation = refuseOperation } = options;
+  const { config, log } = options;
   await using opened = new AsyncDisposableStack();
   const late: { catalog?: Catalog } = {};
   const runners = opened.use(
     await openRunners({
       ...toRunnersOptions(config, options.runtime ?? openRuntime(config.DATA_DIR)),
       log,
-      onLog,
-      onOperation,
       verify: (spec) => late.catalog?.verify(spec),
       onBroken: (key, message) => late.catalog?.markBroken(key, message),
     }),
@@ -37,11 +32,6 @@ export async function openFlows(options: {
   return { runners, catalog, [Symbol.asyncDispose]: () => disposal.disposeAsync() };
 }
 
-/** Nothing runs before the service is open. */
-export async function refuseOperation(): Promise<OperationAnswer> {
-  return { ok: false, message: "The service is not ready" };
-}
-
 function toRunnersOptions(config: Config, runtime: Runtime) {
   return {
     runner: runtime.runner,
@@ -49,9 +39,6 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
     author: runtime.author,
     readable: runtime.readable,
     verifyProgram: () => runtime.verify(),
-    flow_threads: config.FLOW_MAX_CONCURRENT,
-    warm_threads: config.WARM_THREADS,
-    cancel_grace_ms: config.CANCEL_GRACE_SEC * 1000,
     runner_memory_mb: config.RUNNER_MEMORY_MB,
     max_output_bytes: config.MAX_OUTPUT_BYTES,
     max_input_bytes: config.MAX_BODY_BYTES,

@@ -14,7 +14,7 @@ import { type Runners } from "../runner/runners.ts";
 import { openStore, type Store } from "../store/database.ts";
 import { takeLock } from "../store/lock.ts";
 import { allSecrets } from "../store/workspace.ts";
-import { openFlows, refuseOperation, type Flows } from "./flows.ts";
+import { openFlows } from "./flows.ts";
 import { toHouse } from "./house.ts";
 import { closeServer, listen, urlOf } from "./listener.ts";
 import { openParser, type Parser } from "./parser.ts";
@@ -64,23 +64,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     () => openRuntime(config.DATA_DIR).parser_thread,
     config.MAX_BODY_BYTES,
   );
-  // The runners report to the executions, which start runs in them.
-  const late: { executions?: Executions } = {};
-  const flows = opened.use(
-    await openFlowsOf({ config, log, runtime, store, secrets, parser, late }),
-  );
+  const flows = opened.use(await openFlows({ config, log, runtime }));
   const { runners, catalog } = flows;
-  const started = new StartedFile(config.DATA_DIR);
-  opened.defer(() => started.close());
-  const executions = (late.executions = openExecutionsOf({
-    config,
-    log,
-    store,
-    runners,
-    parser,
-    started,
-  }));
-  await putInOrder({ store, executions, started, catalog, log });
+  const executions = openExecutionsOf({ config, log, store, secrets, runners, catalog, parser });
+  opened.defer(() => executions.started.close());
+  await putInOrder({ store, executions, catalog, log });
   opened.use(openRetentionOf(config, store, log));
   let is_ready = false;
   const isReady = () => is_ready;
@@ -121,36 +109,6 @@ async function warnOfUnreadable(
   );
 }
 
-/** What runs in the runners reports to the executions, once there are some. */
-async function openFlowsOf(rooms: {
-  config: Config;
-  log: Log;
-  runtime: Runtime;
-  store: Store;
-  secrets: SecretBox;
-  parser: Parser;
-  late: { executions?: Executions };
-}): Promise<Flows> {
-  const { config, store, secrets, late } = rooms;
-  const { checkLarge } = rooms.parser;
-  const limits = {
-    max_input_bytes: config.MAX_BODY_BYTES,
-    max_child_depth: config.MAX_CHILD_DEPTH,
-    max_children: config.MAX_CHILDREN,
-  };
-  const flows: Flows = await openFlows({
-    ...rooms,
-    onLog: (id, lines) => late.executions?.addLog(id, lines),
-    onOperation: (request) => {
-      const { executions } = late;
-      if (executions === undefined) return refuseOperation();
-      const findFlow = (name: string) => flows.catalog.find(name);
-      return operate({ store, executions, findFlow, secrets, limits, checkLarge }, request);
-    },
-  });
-  return flows;
-}
-
 function openStoreOf(config: Config, runtime: Runtime): Promise<Store> {
   return openStore({
     path: databaseFile(config),
@@ -164,13 +122,13 @@ function openStoreOf(config: Config, runtime: Runtime): Promise<Store> {
 async function putInOrder(rooms: {
   store: Store;
   executions: Executions;
-  started: StartedFile;
   catalog: Catalog;
   log: Log;
 }): Promise<void> {
   const { catalog, log } = rooms;
   const recovered = await recover({
     ...rooms,
+    started: rooms.executions.started,
     findFlow: (name, version) => findVersion(catalog, name, version),
   });
   if (recovered.interrupted + recovered.resumed > 0)
@@ -196,21 +154,35 @@ function openExecutionsOf(rooms: {
   config: Config;
   log: Log;
   store: Store;
+  secrets: SecretBox;
   runners: Runners;
+  catalog: Catalog;
   parser: Parser;
-  started: StartedFile;
 }): Executions {
-  const { config, runners, parser } = rooms;
-  return new Executions({
+  const { config, log, store, runners, catalog, secrets, parser } = rooms;
+  const limits = {
+    max_input_bytes: config.MAX_BODY_BYTES,
+    max_child_depth: config.MAX_CHILD_DEPTH,
+    max_children: config.MAX_CHILDREN,
+  };
+  const findFlow = (name: string) => catalog.find(name);
+  const { checkLarge, judgeLarge } = parser;
+  const executions: Executions = new Executions({
     ...rooms,
-    run: (spec, job, is_ahead) => runners.run(spec, job, is_ahead),
-    abort: (id, reason) => runners.abort(id, reason),
+    onError: (error) => log.error({ err: error }, "Cannot hand a run over"),
+    startWorker: (spec, events) => runners.startWorker(spec, events),
+    operate: (execution, request) =>
+      operate({ store, executions, findFlow, secrets, limits, checkLarge }, execution, request),
+    openStarted: (listRunning) => new StartedFile(config.DATA_DIR, listRunning),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
-    judgeLarge: parser.judgeLarge,
-    worker_threads: config.WORKER_THREADS,
-    flow_max_concurrent: config.FLOW_MAX_CONCURRENT,
-    max_queued: config.MAX_QUEUED_EXECUTIONS,
-    connection_allowance: config.CONNECTION_ALLOWANCE,
-    base_url: config.BASE_URL ?? "http://flowhook",
+    judgeLarge,
+    workerThreads: config.WORKER_THREADS,
+    flowMaxConcurrent: config.FLOW_MAX_CONCURRENT,
+    warmThreads: config.WARM_THREADS,
+    cancelGraceMs: config.CANCEL_GRACE_SEC * 1000,
+    maxQueued: config.MAX_QUEUED_EXECUTIONS,
+    connectionAllowance: config.CONNECTION_ALLOWANCE,
+    baseUrl: config.BASE_URL ?? "http://flowhook",
   });
+  return executions;
 }

@@ -1,7 +1,7 @@
 import type { Flow } from "../flows/catalog.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { StartRequest } from "../executions/start-request.ts";
-import type { LiveExecution } from "../executions/live.ts";
+import type { ActiveExecution } from "../executions/active.ts";
 import { readOutcome, type Outcome } from "../executions/outcome.ts";
 import { toRecordText } from "../executions/record.ts";
 import { discardBody } from "../lib/body.ts";
@@ -117,11 +117,11 @@ function projectOf(corridor: Corridor, webhook: Admission["webhook"]): string {
 async function answer(
   corridor: Corridor,
   admission: Admission,
-  live: LiveExecution,
+  live: ActiveExecution,
 ): Promise<Reply> {
   const { call, webhook } = admission;
   if (corridor.response_matrix === "earlier") return answerEarlier(corridor, admission, live);
-  if (live.is_async) return respondCreated(live.id);
+  if (live.isAsync) return respondCreated(live.id);
   if ((webhook.sync_mode ?? corridor.sync_mode) === "hold") {
     const waited = await waitFor(corridor, live, call.outgoing, null);
     if (isOutcome(waited)) return respondOutcome(waited.outcome, corridor.is_sandboxed);
@@ -137,7 +137,7 @@ async function continueWaiting(corridor: Corridor, caller: Caller, value: string
   discardBody(call.incoming);
   const id = corridor.legs.toExecutionId(value);
   const live = id === null ? undefined : corridor.executions.find(id);
-  if (live !== undefined && live.webhook_id === webhook.id) {
+  if (live !== undefined && live.webhookId === webhook.id) {
     const waited = await waitFor(corridor, live, call.outgoing, corridor.window_ms);
     if (isOutcome(waited)) return respondOutcome(waited.outcome, corridor.is_sandboxed);
     return respondUnfinished(caller, live.id, value, waited);
@@ -171,11 +171,11 @@ async function readEnded(corridor: Corridor, caller: Caller, id: string): Promis
 async function answerEarlier(
   corridor: Corridor,
   admission: Admission,
-  live: LiveExecution,
+  live: ActiveExecution,
 ): Promise<Reply> {
   const { call, webhook } = admission;
   const has_key = webhook.key_hash !== null;
-  if (live.is_async)
+  if (live.isAsync)
     return has_key
       ? respondEarlierRecord(live.id, await readRecord(corridor, live.id))
       : respondEarlierStarted(live.id);

@@ -140,7 +140,7 @@ suite("example flows", { timeout: 120_000 }, () => {
     });
     const { id, ending } = bench.start(spec, { id: "cancelled", input_value });
     const waiting = setInterval(() => {
-      if (bench.log(id).includes("Waiting")) bench.runners.abort(id, "cancelled");
+      if (bench.log(id).includes("Waiting")) bench.abort(id, "cancelled");
     }, 10);
     const { aborted, status } = await ending;
     clearInterval(waiting);

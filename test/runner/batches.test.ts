@@ -53,7 +53,7 @@ const nameOf = (ending: Ending): string => told(ending).name;
 const names = (count: number) => Array.from({ length: count }, (_, at) => `run ${at}`);
 
 test("each of many is told its own result, and its lines come before", async () => {
-  await using bench = await openBench({ flow_threads: 2 });
+  await using bench = await openBench({ flowMaxConcurrent: 2 });
   const spec = await warm(bench);
   const started = names(100).map((name) => ({ name, run: bench.start(spec, input({ name })) }));
   for (const { name, run } of started) {
@@ -64,7 +64,7 @@ test("each of many is told its own result, and its lines come before", async () 
 
 for (const how of ["busy", "rest"])
   test(`what stands behind a run that takes long (${how}) goes to another thread`, async () => {
-    await using bench = await openBench({ flow_threads: 2 });
+    await using bench = await openBench({ flowMaxConcurrent: 2 });
     const spec = await warm(bench);
     let has_ended = false;
     const long = bench.start(spec, input({ name: "long", [how]: 1500 }));
@@ -79,7 +79,7 @@ for (const how of ["busy", "rest"])
   });
 
 test("what stands behind a run that fails runs once, in another thread", async () => {
-  await using bench = await openBench({ flow_threads: 1 });
+  await using bench = await openBench({ flowMaxConcurrent: 1 });
   const spec = await warm(bench);
   const before = bench.start(spec, input({ name: "before" }));
   const failing = bench.run(spec, input({ name: "failing", fails: true }));
@@ -97,11 +97,11 @@ test("what stands behind a run that fails runs once, in another thread", async (
 });
 
 test("what stands behind another and is aborted never begins", async () => {
-  await using bench = await openBench({ flow_threads: 1, cancel_grace_ms: 5000 });
+  await using bench = await openBench({ flowMaxConcurrent: 1, cancelGraceMs: 5000 });
   const spec = await warm(bench);
   const long = bench.start(spec, input({ name: "long", rest: 1000 }));
   const [first, second] = names(2).map((name) => bench.start(spec, input({ name })));
-  bench.runners.abort(first!.id, "stop");
+  bench.abort(first!.id, "stop");
   const ending = await first!.ending;
   assert.deepEqual([ending.aborted, ending.status_message], [true, "stop"]);
   assert.equal(nameOf(await long.ending), "long");
@@ -110,12 +110,12 @@ test("what stands behind another and is aborted never begins", async () => {
 });
 
 test("what stands behind a run that is aborted and ended runs in the next thread", async () => {
-  await using bench = await openBench({ flow_threads: 1, cancel_grace_ms: 50 });
+  await using bench = await openBench({ flowMaxConcurrent: 1, cancelGraceMs: 50 });
   const spec = await warm(bench);
   const long = bench.start(spec, input({ name: "long", busy: 60_000 }));
   const others = names(3).map((name) => bench.run(spec, input({ name })));
   await until(() => bench.lines.has(long.id));
-  bench.runners.abort(long.id, "stop");
+  bench.abort(long.id, "stop");
   assert.equal((await long.ending).status_message, "stop");
   assert.deepEqual((await Promise.all(others)).map(nameOf), names(3));
   assert.deepEqual(begun(bench), ["long", ...names(3)]);

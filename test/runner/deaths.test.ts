@@ -17,14 +17,14 @@ const PATIENT = `export default async (flow) => { console.log("waits"); while (a
 const ZIPS = `import { gzip } from "node:zlib"; import { promisify } from "node:util"; export default async () => (await promisify(gzip)("x")).length`;
 
 test("C3: who was in a runner that died is not broken by it, and its cause is", async () => {
-  await using bench = await openBench({ flow_threads: 2 });
+  await using bench = await openBench({ flowMaxConcurrent: 2 });
   const innocent = Array.from({ length: 8 }, () => bench.flow(PATIENT));
   const crash = bench.flow(CRASH, { memory_mb: 256 });
   bench.answer = () => ({ ok: true, value: "false" });
   for (let deaths = 0; bench.broken.length === 0 && deaths < 2 * DEATHS; deaths += 1) {
     const runs = await startAll(bench, innocent, `of-${deaths}`);
     await bench.run(crash);
-    for (const { id } of runs) bench.runners.abort(id, "over");
+    for (const { id } of runs) bench.abort(id, "over");
     await Promise.all(runs.map(({ ending }) => ending));
   }
   assert.deepEqual(
@@ -42,7 +42,7 @@ test("a thread that does not end costs its runner, and those who run beside it n
   const [beside] = await startAll(bench, [bench.flow(PATIENT)], "beside");
   const held = bench.start(bench.flow(HELD));
   await until(() => bench.log(held.id).includes("held"));
-  bench.runners.abort(held.id, "stop");
+  bench.abort(held.id, "stop");
   assert.equal((await held.ending).status_message, "stop");
   assert.equal((await bench.run(bench.flow(HELLO))).output_value, '"here"');
   assert.ok(pids(bench).includes(before));

@@ -592,7 +592,7 @@ for (const row of ROWS) {
     const { id, ending } = bench.start(spec);
     const meanwhile = bystander(row);
     if (row.from_line) await until(() => bench.log(id) !== "");
-    if (row.abort_ms !== undefined) setTimeout(() => bench.runners.abort(id, "stop"), row.abort_ms);
+    if (row.abort_ms !== undefined) setTimeout(() => bench.abort(id, "stop"), row.abort_ms);
     check(row, id, await ending);
     await meanwhile;
     await bystander({ ...row, lost: undefined });

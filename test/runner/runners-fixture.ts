@@ -4,16 +4,19 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openLog } from "../../src/lib/log.ts";
-import type {
-  Ending,
-  FlowSpec,
-  Grants,
-  Job,
-  LogLine,
-  OperationAnswer,
-  OperationRequest,
+import { Scheduler, type SchedulerOptions } from "../../src/executions/scheduler.ts";
+import {
+  failed,
+  type Ending,
+  type FlowSpec,
+  type Grants,
+  type Job,
+  type LogLine,
+  type OperationAnswer,
+  type OperationRequest,
 } from "../../src/runner/protocol.ts";
 import { openRunners, type Runners, type RunnersOptions } from "../../src/runner/runners.ts";
+import type { Run } from "../../src/runner/worker.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -29,21 +32,26 @@ export interface FlowOptions {
 export interface Bench extends AsyncDisposable {
   readonly folder: string;
   readonly runners: Runners;
+  readonly scheduler: Scheduler;
   readonly lines: Map<string, LogLine[]>;
   readonly broken: { key: string; message: string }[];
-  answer: (request: OperationRequest) => OperationAnswer;
+  answer: (request: OperationRequest) => OperationAnswer | Promise<OperationAnswer>;
   /** Writes a version folder. */
   flow(code: string, options?: FlowOptions): FlowSpec;
   start(spec: FlowSpec, job?: Partial<Job>): { id: string; ending: Promise<Ending> };
   run(spec: FlowSpec, job?: Partial<Job>): Promise<Ending>;
+  /** Ends a run that has not ended. */
+  abort(id: string, reason: string): void;
   /** Text of the log of an execution. */
   log(id: string): string;
 }
 
 let last = 0;
 
-/** Real runners on the sources, and flows written to a folder of their own. */
-export async function openBench(options: Partial<RunnersOptions> = {}): Promise<Bench> {
+/** The scheduler and real runners on the sources, and flows written to a folder of their own. */
+export async function openBench(
+  options: Partial<RunnersOptions & SchedulerOptions> = {},
+): Promise<Bench> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-runner-")));
   const lines = new Map<string, LogLine[]>();
   const broken: Bench["broken"] = [];
@@ -53,16 +61,11 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
     thread: join(ROOT, "src/sandbox/thread.ts"),
     author: join(ROOT, "src/flows/author.ts"),
     readable: [join(ROOT, "src"), join(ROOT, "node_modules")],
-    flow_threads: 4,
-    warm_threads: 8,
-    cancel_grace_ms: 100,
     runner_memory_mb: 900,
     max_output_bytes: 1_000_000,
     max_input_bytes: 1_000_000,
     max_log_lines: 50,
     log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
-    onLog: (id, added) => void lines.set(id, [...(lines.get(id) ?? []), ...added]),
-    onOperation: async (request) => bench.answer(request),
     verifyProgram: () => false,
     verify: () => {},
     onBroken: (key, message) => void broken.push({ key, message }),
@@ -71,21 +74,57 @@ export async function openBench(options: Partial<RunnersOptions> = {}): Promise<
     rmSync(folder, { recursive: true, force: true });
     throw error;
   });
+  const scheduler = new Scheduler({
+    workerThreads: 64,
+    flowMaxConcurrent: 4,
+    warmThreads: 8,
+    cancelGraceMs: 100,
+    onError: (error) => assert.ifError(error),
+    startWorker: (spec, events) => runners.startWorker(spec, events),
+    ...options,
+  });
+  const active = new Map<string, Run>();
   const bench: Bench = {
     folder,
     runners,
+    scheduler,
     lines,
     broken,
     answer: ({ value }) => ({ ok: true, value: value ?? "null" }),
     flow: (code, more) => writeFlow(folder, code, more),
     start(spec, job) {
       const id = job?.id ?? `run-${(last += 1)}`;
-      const ran = runners.run(spec, toJob(id, spec, job), false);
-      return { id, ending: ran as Promise<Ending> };
+      const { promise, resolve } = Promise.withResolvers<Ending>();
+      const run = {
+        id,
+        flow: spec.flow,
+        spec,
+        job: toJob(id, spec, job),
+        link: null,
+        abortReason: null,
+        timeoutMs: 3_600_000,
+        prepare: async () => true,
+        handedOver: () => {},
+        returned: () => {},
+        expired: () => {},
+        log: (added: readonly LogLine[]) =>
+          void lines.set(id, [...(lines.get(id) ?? []), ...added]),
+        operate: async (request: OperationRequest) => bench.answer(request),
+        ended: (ending: Ending) => (active.delete(id), resolve(ending)),
+      };
+      active.set(id, run);
+      scheduler.enqueue(run);
+      return { id, ending: promise };
     },
     run: (spec, job) => bench.start(spec, job).ending,
+    abort(id, reason) {
+      const run = active.get(id);
+      if (run !== undefined && scheduler.abort(run, reason))
+        run.ended({ ...failed(reason), aborted: true });
+    },
     log: (id) => (lines.get(id) ?? []).map(({ level, text }) => `${level} ${text}`).join("\n"),
     async [Symbol.asyncDispose]() {
+      scheduler.close();
       await runners[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true, force: true });
     },
@@ -112,8 +151,8 @@ function writeFlow(folder: string, code: string, options: FlowOptions = {}): Flo
     writeFileSync(join(directory, path), text);
   }
   return {
-    key: `flow@${version}`,
-    flow: "flow",
+    key: `flow-${version}@${version}`,
+    flow: `flow-${version}`,
     version,
     directory,
     entry,

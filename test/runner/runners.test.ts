@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { encodeFrames, FrameReader } from "../../src/runner/channel.ts";
-import type { Ending, FlowSpec } from "../../src/runner/protocol.ts";
-import { openBench, toJob, until, type Bench } from "./runners-fixture.ts";
+import type { FlowSpec } from "../../src/runner/protocol.ts";
+import { openBench, until, type Bench } from "./runners-fixture.ts";
 
 const HELLO = `export default () => "here"`;
 const SLOW = `export default () => new Promise((resolve) => setTimeout(resolve, 60_000))`;
@@ -38,7 +38,7 @@ test("a runner that is killed is replaced, and only its executions end", async (
 });
 
 test("a version that took a runner down runs in its own, and is broken after three times", async () => {
-  await using bench = await openBench({ flow_threads: 2 });
+  await using bench = await openBench({ flowMaxConcurrent: 2 });
   const crash = bench.flow(CRASH, { memory_mb: 256 });
   const other = bench.flow(SLOW);
   const strikes: string[] = [];
@@ -119,26 +119,28 @@ function fakeRunner(onRun: string): string {
     const send = (messages) => { for (const frame of encodeFrames(token, messages)) channel.write(frame); };
     channel.on("data", (chunk) => { for (const message of frames.push(opener.push(chunk))) {
       if (message.type === "setup") { token = message.token; send([{ type: "ready" }]); }
-      if (message.type === "run") { const { job } = message; ${onRun} }
+      const { thread } = message;
+      if (message.type === "start") send([{ type: "started", thread }]);
+      if (message.type === "run") { const [job] = message.jobs; ${onRun} }
     } });`,
   );
   return file;
 }
 
-const FINE = `{ type: "ended", id: job.id, ending: { status: "ENDED_SUCCESS", status_message: null, output_value: "1", response: null, aborted: false } }`;
+const FINE = `{ type: "ended", thread, id: job.id, ms: 1, is_last: false, ending: { status: "ENDED_SUCCESS", status_message: null, output_value: "1", response: null, aborted: false } }`;
 
 test("what a runner sends without a known shape is dropped", async () => {
   const runner = fakeRunner(
-    `send([null, 7, "x", [], {}, { type: "unknown" }, { type: "__proto__" }, { type: "ended", id: job.id }, { type: "ended", id: "nobody", ending: null },
-      { type: "log", id: job.id, lines: [{ at: "x" }] }, { type: "log", id: "nobody", lines: [] },
-      { type: "operation", number: 1, request: { id: "nobody", operation: "secret", name: "s", value: null } }, { type: "operation", number: 1, request: { id: job.id, operation: "other", name: "s", value: null } },
+    `send([null, 7, "x", [], {}, { type: "unknown" }, { type: "__proto__" }, { type: "ended", thread, id: job.id, ms: 1, is_last: false }, { type: "ended", thread, id: "nobody", ending: null },
+      { ...${FINE}, id: "nobody" }, { ...${FINE}, thread: thread + 1 }, { ...${FINE}, thread: "1" }, { ...${FINE}, ms: -1 }, { ...${FINE}, is_last: 1 }, { ...${FINE}, ending: {} },
+      { type: "log", thread, id: job.id, lines: [{ at: "x" }] }, { type: "log", thread, id: "nobody", lines: [] }, { type: "log", id: job.id, lines: [] },
+      { type: "operation", thread, number: 1, request: { id: "nobody", operation: "secret", name: "s", value: null } }, { type: "operation", thread, number: 1, request: { id: job.id, operation: "other", name: "s", value: null } },
+      { type: "recalled", thread, begun: -1 }, { type: "exited", thread, begun: 1 }, { type: "exited", thread: thread + 1, begun: 1, message: "x" },
       { type: "beat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} }, ${FINE}]);`,
   );
   const asked: unknown[] = [];
-  await using bench = await openBench({
-    runner,
-    onOperation: async (request) => (asked.push(request), { ok: false, message: "" }),
-  });
+  await using bench = await openBench({ runner });
+  bench.answer = (request) => (asked.push(request), { ok: false, message: "" });
   assert.equal((await bench.run(bench.flow(HELLO))).output_value, "1");
   assert.deepEqual(asked, []);
 });
@@ -186,7 +188,7 @@ test("a runner that cannot be started is an error of opening", async () => {
 });
 
 test("threads are reused, and idle pools are let go beyond the warm ones", async () => {
-  await using bench = await openBench({ flow_threads: 2, warm_threads: 3 });
+  await using bench = await openBench({ flowMaxConcurrent: 2, warmThreads: 3 });
   const counting = `let runs = 0; export default () => (runs += 1)`;
   const first = bench.flow(counting);
   assert.equal((await bench.run(first)).output_value, "1");
@@ -199,9 +201,10 @@ test("threads are reused, and idle pools are let go beyond the warm ones", async
 test("a retired version ends its run and gives up its threads", async () => {
   await using bench = await openBench();
   const spec = bench.flow(
-    `export default () => new Promise((resolve) => setTimeout(resolve, 100, "done"))`,
+    `export default ({ log }) => (log.info("begun"), new Promise((resolve) => setTimeout(resolve, 100, "done")))`,
   );
-  const { ending } = bench.start(spec);
+  const { id, ending } = bench.start(spec);
+  await until(() => bench.lines.has(id));
   bench.runners.retire(spec.key);
   assert.equal((await ending).output_value, '"done"');
   await until(() => (bench.runners.status().runners[0]?.threads ?? 1) === 0);
@@ -215,12 +218,12 @@ test("an abort reaches a run of a version that was retired and came back", async
   await bench.run(bench.flow(HELLO));
   bench.runners.retire(spec.key);
   const second = bench.start(spec);
-  for (const { id } of [first, second]) bench.runners.abort(id, "stop");
+  for (const { id } of [first, second]) bench.abort(id, "stop");
   for (const { ending } of [first, second]) assert.deepEqual((await ending).status_message, "stop");
 });
 
 test("late failures of one execution do not harm the next", async () => {
-  await using bench = await openBench({ flow_threads: 1 });
+  await using bench = await openBench({ flowMaxConcurrent: 1 });
   const spec = bench.flow(`
     let runs = 0;
     export default async () => {
@@ -239,7 +242,7 @@ test("late failures of one execution do not harm the next", async () => {
 });
 
 test("a thread is replaced after an error", async () => {
-  await using bench = await openBench({ flow_threads: 1 });
+  await using bench = await openBench({ flowMaxConcurrent: 1 });
   const spec = bench.flow(
     `let runs = 0; export default () => { runs += 1; if (runs === 2) throw new Error("second"); return runs; }`,
   );
@@ -273,22 +276,22 @@ test("many executions at once each get their own answer and log", async () => {
 });
 
 test("an abort reaches a run that waits for its thread", async () => {
-  await using bench = await openBench({ flow_threads: 1 });
+  await using bench = await openBench({ flowMaxConcurrent: 1 });
   const spec = bench.flow(`export default () => { for (;;); }`);
   const runs = [bench.start(spec), bench.start(spec), bench.start(spec)];
-  for (const { id } of runs) bench.runners.abort(id, "stop");
+  for (const { id } of runs) bench.abort(id, "stop");
   for (const { ending } of runs) assert.deepEqual((await ending).aborted, true);
-  bench.runners.abort("nobody", "stop");
+  bench.abort("nobody", "stop");
 });
 
 test("an aborted run that returns at once is marked, and its thread replaced", async () => {
-  await using bench = await openBench({ flow_threads: 1, cancel_grace_ms: 5_000 });
+  await using bench = await openBench({ flowMaxConcurrent: 1, cancelGraceMs: 5_000 });
   const spec = bench.flow(
     `let runs = 0; export default ({ signal, input_value }) => { runs += 1; console.log("begun"); return input_value === 0 ? new Promise((r) => signal.addEventListener("abort", () => r(signal.reason.message))) : runs; }`,
   );
   const { id, ending } = bench.start(spec, { input_value: "0" });
   await until(() => bench.lines.has(id));
-  bench.runners.abort(id, "stop");
+  bench.abort(id, "stop");
   const { aborted, output_value } = await ending;
   assert.deepEqual([aborted, output_value], [true, '"stop"']);
   assert.equal((await bench.run(spec, { input_value: "1" })).output_value, "1");
@@ -321,52 +324,21 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test("what is ahead runs as soon as a thread is free, and comes back where none is", async () => {
-  await using bench = await openBench({ flow_threads: 1 });
-  const spec = bench.flow(
-    `export default ({ input_value }) => new Promise((r) => setTimeout(() => r(input_value), input_value))`,
-  );
-  await bench.run(spec, { input_value: "1" });
-  const ahead = (id: string) =>
-    bench.runners.run(spec, { ...toJob(id, spec, { input_value: "3" }) }, true);
-  const short = bench.run(spec, { input_value: "2" });
-  assert.notEqual(await ahead("after a short one"), "returned");
-  await short;
-  const long = bench.run(spec, { input_value: "500" });
-  assert.equal(await ahead("after a long one"), "returned");
-  assert.equal((await long).output_value, "500");
-});
-
-test("what is ahead and aborted ends at once, and never begins", async () => {
-  await using bench = await openBench({ flow_threads: 1, cancel_grace_ms: 2000 });
-  const spec = bench.flow(
-    `export default async ({ log }) => { log.info("begun"); await new Promise((r) => setTimeout(r, 200)); }`,
-  );
-  const first = bench.start(spec);
-  await until(() => bench.lines.has(first.id));
-  const second = bench.runners.run(spec, toJob("second", spec), true);
-  bench.runners.abort("second", "stop");
-  const ending = (await second) as Ending;
-  assert.deepEqual([ending.aborted, ending.status_message], [true, "stop"]);
-  assert.equal((await first.ending).status, "ENDED_SUCCESS");
-  assert.ok(!bench.lines.has("second"));
-});
-
 test("a flow's first run can be aborted while others hold all the threads that are kept", async () => {
-  await using bench = await openBench({ warm_threads: 1 });
+  await using bench = await openBench({ warmThreads: 1 });
   const code = `export default ({ log }) => (log.info("begun"), new Promise(() => {}))`;
   const busy = bench.flow(code);
   const held = [bench.start(busy), bench.start(busy)];
   await until(() => held.every(({ id }) => bench.lines.has(id)));
   const first = bench.start(bench.flow(code));
   await until(() => bench.lines.has(first.id));
-  bench.runners.abort(first.id, "stop");
+  bench.abort(first.id, "stop");
   assert.equal((await first.ending).status_message, "stop");
   assert.equal(bench.runners.status().restarts, 0);
 });
 
 test("a flow that breaks the code around it costs its thread, and its next run has another", async () => {
-  await using bench = await openBench({ flow_threads: 1 });
+  await using bench = await openBench({ flowMaxConcurrent: 1 });
   const spec = bench.flow(`export default ({ input_value }) => {
     if (input_value === "fine") return "fine";
     String.prototype.toWellFormed = () => { throw new Error("broken"); };
@@ -382,5 +354,5 @@ test("a spare is kept while runners are used, and comes back with the next run",
   assert.equal(count(), 2);
   await until(() => count() === 1);
   await bench.run(bench.flow(HELLO));
-  assert.equal(count(), 2);
+  await until(() => count() === 2);
 });

@@ -33,28 +33,36 @@ test("H5: a flow's operations that wait hold 16 MB and the latest at most", asyn
 const HEEDLESS = `import { MessageChannel, parentPort } from "node:worker_threads";
 const { port1, port2 } = new MessageChannel();
 parentPort.postMessage({ port: port2 }, [port2]);
-export default async function perform({ jobs: [{ id }] }) {
-  const answers = [];
-  await new Promise((done) => {
-    port1.on("message", ({ answer }) => { if (answers.push(answer.message ?? "ok") === 18) done(); });
+const ended = (id, output_value) => ({ type: "ended", id, ms: 1, is_last: false, ending: { status: "ENDED_SUCCESS", status_message: null, output_value, response: null, aborted: false } });
+const answers = [];
+let id = null;
+port1.on("message", (message) => {
+  if (message.type === "run") {
+    ([{ id }] = message.jobs);
     const request = { id, operation: "start_execution", name: "nobody", value: "x".repeat(9e6) };
     for (let number = 0; number < 20; number += 1) port1.postMessage({ type: "operation", number, request });
-  });
-  const ending = { status: "ENDED_SUCCESS", status_message: null, output_value: JSON.stringify(answers), response: null, aborted: false };
-  return { type: "ended", id, ending, lines: 0, mean_ms: 1 };
+  } else if (answers.push(message.answer.message ?? "ok") === 18) port1.postMessage(ended(id, JSON.stringify(answers)));
+});
+export default async function perform() {
+  await new Promise(() => {});
 }
 `;
 
-test("H5: a thread that does not heed it is refused by its pool", { timeout: 60_000 }, async () => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-thread-")));
-  const thread = join(folder, "thread.mjs");
-  writeFileSync(thread, HEEDLESS);
-  const readable = [join(ROOT, "src"), join(ROOT, "node_modules"), folder];
-  const { promise, resolve: answer } = Promise.withResolvers<OperationAnswer>();
-  await using bench = await openBench({ ...LARGE, readable, thread, onOperation: () => promise });
-  const { output_value, status_message } = await bench.run(bench.flow("", { memory_mb: 512 }));
-  answer({ ok: true, value: "null" });
-  const refused = Array.from({ length: 18 }, () => "Too many operations wait");
-  rmSync(folder, { recursive: true });
-  assert.deepEqual(JSON.parse(output_value ?? "null"), refused, status_message ?? "");
-});
+test(
+  "H5: a thread that does not heed it is refused by its runner",
+  { timeout: 60_000 },
+  async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-thread-")));
+    const thread = join(folder, "thread.mjs");
+    writeFileSync(thread, HEEDLESS);
+    const readable = [join(ROOT, "src"), join(ROOT, "node_modules"), folder];
+    const { promise, resolve: answer } = Promise.withResolvers<OperationAnswer>();
+    await using bench = await openBench({ ...LARGE, readable, thread });
+    bench.answer = () => promise;
+    const { output_value, status_message } = await bench.run(bench.flow("", { memory_mb: 512 }));
+    answer({ ok: true, value: "null" });
+    const refused = Array.from({ length: 18 }, () => "Too many operations wait");
+    rmSync(folder, { recursive: true });
+    assert.deepEqual(JSON.parse(output_value ?? "null"), refused, status_message ?? "");
+  },
+);

@@ -1,0 +1,123 @@
+import type { FlowSpec } from "../runner/protocol.ts";
+import type { Run } from "../runner/worker.ts";
+import type { Trace } from "../lib/trace.ts";
+import type { ExecutionRow } from "../store/executions.ts";
+import type { Outcome } from "./outcome.ts";
+import type { RunnableFlow } from "./start-request.ts";
+
+/** An execution between its commit and its end, and who waits on it. */
+export interface ActiveExecution {
+  readonly id: string;
+  readonly flow: string;
+  /** The version that it runs; null where the flow was not there. */
+  readonly spec: FlowSpec | null;
+  readonly timeoutMs: number;
+  readonly webhookId: string | null;
+  readonly isAsync: boolean;
+  /** What a thread is told of it, as JSON text. */
+  readonly facts: string;
+  /** The request that started it, for the log; null without one. */
+  readonly trace: Trace | null;
+  /** Settles after the commit of the ending; never rejects. */
+  readonly ended: Promise<Outcome>;
+  /** Once set, the ending is decided: what the flow still does changes nothing. */
+  decided: Outcome | null;
+  /** Its run, as long as it waits for a thread or has one. */
+  run: Run | null;
+  /** Characters of its input that are kept while it waits. */
+  kept: number;
+  /** Requests that wait on it now. */
+  watchers: number;
+  /** Executions that it has started. */
+  children: number;
+  /** It was handed to a thread, and its ending is not committed. */
+  isStarted: boolean;
+  /** Its place in the list of the latest ones; -1: it is not there. */
+  slot: number;
+  /** Since when it has been active, as performance.now(). */
+  since: number;
+  /** Tells the waiting: the ending is committed. */
+  settle(outcome: Outcome): void;
+}
+
+export function newActive(
+  row: ExecutionRow,
+  flow: RunnableFlow | undefined,
+  trace: Trace | null,
+): ActiveExecution {
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const { id, webhook, project_id } = row;
+  const is_productive = row.is_productive === 1;
+  return {
+    id,
+    flow: row.flow,
+    spec: flow?.spec ?? null,
+    timeoutMs: flow?.timeout_ms ?? 0,
+    webhookId: row.webhook_id,
+    isAsync: row.is_async === 1,
+    facts: JSON.stringify({ id, webhook, flow: row.flow, is_productive, project_id }),
+    trace,
+    ended: promise,
+    decided: null,
+    run: null,
+    kept: 0,
+    watchers: 0,
+    children: 0,
+    isStarted: false,
+    slot: -1,
+    since: 0,
+    settle: resolve,
+  };
+}
+
+/** Executions that have lasted so long are found by a Map; milliseconds. */
+const LASTING_MS = 100;
+
+/**
+ * The executions that have not ended. Most end within milliseconds, and a Map that thousands of
+ * fresh ids pass through in a second costs more than all else that is done here: so the latest
+ * stand in slots of a list, and only what lasts is in a Map.
+ */
+export class ActiveExecutions {
+  readonly #latest: ActiveExecution[] = [];
+  readonly #lasting = new Map<string, ActiveExecution>();
+  #movedAt = 0;
+
+  add(execution: ActiveExecution): void {
+    execution.slot = this.#latest.push(execution) - 1;
+    execution.since = performance.now();
+    if (execution.since - this.#movedAt > LASTING_MS) this.#move(execution.since);
+  }
+
+  find(id: string): ActiveExecution | undefined {
+    return this.#lasting.get(id) ?? this.#latest.find((execution) => execution.id === id);
+  }
+
+  delete(execution: ActiveExecution): void {
+    if (execution.slot < 0) this.#lasting.delete(execution.id);
+    else this.#free(execution);
+  }
+
+  *[Symbol.iterator](): Iterator<ActiveExecution> {
+    yield* this.#lasting.values();
+    yield* this.#latest;
+  }
+
+  /** The last of the list takes its slot. */
+  #free(execution: ActiveExecution): void {
+    const { slot } = execution;
+    execution.slot = -1;
+    const last = this.#latest.pop();
+    if (last === undefined || last === execution) return;
+    this.#latest[slot] = last;
+    last.slot = slot;
+  }
+
+  #move(now: number): void {
+    this.#movedAt = now;
+    for (const execution of this.#latest.filter(({ since }) => now - since >= LASTING_MS)) {
+      this.#free(execution);
+      this.#lasting.set(execution.id, execution);
+    }
+  }
+}

@@ -1,0 +1,551 @@
+import { failed, type Ending, type FlowSpec } from "../runner/protocol.ts";
+import { endingOf, type Run, type Worker, type WorkerEvents } from "../runner/worker.ts";
+import { FlowQueue } from "./flow-queue.ts";
+
+/** Time as the scheduler knows it; a made-up one in its tests. */
+export interface Clock {
+  /** Milliseconds, monotonic. */
+  now(): number;
+  /** @returns forgets it */
+  after(ms: number, act: () => void): () => void;
+  /** Once what has come in the meantime was read. */
+  soon(act: () => void): void;
+}
+
+export interface SchedulerOptions {
+  /** WORKER_THREADS. */
+  readonly workerThreads: number;
+  /** FLOW_MAX_CONCURRENT. */
+  readonly flowMaxConcurrent: number;
+  /** WARM_THREADS. */
+  readonly warmThreads: number;
+  /** CANCEL_GRACE_SEC, in milliseconds. */
+  readonly cancelGraceMs: number;
+  readonly clock?: Clock;
+  /** Something failed that nobody waits for. */
+  onError(error: unknown): void;
+  /**
+   * Starts a thread for a version.
+   * @throws {Error} why that cannot be
+   */
+  startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
+}
+
+/** A run behind one that takes longer than this goes to another thread. */
+const STALL_MS = 5;
+/** An idle thread is kept so long, the last of its version longer: as far as WARM_THREADS go. */
+const IDLE_MS = 30_000;
+const TIDY_MS = 1_000;
+
+/**
+ * The only place that decides when and where something runs. Runs of one flow wait in one queue;
+ * flows take turns; at most `workerThreads` threads have runs, and at most `flowMaxConcurrent` of
+ * one flow. The last free thread is kept for a flow that has none (contract, section 7, number 1).
+ * A flow that has all its threads while no other waits is given a few runs more, which stand
+ * behind the current ones: its threads need not wait for a message. What stands behind a run that
+ * takes long is called back and waits again, before all others; nothing runs twice.
+ */
+export class Scheduler implements WorkerEvents {
+  readonly #options: SchedulerOptions;
+  readonly #clock: Clock;
+  readonly #most: number;
+  readonly #flows = new Map<string, FlowQueue>();
+  /** Flows with waiting runs, in the order of their turns. */
+  #turns: FlowQueue[] = [];
+  /** Workers that count against the limits, of all flows. */
+  #places = 0;
+  /** Runs that are being recorded, of all flows. */
+  #coming = 0;
+  /** Runs that workers have as soon as they have started, though the service stops. */
+  readonly #promised = new Map<Worker, Run>();
+  #isDispatching = false;
+  #isStopped = false;
+  /** When the workers are looked at next, and how that is forgotten. */
+  #lookAt = Infinity;
+  #forgetLook: () => void = () => {};
+  #forgetTidy: () => void = () => {};
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? CLOCK;
+    this.#most = Math.min(options.flowMaxConcurrent, Math.max(1, options.workerThreads - 1));
+    this.#tidySoon();
+  }
+
+  /** Whether a run of this flow that comes now need not wait for others. */
+  isFree(name: string): boolean {
+    const flow = this.#flowOf(name);
+    return flow.uncovered < this.#freePlaces(flow);
+  }
+
+  /** How many wait for others, or will once they are recorded. */
+  get queued(): number {
+    let queued = 0;
+    for (const flow of this.#flows.values()) queued += this.#queuedOf(flow);
+    return queued;
+  }
+
+  /** As `queued`, of one flow. */
+  queuedOf(name: string): number {
+    return this.#queuedOf(this.#flowOf(name));
+  }
+
+  /**
+   * A run of this flow is being recorded and comes next; `arrive` follows.
+   *
+   * @returns whether it is handed over as soon as it is recorded, as far as one can tell
+   */
+  announce(name: string, spec: FlowSpec | null): boolean {
+    const flow = this.#flowOf(name);
+    const ahead = flow.runs.length + flow.coming;
+    flow.coming += 1;
+    this.#coming += 1;
+    if (spec === null || this.#turns.some((other) => other !== flow)) return false;
+    return ahead < flow.room(spec.key, togetherOf(flow, spec), flow.time.behind);
+  }
+
+  /** One that was announced is recorded, or was refused. */
+  arrive(name: string): void {
+    this.#flowOf(name).coming -= 1;
+    this.#coming -= 1;
+  }
+
+  enqueue(run: Run): void {
+    const flow = this.#flowOf(run.flow);
+    flow.runs.push(run);
+    this.#await(flow);
+    this.#dispatchSoon();
+  }
+
+  /** Ends a run, wherever it is. @returns whether it waited: then it is gone, without an ending */
+  abort(run: Run, reason: string): boolean {
+    if (run.abortReason !== null) return false;
+    run.abortReason = reason;
+    const flow = this.#flowOf(run.flow);
+    if (flow.runs.remove(run)) return true;
+    const worker = flow.workers.find((other) => other.holds(run));
+    if (worker?.current === run) this.#abortCurrent(worker);
+    else worker?.recall();
+    return false;
+  }
+
+  /** Runs that have a thread, and runs that wait for one. */
+  counts(): { running: number; waiting: number } {
+    let running = 0;
+    let waiting = 0;
+    for (const { runs, workers } of this.#flows.values()) {
+      waiting += runs.length;
+      for (const worker of workers) {
+        if (worker.current !== null) running += 1;
+        waiting += worker.reserved + Math.max(0, worker.length - 1);
+      }
+    }
+    return { running, waiting };
+  }
+
+  /**
+   * From now on nothing more is handed over, but to workers that start for it.
+   *
+   * @returns what waits, also what was called back from behind others
+   */
+  async stop(): Promise<Run[]> {
+    this.#isStopped = true;
+    for (const worker of this.#workers()) {
+      worker.recall();
+      if (worker.isStarting) this.#promise(worker);
+    }
+    await this.#until(() => this.#workers().every((worker) => !isMoving(worker)));
+    return [...this.#flows.values()].flatMap(({ runs }) => [...runs]);
+  }
+
+  /** Resolves once no thread has a run. */
+  whenIdle(): Promise<void> {
+    return this.#until(() => this.#workers().every(({ isBusy }) => !isBusy));
+  }
+
+  close(): void {
+    this.#isStopped = true;
+    this.#forgetLook();
+    this.#forgetTidy();
+  }
+
+  onReady(worker: Worker): void {
+    const promised = this.#promised.get(worker);
+    this.#promised.delete(worker);
+    if (promised !== undefined) this.#prepareFor(worker, [promised]);
+    this.#settle(worker);
+    this.#dispatch();
+  }
+
+  onEnded(worker: Worker, run: Run, ending: Ending, ms: number): void {
+    const flow = this.#flowOf(run.flow);
+    flow.time.learn(ms);
+    run.ended(ending);
+    if (worker.current !== null && worker.current.abortReason !== null) this.#abortCurrent(worker);
+    this.#settle(worker);
+    // The next run is not to wait for a thread because this one spoilt its own.
+    if (worker.isEnding) this.#replace(flow, worker.spec);
+    this.#dispatchSoon();
+  }
+
+  onRecalled(worker: Worker, runs: readonly Run[]): void {
+    const left = runs.filter((run) => run.abortReason === null);
+    for (const run of runs) run.returned();
+    for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
+    this.#putBack(worker, left);
+    if (worker.current !== null && worker.current.abortReason !== null) this.#abortCurrent(worker);
+    this.#settle(worker);
+    this.#dispatchSoon();
+  }
+
+  onLost(worker: Worker, runs: readonly Run[], ending: Ending): void {
+    this.#forget(worker);
+    for (const run of runs) run.ended(endingOf(run, ending));
+    this.#dispatchSoon();
+  }
+
+  onFailed(worker: Worker, ending: Ending, isFinal: boolean): void {
+    const flow = this.#forget(worker);
+    // One that cannot even start would be followed by others without end: its run fails.
+    if (isFinal) this.#failNext(flow, worker.spec.key, ending);
+    this.#dispatchSoon();
+  }
+
+  #flowOf(name: string): FlowQueue {
+    const found = this.#flows.get(name);
+    if (found !== undefined) return found;
+    const flow = new FlowQueue();
+    this.#flows.set(name, flow);
+    return flow;
+  }
+
+  #workers(): Worker[] {
+    return [...this.#flows.values()].flatMap(({ workers }) => workers);
+  }
+
+  /** Places that this flow could have beyond those it holds. */
+  #freePlaces(flow: FlowQueue): number {
+    const comingOfOthers = this.#coming - flow.coming;
+    const open = this.#openTo(flow) - this.#places - comingOfOthers;
+    return Math.max(0, Math.min(this.#most - flow.places, open));
+  }
+
+  /** Places in all, as this flow sees them: the last one is for a flow that has none. */
+  #openTo({ places }: FlowQueue): number {
+    const { workerThreads } = this.#options;
+    return places === 0 ? workerThreads : workerThreads - 1;
+  }
+
+  #queuedOf(flow: FlowQueue): number {
+    const { uncovered } = flow;
+    return uncovered === 0 ? 0 : Math.max(0, uncovered - this.#freePlaces(flow));
+  }
+
+  #await(flow: FlowQueue): void {
+    if (!this.#turns.includes(flow)) this.#turns.push(flow);
+  }
+
+  /** What came in this turn of the event loop is handed over together. */
+  #dispatchSoon(): void {
+    if (this.#isDispatching) return;
+    this.#isDispatching = true;
+    process.nextTick(() => {
+      this.#isDispatching = false;
+      this.#dispatch();
+    });
+  }
+
+  /** Hands over what can be handed over: each flow in its turn, until no flow gets any further. */
+  #dispatch(): void {
+    if (this.#isStopped) return this.#tell();
+    for (let isGiven = true; isGiven;) {
+      isGiven = false;
+      this.#turns = this.#turns.filter(({ runs }) => runs.length > 0);
+      // Who was given something has its next turn after everybody else's.
+      for (const flow of this.#turns.slice()) {
+        if (!this.#give(flow)) continue;
+        isGiven = true;
+        this.#turns.splice(this.#turns.indexOf(flow), 1);
+        this.#turns.push(flow);
+      }
+    }
+    this.#tell();
+  }
+
+  /** Hands over the next runs of a flow. @returns whether any */
+  #give(flow: FlowQueue): boolean {
+    const next = flow.runs.first;
+    if (next === null) return false;
+    const { spec } = next;
+    const isAlone = this.#turns.length === 1;
+    const together = isAlone ? togetherOf(flow, spec) : 1;
+    const mayHaveMore = this.#mayHaveMore(flow);
+    const idle = mayHaveMore ? flow.takeIdle(spec.key) : undefined;
+    if (idle !== undefined) return this.#handOver(flow, idle, together);
+    if (isAlone && spec.isolation === "flow") {
+      const behind = mayHaveMore ? together : flow.time.behind;
+      const busy = behind > 1 ? flow.findShortest(spec.key, behind) : undefined;
+      if (busy !== undefined)
+        return this.#handOver(flow, busy, Math.min(together, behind - busy.length - busy.reserved));
+    }
+    this.#startFor(flow, spec, together);
+    return false;
+  }
+
+  /** Whether one more worker of this flow may have a run. */
+  #mayHaveMore(flow: FlowQueue): boolean {
+    return flow.places < this.#most && this.#places < this.#openTo(flow);
+  }
+
+  #handOver(flow: FlowQueue, worker: Worker, most: number): true {
+    const { key } = worker.spec;
+    const runs = flow.runs.take(Math.max(1, most), (run) => run.spec.key === key);
+    this.#takePlace(flow, worker);
+    if (runs.every(({ job }) => job !== null)) this.#assign(worker, runs);
+    else {
+      worker.reserved += runs.length;
+      this.#prepareFor(worker, runs);
+    }
+    return true;
+  }
+
+  #prepareFor(worker: Worker, runs: readonly Run[]): void {
+    this.#prepare(worker, runs).catch(this.#options.onError);
+  }
+
+  /** The service stops: a run that waits for this worker to start is handed over all the same. */
+  #promise(worker: Worker): void {
+    const { flow, key } = worker.spec;
+    const [run] = this.#flowOf(flow).runs.take(1, ({ spec }) => spec.key === key);
+    if (run === undefined) return;
+    worker.reserved += 1;
+    this.#promised.set(worker, run);
+  }
+
+  #assign(worker: Worker, runs: readonly Run[]): void {
+    for (const run of runs) run.handedOver();
+    worker.assign(runs);
+    const { since, length, current } = worker;
+    if (current !== null) this.#lookBy(since + (length > 1 ? STALL_MS : current.timeoutMs));
+  }
+
+  /** Before they are handed over they are committed as RUNNING. */
+  async #prepare(worker: Worker, runs: readonly Run[]): Promise<void> {
+    const wanted = await Promise.all(runs.map(isWanted));
+    worker.reserved -= runs.length;
+    const left = runs.filter((run, at) => wanted[at] && run.abortReason === null);
+    for (const [at, run] of runs.entries())
+      if (wanted[at] && run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
+    if (worker.isOpen && left.length > 0) this.#assign(worker, left);
+    else this.#putBack(worker, left);
+    this.#settle(worker);
+    this.#dispatch();
+  }
+
+  /** What was taken for a worker waits again, before all others. */
+  #putBack(worker: Worker, runs: readonly Run[]): void {
+    if (runs.length === 0) return;
+    const flow = this.#flowOf(worker.spec.flow);
+    flow.runs.unshift(runs);
+    this.#await(flow);
+  }
+
+  /** Starts threads for what waits, as far as there may be more. */
+  #startFor(flow: FlowQueue, spec: FlowSpec, together: number): void {
+    const wanted = Math.ceil(flow.runs.length / together);
+    for (let starting = flow.countStarting(spec.key); starting < wanted; starting += 1)
+      if (!this.#mayHaveMore(flow) || !this.#start(flow, spec)) return;
+  }
+
+  #start(flow: FlowQueue, spec: FlowSpec): boolean {
+    try {
+      const worker = this.#options.startWorker(spec, this);
+      flow.add(worker);
+      this.#takePlace(flow, worker);
+      this.#trim();
+      return true;
+    } catch (error) {
+      this.#failNext(
+        flow,
+        spec.key,
+        failed(error instanceof Error ? error.message : String(error)),
+      );
+      this.#dispatchSoon();
+      return false;
+    }
+  }
+
+  /** Starts a thread in place of one that ends, unless another of its version is to be had. */
+  #replace(flow: FlowQueue, spec: FlowSpec): void {
+    if (this.#isStopped || flow.countStarting(spec.key) > 0 || !this.#mayHaveMore(flow)) return;
+    if (flow.idle.some((worker) => worker.spec.key === spec.key && worker.isOpen)) return;
+    this.#start(flow, spec);
+  }
+
+  #failNext(flow: FlowQueue, key: string, ending: Ending): void {
+    const [run] = flow.runs.take(1, ({ spec }) => spec.key === key);
+    run?.ended(ending);
+  }
+
+  #takePlace(flow: FlowQueue, worker: Worker): void {
+    if (worker.holdsPlace) return;
+    worker.holdsPlace = true;
+    flow.places += 1;
+    this.#places += 1;
+  }
+
+  #givePlaceBack(flow: FlowQueue, worker: Worker): void {
+    if (!worker.holdsPlace) return;
+    worker.holdsPlace = false;
+    flow.places -= 1;
+    this.#places -= 1;
+  }
+
+  /** A worker that has nothing to do gives its place back. */
+  #settle(worker: Worker): void {
+    if (worker.isBusy || worker.isStarting || !worker.holdsPlace) return;
+    const flow = this.#flowOf(worker.spec.flow);
+    this.#givePlaceBack(flow, worker);
+    if (worker.isEnding) return;
+    flow.rest(worker);
+    worker.endIfUnused();
+  }
+
+  #forget(worker: Worker): FlowQueue {
+    const flow = this.#flowOf(worker.spec.flow);
+    flow.remove(worker);
+    this.#givePlaceBack(flow, worker);
+    return flow;
+  }
+
+  #abortCurrent(worker: Worker): void {
+    worker.abort(worker.current?.abortReason ?? "");
+    this.#lookBy(worker.since + this.#options.cancelGraceMs);
+  }
+
+  #lookBy(due: number): void {
+    // A timer is not set anew for less than it is late by.
+    if (due >= this.#lookAt - 1) return;
+    this.#forgetLook();
+    this.#lookAt = due;
+    this.#forgetLook = this.#clock.after(Math.max(0, due - this.#clock.now()), () => this.#look());
+  }
+
+  /** Deadlines of the runs that have threads, and of what stands behind them. */
+  #look(): void {
+    this.#lookAt = Infinity;
+    const now = this.#clock.now();
+    for (const worker of this.#workers()) {
+      const { current } = worker;
+      if (current === null || worker.isEnding) continue;
+      this.#enforce(worker, current, now);
+      this.#lookBy(nextLook(worker, current, now, this.#options.cancelGraceMs));
+    }
+  }
+
+  #enforce(worker: Worker, run: Run, now: number): void {
+    const took = now - worker.since;
+    if (worker.isAborting) {
+      if (took >= this.#options.cancelGraceMs) worker.end();
+      return;
+    }
+    if (took >= run.timeoutMs) run.expired();
+    if (took >= STALL_MS && worker.length > 1) this.#recallSoon(worker, run);
+  }
+
+  /** The server itself may have been late: what has come until now is read first. */
+  #recallSoon(worker: Worker, run: Run): void {
+    this.#clock.soon(() => {
+      if (worker.current !== run || worker.isRecalling || worker.length < 2) return;
+      this.#flowOf(run.flow).time.slowDown();
+      worker.recall();
+    });
+  }
+
+  #tidySoon(): void {
+    this.#forgetTidy = this.#clock.after(TIDY_MS, () => {
+      this.#trimIdle();
+      this.#trim();
+      this.#tidySoon();
+    });
+  }
+
+  /** Lets threads go that have had nothing to do for long, but the last of each flow. */
+  #trimIdle(): void {
+    const before = this.#clock.now() - IDLE_MS;
+    for (const flow of this.#flows.values()) {
+      const idle = flow.idle.filter(({ since }) => since < before);
+      for (const worker of idle.slice(0, flow.workers.length - 1)) this.#letGo(flow, worker);
+    }
+  }
+
+  /** Lets idle threads go, least recently used first, until there are few enough. */
+  #trim(): void {
+    const workers = this.#workers();
+    let surplus = workers.length - this.#options.warmThreads;
+    if (surplus <= 0) return;
+    const idle = [...this.#flows.values()].flatMap((flow) =>
+      flow.idle.map((worker) => ({ flow, worker })),
+    );
+    for (const { flow, worker } of idle.toSorted((a, b) => a.worker.since - b.worker.since)) {
+      if (surplus <= 0) return;
+      this.#letGo(flow, worker);
+      surplus -= 1;
+    }
+  }
+
+  #letGo(flow: FlowQueue, worker: Worker): void {
+    flow.remove(worker);
+    worker.end();
+  }
+
+  #until(holds: () => boolean): Promise<void> {
+    if (holds()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const listener = (): void => {
+        if (!holds()) return;
+        this.#listeners.delete(listener);
+        resolve();
+      };
+      this.#listeners.add(listener);
+    });
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Of a run that was aborted before it began. */
+const WITHDRAWN = failed("It was ended before it began");
+
+const CLOCK: Clock = {
+  now: () => performance.now(),
+  after(ms, act) {
+    // The longest that a timer can wait: whoever is due later is looked at again.
+    const timer = setTimeout(act, Math.min(ms, 2 ** 31 - 1)).unref();
+    return () => clearTimeout(timer);
+  },
+  soon: (act) => void setImmediate(act),
+};
+
+async function isWanted(run: Run): Promise<boolean> {
+  return run.job !== null || (await run.prepare());
+}
+
+/** Each run of `isolation: "execution"` has a thread of its own. */
+function togetherOf(flow: FlowQueue, { isolation }: FlowSpec): number {
+  return isolation === "execution" ? 1 : flow.time.together;
+}
+
+/** Whether runs are on their way to or from it. */
+function isMoving(worker: Worker): boolean {
+  return worker.isRecalling || (worker.reserved > 0 && !worker.isStarting);
+}
+
+function nextLook(worker: Worker, run: Run, now: number, cancelGraceMs: number): number {
+  if (worker.isAborting) return worker.since + cancelGraceMs;
+  const limit = worker.since + run.timeoutMs;
+  return worker.length > 1 ? Math.min(limit, Math.max(now, worker.since) + STALL_MS) : limit;
+}

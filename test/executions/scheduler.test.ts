@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { openMachine, type Machine } from "./scheduler-fixture.ts";
+
+/** The scheduler by itself: its threads and its clock are made up, and its workers are the real ones. */
+
+test("waiting flows take turns, and within a flow the first comes first", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  for (const id of ["a1", "a2", "a3", "b1", "b2"]) machine.start(id);
+  await machine.runAll();
+  assert.deepEqual(machine.begun, ["a1", "b1", "a2", "b2", "a3"]);
+});
+
+test("one flow never has more than its share", async () => {
+  const machine = openMachine({ workerThreads: 4, flowMaxConcurrent: 2 });
+  for (const id of ["a1", "a2", "a3", "b1"]) machine.start(id);
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "a2", "b1"]);
+});
+
+test("M12: the last free thread is kept for a flow that has none", async () => {
+  const machine = openMachine({ workerThreads: 4, flowMaxConcurrent: 2 });
+  for (const id of ["a1", "a2", "b1", "b2"]) machine.start(id);
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "b1", "a2"]);
+  assert.deepEqual(
+    ["a", "b", "c"].map((flow) => machine.scheduler.isFree(flow)),
+    [false, false, true],
+  );
+  machine.start("c1");
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "b1", "a2", "c1"]);
+});
+
+test("a single thread is for everybody", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  assert.equal(machine.scheduler.isFree("a"), true);
+  machine.start("a1");
+  assert.equal(machine.scheduler.isFree("a"), false, "it is taken before its thread has started");
+  assert.equal(machine.scheduler.queued, 0);
+  machine.start("a2");
+  assert.equal(machine.scheduler.queuedOf("a"), 1);
+  await machine.turn();
+  assert.equal(machine.scheduler.queuedOf("a"), 1);
+});
+
+test("what was announced counts as queued until it arrives", () => {
+  const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1 });
+  assert.equal(machine.scheduler.announce("a", machine.specOf("a")), false, "no thread is idle");
+  assert.deepEqual([machine.scheduler.isFree("a"), machine.scheduler.queued], [false, 0]);
+  machine.scheduler.announce("a", machine.specOf("a"));
+  assert.equal(machine.scheduler.queued, 1);
+  machine.scheduler.arrive("a");
+  machine.scheduler.arrive("a");
+  assert.deepEqual([machine.scheduler.isFree("a"), machine.scheduler.queued], [true, 0]);
+});
+
+test("where a thread is idle, a run is expected to begin at once", async () => {
+  const machine = openMachine({ workerThreads: 4, flowMaxConcurrent: 2 });
+  machine.start("a1");
+  await machine.runAll();
+  assert.equal(machine.scheduler.announce("a", machine.specOf("a")), true);
+  machine.scheduler.arrive("a");
+  machine.start("b1");
+  assert.equal(machine.scheduler.announce("a", machine.specOf("a")), false, "another flow waits");
+});
+
+test("short runs go to a thread together, and wait behind each other in it", async () => {
+  const machine = await openWarm(0.01);
+  for (let at = 0; at < 40; at += 1) machine.start(`a${at}`);
+  await machine.turn();
+  assert.deepEqual(machine.frames.slice(-2), [16, 16]);
+  assert.deepEqual(machine.scheduler.counts(), { running: 1, waiting: 39 });
+});
+
+test("while another flow waits, nobody is given more than one", async () => {
+  const machine = await openWarm(0.01);
+  const before = machine.frames.length;
+  machine.start("b1");
+  for (let at = 0; at < 4; at += 1) machine.start(`a${at}`);
+  await machine.turn();
+  assert.equal(machine.frames[before], 1);
+});
+
+test("what stands behind a run that takes long comes back, and runs elsewhere once", async () => {
+  const machine = await openWarm(0.01, 2);
+  for (let at = 0; at < 6; at += 1) machine.start(`a${at}`);
+  await machine.turn();
+  assert.equal(machine.threads.length, 1);
+  await machine.pass(5);
+  await machine.turn();
+  assert.equal(machine.threads.length, 2);
+  await machine.runAll();
+  assert.deepEqual(machine.begun.slice(-6).toSorted(), ["a0", "a1", "a2", "a3", "a4", "a5"]);
+});
+
+test("a limit begins with its own run, and the thread ends after the grace", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1, timeoutMs: 1000 });
+  machine.start("a1");
+  machine.start("a2");
+  await machine.turn();
+  await machine.pass(999);
+  assert.deepEqual(machine.expired, []);
+  await machine.pass(1);
+  assert.deepEqual(machine.expired, ["a1"]);
+  assert.deepEqual(machine.threads[0]?.aborted, ["a1"]);
+  await machine.pass(99);
+  assert.equal(machine.threads[0]?.isEnding, false);
+  await machine.pass(1);
+  assert.equal(machine.threads[0]?.isEnding, true);
+  await machine.exit(0);
+  assert.match(machine.endings.get("a1")?.status_message ?? "", /limit/);
+  await machine.turn();
+  await machine.pass(999);
+  assert.deepEqual(machine.expired, ["a1"]);
+  await machine.pass(1);
+  assert.deepEqual(machine.expired, ["a1", "a2"]);
+});
+
+test("what waits and is aborted never begins", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  machine.start("a1");
+  await machine.turn();
+  const second = machine.start("a2");
+  assert.equal(machine.scheduler.abort(second, "stop"), true);
+  assert.equal(machine.scheduler.abort(second, "again"), false);
+  await machine.runAll();
+  assert.deepEqual(machine.begun, ["a1"]);
+});
+
+test("what stands behind another and is aborted ends without a thread", async () => {
+  const machine = await openWarm(0.01);
+  const runs = ["a1", "a2", "a3"].map((id) => machine.start(id));
+  await machine.turn();
+  assert.equal(machine.scheduler.abort(runs[1]!, "stop"), false);
+  await machine.runAll();
+  assert.deepEqual(machine.begun.slice(-2).toSorted(), ["a1", "a3"]);
+  assert.equal(machine.endings.get("a2")?.status_message, "stop");
+});
+
+test("a thread that cannot start costs the next run, and one that is lost its own", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  machine.refuses = "no such file";
+  machine.start("a1");
+  await machine.turn();
+  assert.equal(machine.endings.get("a1")?.status_message, "no such file");
+  machine.refuses = null;
+  machine.start("a2");
+  machine.start("a3");
+  await machine.turn();
+  await machine.exit(0);
+  assert.equal(machine.endings.get("a2")?.status_message, "gone");
+  await machine.runAll();
+  assert.equal(machine.endings.get("a3")?.status, "ENDED_SUCCESS");
+});
+
+test("a thread that spoilt itself is followed by another before somebody needs it", async () => {
+  const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1, isolation: "execution" });
+  machine.start("a1");
+  await machine.runAll();
+  assert.deepEqual(
+    machine.threads.map(({ isEnding }) => isEnding),
+    [true, false],
+  );
+});
+
+test("idle threads go beyond those that are kept, least recently used first", async () => {
+  const machine = openMachine({ workerThreads: 8, flowMaxConcurrent: 4, warmThreads: 2 });
+  for (const id of ["a1", "b1", "c1"]) {
+    machine.start(id);
+    await machine.runAll();
+    await machine.pass(1);
+  }
+  assert.deepEqual(
+    machine.threads.map(({ flow, isEnding }) => [flow, isEnding]),
+    [
+      ["a", true],
+      ["b", false],
+      ["c", false],
+    ],
+  );
+});
+
+test("a stop hands nothing more over, but to threads that start for it", async () => {
+  const machine = await openWarm(0.01);
+  for (const id of ["a1", "a2", "a3"]) machine.start(id);
+  await machine.turn();
+  machine.start("b1");
+  await new Promise((resolve) => process.nextTick(resolve));
+  const stopped = machine.scheduler.stop();
+  machine.start("c1");
+  await machine.turn();
+  assert.deepEqual((await stopped).map(({ id }) => id).toSorted(), ["a2", "a3", "c1"]);
+  let isIdle = false;
+  const idle = machine.scheduler.whenIdle().then(() => (isIdle = true));
+  await machine.turn();
+  assert.equal(isIdle, false);
+  await machine.runAll();
+  await idle;
+  assert.deepEqual(machine.begun.slice(-2).toSorted(), ["a1", "b1"]);
+});
+
+/** After some runs of a flow that take so long. */
+async function openWarm(ms: number, flowMaxConcurrent = 1): Promise<Machine> {
+  const machine = openMachine({ workerThreads: 4, flowMaxConcurrent, ms });
+  for (let at = 0; at < 60; at += 1) {
+    machine.start(`a-warm-${at}`);
+    await machine.runAll();
+  }
+  return machine;
+}
+
+/** What may happen to a machine, in any order. */
+type Act =
+  | { readonly type: "start"; readonly flow: string; readonly ms: number }
+  | { readonly type: "abort" | "exit" | "end" | "lose"; readonly at: number }
+  | { readonly type: "pass"; readonly ms: number };
+
+const ACT: fc.Arbitrary<Act> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      type: fc.constant("start" as const),
+      flow: fc.constantFrom("a", "b", "c"),
+      ms: fc.constantFrom(0.01, 1, 50),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ type: fc.constant("end" as const), at: fc.nat(20) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constantFrom("abort" as const, "exit" as const, "lose" as const),
+      at: fc.nat(20),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant("pass" as const),
+      ms: fc.constantFrom(1, 5, 100, 2000),
+    }),
+  },
+);
+
+test("none is lost, none runs twice, no limit is passed and nobody starves", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(ACT, { maxLength: 120 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (acts, workerThreads, flowMaxConcurrent) => {
+        const machine = openMachine({ workerThreads, flowMaxConcurrent, timeoutMs: 1000 });
+        for (const act of acts) {
+          await machine.act(act);
+          machine.check();
+        }
+        await machine.runAll();
+        assert.equal(new Set(machine.begun).size, machine.begun.length, "none has begun twice");
+        assert.equal(machine.endings.size, machine.started, "each has one ending");
+        assert.deepEqual(machine.scheduler.counts(), { running: 0, waiting: 0 });
+        assert.equal(machine.scheduler.queued, 0);
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
