@@ -13,14 +13,16 @@ interface Size {
   readonly threads?: number;
 }
 
-const grow = <T>(values: readonly T[], toSize: (value: T) => Size) =>
-  values.map((value) => [String(value), toSize(value)] as const);
+const grow = <T>(unit: string, values: readonly T[], toSize: (value: T) => Size) =>
+  values.map((value) => [`${String(value)} ${unit}`, toSize(value)] as const);
 
 const SIZES = {
-  connections: grow([1, 8, 32, 128, 512], (connections) => ({ order: { connections } })),
-  bodies: grow([0.2, 2, 20, 200], (kb) => ({ order: { body: toBody(kb) } })),
-  rows: grow([0, 10_000, 1_000_000], (rows) => ({ rows })),
-  threads: grow([2, 8, 32], (threads) => ({ threads })),
+  connections: grow("connections", [1, 8, 32, 128, 512], (connections) => ({
+    order: { connections },
+  })),
+  bodies: grow("KB", [0.2, 2, 20, 200], (kb) => ({ order: { body: toBody(kb) } })),
+  rows: grow("rows", [0, 10_000, 1_000_000], (rows) => ({ rows })),
+  threads: grow("threads", [2, 8, 32], (threads) => ({ threads })),
 };
 
 async function measureSizes(sizes: readonly (readonly [string, Size])[], seconds: number) {
