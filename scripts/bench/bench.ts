@@ -1,119 +1,106 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { cpus, totalmem } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { BINARY } from "./contestant.ts";
-import { stopLoad } from "./calls.ts";
-import { CONTESTANTS, type Sample } from "./measure.ts";
+import { ALONE } from "./alone.ts";
+import { CONTESTANTS } from "./contestants.ts";
+import { GENERATOR } from "./load.ts";
+import * as report from "./report.ts";
+import { runRounds } from "./rounds.ts";
 import { SCALES } from "./scale.ts";
+import { BINARY } from "./server.ts";
+import { judge } from "./targets.ts";
 
-/**
- * `npm run bench -- [--rounds N] [--seconds N] [--only a,b]`: each contestant in turn, round after
- * round, and the medians with their ratios in the same run. `--seconds`: how many slices of one
- * second a round has for each. `--only scale`: how the cost of a call grows. Nothing fails on a
- * time.
- */
+const ROOT = join(import.meta.dirname, "../..");
 
-/** [name, contestant, figure, target]; divided by the same figure of whom it takes turns with. */
-const RATIOS: readonly [string, string, string, string][] = [
-  ["floor-http / floor-node", "floor-http", "calls_per_s", "at least 0.60"],
-  ["floor-pool / floor-http", "floor-pool", "calls_per_s", "at least 0.30"],
-  ["hold / floor-pool", "hold", "calls_per_s", "at least 0.55"],
-  ["async / floor-pool", "async", "calls_per_s", "at least 0.55"],
-  ["redirect / hold", "redirect", "calls_per_s", "at least 0.45"],
-  ["single p50 / floor-pool", "hold-normal", "single_p50_ms", "at most 3"],
-  ["p99 / floor-pool", "hold", "p99_ms", "at most 2"],
-  ["history / hold", "history", "calls_per_s", "at least 0.95"],
-];
+const HELP = `npm run bench -- [options]
 
-const { values } = parseArgs({
+What a call costs, beside floors and others on the same machine. Nothing fails on a time.
+
+  --only NAME,...   these alone; a ratio needs both of its contestants
+  --rounds N        rounds that count: one slice of each contestant in each (8)
+  --secs N          whole seconds of a slice (1)
+  --quick           2 rounds, without history and what is measured alone
+  --with-node-red   with Node-RED 5, which npm installs below the temporary folder
+  --json FILE       where all slices and figures go (build/bench.json)
+  --help
+
+Contestants: ${Object.keys(CONTESTANTS).join(", ")}
+Alone: ${Object.keys(ALONE).join(", ")}
+How the cost grows, only if named ("scale": all): ${Object.keys(SCALES).join(", ")}
+`;
+
+const { values: options } = parseArgs({
   options: {
-    rounds: { type: "string", default: "3" },
-    seconds: { type: "string", default: "4" },
     only: { type: "string" },
+    rounds: { type: "string" },
+    secs: { type: "string", default: "1" },
+    quick: { type: "boolean", default: false },
+    "with-node-red": { type: "boolean", default: false },
+    json: { type: "string", default: join(ROOT, "build/bench.json") },
+    help: { type: "boolean", default: false },
   },
 });
 
-const names = Object.keys(CONTESTANTS);
-const scales = Object.keys(SCALES);
-const compared = names.filter((name) => !scales.includes(name));
-const wanted = values.only === "scale" ? scales : (values.only?.split(",") ?? compared);
-const unknown = wanted.filter((name) => !names.includes(name));
-if (unknown.length > 0)
-  throw new Error(`Unknown: ${unknown.join(", ")}. Known: ${names.join(", ")}`);
+if (options.help) process.stdout.write(HELP);
+else await main(toCount("rounds", options.rounds ?? (options.quick ? "2" : "8")));
 
-execFileSync("node", ["--import", "tsx", "scripts/build.ts"], {
-  cwd: join(import.meta.dirname, "../.."),
-  stdio: ["ignore", "ignore", "inherit"],
-});
-
-// A file that was just written lies in memory in larger pieces than one that was read, and each
-// process that maps it would count them.
-execFileSync("dd", [`if=${BINARY}`, "iflag=nocache", "count=0"], { stdio: "ignore" });
-
-const samples = new Map<string, Sample[]>(wanted.map((name) => [name, []]));
-for (let round = 1; round <= Number(values.rounds); round += 1)
-  for (const name of wanted) {
-    process.stderr.write(`round ${round} of ${values.rounds}: ${name}\n`);
-    const measure = CONTESTANTS[name] as (typeof CONTESTANTS)[string];
-    samples.get(name)?.push(...(await measure(Number(values.seconds))));
+async function main(rounds: number): Promise<void> {
+  const seconds = toCount("secs", options.secs);
+  const names = chooseNames();
+  process.stderr.write(`load by ${GENERATOR}\nbuilding\n`);
+  build();
+  const compared = names.filter((name) => name in CONTESTANTS);
+  const { slices, figures: alone } = await runRounds(compared, { rounds, seconds });
+  for (const name of names.filter((found) => !compared.includes(found))) {
+    process.stderr.write(`${name}\n`);
+    const measure = ALONE[name] ?? (() => SCALES[name]?.(seconds + 1));
+    alone.set(name, (await measure()) ?? {});
   }
-
-stopLoad();
-process.stdout.write(`${describeMachine()}\n\n${toTable()}\n\n${toRatioTable()}\n`);
-writeFileSync(
-  join(import.meta.dirname, "../../build/bench.json"),
-  `${JSON.stringify({ machine: describeMachine(), samples: Object.fromEntries(samples) }, null, 2)}\n`,
-);
-
-function describeMachine(): string {
-  const memory = Math.round(totalmem() / 1024 ** 3);
-  const model = cpus()[0]?.model.trim() ?? "unknown";
-  const date = new Date().toISOString().slice(0, 10);
-  return `${date}, Node.js ${process.versions.node}, ${cpus().length} x ${model}, ${memory} GiB`;
-}
-
-function toTable(): string {
-  const lines = [...samples].flatMap(([name, taken]) => {
-    const figures = new Set(taken.flatMap(({ own }) => Object.keys(own)));
-    return [...figures].map((figure) => {
-      const found = taken.map(({ own }) => own[figure]).filter((value) => value !== undefined);
-      const [low, middle, high] = quartiles(found);
-      return `| ${name} | ${figure} | ${show(middle)} | ${show(low)} to ${show(high)} |`;
-    });
-  });
-  return ["| Contestant | Figure | Median | Quartiles |", "|---|---|---|---|", ...lines].join("\n");
-}
-
-/** Ratios are taken slice by slice, so that a machine that drifts costs both sides alike. */
-function toRatioTable(): string {
-  const lines = RATIOS.filter(([, contestant]) => samples.has(contestant)).map(
-    ([name, contestant, figure, target]) => {
-      const taken = samples.get(contestant) ?? [];
-      const ratios = taken.flatMap(({ own, beside }) =>
-        beside === null ? [] : [(own[figure] ?? Number.NaN) / (beside[figure] ?? Number.NaN)],
-      );
-      const [low, middle, high] = quartiles(ratios);
-      return `| ${name} | ${show(middle)} | ${show(low)} to ${show(high)} | ${target} |`;
-    },
-  );
-  return ["| Ratio | Median | Quartiles | Target |", "|---|---|---|---|", ...lines].join("\n");
-}
-
-function quartiles(values: readonly number[]): [number, number, number] {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (part: number) => {
-    const place = part * (sorted.length - 1);
-    const [below = Number.NaN, above = below] = sorted.slice(
-      Math.floor(place),
-      Math.floor(place) + 2,
-    );
-    return below + (above - below) * (place - Math.floor(place));
+  const verdicts = judge(slices, alone);
+  const machine = report.describeMachine();
+  const without = names.includes("node-red") ? "" : "Without Node-RED (--with-node-red).\n";
+  process.stdout.write(`${machine}, load by ${GENERATOR}\n${without}\n`);
+  process.stdout.write(report.toSliceTable(slices));
+  process.stdout.write(report.toThreadTable(slices));
+  process.stdout.write(report.toFigureTable(alone));
+  process.stdout.write(report.toTargetTable(verdicts));
+  const found = {
+    machine,
+    generator: GENERATOR,
+    rounds,
+    seconds,
+    slices: Object.fromEntries(slices),
   };
-  return [at(0.25), at(0.5), at(0.75)];
+  const whole = { ...found, alone: Object.fromEntries(alone), targets: verdicts };
+  writeFileSync(resolve(options.json), `${JSON.stringify(whole, null, 2)}\n`);
 }
 
-function show(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString("en") : value.toFixed(2);
+function toCount(option: string, text: string): number {
+  if (!/^[1-9][0-9]*$/.test(text)) throw new Error(`Expected a whole number for --${option}`);
+  return Number(text);
+}
+
+function chooseNames(): string[] {
+  const scales = Object.keys(SCALES);
+  const known = [...Object.keys(CONTESTANTS), ...Object.keys(ALONE), ...scales];
+  if (options.only !== undefined) {
+    const names = options.only.split(",").flatMap((name) => (name === "scale" ? scales : [name]));
+    const unknown = names.filter((name) => !known.includes(name));
+    if (unknown.length === 0) return names;
+    throw new Error(`Unknown: ${unknown.join(", ")}. Known: ${known.join(", ")}, scale`);
+  }
+  const leftOut = options.quick ? [...scales, ...Object.keys(ALONE), "history"] : scales;
+  const hasNodeRed = options["with-node-red"];
+  return known.filter((name) => !leftOut.includes(name) && (hasNodeRed || name !== "node-red"));
+}
+
+function build(): void {
+  execFileSync("node", ["--import", "tsx", "scripts/build.ts"], {
+    cwd: ROOT,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  // A file that was just written lies in memory in larger pieces than one that was read, and each
+  // process that maps it would count them.
+  execFileSync("dd", [`if=${BINARY}`, "iflag=nocache", "count=0"], { stdio: "ignore" });
 }

@@ -1,91 +1,121 @@
-import { createInterface } from "node:readline";
-import autocannon from "autocannon";
+import { spawn, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 
-/**
- * The load generator, in a process of its own: for each line with the JSON of a LoadOrder it prints
- * one with that of a LoadResult. It stays, so that its own code is compiled when it counts.
- */
-export interface LoadOrder {
+/** Calls to a server: a load generator in a process of its own, and checks of answers beside it. */
+
+export interface Order {
   readonly url: string;
-  readonly connections: number;
+  /** Whole seconds: wrk knows no others. */
   readonly seconds: number;
+  readonly connections: number;
   readonly body: string;
-  /** The whole body that every answer must have; null where it differs from call to call. */
+  /** The text that every answer must have; null: it differs from call to call. */
   readonly expected: string | null;
-  /** 303 to a second leg is followed, and the chain counts once. */
-  readonly is_chain: boolean;
+  /** A 303 is followed to the second leg, and the chain counts once. */
+  readonly isChain: boolean;
 }
 
-export interface LoadResult {
-  /** Right answers per second. */
-  readonly rate: number;
+/** What the load generator prints. */
+interface Generated {
   readonly answers: number;
-  readonly seconds: number;
-  /** When the last answer had come, in milliseconds since the epoch. */
-  readonly ended_at: number;
+  /** Errors, and calls without an answer. */
   readonly wrong: number;
+  readonly seconds: number;
+  /** Of single requests, also where they are legs of a chain. */
   readonly p50_ms: number;
   readonly p99_ms: number;
 }
 
-const headers = { "content-type": "application/json" };
+export interface LoadResult extends Generated {
+  /** Answers per second. */
+  readonly rate: number;
+  /** When the last answer had come, in milliseconds since the epoch. */
+  readonly ended_at: number;
+  /** Calls that were made beside to check their answers. */
+  readonly checked: number;
+  /** The text of the last of them. */
+  readonly last: string;
+}
 
-async function run(order: LoadOrder): Promise<LoadResult> {
-  const { url, connections, seconds: duration, body, expected, is_chain } = order;
-  const call = { method: "POST" as const, headers, body };
-  const options = {
-    url,
-    connections,
-    duration,
-    ...(is_chain ? { requests: toChain(url, body) } : call),
-    ...(expected === null || is_chain ? {} : { expectBody: expected }),
-  };
-  // Its own histogram counts whole milliseconds.
-  const times: number[] = [];
-  const result = await new Promise<autocannon.Result>((resolve, reject) => {
-    autocannon(options, (fault, done) => (fault ? reject(fault as Error) : resolve(done))).on(
-      "response",
-      (_client, _status, _bytes, ms) => void times.push(ms),
-    );
-  });
+/** About 0.2 KB. */
+const PAYLOAD = JSON.stringify({ name: "Ada", items: [1, 2, 3], text: "hello ".repeat(20) });
+
+export const toBody = (kb: number): string =>
+  JSON.stringify({ text: "x".repeat(kb * 1024 - '{"text":""}'.length) });
+
+const HAS_WRK = spawnSync("wrk", ["-v"]).error === undefined;
+
+export const GENERATOR = HAS_WRK
+  ? (/^wrk [^ ]*/.exec(spawnSync("wrk", ["-v"], { encoding: "utf8" }).stdout)?.[0] ?? "wrk")
+  : "autocannon, because wrk is missing (apt-get install wrk): it takes the core that the service " +
+    "needs, so the ratios are too kind";
+
+/** @throws Error if an answer is wrong */
+export async function load(
+  asked: Partial<Order> & { url: string; seconds: number },
+): Promise<LoadResult> {
+  const order = toOrder(asked);
+  const over = new AbortController();
+  const generated = generate(order).finally(() => over.abort());
+  const [result, checks] = await Promise.all([generated, checkBeside(order, over.signal)]);
+  if (result.answers === 0) throw new Error(`No answers from ${order.url}`);
+  if (result.wrong > 0) throw new Error(`${result.wrong} wrong answers from ${order.url}`);
+  return { ...result, ...checks, rate: result.answers / result.seconds };
+}
+
+function toOrder(asked: Partial<Order> & { url: string; seconds: number }): Order {
+  const { body = PAYLOAD } = asked;
+  return { connections: 32, body, expected: `{"echo":${body}}`, isChain: false, ...asked };
+}
+
+async function generate(order: Order) {
+  const [program, ...args] = toCommand(order);
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  child.stdin.end(order.body);
+  const printed = await text(child.stdout);
   const ended_at = Date.now();
-  times.sort((a, b) => a - b);
-  const wrong = result.non2xx + result.errors + result.timeouts + result.mismatches;
-  // The first legs are 303, which autocannon counts apart.
-  const answers = is_chain ? result["2xx"] : result["2xx"] - result.mismatches;
-  return {
-    rate: answers / result.duration,
-    answers,
-    seconds: result.duration,
-    ended_at,
-    wrong: is_chain ? wrong - result["3xx"] : wrong,
-    p50_ms: times[Math.floor(times.length * 0.5)] ?? Number.NaN,
-    p99_ms: times[Math.floor(times.length * 0.99)] ?? Number.NaN,
-  };
+  const line = printed.split("\n").find((found) => found.startsWith("{"));
+  if (line === undefined) throw new Error(`No result of the load on ${order.url}: ${printed}`);
+  return { ...(JSON.parse(line) as Generated), ended_at };
 }
 
-function toChain(url: string, body: string): autocannon.Request[] {
-  const { pathname } = new URL(url);
-  return [
-    {
-      method: "POST",
-      headers,
-      body,
-      onResponse: (_status, _body, context, answered) => {
-        const { location } = answered as { location?: string };
-        (context as { location?: string }).location = location ?? "";
-      },
-    },
-    {
-      method: "GET",
-      setupRequest: (request, context) => {
-        const { location = "" } = context as { location?: string };
-        const { pathname: path, search } = new URL(location, `http://h${pathname}`);
-        return { ...request, method: "GET", path: path + search, body: "" };
-      },
-    },
-  ];
+function toCommand({ url, connections, seconds, isChain }: Order): [string, ...string[]] {
+  const chain = isChain ? ["chain"] : [];
+  const file = (name: string) => join(import.meta.dirname, name);
+  if (!HAS_WRK)
+    return ["node", file("autocannon.ts"), url, `${connections}`, `${seconds}`, ...chain];
+  const size = ["-t1", `-c${connections}`, `-d${seconds}`, "--timeout", "60"];
+  return ["wrk", ...size, "-s", file("load.lua"), url, "--", ...chain];
 }
 
-for await (const line of createInterface({ input: process.stdin }))
-  process.stdout.write(`${JSON.stringify(await run(JSON.parse(line) as LoadOrder))}\n`);
+const CHECK_EVERY_MS = 50;
+
+/** Few calls, so that they do not take the core; none beside a single connection. */
+async function checkBeside(order: Order, over: AbortSignal) {
+  let checked = 0;
+  let last = "";
+  while (!over.aborted && order.connections > 1) {
+    last = await check(order);
+    checked += 1;
+    await sleep(CHECK_EVERY_MS);
+  }
+  return { checked, last };
+}
+
+async function check({ url, body, expected, isChain }: Order): Promise<string> {
+  const headers = { "content-type": "application/json" };
+  const redirect = isChain ? "follow" : "manual";
+  const answer = await fetch(url, { method: "POST", headers, body, redirect });
+  const found = await answer.text();
+  if (answer.ok && (expected === null || found === expected)) return found;
+  throw new Error(`Wrong answer from ${url}: ${answer.status} ${found.slice(0, 200)}`);
+}
+
+/** Calls at once, before a slice: a server that waited for its turn is awake, and answers right. */
+export async function wake(asked: Partial<Order> & { url: string }): Promise<void> {
+  const order = toOrder({ seconds: 1, ...asked });
+  const calls = Array.from({ length: Math.min(order.connections, 32) }, () => check(order));
+  await Promise.all(calls);
+}

@@ -30,6 +30,7 @@ export function openParser(file: () => string, max_body_bytes: number): Parser {
   const heap_mb = HEAP_MB + Math.ceil(max_body_bytes / 2 ** 20) * HEAP_PER_BODY_MB;
   const hire = (): Worker =>
     new Worker(file(), {
+      name: "parser",
       env: {},
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: heap_mb },

@@ -28,7 +28,7 @@ export class ReaderThread {
   constructor(thread: string, data: Omit<StoreThreadData, "stopped">, limit_ms: number) {
     this.#limit_ms = limit_ms;
     const workerData: StoreThreadData = { ...data, stopped: this.#stopped };
-    this.#worker = new Worker(thread, { workerData, env: {}, execArgv: [] });
+    this.#worker = new Worker(thread, { name: "store reader", workerData, env: {}, execArgv: [] });
     this.#worker.on("message", (answer: ReadAnswer | Closed) => {
       if ("closed" in answer) return;
       const waiting = this.#take();

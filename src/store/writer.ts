@@ -35,7 +35,7 @@ export async function closeThread(worker: Worker): Promise<void> {
 }
 
 export async function openWriter(thread: string, data: StoreThreadData): Promise<Writer> {
-  const worker = new Worker(thread, { workerData: data, env: {}, execArgv: [] });
+  const worker = new Worker(thread, { name: "store", workerData: data, env: {}, execArgv: [] });
   await once(worker, "online");
   return new Writer(worker);
 }

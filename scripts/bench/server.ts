@@ -7,10 +7,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 /** A server under measurement. */
-export interface Contestant {
+export interface Server {
   readonly url: string;
   /** Where it is called. */
   readonly call: string;
+  readonly child: ChildProcess;
+  /** The server, then its children. */
   readonly pids: () => number[];
   readonly folder: string | null;
   stop(): Promise<void>;
@@ -27,24 +29,36 @@ const SLOW = `export default async function () {
   await new Promise((resolve) => setTimeout(resolve, 3_600_000));
 }`;
 
+/** The folders of the services; they go with the bench, and so do the processes. */
+const FOLDER = mkdtempSync(join(tmpdir(), "flowhook-bench-"));
+const started = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of started) child.kill("SIGKILL");
+  rmSync(FOLDER, { recursive: true, force: true, maxRetries: 3 });
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
 /** A floor: a file of this folder. */
-export async function startFloor(name: string): Promise<Contestant> {
+export const startFloor = (name: string): Promise<Server> =>
+  startProgram((port) => [join(import.meta.dirname, `${name}.ts`), String(port)]);
+
+/** A program for Node.js that answers at "/" once it is ready. */
+export async function startProgram(toArguments: (port: number) => string[]): Promise<Server> {
   const port = await freePort();
-  const child = spawn("node", [join(import.meta.dirname, `${name}.ts`), String(port)], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  const child = spawn("node", toArguments(port), { stdio: ["ignore", "ignore", "inherit"] });
+  started.add(child);
   const url = `http://127.0.0.1:${port}/`;
   await untilAnswering(url, child);
   const pids = () => [child.pid as number];
-  return { url, call: url, pids, folder: null, stop: () => stop(child) };
+  return { url, call: url, child, pids, folder: null, stop: () => kill(child) };
 }
 
 /** The service with an enabled webhook for each of the flows `echo` and `slow`. */
 export async function startService(
   config: Record<string, string | number>,
   prepare: (folder: string) => void = () => {},
-): Promise<Contestant> {
-  const folder = mkdtempSync(join(tmpdir(), "flowhook-bench-"));
+): Promise<Server> {
+  const folder = mkdtempSync(join(FOLDER, "service-"));
   mkdirSync(join(folder, "plugins"));
   writeFileSync(join(folder, "plugins/echo.ts"), ECHO);
   writeFileSync(join(folder, "plugins/slow.ts"), SLOW);
@@ -55,15 +69,17 @@ export async function startService(
     env,
     stdio: ["ignore", "pipe", "inherit"],
   });
+  started.add(child);
   const url = await untilListening(child);
   for (const flow of ["echo", "slow"]) await createWebhook(url, flow);
   return {
     url,
     call: callOf(url, "echo"),
+    child,
     folder,
     pids: () => [child.pid as number, ...childrenOf(child.pid as number)],
     async stop() {
-      await stop(child);
+      await kill(child);
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -107,6 +123,14 @@ export async function createWebhook(url: string, flow: string): Promise<void> {
   await request(url, "PUT", `/webhook/${flow}/authentication`, change);
 }
 
+export async function using<T>(server: Server, act: (server: Server) => Promise<T>): Promise<T> {
+  try {
+    return await act(server);
+  } finally {
+    await server.stop();
+  }
+}
+
 export const callOf = (url: string, flow: string): string =>
   `${url}/api/latest/webhook/${flow}/call`;
 
@@ -130,18 +154,16 @@ async function freePort(): Promise<number> {
 }
 
 async function untilAnswering(url: string, child: ChildProcess): Promise<void> {
+  const headers = { "content-type": "application/json" };
   while (child.exitCode === null) {
-    try {
-      await fetch(url, { method: "POST", body: "{}" });
-      return;
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    const answer = await fetch(url, { method: "POST", headers, body: "{}" }).catch(() => null);
+    if (answer?.ok === true) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error(`"${url}" ended before it answered`);
+  throw new Error(`${child.spawnargs.join(" ")} ended before it answered`);
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+export async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
   child.kill("SIGKILL");
