@@ -1,16 +1,9 @@
 import { failed, type Ending, type FlowSpec } from "../runner/protocol.ts";
 import { endingOf, type Run, type Worker, type WorkerEvents } from "../runner/worker.ts";
+import { Deadlines } from "./deadlines.ts";
 import { FlowQueue } from "./flow-queue.ts";
-
-/** Time as the scheduler knows it; a made-up one in its tests. */
-export interface Clock {
-  /** Milliseconds, monotonic. */
-  now(): number;
-  /** @returns forgets it */
-  after(ms: number, act: () => void): () => void;
-  /** Once what has come in the meantime was read. */
-  soon(act: () => void): void;
-}
+import { CLOCK, type Clock } from "./scheduler-clock.ts";
+import { WarmThreads } from "./warm-threads.ts";
 
 export interface SchedulerOptions {
   /** WORKER_THREADS. */
@@ -31,12 +24,6 @@ export interface SchedulerOptions {
   startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
 }
 
-/** A run behind one that takes longer than this goes to another thread. */
-const STALL_MS = 5;
-/** An idle thread is kept so long, the last of its version longer: as far as WARM_THREADS go. */
-const IDLE_MS = 30_000;
-const TIDY_MS = 1_000;
-
 /**
  * The only place that decides when and where something runs. Runs of one flow wait in one queue;
  * flows take turns; at most `workerThreads` threads have runs, and at most `flowMaxConcurrent` of
@@ -47,8 +34,9 @@ const TIDY_MS = 1_000;
  */
 export class Scheduler implements WorkerEvents {
   readonly #options: SchedulerOptions;
-  readonly #clock: Clock;
   readonly #most: number;
+  readonly #deadlines: Deadlines;
+  readonly #warm: WarmThreads;
   readonly #flows = new Map<string, FlowQueue>();
   /** Flows with waiting runs, in the order of their turns. */
   #turns: FlowQueue[] = [];
@@ -60,17 +48,16 @@ export class Scheduler implements WorkerEvents {
   readonly #promised = new Map<Worker, Run>();
   #isDispatching = false;
   #isStopped = false;
-  /** When the workers are looked at next, and how that is forgotten. */
-  #lookAt = Infinity;
-  #forgetLook: () => void = () => {};
-  #forgetTidy: () => void = () => {};
   readonly #listeners = new Set<() => void>();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? CLOCK;
     this.#most = Math.min(options.flowMaxConcurrent, Math.max(1, options.workerThreads - 1));
-    this.#tidySoon();
+    const clock = options.clock ?? CLOCK;
+    const listWorkers = (): Worker[] => this.#workers();
+    const onStall = (run: Run): void => this.#flowOf(run.flow).time.slowDown();
+    this.#deadlines = new Deadlines({ ...options, clock, listWorkers, onStall });
+    this.#warm = new WarmThreads({ ...options, clock, listFlows: () => this.#flows.values() });
   }
 
   /** Whether a run of this flow that comes now need not wait for others. */
@@ -125,7 +112,7 @@ export class Scheduler implements WorkerEvents {
     const flow = this.#flowOf(run.flow);
     if (flow.runs.remove(run)) return true;
     const worker = flow.workers.find((other) => other.holds(run));
-    if (worker?.current === run) this.#abortCurrent(worker);
+    if (worker?.current === run) this.#deadlines.abort(worker);
     else worker?.recall();
     return false;
   }
@@ -166,8 +153,8 @@ export class Scheduler implements WorkerEvents {
 
   close(): void {
     this.#isStopped = true;
-    this.#forgetLook();
-    this.#forgetTidy();
+    this.#deadlines.close();
+    this.#warm.close();
   }
 
   onReady(worker: Worker): void {
@@ -182,7 +169,8 @@ export class Scheduler implements WorkerEvents {
     const flow = this.#flowOf(run.flow);
     flow.time.learn(ms);
     run.ended(ending);
-    if (worker.current !== null && worker.current.abortReason !== null) this.#abortCurrent(worker);
+    if (worker.current !== null && worker.current.abortReason !== null)
+      this.#deadlines.abort(worker);
     this.#settle(worker);
     // The next run is not to wait for a thread because this one spoilt its own.
     if (worker.isEnding) this.#replace(flow, worker.spec);
@@ -194,7 +182,8 @@ export class Scheduler implements WorkerEvents {
     for (const run of runs) run.returned();
     for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
     this.#putBack(worker, left);
-    if (worker.current !== null && worker.current.abortReason !== null) this.#abortCurrent(worker);
+    if (worker.current !== null && worker.current.abortReason !== null)
+      this.#deadlines.abort(worker);
     this.#settle(worker);
     this.#dispatchSoon();
   }
@@ -326,8 +315,7 @@ export class Scheduler implements WorkerEvents {
   #assign(worker: Worker, runs: readonly Run[]): void {
     for (const run of runs) run.handedOver();
     worker.assign(runs);
-    const { since, length, current } = worker;
-    if (current !== null) this.#lookBy(since + (length > 1 ? STALL_MS : current.timeoutMs));
+    this.#deadlines.watch(worker);
   }
 
   /** Before they are handed over they are committed as RUNNING. */
@@ -363,7 +351,7 @@ export class Scheduler implements WorkerEvents {
       const worker = this.#options.startWorker(spec, this);
       flow.add(worker);
       this.#takePlace(flow, worker);
-      this.#trim();
+      this.#warm.trim();
       return true;
     } catch (error) {
       this.#failNext(
@@ -419,87 +407,6 @@ export class Scheduler implements WorkerEvents {
     return flow;
   }
 
-  #abortCurrent(worker: Worker): void {
-    worker.abort(worker.current?.abortReason ?? "");
-    this.#lookBy(worker.since + this.#options.cancelGraceMs);
-  }
-
-  #lookBy(due: number): void {
-    // A timer is not set anew for less than it is late by.
-    if (due >= this.#lookAt - 1) return;
-    this.#forgetLook();
-    this.#lookAt = due;
-    this.#forgetLook = this.#clock.after(Math.max(0, due - this.#clock.now()), () => this.#look());
-  }
-
-  /** Deadlines of the runs that have threads, and of what stands behind them. */
-  #look(): void {
-    this.#lookAt = Infinity;
-    const now = this.#clock.now();
-    for (const worker of this.#workers()) {
-      const { current } = worker;
-      if (current === null || worker.isEnding) continue;
-      this.#enforce(worker, current, now);
-      this.#lookBy(nextLook(worker, current, now, this.#options.cancelGraceMs));
-    }
-  }
-
-  #enforce(worker: Worker, run: Run, now: number): void {
-    const took = now - worker.since;
-    if (worker.isAborting) {
-      if (took >= this.#options.cancelGraceMs) worker.end();
-      return;
-    }
-    if (took >= run.timeoutMs) run.expired();
-    if (took >= STALL_MS && worker.length > 1) this.#recallSoon(worker, run);
-  }
-
-  /** The server itself may have been late: what has come until now is read first. */
-  #recallSoon(worker: Worker, run: Run): void {
-    this.#clock.soon(() => {
-      if (worker.current !== run || worker.isRecalling || worker.length < 2) return;
-      this.#flowOf(run.flow).time.slowDown();
-      worker.recall();
-    });
-  }
-
-  #tidySoon(): void {
-    this.#forgetTidy = this.#clock.after(TIDY_MS, () => {
-      this.#trimIdle();
-      this.#trim();
-      this.#tidySoon();
-    });
-  }
-
-  /** Lets threads go that have had nothing to do for long, but the last of each flow. */
-  #trimIdle(): void {
-    const before = this.#clock.now() - IDLE_MS;
-    for (const flow of this.#flows.values()) {
-      const idle = flow.idle.filter(({ since }) => since < before);
-      for (const worker of idle.slice(0, flow.workers.length - 1)) this.#letGo(flow, worker);
-    }
-  }
-
-  /** Lets idle threads go, least recently used first, until there are few enough. */
-  #trim(): void {
-    const workers = this.#workers();
-    let surplus = workers.length - this.#options.warmThreads;
-    if (surplus <= 0) return;
-    const idle = [...this.#flows.values()].flatMap((flow) =>
-      flow.idle.map((worker) => ({ flow, worker })),
-    );
-    for (const { flow, worker } of idle.toSorted((a, b) => a.worker.since - b.worker.since)) {
-      if (surplus <= 0) return;
-      this.#letGo(flow, worker);
-      surplus -= 1;
-    }
-  }
-
-  #letGo(flow: FlowQueue, worker: Worker): void {
-    flow.remove(worker);
-    worker.end();
-  }
-
   #until(holds: () => boolean): Promise<void> {
     if (holds()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -520,16 +427,6 @@ export class Scheduler implements WorkerEvents {
 /** Of a run that was aborted before it began. */
 const WITHDRAWN = failed("It was ended before it began");
 
-const CLOCK: Clock = {
-  now: () => performance.now(),
-  after(ms, act) {
-    // The longest that a timer can wait: whoever is due later is looked at again.
-    const timer = setTimeout(act, Math.min(ms, 2 ** 31 - 1)).unref();
-    return () => clearTimeout(timer);
-  },
-  soon: (act) => void setImmediate(act),
-};
-
 async function isWanted(run: Run): Promise<boolean> {
   return run.job !== null || (await run.prepare());
 }
@@ -542,10 +439,4 @@ function togetherOf(flow: FlowQueue, { isolation }: FlowSpec): number {
 /** Whether runs are on their way to or from it. */
 function isMoving(worker: Worker): boolean {
   return worker.isRecalling || (worker.reserved > 0 && !worker.isStarting);
-}
-
-function nextLook(worker: Worker, run: Run, now: number, cancelGraceMs: number): number {
-  if (worker.isAborting) return worker.since + cancelGraceMs;
-  const limit = worker.since + run.timeoutMs;
-  return worker.length > 1 ? Math.min(limit, Math.max(now, worker.since) + STALL_MS) : limit;
 }
