@@ -1,5 +1,6 @@
 import type { FlowSpec } from "../runner/protocol.ts";
 import type { Run } from "../runner/worker.ts";
+import { SlotList, type Slot } from "../lib/slot-list.ts";
 import type { Trace } from "../lib/trace.ts";
 import type { ExecutionRow } from "../store/executions.ts";
 import type { Outcome } from "./outcome.ts";
@@ -32,8 +33,8 @@ export interface ActiveExecution {
   children: number;
   /** It was handed to a thread, and its ending is not committed. */
   isStarted: boolean;
-  /** Its place in the list of the latest ones; -1: it is not there. */
-  slot: number;
+  /** Its place in the list of the latest ones; null: it is not there. */
+  slot: Slot<ActiveExecution> | null;
   /** Since when it has been active, as performance.now(). */
   since: number;
   /** Tells the waiting: the ending is committed. */
@@ -64,7 +65,7 @@ export function newActive(
     watchers: 0,
     children: 0,
     isStarted: false,
-    slot: -1,
+    slot: null,
     since: 0,
     settle: resolve,
   };
@@ -74,17 +75,15 @@ export function newActive(
 const LASTING_MS = 100;
 
 /**
- * The executions that have not ended. Most end within milliseconds, and a Map that thousands of
- * fresh ids pass through in a second costs more than all else that is done here: so the latest
- * stand in slots of a list, and only what lasts is in a Map.
+ * The executions that have not ended. Most end within milliseconds: only what lasts is in a Map.
  */
 export class ActiveExecutions {
-  readonly #latest: ActiveExecution[] = [];
+  readonly #latest = new SlotList<ActiveExecution>();
   readonly #lasting = new Map<string, ActiveExecution>();
   #movedAt = 0;
 
   add(execution: ActiveExecution): void {
-    execution.slot = this.#latest.push(execution) - 1;
+    execution.slot = this.#latest.add(execution);
     execution.since = performance.now();
     if (execution.since - this.#movedAt > LASTING_MS) this.#move(execution.since);
   }
@@ -94,8 +93,8 @@ export class ActiveExecutions {
   }
 
   delete(execution: ActiveExecution): void {
-    if (execution.slot < 0) this.#lasting.delete(execution.id);
-    else this.#free(execution);
+    if (execution.slot === null) this.#lasting.delete(execution.id);
+    else this.#latest.delete(execution.slot);
   }
 
   *[Symbol.iterator](): Iterator<ActiveExecution> {
@@ -103,20 +102,12 @@ export class ActiveExecutions {
     yield* this.#latest;
   }
 
-  /** The last of the list takes its slot. */
-  #free(execution: ActiveExecution): void {
-    const { slot } = execution;
-    execution.slot = -1;
-    const last = this.#latest.pop();
-    if (last === undefined || last === execution) return;
-    this.#latest[slot] = last;
-    last.slot = slot;
-  }
-
   #move(now: number): void {
     this.#movedAt = now;
-    for (const execution of this.#latest.filter(({ since }) => now - since >= LASTING_MS)) {
-      this.#free(execution);
+    const lasting = [...this.#latest].filter(({ since }) => now - since >= LASTING_MS);
+    for (const execution of lasting) {
+      this.delete(execution);
+      execution.slot = null;
       this.#lasting.set(execution.id, execution);
     }
   }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
+import { SlotList } from "../lib/slot-list.ts";
 import type {
   Ending,
   Job,
@@ -61,7 +62,7 @@ export class Executions implements RunEvents {
   readonly #journal: Journal;
   readonly #scheduler: Scheduler;
   readonly #active = new ActiveExecutions();
-  readonly #stopListeners = new Set<() => void>();
+  readonly #stopListeners = new SlotList<() => void>();
   readonly #ended: Record<EndedStatus, number> = {
     ENDED_SUCCESS: 0,
     ENDED_ERROR: 0,
@@ -156,8 +157,8 @@ export class Executions implements RunEvents {
    */
   onStop(listener: () => void): () => void {
     if (this.#isStopped) listener();
-    this.#stopListeners.add(listener);
-    return () => this.#stopListeners.delete(listener);
+    const slot = this.#stopListeners.add(listener);
+    return () => this.#stopListeners.delete(slot);
   }
 
   /**

@@ -168,12 +168,11 @@ export class Scheduler implements WorkerEvents {
   onEnded(worker: Worker, run: Run, ending: Ending, ms: number): void {
     const flow = this.#flowOf(run.flow);
     flow.time.learn(ms);
-    run.ended(ending);
-    if (worker.current !== null && worker.current.abortReason !== null)
-      this.#deadlines.abort(worker);
-    this.#settle(worker);
     // The next run is not to wait for a thread because this one spoilt its own.
-    if (worker.isEnding) this.#replace(flow, worker.spec);
+    const isSpoilt = worker.isEnding;
+    run.ended(ending);
+    this.#settle(worker);
+    if (isSpoilt) this.#replace(flow, worker.spec);
     this.#dispatchSoon();
   }
 
@@ -182,8 +181,6 @@ export class Scheduler implements WorkerEvents {
     for (const run of runs) run.returned();
     for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
     this.#putBack(worker, left);
-    if (worker.current !== null && worker.current.abortReason !== null)
-      this.#deadlines.abort(worker);
     this.#settle(worker);
     this.#dispatchSoon();
   }
@@ -390,8 +387,10 @@ export class Scheduler implements WorkerEvents {
     this.#places -= 1;
   }
 
-  /** A worker that has nothing to do gives its place back. */
+  /** Ends a run whose turn has come and that nobody wants; who has no run gives its place back. */
   #settle(worker: Worker): void {
+    if (worker.current !== null && worker.current.abortReason !== null)
+      this.#deadlines.abort(worker);
     if (worker.isBusy || worker.isStarting || !worker.holdsPlace) return;
     const flow = this.#flowOf(worker.spec.flow);
     this.#givePlaceBack(flow, worker);

@@ -25,8 +25,8 @@ import { Worker, type WorkerEvents, type WorkerLine } from "./worker.ts";
 /** A thread that has not ended so long after it was told to is held by a native call. */
 const STUCK_MS = 2_000;
 
-/** Cores that native calls keep busy; with more, who runs nothing for so long is suspected. */
-const MOST_NATIVE_LOAD = 50;
+/** Hundredths of a core that native calls keep busy; with more, who runs nothing for so long is suspected. */
+const MOST_NATIVE_LOAD = 20;
 const QUIET_MS = 5_000;
 
 export interface RunnerOptions {

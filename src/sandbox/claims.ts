@@ -1,4 +1,4 @@
-import { compareExchange, exchange, load, store } from "../lib/intrinsics.ts";
+import { compareExchange, exchange, load, max, store } from "../lib/intrinsics.ts";
 
 /**
  * How many of its runs a thread has begun: in memory that it shares with the runner, so that the
@@ -30,10 +30,15 @@ export function claim(claims: Claims, round: number, at: number): boolean {
 
 /** The runner: how many of this round have begun. Nothing further of it begins. */
 export function recall(claims: Claims, round: number): number {
-  return exchange(claims, 0, (round + 1) * ROUND) % ROUND;
+  return toCount(exchange(claims, 0, (round + 1) * ROUND));
 }
 
 /** How many of the latest round have begun. */
 export function countBegun(claims: Claims): number {
-  return load(claims, 0) % ROUND;
+  return toCount(load(claims, 0));
+}
+
+/** A thread that its flow has taken over may have written anything. */
+function toCount(value: number): number {
+  return max(0, value % ROUND);
 }

@@ -20,6 +20,9 @@ import type { FromThread, Task, ToThread } from "./thread-messages.ts";
 /** A flow that got hold of its thread's channel could fill it as fast as it is emptied. */
 const MOST_DRAINED = 10_000;
 
+/** Operations that wait for their answer. */
+const MOST_WAITING = 1_000;
+
 const SERVE: Task = { type: "serve" };
 
 export interface FlowThreadOptions {
@@ -46,11 +49,15 @@ export class FlowThread {
   #port: MessagePort | null = null;
   #error: unknown = null;
   #is_ending = false;
+  /** The runs that it was given and has not ended; the first has its thread. */
+  #ids: string[] = [];
+  /** Runs that have ended of those of this round. */
+  #ended_runs = 0;
+  /** Lines of the log of the run that has the thread. */
+  #lines = 0;
   /** Lengths of the values of its operations that wait for an answer, in characters. */
   readonly #waiting = new Map<number, number>();
   #waiting_length = 0;
-  /** Lines of the log of the run that has its thread. */
-  #lines = { id: "", count: 0 };
 
   constructor(options: FlowThreadOptions) {
     this.#options = options;
@@ -70,6 +77,7 @@ export class FlowThread {
   run(jobs: readonly Job[]): void {
     if (!this.#is_open) openRound(this.#claims, this.#round);
     this.#is_open = true;
+    for (const { id } of jobs) this.#ids.push(id);
     this.#post({ type: "run", round: this.#round, jobs });
   }
 
@@ -89,6 +97,8 @@ export class FlowThread {
     const begun = recall(this.#claims, this.#round);
     this.#round += 1;
     this.#is_open = false;
+    this.#ids.length = Math.min(this.#ids.length, Math.max(0, begun - this.#ended_runs));
+    this.#ended_runs = -this.#ids.length;
     this.#tell({ type: "recalled", thread: this.#options.number, begun });
   }
 
@@ -145,34 +155,44 @@ export class FlowThread {
     else this.#ended(message);
   }
 
+  /** What a thread says of another run than its own was made by its flow, and goes no further. */
   #ended({ id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
-    const { max_output_bytes } = this.#options.setup;
-    const told = toPlain(ending, max_output_bytes);
-    this.#tell({ type: "ended", thread: this.#options.number, id, ending: told, ms, is_last });
+    if (id !== this.#ids[0]) return;
+    this.#ids.shift();
+    this.#ended_runs += 1;
+    this.#lines = 0;
+    const { number, setup } = this.#options;
+    const told = toPlain(ending, setup.max_output_bytes);
+    this.#tell({ type: "ended", thread: number, id, ending: told, ms, is_last });
   }
 
   #log({ id, line: { at, level, text } }: FromThread & { type: "log" }): void {
-    if (this.#lines.id !== id) this.#lines = { id, count: 0 };
-    this.#lines.count += 1;
+    if (id !== this.#ids[0]) return;
+    this.#lines += 1;
     // One beyond the limit is the line that says that lines were dropped.
-    if (this.#lines.count > this.#options.setup.max_log_lines + 2) return;
+    if (this.#lines > this.#options.setup.max_log_lines + 2) return;
     const lines = [{ at, level, text }];
     this.#tell({ type: "log", thread: this.#options.number, id, lines });
   }
 
   #ask({ number, request }: FromThread & { type: "operation" }): void {
     const { id, operation, name, value } = request;
-    const refuse = (message: string): void =>
-      this.#post({ type: "answer", number, answer: { ok: false, message } });
-    if (value !== null && value.length > this.#longest) return refuse("Its value is too large");
-    // Its own program asks no more than this.
-    if (this.#waiting_length > MAX_WAITING_BYTES) return refuse("Too many operations wait");
-    if (this.#waiting.has(number)) return;
     const { length } = value ?? name;
+    const why = this.#refuse(number, id, length);
+    if (why !== null)
+      return this.#post({ type: "answer", number, answer: { ok: false, message: why } });
     this.#waiting.set(number, length);
     this.#waiting_length += length;
     const plain = { id, operation, name, value };
     this.#tell({ type: "operation", thread: this.#options.number, number, request: plain });
+  }
+
+  /** Why an operation is not passed on; its own program asks for none of these. */
+  #refuse(number: number, id: string, length: number): string | null {
+    if (id !== this.#ids[0]) return "The execution has ended";
+    if (length > this.#longest) return "Its value is too large";
+    const is_full = this.#waiting_length > MAX_WAITING_BYTES || this.#waiting.size >= MOST_WAITING;
+    return is_full || this.#waiting.has(number) ? "Too many operations wait" : null;
   }
 }
 

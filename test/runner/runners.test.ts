@@ -12,7 +12,7 @@ import type { FlowSpec } from "../../src/runner/protocol.ts";
 import { openBench, until, type Bench } from "./runners-fixture.ts";
 
 const HELLO = `export default () => "here"`;
-const SLOW = `export default () => new Promise((resolve) => setTimeout(resolve, 60_000))`;
+const SLOW = `export default ({ log }) => (log.info("begun"), new Promise((resolve) => setTimeout(resolve, 60_000)))`;
 /** Ends its runner: V8 aborts the process where a Map cannot grow. */
 const CRASH = `export default () => { const all = new Map(); for (let i = 0; ; i++) all.set(i, i); }`;
 
@@ -22,7 +22,7 @@ test("a runner that is killed is replaced, and only its executions end", async (
   const other = bench.flow(HELLO);
   await bench.run(other);
   const slow = bench.start(spec);
-  await bench.run(other);
+  await until(() => bench.lines.has(slow.id));
   const [pid] = pids(bench);
   process.kill(pid ?? 0, "SIGKILL");
   const lost = await slow.ending;
