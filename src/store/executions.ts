@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type Selectable, type SqlBool } from "kysely";
-import { toStatement, type Store } from "./database.ts";
-import { builder, prepare } from "./prepared.ts";
+import type { Store } from "./database.ts";
+import { builder, prepare, toStatement } from "./prepared.ts";
 import { whileWanted } from "./reading.ts";
 import type { ExecutionLogTable, ExecutionPayloadTable, ExecutionTable } from "./schema.ts";
 import type { Statement, Unit } from "./thread-protocol.ts";
@@ -67,7 +67,7 @@ export const runExecution = prepare<{ id: string; started_at: number }>(
       .set({ status: "RUNNING", started_at: row.started_at })
       .where("id", "=", row.id)
       .where("status", "=", "PENDING"),
-  "not_pending",
+  { expect: "not_pending" },
 );
 
 /** RUNNING becomes PENDING, for one that was marked and never ran. */
@@ -86,7 +86,7 @@ const END = prepare<EndedRow>(
       .set({ status: row.status, status_message: row.status_message, ended_at: row.ended_at })
       .where("id", "=", row.id)
       .where("status", "in", ["PENDING", "RUNNING"]),
-  "already_ended",
+  { expect: "already_ended" },
 );
 
 const END_PAYLOAD = prepare<EndedRow>((row) =>
@@ -123,7 +123,7 @@ export const countConnection = prepare<{ month: string; limit: number }>(
           .doUpdateSet((e) => ({ used: e("connection_usage.used", "+", 1) }))
           .where("connection_usage.used", "<", limit),
       ),
-  "allowance_used",
+  { expect: "allowance_used" },
 );
 
 const EXECUTION = prepare<{ id: string }>(({ id }) =>

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
-import { toStatement, type Store } from "./database.ts";
+import type { Store } from "./database.ts";
 import { toFirstId } from "./executions.ts";
+import { toStatement } from "./prepared.ts";
 import type { Unit } from "./thread-protocol.ts";
 
 /** Statements that delete ended executions, oldest first. */

@@ -114,7 +114,11 @@ test("they come after what is in a store, or beside it where the clock is behind
   clock.set(at + 3_600_000);
   assert.equal(keyOf(newExecutionId()), firstKeyOf(at + 3_600_000) + 2000);
   clock.set(at + 3_600_001);
-  assert.equal(keyOf(newExecutionId()), firstKeyOf(at + 3_600_001), "from here on nothing is taken");
+  assert.equal(
+    keyOf(newExecutionId()),
+    firstKeyOf(at + 3_600_001),
+    "from here on nothing is taken",
+  );
   forget();
   clock.set(at);
   newExecutionId();
