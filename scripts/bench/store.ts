@@ -95,7 +95,9 @@ async function measure(store: Store, path: string, batch: number): Promise<strin
   const grown = (wal() - size) / CALLS / 1024;
   const used = [...cpuOf()].map(([task, us]) => [task, us - (cpu.get(task) ?? 0)] as const);
   const main = used.find(([task]) => task === String(process.pid))?.[1] ?? 0;
-  const rest = Math.max(...used.filter(([task]) => task !== String(process.pid)).map(([, us]) => us));
+  const rest = Math.max(
+    ...used.filter(([task]) => task !== String(process.pid)).map(([, us]) => us),
+  );
   reader.close();
   const us = (all: number): string => (all / CALLS).toFixed(1);
   return `batch ${batch}: WAL ${grown.toFixed(1)} KB, store thread ${us(rest)} us, main ${us(main)} us`;

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
+import { learnKeys } from "./execution-key.ts";
 import { KeptRows, type Kept } from "./kept-rows.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
@@ -52,18 +53,21 @@ export interface StoreOptions {
   readonly thread: string;
   /** Longest read of a list, in milliseconds. */
   readonly list_ms?: number;
+  /** Takes a line of what a start that takes long is doing. */
+  readonly tell?: (line: string) => void;
 }
 
 /** Opens the database file, brings its tables up to date, and starts the threads. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { path, durability, addon, thread, list_ms } = options;
+  const { path, durability, addon, thread, list_ms, tell = () => {} } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
   const applied = inspectDatabase(file);
   refuseNewer(applied);
   const connection = openConnection(file);
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
-  await migrate(rows, applied, path);
+  await migrate(rows, applied, path, tell);
+  const forgetKeys = learnKeys(connection);
   const writer = await openWriter(thread, { role: "writer", file });
   const reader = openReader(thread, { role: "reader", file }, list_ms);
   const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader) });
@@ -90,6 +94,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     async [Symbol.asyncDispose]() {
       await writer[Symbol.asyncDispose]();
       await reader[Symbol.asyncDispose]();
+      forgetKeys();
       await rows.destroy();
     },
   };

@@ -1,13 +1,43 @@
 import { sql, type RawBuilder, type Selectable, type SqlBool } from "kysely";
 import type { Store } from "./database.ts";
-import { builder, prepare, toStatement } from "./prepared.ts";
+import { firstKeyOf } from "../lib/id.ts";
+import { requireKey, toKey } from "./execution-key.ts";
+import { builder, derive, prepare, toStatement } from "./prepared.ts";
 import { whileWanted } from "./reading.ts";
-import type { ExecutionLogTable, ExecutionPayloadTable, ExecutionTable } from "./schema.ts";
+import type {
+  ExecutionInputTable,
+  ExecutionLogTable,
+  ExecutionOutputTable,
+  ExecutionTable,
+} from "./schema.ts";
 import type { Statement, Unit } from "./thread-protocol.ts";
 
-export type ExecutionRow = Selectable<ExecutionTable>;
-export type PayloadRow = Selectable<ExecutionPayloadTable>;
-export type LogRow = Selectable<ExecutionLogTable>;
+/** Outside of the store executions are told apart by their id alone. */
+export type ExecutionRow = Omit<Selectable<ExecutionTable>, "key" | "parent_key">;
+export type PayloadInput = Omit<Selectable<ExecutionInputTable>, "execution_key">;
+export type PayloadRow = PayloadInput & Omit<Selectable<ExecutionOutputTable>, "execution_key">;
+export type LogRow = Omit<Selectable<ExecutionLogTable>, "execution_key">;
+
+const COLUMNS = [
+  "id",
+  "status",
+  "status_message",
+  "webhook_id",
+  "webhook",
+  "flow",
+  "flow_version",
+  "is_productive",
+  "is_async",
+  "project_id",
+  "role_id",
+  "acts_for",
+  "created_by",
+  "parent_id",
+  "replay_of",
+  "created_at",
+  "started_at",
+  "ended_at",
+] as const satisfies (keyof ExecutionRow)[];
 
 /** What is written once an execution has ended. */
 export interface EndedRow {
@@ -19,10 +49,9 @@ export interface EndedRow {
   readonly response: string | null;
 }
 
-export type PayloadInput = Omit<PayloadRow, "execution_id" | "output_value" | "response">;
-
 const INSERT = prepare<ExecutionRow>((row) =>
   builder.insertInto("execution").values({
+    key: derive(({ id }: ExecutionRow) => requireKey(id)),
     id: row.id,
     status: row.status,
     status_message: row.status_message,
@@ -37,6 +66,9 @@ const INSERT = prepare<ExecutionRow>((row) =>
     acts_for: row.acts_for,
     created_by: row.created_by,
     parent_id: row.parent_id,
+    parent_key: derive(({ parent_id }: ExecutionRow) =>
+      parent_id === null ? null : toKey(parent_id),
+    ),
     replay_of: row.replay_of,
     created_at: row.created_at,
     started_at: row.started_at,
@@ -44,9 +76,9 @@ const INSERT = prepare<ExecutionRow>((row) =>
   }),
 );
 
-const INSERT_PAYLOAD = prepare<PayloadInput & { execution_id: string }>((row) =>
-  builder.insertInto("execution_payload").values({
-    execution_id: row.execution_id,
+const INSERT_INPUT = prepare<PayloadInput & { execution_key: number }>((row) =>
+  builder.insertInto("execution_input").values({
+    execution_key: row.execution_key,
     input_value: row.input_value,
     raw_body_at: row.raw_body_at,
     raw_body: row.raw_body,
@@ -54,9 +86,12 @@ const INSERT_PAYLOAD = prepare<PayloadInput & { execution_id: string }>((row) =>
   }),
 );
 
+/** The key of the execution that a statement's `id` names. */
+const KEY = derive(({ id }: { id: string }) => toKey(id));
+
 /** A new execution, with its input. */
 export function insertExecution(row: ExecutionRow, input: PayloadInput): Unit {
-  return [INSERT(row), INSERT_PAYLOAD({ ...input, execution_id: row.id })];
+  return [INSERT(row), INSERT_INPUT({ ...input, execution_key: requireKey(row.id) })];
 }
 
 /** PENDING becomes RUNNING; fails with `not_pending` where it is not PENDING any more. */
@@ -65,17 +100,17 @@ export const runExecution = prepare<{ id: string; started_at: number }>(
     builder
       .updateTable("execution")
       .set({ status: "RUNNING", started_at: row.started_at })
-      .where("id", "=", row.id)
+      .where("key", "=", KEY)
       .where("status", "=", "PENDING"),
   { expect: "not_pending" },
 );
 
 /** RUNNING becomes PENDING, for one that was marked and never ran. */
-export const putBackExecution = prepare<{ id: string }>(({ id }) =>
+export const putBackExecution = prepare<{ id: string }>(() =>
   builder
     .updateTable("execution")
     .set({ status: "PENDING", started_at: null })
-    .where("id", "=", id)
+    .where("key", "=", KEY)
     .where("status", "=", "RUNNING"),
 );
 
@@ -84,27 +119,32 @@ const END = prepare<EndedRow>(
     builder
       .updateTable("execution")
       .set({ status: row.status, status_message: row.status_message, ended_at: row.ended_at })
-      .where("id", "=", row.id)
+      .where("key", "=", KEY)
       .where("status", "in", ["PENDING", "RUNNING"]),
   { expect: "already_ended" },
 );
 
-const END_PAYLOAD = prepare<EndedRow>((row) =>
-  builder
-    .updateTable("execution_payload")
-    .set({ output_value: row.output_value, response: row.response })
-    .where("execution_id", "=", row.id),
+const INSERT_OUTPUT = prepare<EndedRow>((row) =>
+  builder.insertInto("execution_output").values({
+    execution_key: derive(({ id }: EndedRow) => requireKey(id)),
+    output_value: row.output_value,
+    response: row.response,
+  }),
 );
 
 /** An ending; fails with `already_ended`: an ended status is written once. */
 export function endExecution(row: EndedRow): Unit {
   const is_narrow = row.output_value === null && row.response === null;
-  return is_narrow ? [END(row)] : [END(row), END_PAYLOAD(row)];
+  return is_narrow ? [END(row)] : [END(row), INSERT_OUTPUT(row)];
 }
 
-export const insertLogLine = prepare<Omit<LogRow, "seq">>((row) =>
+interface LogLine extends Omit<LogRow, "seq"> {
+  readonly execution_id: string;
+}
+
+export const insertLogLine = prepare<LogLine>((row) =>
   builder.insertInto("execution_log").values({
-    execution_id: row.execution_id,
+    execution_key: derive(({ execution_id }: LogLine) => requireKey(execution_id)),
     at: row.at,
     level: row.level,
     text: row.text,
@@ -127,7 +167,7 @@ export const countConnection = prepare<{ month: string; limit: number }>(
 );
 
 const EXECUTION = prepare<{ id: string }>(({ id }) =>
-  builder.selectFrom("execution").selectAll().where("id", "=", id),
+  builder.selectFrom("execution").select(COLUMNS).where("key", "=", KEY).where("id", "=", id),
 );
 
 export function findExecution(store: Store, id: string): Promise<ExecutionRow | undefined> {
@@ -139,15 +179,16 @@ const ANCESTORS = prepare<{ id: string }>(({ id }) =>
     .withRecursive("line", (db) =>
       db
         .selectFrom("execution")
-        .select("parent_id")
+        .select("parent_key")
+        .where("key", "=", KEY)
         .where("id", "=", id)
-        .where("parent_id", "is not", null)
+        .where("parent_key", "is not", null)
         .unionAll(
           db
             .selectFrom("execution")
-            .innerJoin("line", "line.parent_id", "execution.id")
-            .select("execution.parent_id")
-            .where("execution.parent_id", "is not", null),
+            .innerJoin("line", "line.parent_key", "execution.key")
+            .select("execution.parent_key")
+            .where("execution.parent_key", "is not", null),
         ),
     )
     .selectFrom("line")
@@ -161,7 +202,13 @@ export async function countAncestors(store: Store, id: string): Promise<number> 
 }
 
 const PAYLOAD = prepare<{ id: string }>(({ id }) =>
-  builder.selectFrom("execution_payload").selectAll().where("execution_id", "=", id),
+  builder
+    .selectFrom("execution")
+    .innerJoin("execution_input as input", "input.execution_key", "execution.key")
+    .leftJoin("execution_output as output", "output.execution_key", "execution.key")
+    .select(["input_value", "raw_body_at", "raw_body", "target", "output_value", "response"])
+    .where("execution.key", "=", KEY)
+    .where("execution.id", "=", id),
 );
 
 export function findPayload(store: Store, id: string): Promise<PayloadRow | undefined> {
@@ -190,20 +237,22 @@ export interface ExecutionFilter {
 
 /** Newest first: identifiers grow with time. */
 export function listExecutions(store: Store, filter: ExecutionFilter): Promise<ExecutionRow[]> {
-  let query = store.lists.selectFrom("execution").selectAll().where(whileWanted());
+  let query = store.lists.selectFrom("execution").select(COLUMNS).where(whileWanted());
   query = query.limit(filter.limit);
-  query = query.orderBy("id", filter.ascending ? "asc" : "desc");
+  query = query.orderBy("key", filter.ascending ? "asc" : "desc");
+  if (filter.parent_id !== undefined)
+    query = query.where("parent_key", "=", toKey(filter.parent_id));
   for (const column of ["webhook", "flow", "project_id", "parent_id"] as const) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, "=", value);
   }
   if (filter.statuses !== undefined) query = query.where(hasStatus(filter.statuses));
-  if (filter.from !== undefined) query = query.where("id", ">=", toFirstId(filter.from));
-  if (filter.to !== undefined) query = query.where("id", "<", toFirstId(filter.to));
+  if (filter.from !== undefined) query = query.where("key", ">=", firstKeyOf(filter.from));
+  if (filter.to !== undefined) query = query.where("key", "<", firstKeyOf(filter.to));
   if (filter.text !== undefined) query = query.where(contains("status_message", filter.text));
   if (filter.project_ids) query = query.where("project_id", "in", [...filter.project_ids, ""]);
   if (filter.after !== undefined)
-    query = query.where("id", filter.ascending ? ">" : "<", filter.after);
+    query = query.where("key", filter.ascending ? ">" : "<", toKey(filter.after));
   return query.execute();
 }
 
@@ -226,12 +275,6 @@ export function contains(column: string, text: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`;
 }
 
-/** The smallest identifier (UUID version 7) of a time in milliseconds since the epoch. */
-export function toFirstId(at: number): string {
-  const time = Math.max(0, Math.floor(at)).toString(16).padStart(12, "0");
-  return `${time.slice(0, 8)}-${time.slice(8, 12)}`;
-}
-
 export function listLog(
   store: Store,
   execution_id: string,
@@ -239,15 +282,21 @@ export function listLog(
 ): Promise<LogRow[]> {
   return store.lists
     .selectFrom("execution_log")
-    .selectAll()
-    .where("execution_id", "=", execution_id)
+    .select(["seq", "at", "level", "text"])
+    .where("execution_key", "=", (e) =>
+      e
+        .selectFrom("execution")
+        .select("key")
+        .where("key", "=", toKey(execution_id))
+        .where("id", "=", execution_id),
+    )
     .where("seq", ">", page.after)
     .orderBy("seq")
     .limit(page.limit)
     .execute();
 }
 
-/** Unended executions, oldest first, after an identifier. */
+/** Unended executions, oldest first, after an identifier; after "" from the first on. */
 export function listUnended(
   store: Store,
   status: "PENDING" | "RUNNING",
@@ -255,11 +304,11 @@ export function listUnended(
 ): Promise<ExecutionRow[]> {
   return store.rows
     .selectFrom("execution")
-    .selectAll()
+    .select(COLUMNS)
     .where("status", "=", status)
     .where("ended_at", "is", null)
-    .where("id", ">", page.after)
-    .orderBy("id")
+    .where("key", ">", toKey(page.after) ?? Number.MIN_SAFE_INTEGER)
+    .orderBy("key")
     .limit(page.limit)
     .execute();
 }

@@ -1,7 +1,9 @@
+import { renameSync, rmSync, statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { sql, type Kysely } from "kysely";
 import { now } from "../lib/clock.ts";
 import { StartFault } from "../lib/errors.ts";
-import { MIGRATIONS } from "./migrations/migrations.ts";
+import { MIGRATIONS, type Progress } from "./migrations/migrations.ts";
 import type { Schema } from "./schema.ts";
 
 /** @throws StartFault where the database was written by a newer version */
@@ -20,25 +22,71 @@ export function refuseNewer(applied: readonly string[]): void {
  *
  * @param applied names of the migrations that the file has
  * @param path the database file; the copy lies beside it
+ * @param tell takes a line for whoever waits for it
+ * @throws StartFault where the disk has no room for it
  */
 export async function migrate(
   db: Kysely<Schema>,
   applied: readonly string[],
   path: string,
+  tell: (line: string) => void,
 ): Promise<void> {
-  const due = [...MIGRATIONS].filter(([name]) => !applied.includes(name));
-  if (due.length === 0) return;
-  const [first] = due[0] as [string, unknown];
-  if (applied.length > 0)
-    await sql`vacuum into ${sql.lit(`${path}.before-${first}-${now()}`)}`.execute(db);
-  await apply(
-    db,
-    due.map(([name]) => name),
+  const due = [...MIGRATIONS.keys()].filter((name) => !applied.includes(name));
+  const [first] = due;
+  if (first === undefined) return;
+  if (applied.length === 0) return apply(db, due);
+  requireSpace(path);
+  const copy = `${path}.before-${first}-${now()}`;
+  tell(`The database is brought up to date; it is copied to "${copy}" first`);
+  await copyTo(db, copy);
+  try {
+    await apply(db, due, openProgress(tell));
+  } catch (fault) {
+    rmSync(copy);
+    throw fault;
+  }
+  tell("The database is up to date");
+}
+
+/** A half-written copy, of a start that was killed, never has the name of one. */
+async function copyTo(db: Kysely<Schema>, path: string): Promise<void> {
+  const beside = `${path.replace(/-\d+$/, "")}.partial`;
+  rmSync(beside, { force: true });
+  await sql`vacuum into ${sql.lit(beside)}`.execute(db);
+  renameSync(beside, path);
+}
+
+/** The copy, and what the transaction writes, are each as large as the database. */
+function requireSpace(path: string): void {
+  const folder = dirname(path);
+  const { bavail, bsize } = statfsSync(folder);
+  const needed = 2 * statSync(path).size;
+  if (bavail * bsize >= needed) return;
+  const [has, needs] = [bavail * bsize, needed].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MB`);
+  throw new StartFault(
+    `Cannot bring the database up to date: it needs ${needs} of free disk space in "${folder}", ` +
+      `and there are ${has}. Nothing was changed`,
   );
 }
 
+const TELL_MS = 2000;
+
+/** Tells from time to time how far it is. */
+function openProgress(tell: (line: string) => void): Progress {
+  let told = performance.now();
+  return (done, total) => {
+    if (performance.now() - told < TELL_MS) return;
+    told = performance.now();
+    tell(`Bringing the database up to date: ${done} of ${total} executions`);
+  };
+}
+
 /** Applies these migrations, in one transaction. */
-export async function apply(db: Kysely<Schema>, names: readonly string[]): Promise<void> {
+export async function apply(
+  db: Kysely<Schema>,
+  names: readonly string[],
+  progress: Progress = () => {},
+): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await tx.schema
       .createTable("migration")
@@ -47,7 +95,7 @@ export async function apply(db: Kysely<Schema>, names: readonly string[]): Promi
       .addColumn("applied_at", "bigint", (c) => c.notNull())
       .execute();
     for (const name of names) {
-      await MIGRATIONS.get(name)?.(tx as unknown as Kysely<unknown>);
+      await MIGRATIONS.get(name)?.(tx as unknown as Kysely<unknown>, progress);
       await tx.insertInto("migration").values({ name, applied_at: now() }).execute();
     }
   });

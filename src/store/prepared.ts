@@ -21,11 +21,16 @@ export const builder = new Kysely<Schema>({
 
 /** Stands in a query for a value that comes later. */
 class Placeholder {
-  readonly name: string;
+  readonly read: (values: never) => unknown;
 
-  constructor(name: string) {
-    this.name = name;
+  constructor(read: (values: never) => unknown) {
+    this.read = read;
   }
+}
+
+/** Stands in a query of `prepare` for what is made from the values of one use. */
+export function derive<P, T>(read: (values: P) => T): T {
+  return new Placeholder(read) as T;
 }
 
 /** What a statement says of itself. */
@@ -41,13 +46,14 @@ export function prepare<P extends object>(
   build: (values: P) => Compilable,
   { expect = null, changes = null }: Traits = {},
 ): (values: P) => Statement {
-  const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(name)) }) as P;
+  const placeholders = new Proxy(
+    {},
+    { get: (_, name) => derive((values: P) => values[name as keyof P]) },
+  ) as P;
   const { sql, parameters } = build(placeholders).compile();
   const text: StatementText = { sql, number: count++, expect, changes };
   const fill = parameters.map((parameter) =>
-    parameter instanceof Placeholder
-      ? (values: P): unknown => values[parameter.name as keyof P]
-      : () => parameter,
+    parameter instanceof Placeholder ? (parameter.read as (values: P) => unknown) : () => parameter,
   );
   return (values) => ({ text, parameters: fill.map((value) => value(values)) });
 }
