@@ -15,7 +15,7 @@ import {
 import { findRole, listRoles } from "../store/people.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
-import { fromCursor, fromNumberCursor, PAGE_QUERY, TIME, toList, toPage } from "./page.ts";
+import { fromIdCursor, fromNumberCursor, PAGE_QUERY, TIME, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { EXECUTION, EXECUTION_SUMMARY, listOf, LOG_LINE } from "./shapes.ts";
 
@@ -64,7 +64,7 @@ export const getExecutions = defineRoute({
       ...filter,
       statuses,
       project_ids: visibleProjects(principal, "execution.read"),
-      after: fromCursor(cursor),
+      after: fromIdCursor(cursor),
       ascending: order === "asc",
       limit: limit + 1,
     });

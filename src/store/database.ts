@@ -64,15 +64,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const file: SqliteFile = { path, durability, addon };
   const applied = inspectDatabase(file);
   refuseNewer(applied);
+  await using opened = new AsyncDisposableStack();
   const connection = openConnection(file);
+  opened.defer(() => void connection.close());
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
+  opened.defer(() => rows.destroy());
   await migrate(rows, applied, path, tell);
-  const forgetKeys = learnKeys(connection);
-  const writer = await openWriter(thread, { role: "writer", file });
-  const reader = openReader(thread, { role: "reader", file }, list_ms);
+  opened.defer(learnKeys(connection));
+  const reader = opened.use(openReader(thread, { role: "reader", file }, list_ms));
+  const writer = opened.use(await openWriter(thread, { role: "writer", file }));
   const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader) });
   const find = openFinder(connection);
   const kept = new KeptRows();
+  const disposal = opened.move();
   return {
     rows,
     lists,
@@ -91,12 +95,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
     maintain: () => writer.maintain(),
     counts: () => writer.counts(),
-    async [Symbol.asyncDispose]() {
-      await writer[Symbol.asyncDispose]();
-      await reader[Symbol.asyncDispose]();
-      forgetKeys();
-      await rows.destroy();
-    },
+    [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
 }
 

@@ -35,25 +35,20 @@ export async function migrate(
   const [first] = due;
   if (first === undefined) return;
   if (applied.length === 0) return apply(db, due);
+  const copy = `${path}.before-${first}`;
+  // The copy has its name once it is needed: a start that is killed leaves no more than one behind.
+  const beside = `${copy}.partial`;
+  rmSync(beside, { force: true });
   requireSpace(path);
-  const copy = `${path}.before-${first}-${now()}`;
-  tell(`The database is brought up to date; it is copied to "${copy}" first`);
-  await copyTo(db, copy);
+  tell(`The database is brought up to date; it is copied to "${copy}-..." first`);
   try {
+    await sql`vacuum into ${sql.lit(beside)}`.execute(db);
     await apply(db, due, openProgress(tell));
-  } catch (fault) {
-    rmSync(copy);
-    throw fault;
+    renameSync(beside, `${copy}-${now()}`);
+  } finally {
+    rmSync(beside, { force: true });
   }
   tell("The database is up to date");
-}
-
-/** A half-written copy, of a start that was killed, never has the name of one. */
-async function copyTo(db: Kysely<Schema>, path: string): Promise<void> {
-  const beside = `${path.replace(/-\d+$/, "")}.partial`;
-  rmSync(beside, { force: true });
-  await sql`vacuum into ${sql.lit(beside)}`.execute(db);
-  renameSync(beside, path);
 }
 
 /** The copy, and what the transaction writes, are each as large as the database. */
