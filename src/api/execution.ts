@@ -4,14 +4,8 @@ import { toRecordText, toSummary } from "../executions/record.ts";
 import { STATUSES } from "../executions/status.ts";
 import { toIso } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import {
-  findExecution,
-  findPayload,
-  listExecutions,
-  listLog,
-  type ExecutionRow,
-  type LogRow,
-} from "../store/executions.ts";
+import { listExecutions, listLog } from "../store/execution-lists.ts";
+import { findExecution, findPayload, type ExecutionRow, type LogRow } from "../store/executions.ts";
 import { findRole, listRoles } from "../store/people.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";

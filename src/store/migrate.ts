@@ -3,7 +3,8 @@ import { dirname } from "node:path";
 import { sql, type Kysely } from "kysely";
 import { now } from "../lib/clock.ts";
 import { StartFault } from "../lib/errors.ts";
-import { MIGRATIONS, type Progress } from "./migrations/migrations.ts";
+import type { Progress } from "./migrations/migration.ts";
+import { MIGRATIONS } from "./migrations/migrations.ts";
 import type { Schema } from "./schema.ts";
 
 /** @throws StartFault where the database was written by a newer version */

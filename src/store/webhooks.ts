@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kysely";
 import type { Store } from "./database.ts";
-import { contains } from "./executions.ts";
+import { contains } from "./execution-lists.ts";
 import { builder, prepare, toStatement } from "./prepared.ts";
 import { whileWanted } from "./reading.ts";
 import type { Schema, WebhookTable } from "./schema.ts";

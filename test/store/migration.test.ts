@@ -10,14 +10,13 @@ import { keyOf } from "../../src/lib/id.ts";
 import { StartFault } from "../../src/lib/errors.ts";
 import { restoreFrom } from "../../src/store/backup.ts";
 import { openStore, type Store } from "../../src/store/database.ts";
+import { listExecutions, listLog } from "../../src/store/execution-lists.ts";
 import {
   countAncestors,
   endExecution,
   findExecution,
   findPayload,
   insertLogLine,
-  listExecutions,
-  listLog,
   listUnended,
   runExecution,
 } from "../../src/store/executions.ts";

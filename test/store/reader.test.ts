@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { firstKeyOf } from "../../src/lib/id.ts";
 import { openStore, type Store } from "../../src/store/database.ts";
-import { listExecutions } from "../../src/store/executions.ts";
+import { listExecutions } from "../../src/store/execution-lists.ts";
 import { readFor } from "../../src/store/reading.ts";
 import { readStatistics } from "../../src/store/statistics.ts";
 import { listAudit } from "../../src/store/workspace.ts";

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
 import { firstKeyOf, keyOf } from "../../lib/id.ts";
-import type { Progress } from "./migrations.ts";
+import type { Progress } from "./migration.ts";
 
 /**
  * Executions get an integer key, made from their id, which their parts and indexes carry instead

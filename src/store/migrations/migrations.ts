@@ -1,12 +1,7 @@
-import type { Kysely } from "kysely";
 import * as first from "./0001-first.ts";
 import * as keyUse from "./0002-key-use.ts";
 import * as executionKey from "./0003-execution-key.ts";
-
-/** Told of how many rows of how many are done. */
-export type Progress = (done: number, total: number) => void;
-
-export type Migration = (db: Kysely<unknown>, progress: Progress) => Promise<void>;
+import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
 export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migration>([
