@@ -30,12 +30,30 @@ export function firstKeyOf(at: number): number {
 
 const VERSION_7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
+/** The latest that was asked for, or made: each is asked for several times in a row. */
+let known = { id: "", key: null as number | null };
+
 /** The key of an execution's identifier; null where it has none. */
 export function keyOf(id: string): number | null {
+  if (id !== known.id) known = { id, key: readKey(id) };
+  return known.key;
+}
+
+function readKey(id: string): number | null {
   if (!VERSION_7.test(id)) return null;
-  const at = Number.parseInt(id.slice(0, 8), 16) * 0x10000 + Number.parseInt(id.slice(9, 13), 16);
-  const key = (at - EPOCH_MS) * COUNTS + Number.parseInt(id.slice(15, 18), 16);
+  const at = hexOf(id, 0, 8) * 0x10000 + hexOf(id, 9, 13);
+  const key = (at - EPOCH_MS) * COUNTS + hexOf(id, 15, 18);
   return Number.isSafeInteger(key) ? key : null;
+}
+
+/** The number that lower-case hexadecimal digits are, which is quicker than to cut them out. */
+function hexOf(text: string, from: number, to: number): number {
+  let number = 0;
+  for (let at = from; at < to; at += 1) {
+    const code = text.charCodeAt(at);
+    number = number * 16 + (code < 0x3a ? code - 0x30 : code - 0x57);
+  }
+  return number;
 }
 
 /** A clock that is set back by more is followed, so that lists by time find what is new. */
@@ -81,7 +99,9 @@ export function newExecutionId(): string {
   const count = latest - at * COUNTS;
   most = Math.max(most, count);
   const random = takeRandom();
-  return `${toPrefix(at)}${(0x7000 | count).toString(16)}-${random.slice(0, 4)}-${random.slice(4)}`;
+  const id = `${toPrefix(at)}${(0x7000 | count).toString(16)}-${random.slice(0, 4)}-${random.slice(4)}`;
+  known = { id, key: latest };
+  return id;
 }
 
 function nextKey(): number {
