@@ -1,6 +1,9 @@
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import { keyOf } from "../../src/lib/id.ts";
+
+const FIRST = "01000000-0000-7000-8000-000000000000";
 
 /**
  * Puts ended executions into the store of a service, older than any of its own. They are on the
@@ -11,11 +14,15 @@ export function fillHistory(folder: string, count: number): void {
   const db = new Database(file);
   db.exec(`
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
-    insert into execution select printf('01000000-%04x-7%03x-8000-%012x', i >> 12, i & 4095, i),
-      'ENDED_SUCCESS', null, 'w', 'echo', 'echo', 'v', 1, 0, 'p', null, null, null, null, null,
-      i, i, i from n`);
-  db.exec(`insert into execution_payload (execution_id, input_value, output_value)
-    select id, '{"method":"POST","path":null,"headers":{},"query":{}}', '{"ok":true}' from execution`);
+    insert into execution (key, id, status, webhook_id, webhook, flow, flow_version, is_productive,
+      is_async, project_id, created_at, started_at, ended_at)
+    select ${keyOf(FIRST)} + i,
+      printf('01000000-%04x-7%03x-8000-%012x', i >> 12, i & 4095, i), 'ENDED_SUCCESS', 'w', 'echo',
+      'echo', 'v', 1, 0, 'p', i, i, i from n`);
+  db.exec(`insert into execution_input (execution_key, input_value)
+    select key, '{"method":"POST","path":null,"headers":{},"query":{}}' from execution`);
+  db.exec(`insert into execution_output (execution_key, output_value)
+    select key, '{"ok":true}' from execution`);
   db.pragma("wal_checkpoint(TRUNCATE)");
   db.close();
   const fd = openSync(file, "r+");

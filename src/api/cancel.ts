@@ -3,12 +3,8 @@ import type { Principal } from "../access/login.ts";
 import { isEnded } from "../executions/status.ts";
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import {
-  findExecution,
-  listExecutions,
-  type ExecutionFilter,
-  type ExecutionRow,
-} from "../store/executions.ts";
+import { listExecutions, type ExecutionFilter } from "../store/execution-lists.ts";
+import { findExecution, type ExecutionRow } from "../store/executions.ts";
 import { isVisible, requireIn, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { answerExecution, requireExecution } from "./execution.ts";

@@ -1,7 +1,8 @@
 import { isEnded } from "../executions/status.ts";
 import { toSummary } from "../executions/record.ts";
 import { toIso } from "../lib/clock.ts";
-import { findExecution, listLog } from "../store/executions.ts";
+import { listLog } from "../store/execution-lists.ts";
+import { findExecution } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import { isVisible } from "./access.ts";
 import type { Api } from "./api.ts";

@@ -4,18 +4,12 @@ import { toRecordText, toSummary } from "../executions/record.ts";
 import { STATUSES } from "../executions/status.ts";
 import { toIso } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import {
-  findExecution,
-  findPayload,
-  listExecutions,
-  listLog,
-  type ExecutionRow,
-  type LogRow,
-} from "../store/executions.ts";
+import { listExecutions, listLog } from "../store/execution-lists.ts";
+import { findExecution, findPayload, type ExecutionRow, type LogRow } from "../store/executions.ts";
 import { findRole, listRoles } from "../store/people.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
-import { fromCursor, fromNumberCursor, PAGE_QUERY, TIME, toList, toPage } from "./page.ts";
+import { fromIdCursor, fromNumberCursor, PAGE_QUERY, TIME, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { EXECUTION, EXECUTION_SUMMARY, listOf, LOG_LINE } from "./shapes.ts";
 
@@ -64,7 +58,7 @@ export const getExecutions = defineRoute({
       ...filter,
       statuses,
       project_ids: visibleProjects(principal, "execution.read"),
-      after: fromCursor(cursor),
+      after: fromIdCursor(cursor),
       ascending: order === "asc",
       limit: limit + 1,
     });

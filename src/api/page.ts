@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { Refusal } from "../lib/errors.ts";
+import { isId } from "../lib/id.ts";
 
 /** Paging of lists: `limit`, `cursor` and `order` in; `{items, next_cursor}` out. */
 export const PAGE_QUERY = {
@@ -36,6 +37,13 @@ export function fromCursor(cursor: string | undefined): string | undefined {
   const key = Buffer.from(cursor, "base64url").toString();
   if (toCursor(key) !== cursor) throw new Refusal("invalid", "cursor: not one of this service");
   return key;
+}
+
+/** A cursor of a list in order of identifiers. */
+export function fromIdCursor(cursor: string | undefined): string | undefined {
+  const key = fromCursor(cursor);
+  if (key === undefined || isId(key)) return key;
+  throw new Refusal("invalid", "cursor: not one of this service");
 }
 
 /** A cursor of a list in order of numbers. */

@@ -55,7 +55,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const lock = takeLock(config.DATA_DIR, runtime.addon);
   opened.defer(() => lock.release());
   removeOldRuntimes(config.DATA_DIR);
-  const store = opened.use(await openStoreOf(config, runtime));
+  const store = opened.use(await openStoreOf(config, runtime, log));
   const first = await prepareFirstStart(store, options.admin_password);
   const { default_project_id, admin_password } = first;
   const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
@@ -109,12 +109,13 @@ async function warnOfUnreadable(
   );
 }
 
-function openStoreOf(config: Config, runtime: Runtime): Promise<Store> {
+function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store> {
   return openStore({
     path: databaseFile(config),
     durability: config.DURABILITY,
     addon: runtime.addon,
     thread: runtime.store_thread,
+    tell: (line) => log.info(line),
   });
 }
 

@@ -1,8 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database, Statement as Prepared } from "better-sqlite3";
-import { Kysely, SqliteDialect, type Compilable } from "kysely";
-import { KeptRows } from "./kept-rows.ts";
+import { Kysely, SqliteDialect } from "kysely";
+import { learnKeys } from "./execution-key.ts";
+import { KeptRows, type Kept } from "./kept-rows.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "./schema.ts";
@@ -17,10 +18,18 @@ import { openWriter } from "./writer.ts";
 export interface Store {
   /** Few rows, answered at once; also builds the statements of a unit. */
   readonly rows: Kysely<Schema>;
-  /** The first row of a statement that was compiled once: what each call asks. */
+  /** The first row of a prepared statement: what each call asks. */
   find<Row>(statement: Statement): Promise<Row | undefined>;
-  /** The same for a table that changes seldom; see kept-rows.ts. */
-  findKept<Row>(statement: Statement): Promise<Readonly<Row> | undefined>;
+  /**
+   * A row of a table that changes seldom; see kept-rows.ts.
+   *
+   * @param ask reads it where it is not kept
+   */
+  findKept<Row extends object>(
+    kept: Kept,
+    name: string,
+    ask: (name: string) => Statement,
+  ): Promise<Readonly<Row> | undefined>;
   /** Lists, statistics and exports, answered by the readers' threads; see reading.ts. */
   readonly lists: Kysely<Schema>;
   /**
@@ -44,55 +53,58 @@ export interface StoreOptions {
   readonly thread: string;
   /** Longest read of a list, in milliseconds. */
   readonly list_ms?: number;
+  /** Takes a line of what a start that takes long is doing. */
+  readonly tell?: (line: string) => void;
 }
 
 /** Opens the database file, brings its tables up to date, and starts the threads. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { path, durability, addon, thread, list_ms } = options;
+  const { path, durability, addon, thread, list_ms, tell = () => {} } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
   const applied = inspectDatabase(file);
   refuseNewer(applied);
+  await using opened = new AsyncDisposableStack();
   const connection = openConnection(file);
+  opened.defer(() => void connection.close());
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
-  await migrate(rows, applied, path);
-  const writer = await openWriter(thread, { role: "writer", file });
-  const reader = openReader(thread, { role: "reader", file }, list_ms);
+  opened.defer(() => rows.destroy());
+  await migrate(rows, applied, path, tell);
+  opened.defer(learnKeys(connection));
+  const reader = opened.use(openReader(thread, { role: "reader", file }, list_ms));
+  const writer = opened.use(await openWriter(thread, { role: "writer", file }));
   const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader) });
   const find = openFinder(connection);
   const kept = new KeptRows();
+  const disposal = opened.move();
   return {
     rows,
     lists,
     find: async <Row>(statement: Statement) => find(statement) as Row | undefined,
-    findKept: async <Row>(statement: Statement) =>
-      kept.find(statement, () => find(statement) as Row | undefined),
+    findKept: async <Row extends object>(
+      table: Kept,
+      name: string,
+      ask: (name: string) => Statement,
+    ) => kept.find(table, name, () => find(ask(name)) as Row | undefined),
     commit(unit) {
       const committed = writer.commit(unit);
-      return kept.isWrittenBy(unit) ? committed.finally(() => kept.clear()) : committed;
+      if (unit.every(({ text }) => text.changes === null)) return committed;
+      return committed.finally(() => {
+        for (const { text } of unit) if (text.changes !== null) kept.forget(text.changes);
+      });
     },
     maintain: () => writer.maintain(),
     counts: () => writer.counts(),
-    async [Symbol.asyncDispose]() {
-      await writer[Symbol.asyncDispose]();
-      await reader[Symbol.asyncDispose]();
-      await rows.destroy();
-    },
+    [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
 }
 
-/** Keeps a prepared statement for each text: SQLite parses it once. */
+/** SQLite parses each prepared statement once. */
 function openFinder(connection: Database): (statement: Statement) => unknown {
-  const prepared = new Map<string, Prepared>();
-  return ({ sql, parameters }) => {
-    let statement = prepared.get(sql);
-    if (statement === undefined) prepared.set(sql, (statement = connection.prepare(sql)));
-    return statement.get(...parameters);
+  const known: Prepared[] = [];
+  return ({ text: { sql, number }, parameters }) => {
+    if (number === null) return connection.prepare(sql).get(...parameters);
+    const prepared = (known[number] ??= connection.prepare(sql));
+    return prepared.get(...parameters);
   };
-}
-
-/** A Kysely query as a statement of a unit. */
-export function toStatement(query: Compilable, expect?: string): Statement {
-  const { sql, parameters } = query.compile();
-  return expect === undefined ? { sql, parameters } : { sql, parameters, expect };
 }

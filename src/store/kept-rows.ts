@@ -1,39 +1,28 @@
-import type { Statement, Unit } from "./thread-protocol.ts";
+/** Tables that change seldom and that every call asks for, each row by its name. */
+export type Kept = "webhook";
 
 /**
- * Rows of tables that change seldom and that every call asks for: kept until a commit writes to
- * their table. This process alone writes to the store (store/lock.ts). Only rows that are there
- * are kept, so that made-up names fill no memory.
+ * Their rows as they were read last: kept until a statement that says that it changes them is
+ * committed. This process alone writes to the store (store/lock.ts). Only rows that are there are
+ * kept, so that made-up names fill no memory.
  */
 export class KeptRows {
-  readonly #rows = new Map<string, Map<unknown, object>>();
-  /** Whether a statement's text writes to a kept table. */
-  readonly #writes = new Map<string, boolean>();
+  readonly #rows: Readonly<Record<Kept, Map<string, object>>> = { webhook: new Map() };
 
-  /** @param read asks the store; `key` is the statement's one parameter */
-  find<Row>({ sql, parameters: [key] }: Statement, read: () => Row | undefined): Row | undefined {
-    let rows = this.#rows.get(sql);
-    if (rows === undefined) this.#rows.set(sql, (rows = new Map()));
-    const kept = rows.get(key) as Row | undefined;
-    if (kept !== undefined) return kept;
+  find<Row extends object>(
+    kept: Kept,
+    name: string,
+    read: () => Row | undefined,
+  ): Readonly<Row> | undefined {
+    const rows = this.#rows[kept] as Map<string, Readonly<Row>>;
+    const found = rows.get(name);
+    if (found !== undefined) return found;
     const row = read();
-    if (row !== undefined) rows.set(key, Object.freeze(row) as object);
+    if (row !== undefined) rows.set(name, Object.freeze(row));
     return row;
   }
 
-  isWrittenBy(unit: Unit): boolean {
-    return unit.some(({ sql }) => {
-      const known = this.#writes.get(sql);
-      if (known !== undefined) return known;
-      const found = KEPT_TABLES.test(sql);
-      this.#writes.set(sql, found);
-      return found;
-    });
-  }
-
-  clear(): void {
-    this.#rows.clear();
+  forget(kept: Kept): void {
+    this.#rows[kept].clear();
   }
 }
-
-const KEPT_TABLES = /^(?:insert into|update|delete from) "webhook"/;

@@ -1,6 +1,9 @@
+import { renameSync, rmSync, statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { sql, type Kysely } from "kysely";
 import { now } from "../lib/clock.ts";
 import { StartFault } from "../lib/errors.ts";
+import type { Progress } from "./migrations/migration.ts";
 import { MIGRATIONS } from "./migrations/migrations.ts";
 import type { Schema } from "./schema.ts";
 
@@ -20,25 +23,66 @@ export function refuseNewer(applied: readonly string[]): void {
  *
  * @param applied names of the migrations that the file has
  * @param path the database file; the copy lies beside it
+ * @param tell takes a line for whoever waits for it
+ * @throws StartFault where the disk has no room for it
  */
 export async function migrate(
   db: Kysely<Schema>,
   applied: readonly string[],
   path: string,
+  tell: (line: string) => void,
 ): Promise<void> {
-  const due = [...MIGRATIONS].filter(([name]) => !applied.includes(name));
-  if (due.length === 0) return;
-  const [first] = due[0] as [string, unknown];
-  if (applied.length > 0)
-    await sql`vacuum into ${sql.lit(`${path}.before-${first}-${now()}`)}`.execute(db);
-  await apply(
-    db,
-    due.map(([name]) => name),
+  const due = [...MIGRATIONS.keys()].filter((name) => !applied.includes(name));
+  const [first] = due;
+  if (first === undefined) return;
+  if (applied.length === 0) return apply(db, due);
+  const copy = `${path}.before-${first}`;
+  // The copy has its name once it is needed: a start that is killed leaves no more than one behind.
+  const beside = `${copy}.partial`;
+  rmSync(beside, { force: true });
+  requireSpace(path);
+  tell(`The database is brought up to date; it is copied to "${copy}-..." first`);
+  try {
+    await sql`vacuum into ${sql.lit(beside)}`.execute(db);
+    await apply(db, due, openProgress(tell));
+    renameSync(beside, `${copy}-${now()}`);
+  } finally {
+    rmSync(beside, { force: true });
+  }
+  tell("The database is up to date");
+}
+
+/** The copy, and what the transaction writes, are each as large as the database. */
+function requireSpace(path: string): void {
+  const folder = dirname(path);
+  const { bavail, bsize } = statfsSync(folder);
+  const needed = 2 * statSync(path).size;
+  if (bavail * bsize >= needed) return;
+  const [has, needs] = [bavail * bsize, needed].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MB`);
+  throw new StartFault(
+    `Cannot bring the database up to date: it needs ${needs} of free disk space in "${folder}", ` +
+      `and there are ${has}. Nothing was changed`,
   );
 }
 
+const TELL_MS = 2000;
+
+/** Tells from time to time how far it is. */
+function openProgress(tell: (line: string) => void): Progress {
+  let told = performance.now();
+  return (done, total) => {
+    if (performance.now() - told < TELL_MS) return;
+    told = performance.now();
+    tell(`Bringing the database up to date: ${done} of ${total} executions`);
+  };
+}
+
 /** Applies these migrations, in one transaction. */
-export async function apply(db: Kysely<Schema>, names: readonly string[]): Promise<void> {
+export async function apply(
+  db: Kysely<Schema>,
+  names: readonly string[],
+  progress: Progress = () => {},
+): Promise<void> {
   await db.transaction().execute(async (tx) => {
     await tx.schema
       .createTable("migration")
@@ -47,7 +91,7 @@ export async function apply(db: Kysely<Schema>, names: readonly string[]): Promi
       .addColumn("applied_at", "bigint", (c) => c.notNull())
       .execute();
     for (const name of names) {
-      await MIGRATIONS.get(name)?.(tx as unknown as Kysely<unknown>);
+      await MIGRATIONS.get(name)?.(tx as unknown as Kysely<unknown>, progress);
       await tx.insertInto("migration").values({ name, applied_at: now() }).execute();
     }
   });

@@ -1,6 +1,6 @@
 import type { Insertable, Selectable } from "kysely";
-import { toStatement, type Store } from "./database.ts";
-import { builder, prepare } from "./prepared.ts";
+import type { Store } from "./database.ts";
+import { builder, prepare, toStatement } from "./prepared.ts";
 import type { ProjectTable, RoleTable, TokenTable, UserTable } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
 
@@ -48,7 +48,7 @@ export function updatePassword(
     .updateTable("user")
     .set({ password_hash: change.password_hash, modified_at: change.at })
     .where("id", "=", change.id);
-  return toStatement(query, "not_found");
+  return toStatement(query, { expect: "not_found" });
 }
 
 export function updateActivity(store: Store, id: string, at: number): Statement {
@@ -191,7 +191,7 @@ export function updateUser(
     .set(change)
     .where("id", "=", id)
     .where("modified_at", "=", seen_at);
-  return toStatement(query, "changed_meanwhile");
+  return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 export function updateRole(
@@ -205,7 +205,7 @@ export function updateRole(
     .set(change)
     .where("id", "=", id)
     .where("modified_at", "=", seen_at);
-  return toStatement(query, "changed_meanwhile");
+  return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 export function updateProject(
@@ -219,7 +219,7 @@ export function updateProject(
     .set(change)
     .where("id", "=", id)
     .where("modified_at", "=", seen_at);
-  return toStatement(query, "changed_meanwhile");
+  return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 /** Fails with SQLITE_CONSTRAINT_FOREIGNKEY while something refers to it. */
@@ -228,7 +228,7 @@ export function deletePeople(
   table: "user" | "role" | "project",
   id: string,
 ): Statement {
-  return toStatement(store.rows.deleteFrom(table).where("id", "=", id), "not_found");
+  return toStatement(store.rows.deleteFrom(table).where("id", "=", id), { expect: "not_found" });
 }
 
 export function deleteUserRoles(store: Store, user_id: string): Statement {

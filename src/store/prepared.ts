@@ -7,7 +7,7 @@ import {
 } from "kysely";
 import type { Compilable } from "kysely";
 import type { Schema } from "./schema.ts";
-import type { Statement } from "./thread-protocol.ts";
+import type { Statement, StatementText } from "./thread-protocol.ts";
 
 /** Builds queries and runs none: what is compiled once needs no connection. */
 export const builder = new Kysely<Schema>({
@@ -21,32 +21,48 @@ export const builder = new Kysely<Schema>({
 
 /** Stands in a query for a value that comes later. */
 class Placeholder {
-  readonly name: string;
+  readonly read: (values: never) => unknown;
 
-  constructor(name: string) {
-    this.name = name;
+  constructor(read: (values: never) => unknown) {
+    this.read = read;
   }
 }
+
+/** Stands in a query of `prepare` for what is made from the values of one use. */
+export function derive<P, T>(read: (values: P) => T): T {
+  return new Placeholder(read) as T;
+}
+
+/** What a statement says of itself. */
+export type Traits = Partial<Pick<StatementText, "expect" | "changes">>;
+
+let count = 0;
 
 /**
  * Compiles a query once. `build` sees a placeholder for each member of P and may only pass it on
  * as a value; the result fills in the values of one use.
- *
- * @param expect code with which a unit fails unless the statement changes at least one row
  */
 export function prepare<P extends object>(
   build: (values: P) => Compilable,
-  expect?: string,
+  { expect = null, changes = null }: Traits = {},
 ): (values: P) => Statement {
-  const placeholders = new Proxy({}, { get: (_, name) => new Placeholder(String(name)) }) as P;
+  const placeholders = new Proxy(
+    {},
+    { get: (_, name) => derive((values: P) => values[name as keyof P]) },
+  ) as P;
   const { sql, parameters } = build(placeholders).compile();
+  const text: StatementText = { sql, number: count++, expect, changes };
   const fill = parameters.map((parameter) =>
-    parameter instanceof Placeholder
-      ? (values: P): unknown => values[parameter.name as keyof P]
-      : () => parameter,
+    parameter instanceof Placeholder ? (parameter.read as (values: P) => unknown) : () => parameter,
   );
-  return (values) => {
-    const filled = fill.map((value) => value(values));
-    return expect === undefined ? { sql, parameters: filled } : { sql, parameters: filled, expect };
-  };
+  return (values) => ({ text, parameters: fill.map((value) => value(values)) });
+}
+
+/** A Kysely query as a statement that is used once. */
+export function toStatement(
+  query: Compilable,
+  { expect = null, changes = null }: Traits = {},
+): Statement {
+  const { sql, parameters } = query.compile();
+  return { text: { sql, number: null, expect, changes }, parameters };
 }

@@ -1,14 +1,16 @@
 import { sql } from "kysely";
-import { toStatement, type Store } from "./database.ts";
-import { toFirstId } from "./executions.ts";
+import type { Store } from "./database.ts";
+import { firstKeyOf } from "../lib/id.ts";
+import { toKey } from "./execution-key.ts";
+import { toStatement } from "./prepared.ts";
 import type { Unit } from "./thread-protocol.ts";
 
 /** Statements that delete ended executions, oldest first. */
 
 /** Whether there is any execution that was created before a time. */
 export async function hasOlder(store: Store, before: number): Promise<boolean> {
-  const query = store.rows.selectFrom("execution").select("id").limit(1);
-  return (await query.where("id", "<", toFirstId(before)).execute()).length > 0;
+  const query = store.rows.selectFrom("execution").select("key").limit(1);
+  return (await query.where("key", "<", firstKeyOf(before)).execute()).length > 0;
 }
 
 /** When the newest execution or audit entry before a time was made; null where there is none. */
@@ -16,8 +18,8 @@ export async function newestBefore(store: Store, before: number): Promise<number
   const execution = await store.rows
     .selectFrom("execution")
     .select("created_at as at")
-    .where("id", "<", toFirstId(before))
-    .orderBy("id", "desc")
+    .where("key", "<", firstKeyOf(before))
+    .orderBy("key", "desc")
     .limit(1)
     .executeTakeFirst();
   const audit = await store.rows
@@ -40,10 +42,10 @@ export async function oldestEnded(
     .selectFrom("execution")
     .select("id")
     .where("ended_at", "is not", null)
-    .orderBy("id")
+    .orderBy("key")
     .limit(page.limit);
-  // Identifiers grow with time: no look at the rows that are younger.
-  if (page.before !== null) query = query.where("id", "<", toFirstId(page.before));
+  // Keys grow with time: no look at the rows that are younger.
+  if (page.before !== null) query = query.where("key", "<", firstKeyOf(page.before));
   return (await query.execute()).map(({ id }) => id);
 }
 
@@ -56,10 +58,13 @@ export async function countExecutions(store: Store): Promise<number> {
 }
 
 export function deleteExecutions(store: Store, ids: readonly string[]): Unit {
-  const list = [...ids];
+  const keys = ids.map(toKey);
+  const parts = ["execution_log", "execution_input", "execution_output"] as const;
   return [
-    toStatement(store.rows.deleteFrom("execution_log").where("execution_id", "in", list)),
-    toStatement(store.rows.deleteFrom("execution_payload").where("execution_id", "in", list)),
-    toStatement(store.rows.deleteFrom("execution").where("id", "in", list)),
+    ...parts.map((table) =>
+      toStatement(store.rows.deleteFrom(table).where("execution_key", "in", keys)),
+    ),
+    toStatement(store.rows.deleteFrom("execution_moved").where("id", "in", [...ids])),
+    toStatement(store.rows.deleteFrom("execution").where("key", "in", keys)),
   ];
 }

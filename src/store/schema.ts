@@ -13,7 +13,9 @@ export interface Schema {
   token: TokenTable;
   webhook: WebhookTable;
   execution: ExecutionTable;
-  execution_payload: ExecutionPayloadTable;
+  execution_moved: ExecutionMovedTable;
+  execution_input: ExecutionInputTable;
+  execution_output: ExecutionOutputTable;
   execution_log: ExecutionLogTable;
   connection_usage: ConnectionUsageTable;
   setting: SettingTable;
@@ -101,6 +103,8 @@ export interface WebhookTable {
 
 /** The narrow columns that lists and filters read. */
 export interface ExecutionTable {
+  /** Made from the id (execution-key.ts), and in its order. */
+  key: number;
   id: string;
   status: string;
   status_message: string | null;
@@ -117,28 +121,40 @@ export interface ExecutionTable {
   acts_for: string | null;
   created_by: string | null;
   parent_id: string | null;
+  parent_key: number | null;
   replay_of: string | null;
   created_at: number;
   started_at: number | null;
   ended_at: number | null;
 }
 
+/** Those that have another key than the one made from their id. */
+export interface ExecutionMovedTable {
+  id: string;
+  key: number;
+}
+
 /** The wide columns, apart from the narrow ones. */
-export interface ExecutionPayloadTable {
-  execution_id: string;
+export interface ExecutionInputTable {
+  execution_key: number;
   input_value: string;
   /** Where in input_value the body stands as it was sent, when it does. */
   raw_body_at: number | null;
   /** The body as it was sent, where input_value does not hold it (YAML, forms). */
   raw_body: string | null;
   target: string | null;
+}
+
+/** Inserted at the end, where there is any, and never changed. */
+export interface ExecutionOutputTable {
+  execution_key: number;
   output_value: string | null;
   response: string | null;
 }
 
 export interface ExecutionLogTable {
   seq: Generated<number>;
-  execution_id: string;
+  execution_key: number;
   at: number;
   level: string;
   text: string;

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
+import { firstKeyOf } from "../lib/id.ts";
 import type { Store } from "./database.ts";
-import { toFirstId } from "./executions.ts";
 import { whileWanted } from "./reading.ts";
 
 /** Executions of one interval, of one webhook or of all. */
@@ -24,7 +24,7 @@ export interface StatisticsRequest {
   readonly project_ids: readonly string[] | null;
 }
 
-/** Grouped in the reader's thread; the range is a range of identifiers, which grow with time. */
+/** Grouped in the reader's thread; the range is a range of keys, which grow with time. */
 export function readStatistics(store: Store, request: StatisticsRequest): Promise<StatisticsRow[]> {
   const { from, to, interval_ms, by_webhook, project_ids } = request;
   const interval = sql<number>`(created_at / ${sql.lit(interval_ms)}) * ${sql.lit(interval_ms)}`;
@@ -42,8 +42,8 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
       e.fn.max<number | null>(duration).as("duration_max_ms"),
     ])
     .where(whileWanted())
-    .where("id", ">=", toFirstId(from))
-    .where("id", "<", toFirstId(to))
+    .where("key", ">=", firstKeyOf(from))
+    .where("key", "<", firstKeyOf(to))
     .groupBy(by_webhook ? [interval, sql`webhook`] : [interval])
     .orderBy("at");
   if (project_ids !== null) query = query.where("project_id", "in", [...project_ids, ""]);

@@ -23,7 +23,7 @@ function writeCommits(db: Database, port: MessagePort): void {
   port.on("message", (request: CommitRequest | MaintainRequest | CloseRequest) => {
     if ("close" in request) return close(db, port);
     if ("maintain" in request) return port.postMessage(attempt(() => maintain(db)));
-    for (const text of request.texts) known.push({ text, prepared: null });
+    for (const text of request.prepared) known[text.number as number] = { text, prepared: null };
     port.postMessage(commit(db, request, known));
   });
 }
@@ -53,10 +53,11 @@ function maintain(db: Database): StoreSize {
  */
 function commit(
   db: Database,
-  { sizes, values }: CommitRequest,
+  request: CommitRequest,
   known: readonly KnownStatement[],
 ): CommitResult {
-  const rows = new Rows(db, values, known);
+  const { sizes } = request;
+  const rows = new Rows(db, request, known);
   try {
     db.transaction(() => sizes.forEach((size) => rows.write(size))).immediate();
     return { changes: rows.changes, faults: null };
@@ -65,7 +66,7 @@ function commit(
     // Locked by another process: each would wait for it again, one after the other.
     if (sizes.length === 1 || /^SQLITE_(BUSY|LOCKED)/.test(found.code))
       return { changes: [], faults: new Map(sizes.map((_, index) => [index, found])) };
-    return commitAlone(db, sizes, new Rows(db, values, known));
+    return commitAlone(db, sizes, new Rows(db, request, known));
   }
 }
 
@@ -89,23 +90,28 @@ class Rows {
   readonly changes: number[] = [];
   readonly #db: Database;
   readonly #values: readonly unknown[];
+  readonly #once: readonly KnownStatement[];
   readonly #known: readonly KnownStatement[];
   #at = 0;
 
-  constructor(db: Database, values: readonly unknown[], known: readonly KnownStatement[]) {
+  constructor(db: Database, { values, once }: CommitRequest, known: readonly KnownStatement[]) {
     this.#db = db;
     this.#values = values;
+    this.#once = once.map((text) => ({ text, prepared: null }));
     this.#known = known;
   }
 
   /** Runs the next statements. @throws Unmet, or SQLite's error */
   write(size: number): void {
     for (let left = size; left > 0; left -= 1) {
-      const statement = this.#known[this.#values[this.#at] as number] as KnownStatement;
+      const number = this.#values[this.#at] as number;
+      const statement = (
+        number < 0 ? this.#once[-1 - number] : this.#known[number]
+      ) as KnownStatement;
       const { text, prepared } = statement;
       const run = prepared ?? (statement.prepared = this.#db.prepare(text.sql));
       const { changes } = run.run(this.#next());
-      if (changes === 0 && text.expect !== undefined) throw new Unmet(text.expect);
+      if (changes === 0 && text.expect !== null) throw new Unmet(text.expect);
       this.changes.push(changes);
     }
   }

@@ -1,13 +1,23 @@
+import type { Kept } from "./kept-rows.ts";
 import type { SqliteFile } from "./sqlite.ts";
 
 /** What crosses between the server and a thread of the store: plain data. */
 
 /** One SQL statement with its values, made by Kysely. */
 export interface Statement {
-  readonly sql: string;
+  readonly text: StatementText;
   readonly parameters: readonly unknown[];
+}
+
+/** A statement without its values. */
+export interface StatementText {
+  readonly sql: string;
+  /** Of one that was prepared (prepared.ts): its text crosses to the writer once. */
+  readonly number: number | null;
   /** The unit fails with this code unless the statement changes at least one row. */
-  readonly expect?: string;
+  readonly expect: string | null;
+  /** The kept rows that it changes. */
+  readonly changes: Kept | null;
 }
 
 /** Statements that are committed together or not at all. */
@@ -15,19 +25,21 @@ export type Unit = readonly Statement[];
 
 export type Row = Record<string, unknown>;
 
-/** A statement without its values: it crosses to the writer once, and then has a number. */
-export type StatementText = Pick<Statement, "sql" | "expect">;
-
 /**
  * Writer: the units of one commit. Flat, because a tree of small lists costs more to clone than
  * what is in it.
  */
 export interface CommitRequest {
-  /** Texts that have not crossed before; their numbers go on from the ones before. */
-  readonly texts: readonly StatementText[];
+  /** Prepared ones that have not crossed before. */
+  readonly prepared: readonly StatementText[];
+  /** Those for this commit alone. */
+  readonly once: readonly StatementText[];
   /** Statements in each unit. */
   readonly sizes: readonly number[];
-  /** For each statement the number of its text, how many values it has, and the values. */
+  /**
+   * For each statement the number of its text (of one in `once`, its place there counted from -1
+   * downwards), how many values it has, and the values.
+   */
   readonly values: readonly unknown[];
 }
 

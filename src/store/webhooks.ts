@@ -1,21 +1,22 @@
 import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kysely";
-import { toStatement, type Store } from "./database.ts";
-import { contains } from "./executions.ts";
-import { builder, prepare } from "./prepared.ts";
+import type { Store } from "./database.ts";
+import { contains } from "./execution-lists.ts";
+import { builder, prepare, toStatement } from "./prepared.ts";
 import { whileWanted } from "./reading.ts";
 import type { Schema, WebhookTable } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
 
 export type WebhookRow = Selectable<WebhookTable>;
 
-/** Statements on the table `webhook`. */
+/** Statements on the table `webhook`. Each that writes forgets the kept rows. */
+const CHANGES = { changes: "webhook" } as const;
 
 const BY_NAME = prepare<{ name: string }>(({ name }) =>
   builder.selectFrom("webhook").selectAll().where("name", "=", name),
 );
 
 export function findWebhook(store: Store, name: string): Promise<Readonly<WebhookRow> | undefined> {
-  return store.findKept(BY_NAME({ name }));
+  return store.findKept("webhook", name, (asked) => BY_NAME({ name: asked }));
 }
 
 /** A webhook in a bundle, or in no project, is in the Default project (contract, section 2). */
@@ -65,7 +66,7 @@ function isWithin(e: ExpressionBuilder<Schema, "webhook">, within: Within) {
 }
 
 export function insertWebhook(store: Store, row: Insertable<WebhookTable>): Statement {
-  return toStatement(store.rows.insertInto("webhook").values(row));
+  return toStatement(store.rows.insertInto("webhook").values(row), CHANGES);
 }
 
 /** Fails the unit with `changed_meanwhile` where somebody else modified it since `seen_at`. */
@@ -80,7 +81,7 @@ export function updateWebhook(
     .set(change)
     .where("id", "=", id)
     .where("modified_at", "=", seen_at);
-  return toStatement(query, "changed_meanwhile");
+  return toStatement(query, { ...CHANGES, expect: "changed_meanwhile" });
 }
 
 /** Writes when a key was used; nobody's change of the webhook is in the way of it. */
@@ -89,9 +90,10 @@ export function touchKey(
   id: string,
   use: Pick<Updateable<WebhookTable>, "key_used_at" | "previous_key_used_at">,
 ): Statement {
-  return toStatement(store.rows.updateTable("webhook").set(use).where("id", "=", id));
+  return toStatement(store.rows.updateTable("webhook").set(use).where("id", "=", id), CHANGES);
 }
 
 export function deleteWebhook(store: Store, id: string): Statement {
-  return toStatement(store.rows.deleteFrom("webhook").where("id", "=", id), "not_found");
+  const query = store.rows.deleteFrom("webhook").where("id", "=", id);
+  return toStatement(query, { ...CHANGES, expect: "not_found" });
 }

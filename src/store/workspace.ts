@@ -1,5 +1,6 @@
 import { sql, type Insertable, type Selectable } from "kysely";
-import { toStatement, type Store } from "./database.ts";
+import type { Store } from "./database.ts";
+import { toStatement } from "./prepared.ts";
 import { whileWanted } from "./reading.ts";
 import type { AuditTable, SecretTable, SettingTable } from "./schema.ts";
 import type { Statement } from "./thread-protocol.ts";
@@ -106,7 +107,7 @@ export function updateSetting(store: Store, row: SettingRow, seen_at: number): S
     .set({ value, modified_at })
     .where("name", "=", name)
     .where("modified_at", "=", seen_at);
-  return toStatement(query, "changed_meanwhile");
+  return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 /** As `updateSetting`. */
@@ -117,11 +118,13 @@ export function updateSecret(store: Store, row: SecretRow, seen_at: number): Sta
     .set({ sealed, modified_at })
     .where("name", "=", name)
     .where("modified_at", "=", seen_at);
-  return toStatement(query, "changed_meanwhile");
+  return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 export function deleteNamed(store: Store, table: "setting" | "secret", name: string): Statement {
-  return toStatement(store.rows.deleteFrom(table).where("name", "=", name), "not_found");
+  return toStatement(store.rows.deleteFrom(table).where("name", "=", name), {
+    expect: "not_found",
+  });
 }
 
 export function insertAudit(store: Store, row: Insertable<AuditTable>): Statement {

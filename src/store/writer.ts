@@ -43,8 +43,8 @@ export async function openWriter(thread: string, data: StoreThreadData): Promise
 /** The committing writer: at most one commit is under way; what arrives meanwhile is the next. */
 export class Writer {
   readonly #worker: Worker;
-  /** Numbers of the statements' texts, which cross to the thread once. */
-  readonly #texts = new Map<string, number>();
+  /** By number, the prepared statements that the thread knows. */
+  readonly #known: boolean[] = [];
   #gathered: Waiting[] = [];
   #under_way: Waiting[] = [];
   #commits = 0;
@@ -100,7 +100,7 @@ export class Writer {
     if (this.#under_way.length > 0 || this.#gathered.length === 0) return;
     this.#under_way = this.#gathered;
     this.#gathered = [];
-    this.#worker.postMessage(toRequest(this.#under_way, this.#texts));
+    this.#worker.postMessage(toRequest(this.#under_way, this.#known));
   }
 
   #committed(result: CommitResult): void {
@@ -146,21 +146,21 @@ function lengthOf(waiting: readonly Waiting[]): number {
   return length;
 }
 
-function toRequest(waiting: readonly Waiting[], known: Map<string, number>): CommitRequest {
-  const texts: StatementText[] = [];
+function toRequest(waiting: readonly Waiting[], known: boolean[]): CommitRequest {
+  const prepared: StatementText[] = [];
+  const once: StatementText[] = [];
   const values = Array.from<unknown>({ length: lengthOf(waiting) });
   let at = 0;
   for (const { unit } of waiting)
-    for (const { sql, parameters, expect } of unit) {
-      const key = expect === undefined ? sql : `${expect} ${sql}`;
-      let number = known.get(key);
-      if (number === undefined) {
-        known.set(key, (number = known.size));
-        texts.push(expect === undefined ? { sql } : { sql, expect });
+    for (const { text, parameters } of unit) {
+      const { number } = text;
+      values[at++] = number ?? -once.push(text);
+      if (number !== null && known[number] !== true) {
+        known[number] = true;
+        prepared.push(text);
       }
-      values[at++] = number;
       values[at++] = parameters.length;
       for (const parameter of parameters) values[at++] = parameter;
     }
-  return { texts, sizes: waiting.map(({ unit }) => unit.length), values };
+  return { prepared, once, sizes: waiting.map(({ unit }) => unit.length), values };
 }

@@ -119,9 +119,10 @@ test("webhooks are listed by flow and by whether they are enabled", async () => 
   await house.want(422, "GET", "/webhook?is_enabled=1");
 });
 
-test("cursors of numbered lists are checked", async () => {
+test("cursors of lists by number or identifier are checked", async () => {
   const cursor = Buffer.from("abc").toString("base64url");
-  await house.want(422, "GET", `/audit?cursor=${cursor}`);
+  for (const path of ["/audit", "/execution"])
+    await house.want(422, "GET", `${path}?cursor=${cursor}`);
   const first = await house.want(200, "GET", "/audit?limit=1");
   const next = memberOf(first.json, "next_cursor");
   const second = await house.want(200, "GET", `/audit?limit=1&cursor=${next}`);

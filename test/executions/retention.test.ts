@@ -7,7 +7,8 @@ import { pino } from "pino";
 import { Retention, type RetentionLimits } from "../../src/executions/retention.ts";
 import { openStore, type Store } from "../../src/store/database.ts";
 import { countExecutions } from "../../src/store/retention.ts";
-import { toFirstId } from "../../src/store/executions.ts";
+import { insertExecution } from "../../src/store/executions.ts";
+import { INPUT, newRow, toId } from "../store/rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-retention-"));
 const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
@@ -56,14 +57,10 @@ async function open(stack: AsyncDisposableStack, ages: readonly number[]) {
 }
 
 async function insert(store: Store, times: readonly number[]): Promise<void> {
-  const sql =
-    "insert into execution (id, status, flow, is_productive, is_async, project_id, created_at, " +
-    "started_at, ended_at) values (?, 'ENDED_SUCCESS', 'f', 1, 0, 'p', ?, ?, ?)";
-  const rows = times.map((at, number) => ({
-    sql,
-    parameters: [`${toFirstId(at)}-7000-8000-${String(number).padStart(12, "0")}`, at, at, at],
-  }));
-  await store.commit(rows);
+  const rows = times.map((at, number) =>
+    newRow(toId(at, number), { created_at: at, ended_at: at }),
+  );
+  await store.commit(rows.flatMap((row) => insertExecution(row, INPUT)));
 }
 
 /** Some of each day, two hours ago the last: as a service in use has them. */

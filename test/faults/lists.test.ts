@@ -4,9 +4,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import Database from "better-sqlite3";
+import { firstKeyOf } from "../../src/lib/id.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
-import { openHouse, type House } from "./house.ts";
 import { figure } from "./sizes.ts";
+import { openHouse, type House } from "./house.ts";
 
 /** Lists that take long: whoever asks for many of them, or goes away, holds up nobody. */
 
@@ -84,9 +85,9 @@ function insertRows(path: string): void {
   db.pragma("synchronous = OFF");
   db.exec(
     `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})
-     insert into execution (id, status, status_message, flow, is_productive, is_async, project_id,
+     insert into execution (key, id, status, status_message, flow, is_productive, is_async, project_id,
        created_at, started_at, ended_at)
-     select printf('019f0000-%04x-7%03x-8000-%012x', i >> 12, i & 4095, i), 'ENDED_ERROR',
+     select ${firstKeyOf(0x019f_0000_0000)} + i, printf('019f0000-%04x-7%03x-8000-%012x', i >> 12, i & 4095, i), 'ENDED_ERROR',
        'a message of its own ' || i, 'echo', 1, 1, (select id from project), i, i, i from n`,
   );
   db.close();

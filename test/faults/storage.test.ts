@@ -11,6 +11,7 @@ import { runCommand, type Finished } from "../blackbox/command.ts";
 import { NODE, ROOT } from "../blackbox/target.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { openHouse, type House } from "./house.ts";
+import { keyOf } from "../../src/lib/id.ts";
 import { busyFactor, figure, INTERRUPTED, quantile, ROWS } from "./sizes.ts";
 
 /** Faults of the disk and of the database file. */
@@ -407,12 +408,13 @@ function insertRows(path: string, ended: number, running: number, span_ms = 5 * 
   db.pragma("synchronous = OFF");
   const project = db.prepare("select id from project").pluck().get() as string;
   const row = db.prepare(
-    `insert into execution (id, status, flow, webhook, is_productive, is_async, project_id,
-      created_at, started_at, ended_at) values (?, ?, 'echo', 'echo', 1, 1, ?, ?, ?, ?)`,
+    `insert into execution (key, id, status, flow, webhook, is_productive, is_async, project_id,
+      created_at, started_at, ended_at) values (?, ?, ?, 'echo', 'echo', 1, 1, ?, ?, ?, ?)`,
   );
-  const payload = db.prepare(
-    "insert into execution_payload (execution_id, input_value, output_value) values (?, ?, ?)",
-  );
+  const part = (table: string, column: string) =>
+    db.prepare(`insert into ${table} (execution_key, ${column}) values (?, ?)`);
+  const given = part("execution_input", "input_value");
+  const answered = part("execution_output", "output_value");
   const input = JSON.stringify({ text: "x".repeat(400) });
   const start = Date.now() - span_ms;
   const started: string[] = [];
@@ -420,9 +422,19 @@ function insertRows(path: string, ended: number, running: number, span_ms = 5 * 
     for (let n = 0; n < ended + running; n += 1) {
       const at = Math.floor(start + (n / (ended + running)) * span_ms);
       const id = toId(at, n);
+      const key = keyOf(id);
       const is_ended = n < ended;
-      row.run(id, is_ended ? "ENDED_SUCCESS" : "RUNNING", project, at, at, is_ended ? at : null);
-      payload.run(id, input, is_ended ? input : null);
+      row.run(
+        key,
+        id,
+        is_ended ? "ENDED_SUCCESS" : "RUNNING",
+        project,
+        at,
+        at,
+        is_ended ? at : null,
+      );
+      given.run(key, input);
+      if (is_ended) answered.run(key, input);
       if (!is_ended) started.push(`${id}\n`);
     }
   })();

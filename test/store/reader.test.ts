@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { firstKeyOf } from "../../src/lib/id.ts";
 import { openStore, type Store } from "../../src/store/database.ts";
-import { listExecutions } from "../../src/store/executions.ts";
+import { listExecutions } from "../../src/store/execution-lists.ts";
 import { readFor } from "../../src/store/reading.ts";
 import { readStatistics } from "../../src/store/statistics.ts";
 import { listAudit } from "../../src/store/workspace.ts";
@@ -29,9 +30,11 @@ async function fill(): Promise<void> {
   const db = new Database(path);
   const many = `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${ROWS})`;
   db.exec(
-    `${many} insert into execution select printf('01000000-%04x-7%03x-8000-%012x', i >> 12, i & 4095, i),
-      'ENDED_ERROR', 'a message of its own ' || i, 'w', 'echo', 'echo', 'v', 1, 0, 'p', null, null,
-      null, null, null, i, i, i from n`,
+    `${many} insert into execution (key, id, status, status_message, webhook, flow, is_productive,
+        is_async, project_id, created_at, started_at, ended_at)
+      select ${firstKeyOf(0x0100_0000_0000)} + i,
+        printf('01000000-%04x-7%03x-8000-%012x', i >> 12, i & 4095, i), 'ENDED_ERROR',
+        'a message of its own ' || i, 'echo', 'echo', 1, 0, 'p', i, i, i from n`,
   );
   db.exec(
     `${many} insert into audit (at, address, action, result, members)

@@ -5,12 +5,15 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { StartFault } from "../../src/lib/errors.ts";
 import { openStore, type Store } from "../../src/store/database.ts";
+import { connectionsUsed, countConnection } from "../../src/store/executions.ts";
 import { takeLock } from "../../src/store/lock.ts";
+import { toStatement } from "../../src/store/prepared.ts";
 import type { Unit } from "../../src/store/thread-protocol.ts";
 import {
   deleteWebhook,
   findWebhook,
   insertWebhook,
+  touchKey,
   updateWebhook,
   type WebhookRow,
 } from "../../src/store/webhooks.ts";
@@ -55,10 +58,8 @@ test("a statement that had to change a row fails its unit with its code", async 
   await using store = await open("c.db");
   const [insert] = setting(store, "x");
   assert.ok(insert);
-  const none = { sql: "update setting set value = '2' where name = 'none'", parameters: [] };
-  await assert.rejects(store.commit([insert, { ...none, expect: "not_there" }]), {
-    code: "not_there",
-  });
+  const none = updateNothing(store, "not_there");
+  await assert.rejects(store.commit([insert, none]), { code: "not_there" });
   assert.equal(await findSetting(store, "x"), undefined);
 });
 
@@ -71,7 +72,7 @@ test("a data folder has one holder at a time", () => {
 
 test("of a commit with one unit that fails, each other tells its own rows", async () => {
   await using store = await open("d.db");
-  const none = { sql: "update setting set value = '2' where name = 'none'", parameters: [] };
+  const none = updateNothing(store);
   const two = [...setting(store, "a"), ...setting(store, "b"), none];
   const results = await Promise.allSettled([
     store.commit(two),
@@ -91,9 +92,32 @@ test("a kept row is read again once a commit has written to its table", async ()
   assert.equal((await findWebhook(store, "orders"))?.is_enabled, 0);
   await store.commit([updateWebhook(store, row.id, 1, { is_enabled: 1 })]);
   assert.equal((await findWebhook(store, "orders"))?.is_enabled, 1);
+  await store.commit([touchKey(store, row.id, { key_used_at: 7 })]);
+  assert.equal((await findWebhook(store, "orders"))?.key_used_at, 7);
   await store.commit([deleteWebhook(store, row.id)]);
   assert.equal(await findWebhook(store, "orders"), undefined);
 });
+
+test("a prepared statement crosses once, however often and beside what it is used", async () => {
+  await using store = await open("f.db");
+  for (let round = 0; round < 3; round += 1) {
+    const at = { month: `2026-0${round + 1}`, limit: 2 };
+    const results = await Promise.allSettled([
+      store.commit([countConnection(at), ...setting(store, `a${round}`)]),
+      store.commit([...setting(store, `b${round}`), countConnection(at)]),
+      store.commit([...setting(store, `c${round}`), countConnection(at)]),
+    ]);
+    const told = results.map((one) => (one.status === "fulfilled" ? one.value : one.reason.code));
+    assert.deepEqual(told, [[1, 1], [1, 1], "allowance_used"]);
+    assert.equal(await findSetting(store, `c${round}`), undefined);
+    assert.equal(await connectionsUsed(store, at.month), 2);
+  }
+});
+
+function updateNothing(store: Store, expect: string | null = null) {
+  const query = store.rows.updateTable("setting").set({ value: "2" }).where("name", "=", "none");
+  return toStatement(query, { expect });
+}
 
 function toWebhook(name: string): WebhookRow {
   return {

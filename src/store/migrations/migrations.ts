@@ -1,9 +1,11 @@
-import type { Kysely } from "kysely";
 import * as first from "./0001-first.ts";
 import * as keyUse from "./0002-key-use.ts";
+import * as executionKey from "./0003-execution-key.ts";
+import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
-export const MIGRATIONS: ReadonlyMap<string, (db: Kysely<unknown>) => Promise<void>> = new Map([
+export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migration>([
   ["0001-first", first.up],
   ["0002-key-use", keyUse.up],
+  ["0003-execution-key", executionKey.up],
 ]);

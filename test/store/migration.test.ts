@@ -1,0 +1,335 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import Database from "better-sqlite3";
+import { keyOf } from "../../src/lib/id.ts";
+import { StartFault } from "../../src/lib/errors.ts";
+import { restoreFrom } from "../../src/store/backup.ts";
+import { openStore, type Store } from "../../src/store/database.ts";
+import { listExecutions, listLog } from "../../src/store/execution-lists.ts";
+import {
+  countAncestors,
+  endExecution,
+  findExecution,
+  findPayload,
+  insertLogLine,
+  listUnended,
+  runExecution,
+} from "../../src/store/executions.ts";
+import { deleteExecutions } from "../../src/store/retention.ts";
+import { inspectDatabase } from "../../src/store/sqlite.ts";
+import { fillOldStore, makeOldStore } from "./old-store.ts";
+import { toId } from "./rows.ts";
+
+/** Migration 0003: each row of an older store, with its new key. */
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-migration-"));
+const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const told: string[] = [];
+function open(path: string): Promise<Store> {
+  const tell = (line: string) => void told.push(line);
+  return openStore({ path, durability: "normal", addon: null, thread, tell });
+}
+
+/** What both schemas say of executions. */
+interface Records {
+  readonly executions: unknown[];
+  readonly inputs: unknown[];
+  readonly outputs: unknown[];
+  readonly log: unknown[];
+  readonly sequence: unknown;
+}
+
+const NARROW = `id, status, status_message, webhook_id, webhook, flow, flow_version, is_productive,
+  is_async, project_id, role_id, acts_for, created_by, parent_id, replay_of, created_at, started_at,
+  ended_at`;
+const GIVEN = "input_value, raw_body_at, raw_body, target";
+
+function readAll(path: string, sql: Record<Exclude<keyof Records, "sequence">, string>): Records {
+  const db = new Database(path, { readonly: true });
+  const all = (text: string) => db.prepare(text).all();
+  const sequence = db
+    .prepare("select seq from sqlite_sequence where name = 'execution_log'")
+    .pluck()
+    .get();
+  const { executions, inputs, outputs, log } = sql;
+  const records = {
+    executions: all(executions),
+    inputs: all(inputs),
+    outputs: all(outputs),
+    log: all(log),
+    sequence,
+  };
+  db.close();
+  return records;
+}
+
+const readOld = (path: string): Records =>
+  readAll(path, {
+    executions: `select ${NARROW} from execution order by id`,
+    inputs: `select execution_id as id, ${GIVEN} from execution_payload order by 1`,
+    outputs: `select execution_id as id, output_value, response from execution_payload
+      where output_value is not null or response is not null order by 1`,
+    log: "select seq, execution_id as id, at, level, text from execution_log order by seq",
+  });
+
+const readNew = (path: string): Records =>
+  readAll(path, {
+    executions: `select ${NARROW} from execution order by id`,
+    inputs: `select id, ${GIVEN} from execution_input join execution on key = execution_key order by 1`,
+    outputs: `select id, output_value, response from execution_output
+      join execution on key = execution_key order by 1`,
+    log: `select seq, id, at, level, text from execution_log join execution on key = execution_key
+      order by seq`,
+  });
+
+function query<Row>(path: string, sql: string): Row[] {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.prepare(sql).all() as Row[];
+  } finally {
+    db.close();
+  }
+}
+
+test("every row is there afterwards, and nothing of the old tables", async () => {
+  const path = join(folder, "rows.db");
+  await makeOldStore(path, (db) => {
+    fillOldStore(db, 12_345, 40);
+    // The latest lines were deleted: their numbers are not used again.
+    db.exec("delete from execution_log where seq > 2000");
+  });
+  const before = readOld(path);
+  assert.equal(before.executions.length, 12_345);
+  assert.equal(before.sequence, 2469);
+  const store = await open(path);
+  const [first] = await listExecutions(store, { limit: 1 });
+  await store.commit([insertLogLine({ execution_id: first!.id, at: 1, level: "info", text: "x" })]);
+  assert.deepEqual(
+    (await listLog(store, first!.id, { after: 2000, limit: 9 })).map(({ seq }) => seq),
+    [2470],
+  );
+  await store[Symbol.asyncDispose]();
+  const now = readNew(path);
+  assert.deepEqual({ ...now, log: now.log.slice(0, -1), sequence: 2469 }, before);
+  const keys = query<{ key: number; id: string }>(path, "select key, id from execution");
+  for (const { key, id } of keys) assert.equal(key, keyOf(id));
+  assert.deepEqual(query(path, "select * from execution_moved"), []);
+  const tables = query<{ name: string }>(path, "select name from sqlite_master");
+  assert.deepEqual(
+    tables.filter(({ name }) => /old|moving|payload/.test(name)),
+    [],
+  );
+  assert.deepEqual(query(path, "pragma integrity_check"), [{ integrity_check: "ok" }]);
+  const [copy] = readdirSync(folder).filter((name) => name.startsWith("rows.db.before-0003"));
+  assert.deepEqual(readOld(join(folder, copy!)), before, "and the copy is the store as it was");
+  assert.match(told.join("\n"), /is copied to ".*rows\.db\.before-0003.*" first\n.*is up to date/);
+});
+
+const AT = Date.UTC(2026, 2, 1);
+const V4 = "3f1c2f6e-9a3b-4c5d-8e7f-000000000001";
+const LATE = "fff00000-0000-7000-8000-000000000001";
+/** The ids, and which of them cannot have the key that is made from the id. */
+const STRANGE: readonly (readonly [id: string, is_moved: boolean])[] = [
+  [toId(AT, 1, 5), false],
+  [toId(AT, 2, 5), true],
+  [toId(AT, 3, 5), true],
+  // Its own key was given to the one before.
+  [toId(AT, 4, 6), true],
+  [toId(AT, 5, 9), false],
+  [toId(AT, 6, 4095), false],
+  [toId(AT, 7, 4095), true],
+  [toId(AT + 1, 8, 0), true],
+  [toId(AT + 1, 9, 2), false],
+  [V4, true],
+  ["nobody's", true],
+  [toId(AT, 10, 0xabc).toUpperCase(), true],
+  [LATE, true],
+];
+
+test("ids that make no key, or that of another, are found all the same", async () => {
+  const path = join(folder, "strange.db");
+  const first = STRANGE[0]?.[0];
+  await makeOldStore(path, (db) => {
+    const row = db.prepare(`insert into execution (id, status, flow, is_productive, is_async,
+      project_id, parent_id, created_at) values (?, ?, 'f', 1, 1, 'p', ?, ?)`);
+    const payload = db.prepare(
+      "insert into execution_payload (execution_id, input_value) values (?, ?)",
+    );
+    const line = db.prepare(
+      "insert into execution_log (execution_id, at, level, text) values (?, 1, 'info', ?)",
+    );
+    for (const [n, [id]] of STRANGE.entries()) {
+      row.run(id, n % 2 === 0 ? "PENDING" : "RUNNING", parentOf(id), id === LATE ? 2 ** 47 : AT);
+      payload.run(id, JSON.stringify(id));
+      line.run(id, `old line of ${id}`);
+    }
+  });
+  const before = readOld(path);
+  const store = await open(path);
+  const moved = query<{ id: string }>(path, "select id from execution_moved").map(({ id }) => id);
+  const expected = STRANGE.filter(([, is_moved]) => is_moved).map(([id]) => id);
+  assert.deepEqual(moved.toSorted(), expected.toSorted());
+  assert.deepEqual(readNew(path), before);
+  await using _ = store;
+  for (const [id] of STRANGE) {
+    assert.equal((await findExecution(store, id))?.id, id);
+    assert.equal((await findPayload(store, id))?.input_value, JSON.stringify(id));
+    await store.commit([
+      insertLogLine({ execution_id: id, at: 2, level: "info", text: `new line of ${id}` }),
+    ]);
+    const lines = await listLog(store, id, { after: 0, limit: 9 });
+    assert.deepEqual(
+      lines.map(({ text }) => text),
+      [`old line of ${id}`, `new line of ${id}`],
+    );
+    assert.equal(
+      await countAncestors(store, id),
+      id === first ? 0 : parentOf(id) === first ? 1 : 2,
+    );
+  }
+  assert.equal(await findExecution(store, toId(AT, 99, 5)), undefined, "a foreign id");
+  await resumeAll(store);
+  for (const [id] of STRANGE) {
+    assert.equal((await findExecution(store, id))?.status, "ENDED_SUCCESS");
+    assert.equal((await findPayload(store, id))?.output_value, `"end of ${id}"`);
+  }
+  await listAll(store);
+  const ids = STRANGE.map(([id]) => id);
+  await store.commit(deleteExecutions(store, ids));
+  for (const table of ["", "_input", "_output", "_log", "_moved"])
+    assert.deepEqual(query(path, `select * from execution${table}`), [], table);
+});
+
+/** The first has none, the second the first, and the others one of these two. */
+function parentOf(id: string): string | null {
+  const n = STRANGE.findIndex(([other]) => other === id);
+  if (n === 0) return null;
+  return STRANGE[n === 1 ? 0 : n % 2]?.[0] ?? null;
+}
+
+/** As a start of the service does with what had not ended. */
+async function resumeAll(store: Store): Promise<void> {
+  const found: string[] = [];
+  for (let after = ""; ;) {
+    const rows = await listUnended(store, "PENDING", { after, limit: 2 });
+    for (const { id } of rows) await store.commit([runExecution({ id, started_at: 3 })]);
+    found.push(...rows.map(({ id }) => id));
+    if (rows.length < 2) break;
+    after = rows.at(-1)!.id;
+  }
+  assert.equal(new Set(found).size, 7);
+  const running = await listUnended(store, "RUNNING", { after: "", limit: 50 });
+  assert.equal(running.length, STRANGE.length);
+  for (const { id } of running) {
+    const end = { id, status: "ENDED_SUCCESS", status_message: null, ended_at: 4, response: null };
+    await store.commit(endExecution({ ...end, output_value: `"end of ${id}"` }));
+    await assert.rejects(store.commit(endExecution({ ...end, output_value: "2" })), {
+      code: "already_ended",
+    });
+  }
+}
+
+/** Pages of two: each is there once. */
+async function listAll(store: Store): Promise<void> {
+  const found: string[] = [];
+  for (let after: string | undefined; ;) {
+    const rows = await listExecutions(store, { after, limit: 2 });
+    found.push(...rows.map(({ id }) => id));
+    if (rows.length < 2) break;
+    after = rows.at(-1)!.id;
+  }
+  assert.deepEqual(found.toSorted(), STRANGE.map(([id]) => id).toSorted());
+  const [first = "", second = ""] = STRANGE.map(([id]) => id);
+  const of = async (parent_id: string) =>
+    (await listExecutions(store, { parent_id, limit: 50 })).length;
+  assert.deepEqual([await of(first), await of(second)], [7, 5]);
+}
+
+test("a start that is killed in the midst leaves the old store whole; the next begins again", async () => {
+  const path = join(folder, "killed.db");
+  await makeOldStore(path, (db) => fillOldStore(db, 20_000, 1600));
+  const before = readOld(path);
+  let written = 0;
+  for (const pages of [1, 2, 4]) {
+    const script = join(import.meta.dirname, "killed-migration.ts");
+    const child = spawn(process.execPath, ["--import", "tsx", script, path, String(pages)]);
+    child.stdout.on("data", (bytes) => (written = Number(bytes)));
+    const [, signal] = (await once(child, "close")) as [unknown, string];
+    assert.equal(signal, "SIGKILL");
+    const file = { path, durability: "full", addon: null } as const;
+    assert.deepEqual(inspectDatabase(file), ["0001-first", "0002-key-use"]);
+    assert.deepEqual(readOld(path), before);
+  }
+  const beside = () => readdirSync(folder).filter((name) => name.startsWith("killed.db.before"));
+  assert.deepEqual(beside(), ["killed.db.before-0003-execution-key.partial"]);
+  assert.ok(written > 2 ** 20, "some of the new rows were in the file already");
+  await (await open(path))[Symbol.asyncDispose]();
+  assert.deepEqual(readNew(path), before);
+  const [copy, ...more] = beside();
+  assert.deepEqual(more, []);
+  assert.deepEqual(readOld(join(folder, copy!)), before);
+});
+
+test("a backup of an older release is restored, and brought up to date at the next start", async () => {
+  const backup = join(folder, "backup.db");
+  await makeOldStore(backup, (db) => {
+    fillOldStore(db, 100, 10);
+    db.exec("update execution set status = 'RUNNING', ended_at = null where rowid % 2 = 0");
+  });
+  const before = readOld(backup);
+  const path = join(folder, "restored.db");
+  await restoreFrom({ path, durability: "full", addon: null }, backup);
+  await using store = await open(path);
+  assert.deepEqual(await listUnended(store, "RUNNING", { after: "", limit: 9 }), []);
+  const { inputs, outputs, log } = readNew(path);
+  assert.deepEqual({ inputs, outputs, log }, pick(before));
+  const error = await listExecutions(store, { text: "when the backup was made", limit: 100 });
+  assert.equal(error.length, 50);
+});
+
+function pick({ inputs, outputs, log }: Records) {
+  return { inputs, outputs, log };
+}
+
+function mount(disk: string): boolean {
+  try {
+    const options = ["-t", "tmpfs", "-o", "size=8m", "tmpfs", disk];
+    execFileSync("mount", options, { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test("a disk without room for it is refused at once, and nothing is changed", async (t) => {
+  const disk = join(folder, "disk");
+  mkdirSync(disk);
+  if (!mount(disk)) return t.skip("a disk cannot be mounted here");
+  try {
+    const path = join(disk, "full.db");
+    await makeOldStore(path, (db) => fillOldStore(db, 5000, 300));
+    const before = readOld(path);
+    await assert.rejects(open(path), (fault) => {
+      assert.ok(fault instanceof StartFault);
+      assert.match(
+        fault.message,
+        /it needs \d+ MB of free disk space in ".*", and there are \d+ MB/,
+      );
+      return true;
+    });
+    assert.deepEqual(readOld(path), before);
+    assert.deepEqual(
+      readdirSync(disk).filter((name) => /before|partial/.test(name)),
+      [],
+    );
+  } finally {
+    execFileSync("umount", [disk]);
+  }
+});
