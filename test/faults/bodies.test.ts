@@ -178,9 +178,12 @@ describe("bodies that do not come to their end", () => {
     );
     const slow = await Sender.open(house, "open", { from: "127.0.0.3" });
     await Promise.all([slow.send(60_000), ...silent.map((sender) => sender.send(LARGE - 1))]);
-    const kept = silent.filter(({ answer, socket }) => answer === "" && !socket.destroyed);
+    const kept = await poll("those beyond its share to be refused", async () => {
+      const left = silent.filter(({ answer, socket }) => answer === "" && !socket.destroyed);
+      return left.length <= 7 ? left : null;
+    });
     figure("bodies: unfinished ones of one client, of 14", kept.length);
-    assert.ok(kept.length >= 3 && kept.length <= 7, `${kept.length} of one client`);
+    assert.ok(kept.length >= 3, `${kept.length} of one client`);
     const large = JSON.stringify({ text: "x".repeat(100_000) });
     const headers = { "content-type": JSON_TYPE };
     for (const localAddress of ["127.0.0.4", "127.0.0.5"])
