@@ -111,6 +111,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/fetch-flow": { web: ["Request", "Response", "Headers", "URL"] },
   "sandbox/file-handles": {
     setup: [
+      "openSample",
       "guardFileHandles",
       "symbolsOf",
       "guardNative",
@@ -145,7 +146,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   },
   "sandbox/run": {},
   "sandbox/text": {},
-  "sandbox/thread": { setup: ["pinned", "importFlow"] },
+  "sandbox/thread": { setup: ["guard", "pinned", "importFlow"] },
   "sandbox/webhook-response": {},
 };
 

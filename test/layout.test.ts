@@ -43,6 +43,15 @@ test("a file imports its own room or a lower rank", () => {
   assert.deepEqual(faults, []);
 });
 
+test("no module of a thread waits at its top: one that is ended there takes its process with it", () => {
+  const isWaiting = /^(?!.*(?:async|function))(?=\S).*\bawait\b/m;
+  const isOfThread = (path: string) => Object.hasOwn(AFTER_FLOWS, path.replace(/\.ts$/, ""));
+  assert.deepEqual(
+    rows(({ path, code }) => isOfThread(path) && isWaiting.test(code)),
+    [],
+  );
+});
+
 test("each dependency has its owners", () => {
   const faults = sources.flatMap((file) =>
     file.packages

@@ -72,13 +72,21 @@ export class FlowQueue {
     return this.#idle;
   }
 
-  /** Runs that could be handed over to the workers of a version at once. */
-  room(key: string, together: number, behind: number): number {
+  /**
+   * Runs that could be handed over to the workers of a version at once.
+   *
+   * @param places how many idle workers may have a run
+   */
+  room(key: string, places: number, { together, behind }: Pick<RunTime, "together" | "behind">) {
     let room = 0;
+    let left = places;
     for (const worker of this.workers) {
       if (worker.spec.key !== key || !worker.isOpen) continue;
-      const most = worker.isBusy ? behind : together;
-      room += Math.max(0, most - worker.length - worker.reserved);
+      if (worker.isBusy) room += Math.max(0, behind - worker.length - worker.reserved);
+      else if (left > 0) {
+        room += together;
+        left -= 1;
+      }
     }
     return room;
   }

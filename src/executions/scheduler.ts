@@ -89,7 +89,9 @@ export class Scheduler implements WorkerEvents {
     flow.coming += 1;
     this.#coming += 1;
     if (spec === null || this.#turns.some((other) => other !== flow)) return false;
-    return ahead < flow.room(spec.key, togetherOf(flow, spec), flow.time.behind);
+    const together = togetherOf(flow, spec);
+    const behind = spec.isolation === "execution" ? 1 : flow.time.behind;
+    return ahead < flow.room(spec.key, this.#freePlaces(flow), { together, behind });
   }
 
   /** One that was announced is recorded, or was refused. */

@@ -45,7 +45,7 @@ const TAKE_DESCRIPTOR = [
 const TAKE_EITHER = ["appendFile", "readFile", "truncate", "writeFile"];
 
 /** Call before any code of the flow is loaded, and tell the runtime of it (syncBuiltinESMExports). */
-export function guardDescriptors(): void {
+export function guardDescriptors(fileHandle: object | null): void {
   const own = new Set<unknown>();
   const { native } = fs.realpathSync;
   const functions = fs as unknown as Record<string, AnyFunction>;
@@ -57,7 +57,7 @@ export function guardDescriptors(): void {
   wrap(functions, "open", (plain) => openLater(plain, functions["openSync"] as AnyFunction));
   wrap(functions, "readFile", (plain) => readLater(plain, own));
   for (const name of ["open", "openSync"]) pin(functions, name);
-  guardFileHandles();
+  if (fileHandle !== null) guardFileHandles(fileHandle);
   // In JavaScript it looks at each part of a path without asking for the permission.
   wrap(functions, "realpathSync", () => native as AnyFunction);
   Reflect.set(fs, "Utf8Stream", undefined);

@@ -29,16 +29,19 @@ type AnyFunction = (this: unknown, ...args: unknown[]) => unknown;
 
 /** Node alone: Deno's own permissions hold its handles. */
 const HAS_CLASS = !("Deno" in globalThis);
-/** The class is not exported, and a handle cannot be made at once: before any flow is loaded. */
-const sample = HAS_CLASS ? await files.promises.open(import.meta.filename) : null;
-await sample?.close();
-
 const natives = new WeakMap<object, object>();
 const closed = new WeakSet();
 
+/** A handle, which is closed: their class is not exported. Null where there is none to guard. */
+export async function openSample(): Promise<object | null> {
+  if (!HAS_CLASS) return null;
+  const sample = await files.promises.open(import.meta.filename);
+  await sample.close();
+  return sample;
+}
+
 /** Call before any code of the flow is loaded. */
-export function guardFileHandles(): void {
-  if (sample === null) return;
+export function guardFileHandles(sample: object): void {
   const prototype = getPrototypeOf(sample) as object;
   const symbols = symbolsOf(sample);
   const native: unknown = Reflect.get(sample, symbols["kHandle"] as symbol);

@@ -13,6 +13,7 @@ import {
 import type { Ending, Job, LogLevel } from "../runner/protocol.ts";
 import { claim } from "./claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
+import { openSample } from "./file-handles.ts";
 import { makeLog, replaceConsole } from "./flow-log.ts";
 import { closeGlobals } from "./globals.ts";
 import { guardHandles } from "./handles.ts";
@@ -48,6 +49,8 @@ let current: Execution | null = null;
 /** Set when code of an execution failed after its end: the thread is not used again. */
 let tainted = false;
 let runs = 0;
+/** What its runs share; null where there is one run, or none. */
+let shared: ReturnType<typeof findShared> | null = null;
 /** The frame that came last; null: all have been served. */
 let lastFrame: Frame | null = null;
 /** Takes the next frame, where one is waited for. */
@@ -73,16 +76,6 @@ listen(port, (from) => {
 });
 realProcess.on("uncaughtException", onStray);
 realProcess.on("unhandledRejection", onStray);
-parentPort?.postMessage({ port: port2 }, [port2]);
-replaceConsole(write);
-replaceProcess((level, text) => write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]));
-closeGlobals(data.spec.grants.net);
-guardDescriptors();
-guardHandles();
-reduceBuiltins();
-syncBuiltinESMExports();
-/** What its runs share; null where there is one run, or none. */
-const shared = most > 1 && !data.inspecting ? findShared() : null;
 
 /** With its methods as members of its own: a flow shares the class, and may replace them there. */
 function pinned<Store>(storage: AsyncLocalStorage<Store>): AsyncLocalStorage<Store> {
@@ -90,8 +83,29 @@ function pinned<Store>(storage: AsyncLocalStorage<Store>): AsyncLocalStorage<Sto
   return Object.assign(storage, { run, getStore, enterWith, disable, exit });
 }
 
+/**
+ * Sets the walls around the flow, before any of its code is loaded. Not at the top of the module: a
+ * thread that is ended while one of its modules goes on after an await takes its process with it
+ * (github.com/nodejs/node/issues/53238).
+ */
+async function guard(): Promise<void> {
+  const fileHandle = await openSample();
+  replaceConsole(write);
+  replaceProcess((level, text) => write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]));
+  closeGlobals(data.spec.grants.net);
+  guardDescriptors(fileHandle);
+  guardHandles();
+  reduceBuiltins();
+  syncBuiltinESMExports();
+  if (data.inspecting) return;
+  if (most > 1) shared = findShared();
+  // From now on it takes runs.
+  parentPort?.postMessage({ port: port2 }, [port2]);
+}
+
 /** Piscina's entry. */
 export default async function perform(task: Task): Promise<TaskResult> {
+  await guard();
   if (task.type === "serve") return await serve();
   // Loaded where it is needed, most threads only run; and before the rules for modules are set.
   const { inspect } = await import("./inspect.ts");

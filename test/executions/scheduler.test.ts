@@ -66,6 +66,16 @@ test("where a thread is idle, a run is expected to begin at once", async () => {
   assert.equal(machine.scheduler.announce("a", machine.specOf("a")), false, "another flow waits");
 });
 
+test("an idle thread is of no use to a run that may not have it", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  machine.start("a1");
+  await machine.runAll();
+  machine.start("b1");
+  await machine.turn();
+  assert.deepEqual(machine.begun, ["a1", "b1"]);
+  assert.equal(machine.scheduler.announce("a", machine.specOf("a")), false);
+});
+
 test("short runs go to a thread together, and wait behind each other in it", async () => {
   const machine = await openWarm(0.01);
   for (let at = 0; at < 40; at += 1) machine.start(`a${at}`);

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import type { FlowSpec } from "../../src/runner/protocol.ts";
 import { DEATHS, Quarantine } from "../../src/runner/quarantine.ts";
+import type { Worker } from "../../src/runner/worker.ts";
 import { openBench, until, type Bench } from "./runners-fixture.ts";
 
 /** A runner that dies takes as few with it as can be, and only its cause is blamed for it. */
@@ -50,6 +51,19 @@ test("a thread that does not end costs its runner, and those who run beside it n
   assert.equal((await beside?.ending)?.output_value, '"done"');
   await until(() => !pids(bench).includes(before));
   assert.deepEqual(bench.broken, []);
+});
+
+test("threads that are ended as soon as they have started take nobody with them", async () => {
+  await using bench = await openBench();
+  const spec = bench.flow(HELLO);
+  let gone = 0;
+  const nothing = (): void => {};
+  const onReady = (worker: Worker): void => worker.end();
+  const onLost = (): void => void (gone += 1);
+  const events = { onReady, onLost, onFailed: onLost, onEnded: nothing, onRecalled: nothing };
+  for (let at = 0; at < 12; at += 1) bench.runners.startWorker(spec, events);
+  await until(() => gone === 12);
+  assert.equal(bench.runners.status().restarts, 0);
 });
 
 test("H4: native calls left behind hold up others for seconds, and break none of them", async () => {
