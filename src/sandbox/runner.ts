@@ -32,6 +32,7 @@ let setup: RunnerSetup | null = null;
 const threads = new Map<number, FlowThread>();
 let beats = 0;
 let native_load = 0;
+let rss_bytes = 0;
 
 /** Read into the same memory again and again: the runtime would fill new memory with zeros first. */
 const buffer = Buffer.alloc(64 * 1024);
@@ -116,8 +117,16 @@ function beat(): void {
   const { waited_ms: native_wait_ms } = probe;
   if (beats % BEATS_TO_LOAD === 0) native_load = Math.round(load.measure() * 100);
   beats += 1;
-  send({ type: "beat", rss_bytes: process.memoryUsage.rss(), native_wait_ms, native_load });
+  measure();
+  send({ type: "beat", rss_bytes, native_wait_ms, native_load });
   probe.ask();
+}
+
+/** It reads a file, which cannot be opened where a flow has taken all that may be open. */
+function measure(): void {
+  try {
+    rss_bytes = process.memoryUsage.rss();
+  } catch {}
 }
 
 function send(message: FromRunner): void {

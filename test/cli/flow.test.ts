@@ -56,7 +56,7 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.deepEqual(JSON.parse(finished.stdout), [7]);
   });
 
-  test("run: without an input the flow gets an empty request", async () => {
+  test("9: run without an input gives the flow an empty request", async () => {
     const { stdout } = await session.run(["flow", "run", "echo"]);
     assert.deepEqual(JSON.parse(stdout), { method: "GET", path: null, headers: {}, query: {} });
   });

@@ -154,7 +154,7 @@ describe("event streams", () => {
   });
 
   const skip = existsSync(NGINX) ? false : "no nginx on this machine";
-  test("events come through nginx as it comes", { skip }, async () => {
+  test("4: events come through nginx as it comes", { skip }, async () => {
     const token = await listener("nginx");
     await using proxy = await openProxy(house);
     const stream = await Listening.open({ ...house, origin: proxy.origin }, token);

@@ -127,10 +127,16 @@ test("L12: a runner whose files are taken takes no more runs", async () => {
   execFileSync("prlimit", [`--pid=${process.pid}`, "--nofile=3000:3000"]);
   await using bench = await openBench();
   const before = bench.runners.status().runners[0]?.pid;
+  bench.answer = () => ({ ok: true, value: "false" });
+  const [beside] = await startAll(bench, [bench.flow(PATIENT)], "beside");
   const opens = bench.start(bench.flow(OPENS, { grants: { net: true } }));
   assert.ok(Number((await opens.ending).output_value) > 2000);
-  await until(() => !pids(bench).includes(before), 10_000);
+  await until(() => pids(bench).length > 2 || !pids(bench).includes(before), 10_000);
   assert.equal((await bench.run(bench.flow(HELLO))).output_value, '"here"');
+  bench.answer = () => ({ ok: true, value: "true" });
+  assert.equal((await beside?.ending)?.output_value, '"done"');
+  await until(() => !pids(bench).includes(before), 10_000);
+  assert.equal(bench.runners.status().restarts, 0);
   assert.deepEqual(bench.broken, []);
 });
 

@@ -165,7 +165,7 @@ for (const [name, onRun] of Object.entries(DAMAGES)) {
   });
 }
 
-test("messages arrive whole, however they are cut", () => {
+test("L15: messages arrive whole, however they are cut", () => {
   const messages = [{ a: "é".repeat(10) }, "\ud800", { b: "x".repeat(100_000) }, []];
   const bytes = Buffer.concat(encodeFrames("token", messages));
   for (const size of [1, 3, 64, 65_536, bytes.length]) {

@@ -166,7 +166,7 @@ test("M7: the way in which a run is held cannot be replaced", async () => {
   for (const secret of ["one", "two"]) assert.equal((await run(spec, secret)).output, secret);
 });
 
-test("a refused input keeps the thread", async () => {
+test("6: a refused input keeps the thread", async () => {
   const spec = bench.flow(
     `import { defineFlow, v } from "flowhook"; let runs = 0;
     export default defineFlow({ input: v.object({ json: v.string() }), run: () => (runs += 1) });`,
