@@ -124,6 +124,14 @@ export class Executions implements RunEvents {
     return this.#enqueue(newActive(row, flow, request.trace ?? null), input, isRunning);
   }
 
+  /**
+   * From now on executions run. Before, they are recorded and wait: a start of the service that
+   * fails leaves them to the next one.
+   */
+  open(): void {
+    this.#scheduler.open();
+  }
+
   /** Queues an execution that was recorded before this start of the service. */
   resume(row: ExecutionRow, flow: RunnableFlow | undefined): void {
     this.#enqueue(newActive(row, flow, null), null, false);

@@ -47,7 +47,8 @@ export class Scheduler implements WorkerEvents {
   /** Runs that workers have as soon as they have started, though the service stops. */
   readonly #promised = new Map<Worker, Run>();
   #isDispatching = false;
-  #isStopped = false;
+  /** Until it is opened, and from its stop on, runs wait. */
+  #isOpen = false;
   readonly #listeners = new Set<() => void>();
 
   constructor(options: SchedulerOptions) {
@@ -58,6 +59,12 @@ export class Scheduler implements WorkerEvents {
     const onStall = (run: Run): void => this.#flowOf(run.flow).time.slowDown();
     this.#deadlines = new Deadlines({ ...options, clock, listWorkers, onStall });
     this.#warm = new WarmThreads({ ...options, clock, listFlows: () => this.#flows.values() });
+  }
+
+  /** From now on runs are handed over. */
+  open(): void {
+    this.#isOpen = true;
+    this.#dispatchSoon();
   }
 
   /** Whether a run of this flow that comes now need not wait for others. */
@@ -139,7 +146,7 @@ export class Scheduler implements WorkerEvents {
    * @returns what waits, also what was called back from behind others
    */
   async stop(): Promise<Run[]> {
-    this.#isStopped = true;
+    this.#isOpen = false;
     for (const worker of this.#workers()) {
       worker.recall();
       if (worker.isStarting) this.#promise(worker);
@@ -154,7 +161,7 @@ export class Scheduler implements WorkerEvents {
   }
 
   close(): void {
-    this.#isStopped = true;
+    this.#isOpen = false;
     this.#deadlines.close();
     this.#warm.close();
   }
@@ -246,7 +253,7 @@ export class Scheduler implements WorkerEvents {
 
   /** Hands over what can be handed over: each flow in its turn, until no flow gets any further. */
   #dispatch(): void {
-    if (this.#isStopped) return this.#tell();
+    if (!this.#isOpen) return this.#tell();
     for (let isGiven = true; isGiven;) {
       isGiven = false;
       this.#turns = this.#turns.filter(({ runs }) => runs.length > 0);
@@ -365,7 +372,7 @@ export class Scheduler implements WorkerEvents {
 
   /** Starts a thread in place of one that ends, unless another of its version is to be had. */
   #replace(flow: FlowQueue, spec: FlowSpec): void {
-    if (this.#isStopped || flow.countStarting(spec.key) > 0 || !this.#mayHaveMore(flow)) return;
+    if (!this.#isOpen || flow.countStarting(spec.key) > 0 || !this.#mayHaveMore(flow)) return;
     if (flow.idle.some((worker) => worker.spec.key === spec.key && worker.isOpen)) return;
     this.#start(flow, spec);
   }

@@ -291,8 +291,9 @@ class Fleet implements Runners {
     this.#attempt(() => this.#take());
     this.#keepSpare();
     for (const [key, runner] of this.#own) {
-      if (!runner.leaving && performance.now() - runner.used_at < OWN_IDLE_MS) continue;
-      if (runner.is_idle) runner.leave();
+      const is_used = !runner.is_idle || performance.now() - runner.used_at < OWN_IDLE_MS;
+      if (is_used && !runner.leaving) continue;
+      runner.leave();
       this.#own.delete(key);
     }
     for (const runner of this.#all) {

@@ -87,8 +87,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   // The store is filled last: a start that fails, for whatever reason, leaves it empty.
   if (admin_password !== null) await options.showPassword(service);
   await first.commit();
-  is_ready = true;
   const disposal = opened.move();
+  executions.open();
+  is_ready = true;
   return service;
 }
 

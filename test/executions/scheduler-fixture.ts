@@ -59,6 +59,7 @@ export class Machine {
       startWorker: (spec, events) => this.#startThread(spec, events),
       ...options,
     });
+    this.scheduler.open();
   }
 
   get started(): number {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,6 +29,8 @@ export interface House {
   assertAlive(): Promise<void>;
   /** SIGKILL of the server; resolves when it has ended. */
   kill(): Promise<void>;
+  /** Changes members of flowhook.yaml; the next start reads them. */
+  configure(config: Readonly<Record<string, unknown>>): Promise<void>;
   /** Resolves when it listens; the time that took, in milliseconds. */
   start(): Promise<number>;
   /** SIGTERM; resolves with the exit code. */
@@ -177,6 +179,11 @@ function toHouse(target: Target, directory: string, leads_group = false): House 
       asked.add(child);
       child.kill("SIGKILL");
       await ended();
+    },
+    async configure(config) {
+      const file = join(directory, "flowhook.yaml");
+      const before = JSON.parse(await readFile(file, "utf8")) as object;
+      await writeFile(file, JSON.stringify({ ...before, ...config }));
     },
     async start() {
       const begun = performance.now();

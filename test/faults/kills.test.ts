@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
@@ -171,6 +173,31 @@ describe("kills", () => {
     figure("kills of the server: start again, worst", Math.max(...starts), "ms");
     assert.ok(told.acknowledged.size > ROUNDS, `seed ${SEED}: nothing was acknowledged`);
     assert.deepEqual({ ...found, changed: [...found.changed, ...changed] }, NOTHING);
+  });
+
+  test("a start that cannot listen leaves what waits to the next one", async () => {
+    const config = { ...CONFIG, WORKER_THREADS: 1 };
+    await using house = await openHouse({ config, files: { "recording0.ts": RECORDING } });
+    await house.createWebhook("recording0", "recording0", { is_productive: true });
+    const start = async (ms: number) =>
+      (await house.call("recording0", `?async&ms=${ms}`)).headers["flowhook-execution-id"] ?? "";
+    const running = await start(60_000);
+    await poll("it to run", async () => ((await readStarted(house)).length === 1 ? true : null));
+    const waiting = [await start(1), await start(1), await start(1)];
+    await house.kill();
+
+    const occupier = createServer().listen(0, "127.0.0.1");
+    await once(occupier, "listening");
+    const { port } = occupier.address() as AddressInfo;
+    await house.configure({ LISTEN_PORT: port });
+    await assert.rejects(house.start(), /EADDRINUSE/);
+    occupier.close();
+    await house.configure({ LISTEN_PORT: 0 });
+    await house.start();
+
+    const rows = await settled(house);
+    assert.equal(rows.get(running), "ENDED_ERROR", "it was interrupted");
+    for (const id of waiting) assert.equal(rows.get(id), "ENDED_SUCCESS");
   });
 
   test("SIGKILL of runners under load", async () => {

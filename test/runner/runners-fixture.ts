@@ -83,6 +83,7 @@ export async function openBench(
     startWorker: (spec, events) => runners.startWorker(spec, events),
     ...options,
   });
+  scheduler.open();
   const active = new Map<string, Run>();
   const bench: Bench = {
     folder,
