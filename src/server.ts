@@ -4,13 +4,10 @@ import { Hono } from "hono";
 import type { Api } from "./api/api.ts";
 import { createApi, respondFault } from "./api/app.ts";
 import { readAsset } from "./assets/read.ts";
-import { monthOf } from "./executions/allowance.ts";
-import { now } from "./lib/clock.ts";
 import { Refusal, toProblem } from "./lib/errors.ts";
 import { isHost } from "./lib/host.ts";
 import type { Meters, Readings } from "./lib/meters.ts";
 import { identifyRequest, requestIdOf } from "./lib/trace.ts";
-import { connectionsUsed } from "./store/executions.ts";
 import type { Ui } from "./ui/session.ts";
 import { createUi } from "./ui/ui.ts";
 import type { Call } from "./webhooks/call.ts";
@@ -100,7 +97,7 @@ async function readMeters(house: House): Promise<Readings> {
     runners: runners.length,
     runner_restarts: restarts,
     runner_memory_bytes: runners.reduce((sum, runner) => sum + runner.rss_bytes, 0),
-    connections_used: await connectionsUsed(store, monthOf(now())),
+    connections_used: executions.connectionsUsed(),
     connection_allowance,
   };
 }

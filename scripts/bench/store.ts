@@ -4,7 +4,8 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { newExecutionId } from "../../src/lib/id.ts";
 import { openStore, type Store } from "../../src/store/database.ts";
-import { endExecution, insertExecution, type ExecutionRow } from "../../src/store/executions.ts";
+import type { ExecutionRow } from "../../src/store/execution-row.ts";
+import { endExecution, insertExecution } from "../../src/store/executions.ts";
 import { findWebhook, insertWebhook } from "../../src/store/webhooks.ts";
 
 /**

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { toInput, type Input } from "../executions/input.ts";
 import { readTrace } from "../lib/trace.ts";
-import { findPayload, type ExecutionRow } from "../store/executions.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import { findPayload } from "../store/executions.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { requireExecution } from "./execution.ts";

@@ -1,6 +1,5 @@
 import { monthOf } from "../executions/allowance.ts";
 import { now } from "../lib/clock.ts";
-import { connectionsUsed } from "../store/executions.ts";
 import { VERSION } from "../assets/read.ts";
 import { defineRoute } from "./route.ts";
 import { WORKSPACE } from "./shapes.ts";
@@ -13,7 +12,7 @@ export const getWorkspace = defineRoute({
   answer: WORKSPACE,
   async act(api) {
     const month = monthOf(now());
-    const used = await connectionsUsed(api.store, month);
+    const used = api.executions.connectionsUsed();
     const { running, waiting } = api.executions.counts();
     const { restarts, runners } = api.runnersStatus();
     return {

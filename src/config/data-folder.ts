@@ -8,6 +8,7 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { ledgerPaths } from "../lib/ledger-paths.ts";
 import { refuse } from "./fault.ts";
 import type { Loaded } from "./load.ts";
 import { describeWide, isWide, narrow, narrowAll } from "./modes.ts";
@@ -97,13 +98,15 @@ function requireAccess(path: string, is_folder: boolean): void {
   accessSync(path, is_found ? W_OK | X_OK : R_OK | W_OK);
 }
 
-/** What the service keeps there, beside the database. */
+/** What the service keeps there, beside the database; `started.log` of a release before. */
 const OWN = ["lock.db", "secret.key", "started.log", "versions", "runtime"];
 
 /** What is there of it. */
 function listOwn({ config }: Given): string[] {
   const file = databaseFile(config);
-  const database = ["", "-wal", "-shm", "-journal"].map((end) => file + end);
+  const database = [file, ...ledgerPaths(file)].flatMap((path) =>
+    ["", "-wal", "-shm", "-journal"].map((end) => path + end),
+  );
   const own = OWN.map((name) => join(config.DATA_DIR, name));
   return [...own, ...database].filter((path) => existsSync(path));
 }

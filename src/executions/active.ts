@@ -2,42 +2,44 @@ import type { FlowSpec } from "../runner/protocol.ts";
 import type { Run } from "../runner/worker.ts";
 import { SlotList, type Slot } from "../lib/slot-list.ts";
 import type { Trace } from "../lib/trace.ts";
-import type { ExecutionRow } from "../store/executions.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RunnableFlow } from "./start-request.ts";
 
-/** An execution between its commit and its end, and who waits on it. */
+/** An execution from its begin until the tables have its ending, and who waits on it. */
 export interface ActiveExecution {
   readonly id: string;
   readonly flow: string;
+  /** As it was recorded first. */
+  readonly row: ExecutionRow;
   /** The version that it runs; null where the flow was not there. */
   readonly spec: FlowSpec | null;
   readonly timeoutMs: number;
-  readonly webhookId: string | null;
-  readonly isAsync: boolean;
-  /** What a thread is told of it, as JSON text. */
-  readonly facts: string;
   /** The request that started it, for the log; null without one. */
   readonly trace: Trace | null;
-  /** Settles after the commit of the ending; never rejects. */
+  /** Settles once the ending is on disk; never rejects. */
   readonly ended: Promise<Outcome>;
   /** Once set, the ending is decided: what the flow still does changes nothing. */
   decided: Outcome | null;
   /** Its run, as long as it waits for a thread or has one. */
   run: Run | null;
+  /** The ledger's row that it was recorded in; null: before this start of the service. */
+  recordedIn: number | null;
+  /** It could not be recorded: nobody knows of it. */
+  isRefused: boolean;
+  /** The tables have its ending. */
+  isApplied: boolean;
   /** Characters of its input that are kept while it waits. */
   kept: number;
   /** Requests that wait on it now. */
   watchers: number;
   /** Executions that it has started. */
   children: number;
-  /** It was handed to a thread, and its ending is not committed. */
-  isStarted: boolean;
   /** Its place in the list of the latest ones; null: it is not there. */
   slot: Slot<ActiveExecution> | null;
   /** Since when it has been active, as performance.now(). */
   since: number;
-  /** Tells the waiting: the ending is committed. */
+  /** Tells the waiting: the ending is on disk. */
   settle(outcome: Outcome): void;
 }
 
@@ -47,24 +49,22 @@ export function newActive(
   trace: Trace | null,
 ): ActiveExecution {
   const { promise, resolve } = Promise.withResolvers<Outcome>();
-  const { id, webhook, project_id } = row;
-  const is_productive = row.is_productive === 1;
   return {
-    id,
+    id: row.id,
     flow: row.flow,
+    row,
     spec: flow?.spec ?? null,
     timeoutMs: flow?.timeout_ms ?? 0,
-    webhookId: row.webhook_id,
-    isAsync: row.is_async === 1,
-    facts: JSON.stringify({ id, webhook, flow: row.flow, is_productive, project_id }),
     trace,
     ended: promise,
     decided: null,
     run: null,
+    recordedIn: null,
+    isRefused: false,
+    isApplied: false,
     kept: 0,
     watchers: 0,
     children: 0,
-    isStarted: false,
     slot: null,
     since: 0,
     settle: resolve,
@@ -75,7 +75,7 @@ export function newActive(
 const LASTING_MS = 100;
 
 /**
- * The executions that have not ended. Most end within milliseconds: only what lasts is in a Map.
+ * The executions that are active. Most are so for milliseconds: only what lasts is in a Map.
  */
 export class ActiveExecutions {
   readonly #latest = new SlotList<ActiveExecution>();

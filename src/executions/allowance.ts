@@ -1,9 +1,5 @@
 import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
-import { countConnection } from "../store/executions.ts";
-import type { Statement } from "../store/thread-protocol.ts";
-
-/** The connection allowance of a calendar month in UTC (section 8). */
 
 let month = { name: "", from: 0, to: 0 };
 
@@ -17,18 +13,46 @@ export function monthOf(at: number): string {
   return name;
 }
 
-/**
- * Counts one connection; its unit fails with `allowance_used` at the limit.
- *
- * @param allowance CONNECTION_ALLOWANCE; null: unlimited
- * @throws Refusal allowance_used: nothing can be counted under an allowance of 0
- */
-export function toConnection(allowance: number | null, at: number): Statement {
-  if (allowance !== null && allowance < 1) throw refuseConnection();
-  return countConnection({ month: monthOf(at), limit: allowance ?? Number.MAX_SAFE_INTEGER });
+/** The connection allowance of a calendar month in UTC (section 8). */
+export class Allowance {
+  readonly #limit: number;
+  readonly #used: Map<string, number>;
+
+  /**
+   * @param limit CONNECTION_ALLOWANCE; null: unlimited
+   * @param used connections until now, by month
+   */
+  constructor(limit: number | null, used: ReadonlyMap<string, number>) {
+    this.#limit = limit ?? Infinity;
+    this.#used = new Map(used);
+  }
+
+  /**
+   * Counts one connection.
+   *
+   * @returns its month
+   * @throws Refusal allowance_used
+   */
+  take(at: number): string {
+    const name = monthOf(at);
+    const used = this.#used.get(name) ?? 0;
+    if (used >= this.#limit) throw refuseConnection();
+    this.#used.set(name, used + 1);
+    return name;
+  }
+
+  /** Connections of the month. */
+  usedAt(at: number): number {
+    return this.#used.get(monthOf(at)) ?? 0;
+  }
+
+  /** It was not recorded after all. */
+  giveBack(name: string): void {
+    this.#used.set(name, (this.#used.get(name) ?? 1) - 1);
+  }
 }
 
-export function refuseConnection(): Refusal {
+function refuseConnection(): Refusal {
   const at = now();
   monthOf(at);
   return new Refusal(

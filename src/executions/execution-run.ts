@@ -7,13 +7,9 @@ import type {
 } from "../runner/protocol.ts";
 import type { Run, RunLink } from "../runner/worker.ts";
 import type { ActiveExecution } from "./active.ts";
-import type { Input } from "./input.ts";
 
 /** What becomes of a run, for who has its execution. */
 export interface RunEvents {
-  /** Makes the job of a run, once it is committed that it runs. @returns null: it is not to run */
-  prepare(execution: ActiveExecution, input: Input | null): Promise<Job | null>;
-  handedOver(execution: ActiveExecution): void;
   returned(execution: ActiveExecution): void;
   ended(execution: ActiveExecution, ending: Ending): void;
   expired(execution: ActiveExecution): void;
@@ -27,55 +23,40 @@ export class ExecutionRun implements Run {
   readonly flow: string;
   readonly spec: Run["spec"];
   readonly timeoutMs: number;
-  readonly #execution: ActiveExecution;
+  readonly execution: ActiveExecution;
   readonly #events: RunEvents;
-  /** null: read again from the store when its turn comes, so that a long queue costs little. */
-  readonly #input: Input | null;
   job: Job | null;
   abortReason: string | null = null;
   link: RunLink | null = null;
 
-  constructor(
-    execution: ActiveExecution & Pick<Run, "spec">,
-    events: RunEvents,
-    given: { job: Job | null; input: Input | null },
-  ) {
+  /** @param job null: made of the record when its turn comes, so that a long queue costs little */
+  constructor(execution: ActiveExecution & Pick<Run, "spec">, events: RunEvents, job: Job | null) {
     this.id = execution.id;
     this.flow = execution.flow;
     this.spec = execution.spec;
     this.timeoutMs = execution.timeoutMs;
-    this.#execution = execution;
+    this.execution = execution;
     this.#events = events;
-    this.#input = given.input;
-    this.job = given.job;
-  }
-
-  async prepare(): Promise<boolean> {
-    this.job = await this.#events.prepare(this.#execution, this.#input);
-    return this.job !== null;
-  }
-
-  handedOver(): void {
-    this.#events.handedOver(this.#execution);
+    this.job = job;
   }
 
   returned(): void {
-    this.#events.returned(this.#execution);
+    this.#events.returned(this.execution);
   }
 
   ended(ending: Ending): void {
-    this.#events.ended(this.#execution, ending);
+    this.#events.ended(this.execution, ending);
   }
 
   expired(): void {
-    this.#events.expired(this.#execution);
+    this.#events.expired(this.execution);
   }
 
   log(lines: readonly LogLine[]): void {
-    this.#events.log(this.#execution, lines);
+    this.#events.log(this.execution, lines);
   }
 
   operate(request: OperationRequest): Promise<OperationAnswer> {
-    return this.#events.operate(this.#execution, request);
+    return this.#events.operate(this.execution, request);
   }
 }

@@ -1,18 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { now } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { SlotList } from "../lib/slot-list.ts";
-import type {
-  Ending,
-  Job,
-  LogLine,
-  OperationAnswer,
-  OperationRequest,
-} from "../runner/protocol.ts";
+import type { Ending, LogLine, OperationAnswer, OperationRequest } from "../runner/protocol.ts";
+import type { Run } from "../runner/worker.ts";
 import type { Store } from "../store/database.ts";
-import type { ExecutionRow } from "../store/executions.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
 import { ActiveExecutions, newActive, type ActiveExecution } from "./active.ts";
-import { toConnection } from "./allowance.ts";
+import type { Allowance } from "./allowance.ts";
 import type { Changes } from "./changes.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
 import { toJob, type Input } from "./input.ts";
@@ -26,11 +22,10 @@ import {
   type OutcomeLimits,
 } from "./outcome.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
-import type { StartedFile } from "./started-file.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import type { EndedStatus } from "./status.ts";
 
-export interface ExecutionsOptions extends SchedulerOptions {
+export interface ExecutionsOptions extends Omit<SchedulerOptions, "record"> {
   readonly store: Store;
   readonly log: Log;
   readonly limits: OutcomeLimits;
@@ -42,11 +37,8 @@ export interface ExecutionsOptions extends SchedulerOptions {
     request: OperationRequest,
   ) => Promise<OperationAnswer>;
   readonly maxQueued: number;
-  /** CONNECTION_ALLOWANCE; null: unlimited. */
-  readonly connectionAllowance: number | null;
+  readonly allowance: Allowance;
   readonly baseUrl: string;
-  /** Opens the record of what was handed to a thread. */
-  openStarted(listRunning: () => string[]): StartedFile;
 }
 
 /** How long a stop waits for what the store or a thread cannot do just now. */
@@ -55,6 +47,9 @@ const WAIT_MS = 1000;
 /** Inputs up to this length are kept while they wait, up to so much in all; in characters. */
 const KEPT_LENGTH = 16 * 1024;
 const KEPT_TOTAL = 32 * 1024 * 1024;
+
+/** Until when `start` waits: for a caller who sees nothing before the ending, the disk may come later. */
+export type Recorded = "written" | "synced";
 
 /** The life of executions: recorded, run, ended; see status.ts for the states. */
 export class Executions implements RunEvents {
@@ -69,8 +64,6 @@ export class Executions implements RunEvents {
     ENDED_TIMEOUT: 0,
     ENDED_CANCELLED: 0,
   };
-  /** Which of the executions were handed to a thread. */
-  readonly started: StartedFile;
   /** Characters of inputs that are kept while they wait. */
   #kept = 0;
   #isClosing = false;
@@ -79,8 +72,10 @@ export class Executions implements RunEvents {
   constructor(options: ExecutionsOptions) {
     this.#options = options;
     this.#journal = new Journal(options.store, options.log);
-    this.#scheduler = new Scheduler(options);
-    this.started = options.openStarted(() => this.#listStarted());
+    this.#scheduler = new Scheduler({
+      ...options,
+      record: (runs, handOver) => this.#record(runs, handOver),
+    });
   }
 
   /**
@@ -104,24 +99,32 @@ export class Executions implements RunEvents {
   }
 
   /**
-   * Resolves when the record is committed; a later failure is a value of `ended`.
+   * Resolves when the record is written, or is on disk too; a later failure is a value of `ended`.
    *
    * @throws Refusal queue_full, shutting_down, allowance_used, store_unavailable
    */
-  async start(request: StartRequest): Promise<ActiveExecution> {
+  async start(request: StartRequest, until: Recorded = "synced"): Promise<ActiveExecution> {
     const { flow, flow_name, input } = request;
     this.requireRoom(flow_name);
-    // One commit says that it is recorded and that it runs, where it is handed over at once.
-    const isRunning = this.#scheduler.announce(flow_name, flow?.spec ?? null);
-    const row = toRow(request, isRunning);
-    try {
-      const allowance = this.#options.connectionAllowance;
-      const connection = request.is_connection ? toConnection(allowance, row.created_at) : null;
-      await this.#journal.begin(row, input, connection);
-    } finally {
-      this.#scheduler.arrive(flow_name);
-    }
-    return this.#enqueue(newActive(row, flow, request.trace ?? null), input, isRunning);
+    const row = toRow(request);
+    const { allowance } = this.#options;
+    const month = request.is_connection ? allowance.take(row.created_at) : null;
+    const execution = newActive(row, flow, request.trace ?? null);
+    const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
+    execution.recordedIn = this.#journal.begin(row, input, month, {
+      written: () => {
+        this.#letWait(execution);
+        if (until === "written") resolve(execution);
+      },
+      synced: () => resolve(execution),
+      refused: (refusal) => {
+        if (month !== null) allowance.giveBack(month);
+        this.#refuse(execution);
+        reject(refusal);
+      },
+    });
+    this.#enqueue(execution, input);
+    return promise;
   }
 
   /**
@@ -134,10 +137,10 @@ export class Executions implements RunEvents {
 
   /** Queues an execution that was recorded before this start of the service. */
   resume(row: ExecutionRow, flow: RunnableFlow | undefined): void {
-    this.#enqueue(newActive(row, flow, null), null, false);
+    this.#enqueue(newActive(row, flow, null), null);
   }
 
-  /** An execution that has not ended, or whose thread is still busy. */
+  /** An execution that has not ended, whose thread is busy, or whose ending the tables lack. */
   find(id: string): ActiveExecution | undefined {
     return this.#active.find(id);
   }
@@ -151,6 +154,11 @@ export class Executions implements RunEvents {
   /** Now in a thread, now waiting for one, and ended since the start by status. */
   counts(): { running: number; waiting: number; ended: Readonly<Record<EndedStatus, number>> } {
     return { ...this.#scheduler.counts(), ended: this.#ended };
+  }
+
+  /** Connections of this month (section 8). */
+  connectionsUsed(): number {
+    return this.#options.allowance.usedAt(now());
   }
 
   /** What happens to executions, for whoever looks on. */
@@ -176,7 +184,7 @@ export class Executions implements RunEvents {
   async drain(grace_ms: number): Promise<void> {
     this.#isClosing = true;
     this.#journal.close();
-    await this.#putBack();
+    await atMost(WAIT_MS, this.#scheduler.stop());
     await atMost(grace_ms, this.#scheduler.whenIdle());
     // Those that have ended are told of it, once that is written.
     const ending = [...this.#active].filter(({ decided }) => decided !== null);
@@ -186,33 +194,16 @@ export class Executions implements RunEvents {
     for (const listener of this.#stopListeners) listener();
   }
 
-  async prepare(execution: ActiveExecution, input: Input | null): Promise<Job | null> {
-    const { id } = execution;
-    this.#letGo(execution);
-    try {
-      await this.#journal.run(id);
-      const found = input ?? (await this.#journal.readInput(id));
-      if (execution.decided === null && found !== undefined) return this.#toJob(execution, found);
-      this.#follow(id, this.#giveUp(execution, "its record is gone"));
-    } catch (error) {
-      this.#follow(id, this.#giveUp(execution, error));
-    }
-    return null;
-  }
-
-  handedOver(execution: ActiveExecution): void {
-    execution.isStarted = true;
-    this.started.add(execution.id);
-  }
-
-  returned(execution: ActiveExecution): void {
-    execution.isStarted = false;
+  returned({ id }: ActiveExecution): void {
+    this.#journal.wait(id);
   }
 
   ended(execution: ActiveExecution, ending: Ending): void {
     // Lost with the service itself: the next start ends it as interrupted.
     if (this.#isStopped) return;
-    this.#follow(execution.id, this.#conclude(execution, ending));
+    execution.run = null;
+    if (isJudgedAtOnce(ending)) this.#end(execution, this.#judge(execution.id, ending));
+    else this.#follow(execution.id, this.#concludeLarge(execution, ending));
   }
 
   expired(execution: ActiveExecution): void {
@@ -228,37 +219,78 @@ export class Executions implements RunEvents {
     return this.#options.operate(execution, request);
   }
 
-  /** Handed to a thread, and the ending is not committed. */
-  #listStarted(): string[] {
-    return [...this.#active].filter(({ isStarted }) => isStarted).map(({ id }) => id);
-  }
-
-  #enqueue(execution: ActiveExecution, input: Input | null, isRunning: boolean): ActiveExecution {
+  #enqueue(execution: ActiveExecution, input: Input | null): ActiveExecution {
     this.#active.add(execution);
     if (isRunnable(execution)) {
-      const job = isRunning && input !== null ? this.#toJob(execution, input) : null;
-      const kept = job === null ? this.#keep(execution, input) : null;
-      execution.run = new ExecutionRun(execution, this, { job, input: kept });
+      const job = input === null ? null : toJob(execution.row, input, this.#options.baseUrl);
+      execution.run = new ExecutionRun(execution, this, job);
       this.#scheduler.enqueue(execution.run);
       return execution;
     }
     const message = `Flow "${execution.flow}" is not in the plugins folder, or has never loaded`;
-    const ending = decide(execution.id, "ENDED_ERROR", message);
-    this.#follow(execution.id, this.#end(execution, ending));
+    this.#end(execution, decide(execution.id, "ENDED_ERROR", message));
     return execution;
   }
 
-  #toJob({ id, facts }: ActiveExecution, input: Input): Job {
-    return toJob(id, input, { execution: facts, base_url: this.#options.baseUrl });
+  /** It could not be recorded: it is as if it had never been. */
+  #refuse(execution: ActiveExecution): void {
+    execution.isRefused = true;
+    if (execution.run !== null) this.#scheduler.abort(execution.run, "It was not recorded");
+    this.#letGo(execution);
+    this.#active.delete(execution);
   }
 
-  /** What waits long is read again when its turn comes, where there is much of it. */
-  #keep(execution: ActiveExecution, input: Input | null): Input | null {
-    const length = input?.input_value.length ?? 0;
-    if (length > KEPT_LENGTH || this.#kept + length > KEPT_TOTAL) return null;
-    this.#kept += length;
-    execution.kept = length;
-    return input;
+  /** Records that runs are handed over; see SchedulerOptions. */
+  #record(runs: readonly Run[], handOver: (recorded: readonly Run[]) => void): void {
+    const own = runs.filter((run) => run instanceof ExecutionRun);
+    if (own.every(({ job }) => job !== null)) return this.#recordStart(own, handOver);
+    Promise.all(own.map((run) => this.#load(run))).then(
+      (loaded) => this.#recordStart(loaded.flat(), handOver),
+      (error: unknown) => this.#options.log.error({ err: error }, "Cannot hand runs over"),
+    );
+  }
+
+  #recordStart(runs: readonly ExecutionRun[], handOver: (recorded: readonly Run[]) => void): void {
+    const own = runs.filter(({ execution }) => !execution.isRefused);
+    if (own.length === 0 || this.#isStopped) return handOver(own);
+    const rows = new Set(own.map(({ execution }) => execution.recordedIn));
+    const [row = null] = rows.size === 1 ? rows : [];
+    this.#journal.start(
+      own.map(({ id }) => id),
+      row,
+      {
+        started: () => {
+          for (const { execution } of own) this.#letGo(execution);
+          handOver(own.filter(({ execution }) => !execution.isRefused));
+        },
+        // The service stops before it could be written: they stay PENDING.
+        failed: () => (this.#isClosing ? handOver([]) : this.#recordStart(own, handOver)),
+      },
+    );
+  }
+
+  /** Makes a job of what was recorded. @returns the run, where it is to run */
+  async #load(run: ExecutionRun): Promise<ExecutionRun[]> {
+    const { execution } = run;
+    if (run.job !== null) return [run];
+    try {
+      const input = await this.#journal.readInput(run.id);
+      if (input === undefined) throw new Error("its record is gone");
+      run.job = toJob(execution.row, input, this.#options.baseUrl);
+      return [run];
+    } catch (error) {
+      this.#giveUp(execution, error);
+      return [];
+    }
+  }
+
+  /** What waits is read again when its turn comes, where there is much of it. */
+  #letWait(execution: ActiveExecution): void {
+    const { run } = execution;
+    if (run === null || run.job === null || run.link === null) return;
+    const { length } = run.job.input_value;
+    if (length > KEPT_LENGTH || this.#kept + length > KEPT_TOTAL) run.job = null;
+    else this.#kept += execution.kept = length;
   }
 
   #letGo(execution: ActiveExecution): void {
@@ -273,37 +305,37 @@ export class Executions implements RunEvents {
     });
   }
 
-  /** What waits, or came back without having begun, is PENDING for the next start. */
-  async #putBack(): Promise<void> {
-    const waiting = await atMost(WAIT_MS, this.#scheduler.stop());
-    const running = (waiting ?? []).filter(({ job }) => job !== null);
-    await this.#journal.putBack(running.map(({ id }) => id));
-  }
-
-  async #conclude(execution: ActiveExecution, ending: Ending): Promise<void> {
-    execution.run = null;
-    await this.#end(execution, await this.#judge(execution.id, ending));
-  }
-
-  /** An ending that cannot be judged is a failure of the execution, never of the service. */
-  async #judge(id: string, ending: Ending): Promise<Outcome> {
+  async #concludeLarge(execution: ActiveExecution, ending: Ending): Promise<void> {
     const { limits, judgeLarge } = this.#options;
+    const { id } = execution;
+    const outcome = await judgeLarge({ id, ending, limits }).catch((error: unknown) =>
+      this.#misjudge(id, error),
+    );
+    this.#end(execution, outcome);
+  }
+
+  #judge(id: string, ending: Ending): Outcome {
     try {
-      if (isJudgedAtOnce(ending)) return toOutcome(id, ending, limits);
-      return await judgeLarge({ id, ending, limits });
+      return toOutcome(id, ending, this.#options.limits);
     } catch (error) {
-      this.#options.log.error({ execution: id, err: error }, "Cannot judge an ending");
-      return decide(id, "ENDED_ERROR", "The flow's ending could not be read");
+      return this.#misjudge(id, error);
     }
   }
 
-  /** It had its turn and cannot run: an ending was decided, or the store could not be written. */
-  async #giveUp(execution: ActiveExecution, error: unknown): Promise<void> {
-    // The service stops before it could be written that it runs: it stays PENDING.
+  /** An ending that cannot be judged is a failure of the execution, never of the service. */
+  #misjudge(id: string, error: unknown): Outcome {
+    this.#options.log.error({ execution: id, err: error }, "Cannot judge an ending");
+    return decide(id, "ENDED_ERROR", "The flow's ending could not be read");
+  }
+
+  /** It had its turn and cannot run. */
+  #giveUp(execution: ActiveExecution, error: unknown): void {
+    execution.run = null;
+    // The service stops before its record could be read: it stays PENDING.
     if (this.#isClosing && execution.decided === null) return;
     if (execution.decided === null)
       this.#options.log.error({ execution: execution.id, fault: String(error) }, "Cannot start");
-    await this.#end(execution, decide(execution.id, "ENDED_ERROR", "It could not be started"));
+    this.#end(execution, decide(execution.id, "ENDED_ERROR", "It could not be started"));
   }
 
   /** Decides the ending of what waits or runs; false where one was decided before. */
@@ -313,28 +345,31 @@ export class Executions implements RunEvents {
     const hasWaited = run !== null && this.#scheduler.abort(run, message);
     if (hasWaited) this.#letGo(execution);
     const ending = decide(id, status, message);
-    this.#follow(id, hasWaited ? this.#end(execution, ending) : this.#finish(execution, ending));
+    if (hasWaited) execution.run = null;
+    this.#end(execution, ending);
     return true;
   }
 
-  /** It has no thread any more: once its ending is written it is active no longer. */
-  async #end(execution: ActiveExecution, outcome: Outcome): Promise<void> {
-    await this.#finish(execution, outcome);
-    this.#active.delete(execution);
+  /** Writes the ending, unless another was decided before, and tells whoever waits. */
+  #end(execution: ActiveExecution, outcome: Outcome): void {
+    if (execution.decided !== null) return this.#forget(execution);
+    execution.decided = outcome;
+    this.#journal.end(outcome, {
+      synced: () => {
+        this.#ended[outcome.status] += 1;
+        this.#logEnding(execution, outcome.status);
+        execution.settle(outcome);
+      },
+      applied: () => {
+        execution.isApplied = true;
+        this.#forget(execution);
+      },
+    });
   }
 
-  /** Writes the ending, unless another was decided before, and tells whoever waits. */
-  async #finish(execution: ActiveExecution, outcome: Outcome): Promise<void> {
-    if (execution.decided !== null) {
-      await execution.ended;
-      return;
-    }
-    execution.decided = outcome;
-    await this.#journal.end(outcome);
-    execution.isStarted = false;
-    this.#ended[outcome.status] += 1;
-    this.#logEnding(execution, outcome.status);
-    execution.settle(outcome);
+  /** Once the tables have its ending and it has no thread, it is active no longer. */
+  #forget(execution: ActiveExecution): void {
+    if (execution.isApplied && execution.run === null) this.#active.delete(execution);
   }
 
   /** The status message is the flow's own text, which may hold anything: the record has it. */

@@ -9,8 +9,6 @@ export class FlowQueue {
   readonly workers: Worker[] = [];
   /** Those without a run. The one that was busy last is taken first: its caches are warm. */
   readonly #idle: Worker[] = [];
-  /** Runs that are being recorded and come next. */
-  coming = 0;
   /** Workers that count against the limits: they have a run, are given one, or start. */
   places = 0;
 
@@ -53,9 +51,9 @@ export class FlowQueue {
     return found;
   }
 
-  /** Runs that wait, or will in a moment, and have no worker that starts for them. */
+  /** Runs that wait and have no worker that starts for them. */
   get uncovered(): number {
-    let uncovered = this.runs.length + this.coming;
+    let uncovered = this.runs.length;
     for (const worker of this.workers) if (worker.isStarting) uncovered -= 1;
     return Math.max(0, uncovered);
   }
@@ -70,25 +68,6 @@ export class FlowQueue {
   /** Idle workers, and the one that has been idle longest first. */
   get idle(): readonly Worker[] {
     return this.#idle;
-  }
-
-  /**
-   * Runs that could be handed over to the workers of a version at once.
-   *
-   * @param places how many idle workers may have a run
-   */
-  room(key: string, places: number, { together, behind }: Pick<RunTime, "together" | "behind">) {
-    let room = 0;
-    let left = places;
-    for (const worker of this.workers) {
-      if (worker.spec.key !== key || !worker.isOpen) continue;
-      if (worker.isBusy) room += Math.max(0, behind - worker.length - worker.reserved);
-      else if (left > 0) {
-        room += together;
-        left -= 1;
-      }
-    }
-    return room;
   }
 }
 

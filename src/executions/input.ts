@@ -1,5 +1,5 @@
 import type { Job } from "../runner/protocol.ts";
-import type { PayloadInput } from "../store/executions.ts";
+import type { ExecutionRow, PayloadInput } from "../store/execution-row.ts";
 
 /** What an execution receives, as texts: they are stored and cross the wall unparsed. */
 export type Input = PayloadInput;
@@ -12,18 +12,17 @@ export function toInput(input_value = EMPTY_REQUEST): Input {
   return { input_value, raw_body_at: null, raw_body: null, target: null };
 }
 
-export function toJob(
-  id: string,
-  input: Input,
-  more: { execution: string; base_url: string },
-): Job {
+/** What a thread is given of an execution. */
+export function toJob(row: ExecutionRow, input: Input, base_url: string): Job {
+  const { id, webhook, flow, project_id } = row;
+  const is_productive = row.is_productive === 1;
   return {
     id,
-    execution: more.execution,
+    execution: JSON.stringify({ id, webhook, flow, is_productive, project_id }),
     input_value: input.input_value,
     raw_body_at: input.raw_body_at,
     raw_body: input.raw_body,
-    base_url: more.base_url,
+    base_url,
     target: input.target,
   };
 }

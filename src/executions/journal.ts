@@ -1,33 +1,27 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../lib/clock.ts";
+import type { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import type { LogLine } from "../runner/protocol.ts";
 import type { Store } from "../store/database.ts";
-import {
-  endExecution,
-  findPayload,
-  insertExecution,
-  insertLogLine,
-  putBackExecution,
-  runExecution,
-  type ExecutionRow,
-} from "../store/executions.ts";
-import { StoreFault, toRefusal } from "../store/fault.ts";
-import type { Statement } from "../store/thread-protocol.ts";
-import { refuseConnection } from "./allowance.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import { findPayload } from "../store/executions.ts";
+import { isPassing, StoreFault, toRefusal } from "../store/fault.ts";
+import type { RecordEvents } from "../store/ledger.ts";
+import type { LedgerRecord } from "../store/ledger-record.ts";
 import { openChanges, type Changes } from "./changes.ts";
 import type { Input } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** How long to wait before an ending that could not be written is tried again. */
+/** How long to wait before what could not be written or read is tried again. */
 const RETRY_MS = 1000;
 
-/** Writes the life of executions, and tells whoever looks on once it is committed. */
+/** Writes the life of executions to the ledger, and tells whoever looks on. */
 export class Journal {
   readonly changes: Changes = openChanges();
   readonly #store: Store;
   readonly #log: Log;
-  #is_closing = false;
+  #isClosing = false;
 
   constructor(store: Store, log: Log) {
     this.#store = store;
@@ -35,98 +29,126 @@ export class Journal {
   }
 
   /**
-   * Records a new execution, with its connection where it counts as one.
+   * Records a new execution.
    *
-   * @throws Refusal allowance_used, store_unavailable: then there is no record
+   * @returns number of the ledger's row, which is written at the end of this turn
+   * @throws Refusal store_unavailable
    */
-  async begin(row: ExecutionRow, input: Input, connection: Statement | null): Promise<void> {
-    const unit = insertExecution(row, input);
-    try {
-      await this.#store.commit(connection === null ? unit : [connection, ...unit]);
-    } catch (fault) {
-      const is_used = fault instanceof StoreFault && fault.code === "allowance_used";
-      throw is_used ? refuseConnection() : toRefusal(fault);
-    }
-    this.changes.publish(row.id, "status");
-  }
-
-  /**
-   * PENDING becomes RUNNING, however long the store cannot be written to.
-   *
-   * @throws StoreFault not_pending, and where the service stops before it could be written
-   */
-  async run(id: string): Promise<void> {
-    while (!(await this.#isMarked(id))) await wait(RETRY_MS);
-    this.changes.publish(id, "status");
-  }
-
-  async #isMarked(id: string): Promise<boolean> {
-    try {
-      await this.#store.commit([runExecution({ id, started_at: now() })]);
-      return true;
-    } catch (fault) {
-      if (this.#is_closing || !isPassing(fault)) throw fault;
-      return false;
-    }
-  }
-
-  /** The service stops: what cannot be marked now stays PENDING for the next start. */
-  close(): void {
-    this.#is_closing = true;
-  }
-
-  /** RUNNING, but never handed to a thread: PENDING again, for the next start. */
-  async putBack(ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return;
-    await this.#store.commit(ids.map((id) => putBackExecution({ id }))).catch((fault: unknown) => {
-      // The next start ends them as interrupted; the stop goes on.
-      this.#log.error({ fault: String(fault) }, "Cannot put back what waits for a thread");
+  begin(
+    row: ExecutionRow,
+    input: Input,
+    month: string | null,
+    events: Pick<RecordEvents, "written" | "synced"> & { refused(refusal: unknown): void },
+  ): number {
+    const { ledger } = this.#store;
+    if (!ledger.hasRoom) throw toRefusal(new StoreFault(BEHIND)) as Refusal;
+    const { input_value, ...rest } = input;
+    return ledger.append({ kind: "begin", row, input: rest, month }, input_value, {
+      ...events,
+      written: () => {
+        events.written?.();
+        this.changes.publish(row.id, "status");
+      },
+      failed: (fault) => events.refused(toRefusal(fault)),
     });
   }
 
-  /** The input of an execution that was recorded before; undefined where it is gone. */
-  readInput(id: string): Promise<Input | undefined> {
-    return findPayload(this.#store, id);
+  /**
+   * Records that executions are handed to a thread.
+   *
+   * @param row of the ledger, that of their records: then one cannot be without the other. Where
+   *   they were recorded before, it has to be on disk that they were handed over: nothing runs twice
+   */
+  start(ids: readonly string[], row: number | null, events: StartEvents): void {
+    const record: LedgerRecord = { kind: "start", ids, at: now() };
+    const started = (): void => {
+      events.started();
+      for (const id of ids) this.changes.publish(id, "status");
+    };
+    const failed = (fault: StoreFault): void => {
+      this.#log.error({ fault: String(fault) }, "Cannot write that executions run");
+      setTimeout(() => events.failed(), RETRY_MS).unref();
+    };
+    const isTogether = row !== null && row === this.#store.ledger.next;
+    const told = isTogether ? { written: started, failed } : { synced: started, failed };
+    this.#store.ledger.append(record, null, told);
   }
 
-  /** Writes an ending, however long the store cannot be written to. */
-  async end(outcome: Outcome): Promise<void> {
+  /** It was handed to a thread, has not begun, and waits again. */
+  wait(id: string): void {
+    this.#insist({ kind: "wait", ids: [id] }, null, {
+      written: () => this.changes.publish(id, "status"),
+    });
+  }
+
+  /** Writes an ending, however long it cannot be written. */
+  end(outcome: Outcome, events: Pick<RecordEvents, "synced" | "applied">): void {
     const { id, status, status_message, output_value, warnings } = outcome;
+    const ended_at = now();
     if (warnings.length > 0)
       this.addLog(
         id,
-        warnings.map((text) => ({ at: now(), level: "warn", text })),
+        warnings.map((text) => ({ at: ended_at, level: "warn", text })),
       );
     const response = outcome.response === null ? null : JSON.stringify(outcome.response);
-    const ended_at = now();
-    const unit = endExecution({ id, status, status_message, output_value, response, ended_at });
-    while (!(await this.#isWritten(id, unit))) await wait(RETRY_MS);
-    this.changes.publish(id, "status");
-  }
-
-  async #isWritten(id: string, unit: readonly Statement[]): Promise<boolean> {
-    try {
-      await this.#store.commit(unit);
-      return true;
-    } catch (fault) {
-      this.#log.error({ execution: id, fault: String(fault) }, "Cannot write an ending");
-      return !isPassing(fault);
-    }
+    const record = { kind: "end", id, status, status_message, ended_at, response } as const;
+    this.#insist(record, output_value, {
+      ...events,
+      synced: () => {
+        events.synced?.();
+        this.changes.publish(id, "status");
+      },
+    });
   }
 
   addLog(id: string, lines: readonly LogLine[]): void {
     if (lines.length === 0) return;
-    const unit = lines.map((line) => insertLogLine({ execution_id: id, ...line }));
-    this.#store.commit(unit).then(
-      () => this.changes.publish(id, "log"),
-      (fault: unknown) => {
-        this.#log.warn({ execution: id, fault: String(fault) }, "Cannot write log lines");
+    this.#store.ledger.append({ kind: "log", id, lines }, null, {
+      written: () => this.changes.publish(id, "log"),
+      failed: (fault) =>
+        this.#log.warn({ execution: id, fault: String(fault) }, "Cannot write log lines"),
+    });
+  }
+
+  /**
+   * The input of an execution that was recorded before, however long it cannot be read; undefined
+   * where it is gone.
+   *
+   * @throws StoreFault where the service stops before it could be read
+   */
+  async readInput(id: string): Promise<Input | undefined> {
+    for (;;)
+      try {
+        return await findPayload(this.#store, id);
+      } catch (error) {
+        if (this.#isClosing || !isPassing(error)) throw error;
+        await wait(RETRY_MS);
+      }
+  }
+
+  /** The service stops: what could not be written or read until now is not tried again. */
+  close(): void {
+    this.#isClosing = true;
+  }
+
+  #insist(record: LedgerRecord, text: string | null, events: Omit<RecordEvents, "failed">): void {
+    this.#store.ledger.append(record, text, {
+      ...events,
+      failed: (fault) => {
+        this.#log.error({ record: record.kind, fault: String(fault) }, "Cannot write a record");
+        if (!this.#isClosing)
+          setTimeout(() => this.#insist(record, text, events), RETRY_MS).unref();
       },
-    );
+    });
   }
 }
 
-/** Whether the store can be written to again once its disk or its lock is free. */
-function isPassing(fault: unknown): boolean {
-  return fault instanceof StoreFault && fault.isUnavailable;
+/** Whether runs may be handed over. One of both is called. */
+export interface StartEvents {
+  started(): void;
+  /** It could not be written, for some time. */
+  failed(): void;
 }
+
+/** Of new executions: what the ledger holds is not in the tables, and is too much. */
+const BEHIND = { code: "SQLITE_BUSY", message: "The ledger waits for the database" };

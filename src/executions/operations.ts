@@ -9,7 +9,8 @@ import {
   type OperationRequest,
 } from "../runner/protocol.ts";
 import type { Store } from "../store/database.ts";
-import { countAncestors, findExecution, type ExecutionRow } from "../store/executions.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import { countAncestors } from "../store/executions.ts";
 import { findSecret, findSetting, putSetting } from "../store/workspace.ts";
 import type { ActiveExecution } from "./active.ts";
 import type { Executions } from "./executions.ts";
@@ -60,8 +61,7 @@ async function perform(
   execution: ActiveExecution,
   request: OperationRequest,
 ): Promise<string> {
-  const row = await findExecution(options.store, execution.id);
-  if (row === undefined) throw new OperationFailure("The execution has ended");
+  const { row } = execution;
   const { operation, name, value } = request;
   switch (operation) {
     case "setting":

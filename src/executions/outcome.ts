@@ -1,6 +1,7 @@
 import { findTooDeep, isJson } from "../lib/json-text.ts";
 import { MAX_DEPTH, type Ending } from "../runner/protocol.ts";
-import type { ExecutionRow, PayloadRow } from "../store/executions.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import type { PayloadRow } from "../store/executions.ts";
 import { bodyOf, checkResponse, type CustomResponse } from "./custom-response.ts";
 import { isEnded, type EndedStatus } from "./status.ts";
 

@@ -1,7 +1,7 @@
 import { toGrants } from "../access/login.ts";
 import type { Grant } from "../access/permission.ts";
 import type { Store } from "../store/database.ts";
-import type { ExecutionRow } from "../store/executions.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
 import { findRole, findUser, rolesOfUser } from "../store/people.ts";
 
 /**

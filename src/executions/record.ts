@@ -1,5 +1,6 @@
 import { toIso } from "../lib/clock.ts";
-import type { ExecutionRow, PayloadRow } from "../store/executions.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import type { PayloadRow } from "../store/executions.ts";
 
 /** The narrow part of an execution's record, as the API shows it. */
 export function toSummary(row: ExecutionRow, role: string | null): Record<string, unknown> {

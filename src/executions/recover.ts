@@ -1,8 +1,7 @@
 import { now } from "../lib/clock.ts";
 import type { Store } from "../store/database.ts";
-import { interruptRunning, listUnended, putBackExecution } from "../store/executions.ts";
+import { interruptRunning, listUnended } from "../store/executions.ts";
 import type { Executions } from "./executions.ts";
-import type { StartedFile } from "./started-file.ts";
 import type { StartRequest } from "./start-request.ts";
 
 /** Executions read at once. */
@@ -15,14 +14,10 @@ const PAGE = 500;
 export async function recover(options: {
   store: Store;
   executions: Executions;
-  started: StartedFile;
   findFlow: (name: string, version: string | null) => StartRequest["flow"];
 }): Promise<{ interrupted: number; resumed: number }> {
-  const { store, executions, started, findFlow } = options;
-  await putBackUnstarted(store, started.readEarlier());
+  const { store, executions, findFlow } = options;
   const [interrupted = 0] = await store.commit([interruptRunning(store, now())]);
-  // Only now: a crash before this line finds everything as it was.
-  started.begin();
   let resumed = 0;
   let after = "";
   for (;;) {
@@ -33,20 +28,6 @@ export async function recover(options: {
       resumed += 1;
     }
     if (rows.length < PAGE) return { interrupted, resumed };
-    after = rows.at(-1)?.id ?? "";
-  }
-}
-
-/** Marked RUNNING, but never handed to a thread: PENDING again. */
-async function putBackUnstarted(store: Store, started: ReadonlySet<string> | null): Promise<void> {
-  if (started === null) return;
-  let after = "";
-  for (;;) {
-    const rows = await listUnended(store, "RUNNING", { after, limit: PAGE });
-    const unstarted = rows.filter(({ id }) => !started.has(id));
-    if (unstarted.length > 0)
-      await store.commit(unstarted.map(({ id }) => putBackExecution({ id })));
-    if (rows.length < PAGE) return;
     after = rows.at(-1)?.id ?? "";
   }
 }

@@ -15,8 +15,11 @@ export interface SchedulerOptions {
   /** CANCEL_GRACE_SEC, in milliseconds. */
   readonly cancelGraceMs: number;
   readonly clock?: Clock;
-  /** Something failed that nobody waits for. */
-  onError(error: unknown): void;
+  /**
+   * Records that runs are handed over, and makes their jobs. Calls back once, in this turn or
+   * later, with those that still are to be.
+   */
+  record(runs: readonly Run[], handOver: (recorded: readonly Run[]) => void): void;
   /**
    * Starts a thread for a version.
    * @throws {Error} why that cannot be
@@ -42,8 +45,6 @@ export class Scheduler implements WorkerEvents {
   #turns: FlowQueue[] = [];
   /** Workers that count against the limits, of all flows. */
   #places = 0;
-  /** Runs that are being recorded, of all flows. */
-  #coming = 0;
   /** Runs that workers have as soon as they have started, though the service stops. */
   readonly #promised = new Map<Worker, Run>();
   #isDispatching = false;
@@ -73,7 +74,7 @@ export class Scheduler implements WorkerEvents {
     return flow.uncovered < this.#freePlaces(flow);
   }
 
-  /** How many wait for others, or will once they are recorded. */
+  /** How many wait for others. */
   get queued(): number {
     let queued = 0;
     for (const flow of this.#flows.values()) queued += this.#queuedOf(flow);
@@ -83,28 +84,6 @@ export class Scheduler implements WorkerEvents {
   /** As `queued`, of one flow. */
   queuedOf(name: string): number {
     return this.#queuedOf(this.#flowOf(name));
-  }
-
-  /**
-   * A run of this flow is being recorded and comes next; `arrive` follows.
-   *
-   * @returns whether it is handed over as soon as it is recorded, as far as one can tell
-   */
-  announce(name: string, spec: FlowSpec | null): boolean {
-    const flow = this.#flowOf(name);
-    const ahead = flow.runs.length + flow.coming;
-    flow.coming += 1;
-    this.#coming += 1;
-    if (spec === null || this.#turns.some((other) => other !== flow)) return false;
-    const together = togetherOf(flow, spec);
-    const behind = spec.isolation === "execution" ? 1 : flow.time.behind;
-    return ahead < flow.room(spec.key, this.#freePlaces(flow), { together, behind });
-  }
-
-  /** One that was announced is recorded, or was refused. */
-  arrive(name: string): void {
-    this.#flowOf(name).coming -= 1;
-    this.#coming -= 1;
   }
 
   enqueue(run: Run): void {
@@ -169,7 +148,7 @@ export class Scheduler implements WorkerEvents {
   onReady(worker: Worker): void {
     const promised = this.#promised.get(worker);
     this.#promised.delete(worker);
-    if (promised !== undefined) this.#prepareFor(worker, [promised]);
+    if (promised !== undefined) this.#record(worker, [promised]);
     this.#settle(worker);
     this.#dispatch();
   }
@@ -187,7 +166,6 @@ export class Scheduler implements WorkerEvents {
 
   onRecalled(worker: Worker, runs: readonly Run[]): void {
     const left = runs.filter((run) => run.abortReason === null);
-    for (const run of runs) run.returned();
     for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
     this.#putBack(worker, left);
     this.#settle(worker);
@@ -221,8 +199,7 @@ export class Scheduler implements WorkerEvents {
 
   /** Places that this flow could have beyond those it holds. */
   #freePlaces(flow: FlowQueue): number {
-    const comingOfOthers = this.#coming - flow.coming;
-    const open = this.#openTo(flow) - this.#places - comingOfOthers;
+    const open = this.#openTo(flow) - this.#places;
     return Math.max(0, Math.min(this.#most - flow.places, open));
   }
 
@@ -297,16 +274,9 @@ export class Scheduler implements WorkerEvents {
     const { key } = worker.spec;
     const runs = flow.runs.take(Math.max(1, most), (run) => run.spec.key === key);
     this.#takePlace(flow, worker);
-    if (runs.every(({ job }) => job !== null)) this.#assign(worker, runs);
-    else {
-      worker.reserved += runs.length;
-      this.#prepareFor(worker, runs);
-    }
+    worker.reserved += runs.length;
+    this.#record(worker, runs);
     return true;
-  }
-
-  #prepareFor(worker: Worker, runs: readonly Run[]): void {
-    this.#prepare(worker, runs).catch(this.#options.onError);
   }
 
   /** The service stops: a run that waits for this worker to start is handed over all the same. */
@@ -318,28 +288,27 @@ export class Scheduler implements WorkerEvents {
     this.#promised.set(worker, run);
   }
 
-  #assign(worker: Worker, runs: readonly Run[]): void {
-    for (const run of runs) run.handedOver();
-    worker.assign(runs);
-    this.#deadlines.watch(worker);
+  #record(worker: Worker, runs: readonly Run[]): void {
+    this.#options.record(runs, (recorded) => {
+      worker.reserved -= runs.length;
+      const left = recorded.filter((run) => run.abortReason === null);
+      for (const run of recorded) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
+      if (worker.isOpen && left.length > 0) this.#assign(worker, left);
+      else this.#putBack(worker, left);
+      this.#settle(worker);
+      this.#dispatchSoon();
+    });
   }
 
-  /** Before they are handed over they are committed as RUNNING. */
-  async #prepare(worker: Worker, runs: readonly Run[]): Promise<void> {
-    const wanted = await Promise.all(runs.map(isWanted));
-    worker.reserved -= runs.length;
-    const left = runs.filter((run, at) => wanted[at] && run.abortReason === null);
-    for (const [at, run] of runs.entries())
-      if (wanted[at] && run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
-    if (worker.isOpen && left.length > 0) this.#assign(worker, left);
-    else this.#putBack(worker, left);
-    this.#settle(worker);
-    this.#dispatch();
+  #assign(worker: Worker, runs: readonly Run[]): void {
+    worker.assign(runs);
+    this.#deadlines.watch(worker);
   }
 
   /** What was taken for a worker waits again, before all others. */
   #putBack(worker: Worker, runs: readonly Run[]): void {
     if (runs.length === 0) return;
+    for (const run of runs) run.returned();
     const flow = this.#flowOf(worker.spec.flow);
     flow.runs.unshift(runs);
     this.#await(flow);
@@ -434,10 +403,6 @@ export class Scheduler implements WorkerEvents {
 
 /** Of a run that was aborted before it began. */
 const WITHDRAWN = failed("It was ended before it began");
-
-async function isWanted(run: Run): Promise<boolean> {
-  return run.job !== null || (await run.prepare());
-}
 
 /** Each run of `isolation: "execution"` has a thread of its own. */
 function togetherOf(flow: FlowQueue, { isolation }: FlowSpec): number {

@@ -2,7 +2,7 @@ import type { Flow } from "../flows/catalog.ts";
 import { now } from "../lib/clock.ts";
 import { newExecutionId } from "../lib/id.ts";
 import type { Trace } from "../lib/trace.ts";
-import type { ExecutionRow } from "../store/executions.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
 import type { Input } from "./input.ts";
 
 /** What an execution is started from: a call, a command, another execution. */
@@ -30,12 +30,11 @@ export interface StartRequest {
 /** How to run a flow; without a spec no version of it ever loaded. */
 export type RunnableFlow = Pick<Flow, "spec" | "timeout_ms">;
 
-/** The record of an execution that starts now. */
-export function toRow(request: StartRequest, is_running: boolean): ExecutionRow {
-  const at = now();
+/** The record of an execution that is made now. */
+export function toRow(request: StartRequest): ExecutionRow {
   return {
     id: newExecutionId(),
-    status: is_running ? "RUNNING" : "PENDING",
+    status: "PENDING",
     status_message: null,
     webhook_id: request.webhook?.id ?? null,
     webhook: request.webhook?.name ?? null,
@@ -49,8 +48,8 @@ export function toRow(request: StartRequest, is_running: boolean): ExecutionRow 
     created_by: request.created_by,
     parent_id: request.parent_id,
     replay_of: request.replay_of,
-    created_at: at,
-    started_at: is_running ? at : null,
+    created_at: now(),
+    started_at: null,
     ended_at: null,
   };
 }

@@ -44,7 +44,12 @@ export async function waitFor(
   outgoing.off("close", onClose);
   forget();
   execution.watchers -= 1;
-  if (waited === "gone" && execution.watchers === 0 && !execution.isAsync && rules.is_cancelling)
+  if (
+    waited === "gone" &&
+    execution.watchers === 0 &&
+    execution.row.is_async === 0 &&
+    rules.is_cancelling
+  )
     rules.executions.cancel(execution.id, "Cancelled: the caller's connection was closed");
   return waited;
 }

@@ -9,16 +9,12 @@ export interface Run {
   readonly spec: FlowSpec;
   /** Longest time from its begin to its end. */
   readonly timeoutMs: number;
-  /** What the thread is given; null until its record says RUNNING and its input is at hand. */
-  readonly job: Job | null;
+  /** What the thread is given; null until its turn comes. */
+  job: Job | null;
   /** Why it is to end before it has returned; null: nobody has said so. */
   abortReason: string | null;
   /** Its place in a queue; null: it stands in none. */
   link: RunLink | null;
-  /** Commits that it runs, and makes its job. Never rejects. @returns whether it is to run */
-  prepare(): Promise<boolean>;
-  /** A thread is given it in this turn of the event loop. */
-  handedOver(): void;
   /** It has come back, and had not begun. */
   returned(): void;
   /** It has no thread any more. */

@@ -3,15 +3,16 @@ import { prepareFirstStart } from "../access/first-start.ts";
 import { listUnreadable, openSecretBox, type SecretBox } from "../access/secret-box.ts";
 import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
 import { databaseFile, type Config } from "../config/resolve.ts";
+import { Allowance } from "../executions/allowance.ts";
 import { Executions } from "../executions/executions.ts";
 import { Retention } from "../executions/retention.ts";
 import { operate } from "../executions/operations.ts";
-import { StartedFile } from "../executions/started-file.ts";
 import { recover } from "../executions/recover.ts";
 import { type Catalog } from "../flows/catalog.ts";
 import type { Log } from "../lib/log.ts";
 import { type Runners } from "../runner/runners.ts";
 import { openStore, type Store } from "../store/database.ts";
+import { connectionsByMonth } from "../store/executions.ts";
 import { takeLock } from "../store/lock.ts";
 import { allSecrets } from "../store/workspace.ts";
 import { openFlows } from "./flows.ts";
@@ -66,8 +67,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   );
   const flows = opened.use(await openFlows({ config, log, runtime }));
   const { runners, catalog } = flows;
-  const executions = openExecutionsOf({ config, log, store, secrets, runners, catalog, parser });
-  opened.defer(() => executions.started.close());
+  const allowance = new Allowance(config.CONNECTION_ALLOWANCE, await connectionsByMonth(store));
+  const given = { config, log, store, secrets, runners, catalog, parser };
+  const executions = openExecutionsOf({ ...given, allowance });
   await putInOrder({ store, executions, catalog, log });
   opened.use(openRetentionOf(config, store, log));
   let is_ready = false;
@@ -117,6 +119,11 @@ function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store>
     addon: runtime.addon,
     thread: runtime.store_thread,
     tell: (line) => log.info(line),
+    onDamage: (error, isLost) => {
+      if (!isLost) return log.error({ err: error }, "A record of the ledger was passed over");
+      log.fatal({ err: error }, "Cannot sync the ledger: what the disk has is not known. Stopping");
+      process.exit(1);
+    },
   });
 }
 
@@ -130,7 +137,6 @@ async function putInOrder(rooms: {
   const { catalog, log } = rooms;
   const recovered = await recover({
     ...rooms,
-    started: rooms.executions.started,
     findFlow: (name, version) => findVersion(catalog, name, version),
   });
   if (recovered.interrupted + recovered.resumed > 0)
@@ -160,8 +166,9 @@ function openExecutionsOf(rooms: {
   runners: Runners;
   catalog: Catalog;
   parser: Parser;
+  allowance: Allowance;
 }): Executions {
-  const { config, log, store, runners, catalog, secrets, parser } = rooms;
+  const { config, store, runners, catalog, secrets, parser } = rooms;
   const limits = {
     max_input_bytes: config.MAX_BODY_BYTES,
     max_child_depth: config.MAX_CHILD_DEPTH,
@@ -171,11 +178,9 @@ function openExecutionsOf(rooms: {
   const { checkLarge, judgeLarge } = parser;
   const executions: Executions = new Executions({
     ...rooms,
-    onError: (error) => log.error({ err: error }, "Cannot hand a run over"),
     startWorker: (spec, events) => runners.startWorker(spec, events),
     operate: (execution, request) =>
       operate({ store, executions, findFlow, secrets, limits, checkLarge }, execution, request),
-    openStarted: (listRunning) => new StartedFile(config.DATA_DIR, listRunning),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
     judgeLarge,
     workerThreads: config.WORKER_THREADS,
@@ -183,7 +188,6 @@ function openExecutionsOf(rooms: {
     warmThreads: config.WARM_THREADS,
     cancelGraceMs: config.CANCEL_GRACE_SEC * 1000,
     maxQueued: config.MAX_QUEUED_EXECUTIONS,
-    connectionAllowance: config.CONNECTION_ALLOWANCE,
     baseUrl: config.BASE_URL ?? "http://flowhook",
   });
   return executions;

@@ -13,6 +13,9 @@ import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { now } from "../lib/clock.ts";
 import { StartFault } from "../lib/errors.ts";
+import { Applier } from "./applier.ts";
+import { ledgerPaths } from "../lib/ledger-paths.ts";
+import { LedgerSegment } from "./ledger-segment.ts";
 import { refuseNewer } from "./migrate.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
@@ -40,7 +43,7 @@ export async function backupTo(file: SqliteFile, path: string): Promise<void> {
     } finally {
       source.close();
     }
-    settle(beside, file.addon);
+    settle(beside, file.addon, (copy) => takeInLedger(copy, file));
     renameSync(beside, path);
     sync(dirname(path));
   } finally {
@@ -146,25 +149,46 @@ function endWhatWasOpen(db: Database): void {
   })();
 }
 
-/** The database under another name, with what its WAL held. */
-function setAside({ path, addon }: SqliteFile): string | null {
+/** The database under another name, with what its WAL and its ledger held. */
+function setAside({ path, addon }: Pick<SqliteFile, "path" | "addon">): string | null {
   if (!existsSync(path)) return null;
   const old = `${path}.before-restore-${now()}`;
-  takeInWal(path, addon);
-  renameSync(path, old);
-  for (const end of ["-wal", "-shm"]) if (existsSync(path + end)) renameSync(path + end, old + end);
+  takeInLogs({ path, addon });
+  const files = [path, ...ledgerPaths(path)];
+  for (const [at, to] of [old, ...ledgerPaths(old)].entries())
+    for (const end of ["", "-wal", "-shm"])
+      if (existsSync(`${files[at]}${end}`)) renameSync(`${files[at]}${end}`, to + end);
   return old;
 }
 
-/** A damaged database is a reason to restore: it is kept as it is, with its WAL. */
-function takeInWal(path: string, addon: string | null): void {
+/** A damaged database is a reason to restore: it is kept as it is, with its WAL and its ledger. */
+function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): void {
   const db = openDatabase(path, addon);
   try {
+    takeInLedger(db, { path, addon });
     db.pragma("wal_checkpoint(TRUNCATE)");
   } catch (fault) {
     if (!/^SQLITE_(CORRUPT|NOTADB)/.test((fault as { code?: string }).code ?? "")) throw fault;
   } finally {
     db.close();
+  }
+}
+
+/**
+ * What the ledger of a database has and its tables lack, put into the tables of it or of a copy.
+ * Where a service has gone on meanwhile, and the ledger with it, the copy stays as it is: whole, as
+ * of the moment in which it was made.
+ */
+function takeInLedger(db: Database, file: Pick<SqliteFile, "path" | "addon">): void {
+  const tables = db.prepare("select name from sqlite_master where name = 'ledger'").all();
+  if (tables.length === 0) return;
+  const paths = ledgerPaths(file.path).filter((path) => existsSync(path));
+  const segments = paths.map((path) => new LedgerSegment(path, file.addon));
+  try {
+    const applier = new Applier(db, segments);
+    while (applier.hasNext && applier.apply(Number.MAX_SAFE_INTEGER));
+  } finally {
+    for (const segment of segments) segment.close();
   }
 }
 

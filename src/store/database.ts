@@ -5,11 +5,12 @@ import { Kysely, SqliteDialect } from "kysely";
 import { learnKeys } from "./execution-key.ts";
 import { KeptRows, type Kept } from "./kept-rows.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
+import { Ledger } from "./ledger.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "./schema.ts";
 import { inspectDatabase, openConnection, type Durability, type SqliteFile } from "./sqlite.ts";
 import type { Statement, StoreSize, Unit } from "./thread-protocol.ts";
-import { openWriter } from "./writer.ts";
+import { openWriter, type Writer } from "./writer.ts";
 
 /**
  * The store: reads of single rows in the caller's thread, lists in readers' threads, and every
@@ -38,8 +39,17 @@ export interface Store {
    * @throws StoreFault where nothing of the unit was committed
    */
   commit(unit: Unit): Promise<readonly number[]>;
+  /** What the life of executions is written to first. */
+  readonly ledger: Pick<Ledger, "append" | "hasRoom" | "next">;
+  /**
+   * Before executions are read: resolves once the tables have all that the ledger has now.
+   *
+   * @returns whether they have: not where the store cannot be written just now
+   */
+  settled(): Promise<boolean>;
   /** Gives free pages back to the file system and keeps the WAL small; see store-thread.ts. */
   maintain(): Promise<StoreSize>;
+  /** What was written since the start, of its tables and of the ledger. */
   counts(): { commits: number; units: number };
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -53,6 +63,8 @@ export interface StoreOptions {
   readonly thread: string;
   /** Longest read of a list, in milliseconds. */
   readonly list_ms?: number;
+  /** Something is wrong with the ledger. @param isLost nobody knows any more what the disk has */
+  readonly onDamage?: (error: Error, isLost: boolean) => void;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
 }
@@ -70,10 +82,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
   opened.defer(() => rows.destroy());
   await migrate(rows, applied, path, tell);
-  opened.defer(learnKeys(connection));
   const reader = opened.use(openReader(thread, { role: "reader", file }, list_ms));
   const writer = opened.use(await openWriter(thread, { role: "writer", file }));
-  const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader) });
+  const ledger = openLedger(connection, file, writer, options.onDamage);
+  opened.defer(() => ledger.close());
+  await ledger.recover();
+  opened.defer(learnKeys(connection));
+  const settled = (): Promise<boolean> => ledger.settled();
+  const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader, settled) });
   const find = openFinder(connection);
   const kept = new KeptRows();
   const disposal = opened.move();
@@ -93,10 +109,32 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         for (const { text } of unit) if (text.changes !== null) kept.forget(text.changes);
       });
     },
+    ledger,
+    settled,
     maintain: () => writer.maintain(),
-    counts: () => writer.counts(),
+    counts() {
+      const [{ commits, units }, { rows, records }] = [writer.counts(), ledger.counts()];
+      return { commits: commits + rows, units: units + records };
+    },
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
+}
+
+function openLedger(
+  connection: Database,
+  file: SqliteFile,
+  writer: Writer,
+  onDamage: StoreOptions["onDamage"] = (error) => {
+    throw error;
+  },
+): Ledger {
+  return new Ledger({
+    file,
+    applied: connection.prepare("select applied from ledger").pluck().get() as number,
+    apply: (through) => writer.apply(through),
+    empty: (segment) => writer.empty(segment),
+    onDamage,
+  });
 }
 
 /** SQLite parses each prepared statement once. */

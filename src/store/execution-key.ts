@@ -21,14 +21,19 @@ export function requireKey(id: string): number {
   return key;
 }
 
+/** Learns from a store whose key is not made from its id. */
+export function learnMoved(connection: Database): void {
+  const rows = connection.prepare("select id, key from execution_moved").all();
+  for (const { id, key } of rows as { id: string; key: number }[]) moved.set(id, key);
+}
+
 /**
  * Learns from a store which keys are taken.
  *
  * @returns forgets that there is this store
  */
 export function learnKeys(connection: Database): () => void {
-  const rows = connection.prepare("select id, key from execution_moved").all();
-  for (const { id, key } of rows as { id: string; key: number }[]) moved.set(id, key);
+  learnMoved(connection);
   const largest = connection.prepare("select max(key) from execution").pluck();
   const largestCount = connection
     .prepare("select max(key & 4095) from execution where key between ? and ?")

@@ -2,7 +2,8 @@ import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { firstKeyOf } from "../lib/id.ts";
 import type { Store } from "./database.ts";
 import { toKey } from "./execution-key.ts";
-import { COLUMNS, type ExecutionRow, type LogRow } from "./executions.ts";
+import type { ExecutionRow } from "./execution-row.ts";
+import { COLUMNS, type LogRow } from "./executions.ts";
 import { whileWanted } from "./reading.ts";
 
 /** Lists of executions and of what they logged, answered by the readers' threads. */

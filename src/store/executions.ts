@@ -1,18 +1,12 @@
 import type { Selectable } from "kysely";
 import type { Store } from "./database.ts";
+import type { ExecutionRow, PayloadInput } from "./execution-row.ts";
 import { requireKey, toKey } from "./execution-key.ts";
+import { StoreFault } from "./fault.ts";
 import { builder, derive, prepare, toStatement } from "./prepared.ts";
-import type {
-  ExecutionInputTable,
-  ExecutionLogTable,
-  ExecutionOutputTable,
-  ExecutionTable,
-} from "./schema.ts";
+import type { ExecutionLogTable, ExecutionOutputTable } from "./schema.ts";
 import type { Statement, Unit } from "./thread-protocol.ts";
 
-/** Outside of the store executions are told apart by their id alone. */
-export type ExecutionRow = Omit<Selectable<ExecutionTable>, "key" | "parent_key">;
-export type PayloadInput = Omit<Selectable<ExecutionInputTable>, "execution_key">;
 export type PayloadRow = PayloadInput & Omit<Selectable<ExecutionOutputTable>, "execution_key">;
 export type LogRow = Omit<Selectable<ExecutionLogTable>, "execution_key">;
 
@@ -90,9 +84,19 @@ const INSERT_INPUT = prepare<PayloadInput & { execution_key: number }>((row) =>
 /** The key of the execution that a statement's `id` names. */
 const KEY = derive(({ id }: { id: string }) => toKey(id));
 
-/** A new execution, with its input. */
-export function insertExecution(row: ExecutionRow, input: PayloadInput): Unit {
-  return [INSERT(row), INSERT_INPUT({ ...input, execution_key: requireKey(row.id) })];
+/** An execution with its input; one that has ended before it is written, with its output. */
+export function insertExecution(
+  row: ExecutionRow,
+  input: PayloadInput,
+  output: EndedRow | null = null,
+): Unit {
+  const unit = [INSERT(row), INSERT_INPUT({ ...input, execution_key: requireKey(row.id) })];
+  if (output !== null && hasOutput(output)) unit.push(INSERT_OUTPUT(output));
+  return unit;
+}
+
+function hasOutput({ output_value, response }: EndedRow): boolean {
+  return output_value !== null || response !== null;
 }
 
 /** PENDING becomes RUNNING; fails with `not_pending` where it is not PENDING any more. */
@@ -135,8 +139,7 @@ const INSERT_OUTPUT = prepare<EndedRow>((row) =>
 
 /** An ending; fails with `already_ended`: an ended status is written once. */
 export function endExecution(row: EndedRow): Unit {
-  const is_narrow = row.output_value === null && row.response === null;
-  return is_narrow ? [END(row)] : [END(row), INSERT_OUTPUT(row)];
+  return hasOutput(row) ? [END(row), INSERT_OUTPUT(row)] : [END(row)];
 }
 
 interface LogLine extends Omit<LogRow, "seq"> {
@@ -152,27 +155,28 @@ export const insertLogLine = prepare<LogLine>((row) =>
   }),
 );
 
-/** One connection of a month; fails with `allowance_used` at the limit, which is at least 1. */
-export const countConnection = prepare<{ month: string; limit: number }>(
-  ({ month, limit }) =>
-    builder
-      .insertInto("connection_usage")
-      .values({ month, used: 1 })
-      .onConflict((conflict) =>
-        conflict
-          .column("month")
-          .doUpdateSet((e) => ({ used: e("connection_usage.used", "+", 1) }))
-          .where("connection_usage.used", "<", limit),
-      ),
-  { expect: "allowance_used" },
+/** One connection of a month. */
+export const countConnection = prepare<{ month: string }>(({ month }) =>
+  builder
+    .insertInto("connection_usage")
+    .values({ month, used: 1 })
+    .onConflict((conflict) =>
+      conflict.column("month").doUpdateSet((e) => ({ used: e("connection_usage.used", "+", 1) })),
+    ),
 );
 
 const EXECUTION = prepare<{ id: string }>(({ id }) =>
   builder.selectFrom("execution").select(COLUMNS).where("key", "=", KEY).where("id", "=", id),
 );
 
-export function findExecution(store: Store, id: string): Promise<ExecutionRow | undefined> {
-  return store.find(EXECUTION({ id }));
+/** @throws StoreFault where the tables do not have all of the ledger yet, and this neither */
+export async function findExecution(store: Store, id: string): Promise<ExecutionRow | undefined> {
+  return requireFound(await store.settled(), await store.find<ExecutionRow>(EXECUTION({ id })));
+}
+
+function requireFound<Row>(isSettled: boolean, row: Row | undefined): Row | undefined {
+  if (row !== undefined || isSettled) return row;
+  throw new StoreFault({ code: "SQLITE_BUSY", message: "What was recorded cannot be read yet" });
 }
 
 const ANCESTORS = prepare<{ id: string }>(({ id }) =>
@@ -198,6 +202,7 @@ const ANCESTORS = prepare<{ id: string }>(({ id }) =>
 
 /** How many executions led to this one: its parent, that one's parent, as far as they are kept. */
 export async function countAncestors(store: Store, id: string): Promise<number> {
+  await store.settled();
   const found = await store.find<{ count: number }>(ANCESTORS({ id }));
   return found?.count ?? 0;
 }
@@ -212,8 +217,9 @@ const PAYLOAD = prepare<{ id: string }>(({ id }) =>
     .where("execution.id", "=", id),
 );
 
-export function findPayload(store: Store, id: string): Promise<PayloadRow | undefined> {
-  return store.find(PAYLOAD({ id }));
+/** @throws StoreFault as `findExecution` */
+export async function findPayload(store: Store, id: string): Promise<PayloadRow | undefined> {
+  return requireFound(await store.settled(), await store.find<PayloadRow>(PAYLOAD({ id })));
 }
 
 /** Unended executions, oldest first, after an identifier; after "" from the first on. */
@@ -243,11 +249,9 @@ export function interruptRunning(store: Store, at: number): Statement {
   return toStatement(query);
 }
 
-export async function connectionsUsed(store: Store, month: string): Promise<number> {
-  const row = await store.rows
-    .selectFrom("connection_usage")
-    .select("used")
-    .where("month", "=", month)
-    .executeTakeFirst();
-  return row?.used ?? 0;
+/** Connections by month. */
+export async function connectionsByMonth(store: Store): Promise<Map<string, number>> {
+  await store.settled();
+  const rows = await store.rows.selectFrom("connection_usage").selectAll().execute();
+  return new Map(rows.map(({ month, used }) => [month, used]));
 }

@@ -18,8 +18,24 @@ export class StoreFault extends Error {
 
   /** The disk is full, the file is locked, or cannot be read or written just now. */
   get isUnavailable(): boolean {
-    return /^SQLITE_(FULL|BUSY|LOCKED|IOERR|READONLY|CANTOPEN|NOMEM)/.test(this.code);
+    return isPassing(this);
   }
+}
+
+/** Whether the store can be written to again once its disk or its lock is free. */
+export function isPassing(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  const PASSING = /^SQLITE_(FULL|BUSY|LOCKED|IOERR|READONLY|CANTOPEN|NOMEM)/;
+  return typeof code === "string" && PASSING.test(code);
+}
+
+/** What SQLite threw, as plain data. */
+export function toFault(error: unknown): UnitFault {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return {
+    code: typeof code === "string" ? code : "SQLITE_ERROR",
+    message: typeof message === "string" ? message : String(error),
+  };
 }
 
 /** A store that cannot write now, or a list too long, is 503; anything else is passed on. */

@@ -39,9 +39,12 @@ export function openReader(
 /** Kysely over a reader: the queries are built here and answered in the thread. */
 export class ReaderDialect implements Dialect {
   readonly #reader: Reader;
+  readonly #settled: () => Promise<unknown>;
 
-  constructor(reader: Reader) {
+  /** @param settled resolves once there is all that was acknowledged; then it is read */
+  constructor(reader: Reader, settled: () => Promise<unknown>) {
     this.#reader = reader;
+    this.#settled = settled;
   }
 
   createAdapter(): SqliteAdapter {
@@ -49,7 +52,7 @@ export class ReaderDialect implements Dialect {
   }
 
   createDriver(): Driver {
-    return toDriver(this.#reader);
+    return toDriver(this.#reader, this.#settled);
   }
 
   createIntrospector(db: ConstructorParameters<typeof SqliteIntrospector>[0]): SqliteIntrospector {
@@ -68,9 +71,10 @@ class ReaderAdapter extends SqliteAdapter {
   }
 }
 
-function toDriver(reader: Reader): Driver {
+function toDriver(reader: Reader, settled: () => Promise<unknown>): Driver {
   const connection: DatabaseConnection = {
     async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      await settled();
       return { rows: (await reader.read(query)) as R[] };
     },
     streamQuery() {

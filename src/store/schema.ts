@@ -17,6 +17,7 @@ export interface Schema {
   execution_input: ExecutionInputTable;
   execution_output: ExecutionOutputTable;
   execution_log: ExecutionLogTable;
+  ledger: LedgerTable;
   connection_usage: ConnectionUsageTable;
   setting: SettingTable;
   secret: SecretTable;
@@ -158,6 +159,12 @@ export interface ExecutionLogTable {
   at: number;
   level: string;
   text: string;
+}
+
+/** One row. */
+export interface LedgerTable {
+  /** Number of the last row of the ledger whose effect the other tables have. */
+  applied: number;
 }
 
 /** Calls to productive webhooks, per calendar month (UTC). */

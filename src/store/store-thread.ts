@@ -1,12 +1,20 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { Database, Statement as Prepared } from "better-sqlite3";
+import { Applier } from "./applier.ts";
+import { toFault } from "./fault.ts";
 import { GO_ON } from "./go-on.ts";
-import { openConnection } from "./sqlite.ts";
+import { ledgerPaths } from "../lib/ledger-paths.ts";
+import { LedgerSegment } from "./ledger-segment.ts";
+import { openConnection, type SqliteFile } from "./sqlite.ts";
 import type {
+  Answered,
+  Applied,
+  ApplyRequest,
   Closed,
   CloseRequest,
   CommitRequest,
   CommitResult,
+  EmptyRequest,
   MaintainRequest,
   ReadAnswer,
   ReadRequest,
@@ -18,14 +26,68 @@ import type {
 
 /** Entry of the store's own threads: an fsync or a long list never stops the HTTP loop. */
 
-function writeCommits(db: Database, port: MessagePort): void {
+type WriterRequest = CommitRequest | ApplyRequest | EmptyRequest | MaintainRequest | CloseRequest;
+
+function writeCommits(db: Database, port: MessagePort, file: SqliteFile): void {
   const known: KnownStatement[] = [];
-  port.on("message", (request: CommitRequest | MaintainRequest | CloseRequest) => {
-    if ("close" in request) return close(db, port);
-    if ("maintain" in request) return port.postMessage(attempt(() => maintain(db)));
-    for (const text of request.prepared) known[text.number as number] = { text, prepared: null };
-    port.postMessage(commit(db, request, known));
+  const ledger = new AppliedLedger(db, file);
+  port.on("message", (request: WriterRequest) => {
+    if ("prepared" in request) {
+      for (const text of request.prepared) known[text.number as number] = { text, prepared: null };
+      return port.postMessage(commit(db, request, known));
+    }
+    if ("apply" in request) return answer(port, () => ledger.apply(request.apply));
+    if ("empty" in request) return answer(port, () => ledger.empty(request.empty));
+    if ("maintain" in request) return answer(port, () => maintain(db));
+    ledger.close();
+    close(db, port);
   });
+}
+
+/** The ledger as the writer sees it; opened with its first use. */
+class AppliedLedger {
+  readonly #db: Database;
+  readonly #file: SqliteFile;
+  #opened: { applier: Applier; segments: LedgerSegment[] } | null = null;
+
+  constructor(db: Database, file: SqliteFile) {
+    this.#db = db;
+    this.#file = file;
+  }
+
+  /** What is lost of it in a power cut, the ledger still has: nothing waits for the disk. */
+  apply(through: number): Applied {
+    this.#db.pragma("synchronous = NORMAL");
+    try {
+      return this.#open().applier.apply(through);
+    } finally {
+      this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
+    }
+  }
+
+  /** Before the ledger loses what was applied, the tables have it on disk. */
+  empty(number: number): void {
+    const { segments } = this.#open();
+    this.#db.pragma("synchronous = FULL");
+    try {
+      this.#db.prepare("update ledger set applied = applied").run();
+    } finally {
+      this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
+    }
+    segments[number]?.empty();
+  }
+
+  close(): void {
+    for (const segment of this.#opened?.segments ?? []) segment.close();
+  }
+
+  #open(): { applier: Applier; segments: LedgerSegment[] } {
+    if (this.#opened !== null) return this.#opened;
+    const segments = ledgerPaths(this.#file.path).map(
+      (path) => new LedgerSegment(path, this.#file.addon),
+    );
+    return (this.#opened = { applier: new Applier(this.#db, segments), segments });
+  }
 }
 
 interface KnownStatement {
@@ -148,20 +210,22 @@ class Unmet extends Error {
   }
 }
 
+function answer(port: MessagePort, act: () => unknown): void {
+  try {
+    const answered: Answered = { answer: act() };
+    port.postMessage(answered);
+  } catch (error) {
+    const answered: Answered = { fault: toFault(error) };
+    port.postMessage(answered);
+  }
+}
+
 function attempt<T>(act: () => T): T | UnitFault {
   try {
     return act();
   } catch (fault) {
     return toFault(fault);
   }
-}
-
-function toFault(fault: unknown): UnitFault {
-  const { code, message } = fault as { code?: unknown; message?: unknown };
-  return {
-    code: typeof code === "string" ? code : "SQLITE_ERROR",
-    message: typeof message === "string" ? message : String(fault),
-  };
 }
 
 function answerReads(db: Database, port: MessagePort, stopped: Int32Array): void {
@@ -229,5 +293,5 @@ function close(db: Database, port: MessagePort): void {
 const { role, file, stopped } = workerData as StoreThreadData;
 const connection = openConnection(file);
 const port = parentPort as MessagePort;
-if (role === "writer") writeCommits(connection, port);
+if (role === "writer") writeCommits(connection, port, file);
 else answerReads(connection, port, stopped as Int32Array);

@@ -56,6 +56,26 @@ export interface UnitFault {
   readonly message: string;
 }
 
+/** Writer: make rows of the tables of what the ledger has, up to a row of it. */
+export interface ApplyRequest {
+  readonly apply: number;
+}
+
+export interface Applied {
+  /** The last row of the ledger that was applied: of many, there is another time. */
+  readonly applied: number;
+  /** Why records were passed over. */
+  readonly skipped: readonly string[];
+}
+
+/** Writer: empty a file of the ledger; all its rows are applied, which is on disk first. */
+export interface EmptyRequest {
+  readonly empty: number;
+}
+
+/** Writer: what it answers each request but commits with, in their order. */
+export type Answered = { readonly answer: unknown } | { readonly fault: UnitFault };
+
 /** Writer: give back free pages and keep the WAL small. */
 export interface MaintainRequest {
   readonly maintain: true;

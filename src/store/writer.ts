@@ -2,15 +2,19 @@ import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { StoreFault } from "./fault.ts";
 import type {
+  Answered,
+  Applied,
+  ApplyRequest,
   Closed,
   CloseRequest,
   CommitRequest,
   CommitResult,
+  EmptyRequest,
+  MaintainRequest,
   StatementText,
   StoreSize,
   StoreThreadData,
   Unit,
-  UnitFault,
 } from "./thread-protocol.ts";
 
 interface Waiting {
@@ -51,13 +55,15 @@ export class Writer {
   #units = 0;
   #lost: Error | null = null;
   #drained: (() => void) | null = null;
-  #maintained: PromiseWithResolvers<StoreSize> | null = null;
+  /** What was asked for beside commits, in its order. */
+  readonly #asked: PromiseWithResolvers<unknown>[] = [];
 
   constructor(worker: Worker) {
     this.#worker = worker;
-    worker.on("message", (answer: CommitResult | StoreSize | UnitFault | Closed) => {
+    worker.on("message", (answer: CommitResult | Answered | Closed) => {
       if ("changes" in answer) this.#committed(answer);
-      else if (!("closed" in answer)) this.#settleMaintenance(answer);
+      else if ("answer" in answer) this.#asked.shift()?.resolve(answer.answer);
+      else if ("fault" in answer) this.#asked.shift()?.reject(new StoreFault(answer.fault));
     });
     worker.on("error", (fault: Error) => this.#lose(fault));
   }
@@ -78,11 +84,17 @@ export class Writer {
 
   /** Gives free pages back and keeps the WAL small. @throws StoreFault */
   maintain(): Promise<StoreSize> {
-    if (this.#maintained === null) {
-      this.#maintained = Promise.withResolvers<StoreSize>();
-      this.#worker.postMessage({ maintain: true });
-    }
-    return this.#maintained.promise;
+    return this.#ask({ maintain: true });
+  }
+
+  /** Makes rows of the tables of what the ledger has, up to a row of it. @throws StoreFault */
+  apply(through: number): Promise<Applied> {
+    return this.#ask({ apply: through });
+  }
+
+  /** Empties a file of the ledger. @throws StoreFault */
+  empty(segment: number): Promise<void> {
+    return this.#ask({ empty: segment });
   }
 
   /** Commits made, and units in them, since the start. */
@@ -113,10 +125,12 @@ export class Writer {
     settle(done, result);
   }
 
-  #settleMaintenance(answer: StoreSize | UnitFault): void {
-    if ("code" in answer) this.#maintained?.reject(new StoreFault(answer));
-    else this.#maintained?.resolve(answer);
-    this.#maintained = null;
+  #ask<Answer>(request: MaintainRequest | ApplyRequest | EmptyRequest): Promise<Answer> {
+    if (this.#lost !== null) return Promise.reject(this.#lost);
+    const asked = Promise.withResolvers<unknown>();
+    this.#asked.push(asked);
+    this.#worker.postMessage(request);
+    return asked.promise as Promise<Answer>;
   }
 
   #lose(fault: Error): void {
@@ -124,7 +138,7 @@ export class Writer {
     this.#lost = lost;
     for (const waiting of [...this.#under_way, ...this.#gathered]) waiting.reject(lost);
     this.#under_way = this.#gathered = [];
-    this.#maintained?.reject(lost);
+    for (const asked of this.#asked.splice(0)) asked.reject(lost);
     this.#drained?.();
   }
 }

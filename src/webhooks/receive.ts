@@ -11,7 +11,8 @@ import type { Log } from "../lib/log.ts";
 import type { Meters } from "../lib/meters.ts";
 import { toTrace } from "../lib/trace.ts";
 import type { Store } from "../store/database.ts";
-import { findExecution, findPayload, type ExecutionRow } from "../store/executions.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import { findExecution, findPayload } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { admit, type AdmissionRules } from "./admit.ts";
@@ -81,7 +82,9 @@ async function pass(corridor: Corridor, call: Call, counted: { webhook: string }
     const reentry = call.query.get(WAIT);
     if (reentry !== null) return await continueWaiting(corridor, caller, reentry);
     const admission = await admit(corridor, caller);
-    const execution = await corridor.executions.start(toStartRequest(corridor, admission));
+    const until = isHeld(corridor, admission) ? "written" : "synced";
+    const request = toStartRequest(corridor, admission);
+    const execution = await corridor.executions.start(request, until);
     return await answer(corridor, admission, execution);
   } catch (fault) {
     return refuse(corridor, call, fault);
@@ -114,6 +117,13 @@ function projectOf(corridor: Corridor, webhook: Admission["webhook"]): string {
   return (is_own ? webhook.project_id : null) ?? corridor.default_project_id;
 }
 
+/** Whether the caller sees nothing before the ending. */
+function isHeld(corridor: Corridor, { call, webhook }: Admission): boolean {
+  if (isAsync(call.query)) return false;
+  const mode = webhook.sync_mode ?? corridor.sync_mode;
+  return mode === "hold" || corridor.response_matrix === "earlier";
+}
+
 async function answer(
   corridor: Corridor,
   admission: Admission,
@@ -121,8 +131,8 @@ async function answer(
 ): Promise<Reply> {
   const { call, webhook } = admission;
   if (corridor.response_matrix === "earlier") return answerEarlier(corridor, admission, live);
-  if (live.isAsync) return respondCreated(live.id);
-  if ((webhook.sync_mode ?? corridor.sync_mode) === "hold") {
+  if (live.row.is_async === 1) return respondCreated(live.id);
+  if (isHeld(corridor, admission)) {
     const waited = await waitFor(corridor, live, call.outgoing, null);
     if (isOutcome(waited)) return respondOutcome(waited.outcome, corridor.is_sandboxed);
     return respondUnfinished(admission, live.id, corridor.legs.toValue(live.id, webhook), waited);
@@ -137,7 +147,7 @@ async function continueWaiting(corridor: Corridor, caller: Caller, value: string
   discardBody(call.incoming);
   const id = corridor.legs.toExecutionId(value);
   const live = id === null ? undefined : corridor.executions.find(id);
-  if (live !== undefined && live.webhookId === webhook.id) {
+  if (live !== undefined && live.row.webhook_id === webhook.id) {
     const waited = await waitFor(corridor, live, call.outgoing, corridor.window_ms);
     if (isOutcome(waited)) return respondOutcome(waited.outcome, corridor.is_sandboxed);
     return respondUnfinished(caller, live.id, value, waited);
@@ -175,7 +185,7 @@ async function answerEarlier(
 ): Promise<Reply> {
   const { call, webhook } = admission;
   const has_key = webhook.key_hash !== null;
-  if (live.isAsync)
+  if (live.row.is_async === 1)
     return has_key
       ? respondEarlierRecord(live.id, await readRecord(corridor, live.id))
       : respondEarlierStarted(live.id);

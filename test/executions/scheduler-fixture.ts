@@ -55,7 +55,7 @@ export class Machine {
         after: (ms, act) => this.#setTimer(this.now + ms, act),
         soon: (act) => act(),
       },
-      onError: (error) => assert.ifError(error),
+      record: (runs, handOver) => setImmediate(() => handOver(runs)),
       startWorker: (spec, events) => this.#startThread(spec, events),
       ...options,
     });
@@ -82,14 +82,9 @@ export class Machine {
       flow: spec.flow,
       spec,
       timeoutMs: this.#options.timeoutMs ?? 1e9,
-      job: null as Job | null,
+      job: { id } as Job,
       abortReason: null,
       link: null,
-      prepare: async () => {
-        run.job = { id } as Job;
-        return true;
-      },
-      handedOver: () => {},
       returned: () => {},
       log: () => {},
       operate: async () => ({ ok: false, message: "" }) as const,

@@ -45,27 +45,6 @@ test("a single thread is for everybody", async () => {
   assert.equal(machine.scheduler.queuedOf("a"), 1);
 });
 
-test("what was announced counts as queued until it arrives", () => {
-  const machine = openMachine({ workerThreads: 2, flowMaxConcurrent: 1 });
-  assert.equal(machine.scheduler.announce("a", machine.specOf("a")), false, "no thread is idle");
-  assert.deepEqual([machine.scheduler.isFree("a"), machine.scheduler.queued], [false, 0]);
-  machine.scheduler.announce("a", machine.specOf("a"));
-  assert.equal(machine.scheduler.queued, 1);
-  machine.scheduler.arrive("a");
-  machine.scheduler.arrive("a");
-  assert.deepEqual([machine.scheduler.isFree("a"), machine.scheduler.queued], [true, 0]);
-});
-
-test("where a thread is idle, a run is expected to begin at once", async () => {
-  const machine = openMachine({ workerThreads: 4, flowMaxConcurrent: 2 });
-  machine.start("a1");
-  await machine.runAll();
-  assert.equal(machine.scheduler.announce("a", machine.specOf("a")), true);
-  machine.scheduler.arrive("a");
-  machine.start("b1");
-  assert.equal(machine.scheduler.announce("a", machine.specOf("a")), false, "another flow waits");
-});
-
 test("an idle thread is of no use to a run that may not have it", async () => {
   const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
   machine.start("a1");
@@ -73,7 +52,6 @@ test("an idle thread is of no use to a run that may not have it", async () => {
   machine.start("b1");
   await machine.turn();
   assert.deepEqual(machine.begun, ["a1", "b1"]);
-  assert.equal(machine.scheduler.announce("a", machine.specOf("a")), false);
 });
 
 test("short runs go to a thread together, and wait behind each other in it", async () => {

@@ -38,6 +38,8 @@ export interface House {
   signal(name: NodeJS.Signals): void;
   /** To the server and all processes of its group, as a terminal does; needs `leads_group`. */
   signalGroup(name: NodeJS.Signals): void;
+  /** Resolves with the exit code of a server that is to end by itself. */
+  expectEnd(): Promise<number | null>;
   /** Resolves with the exit code when the server has ended by itself or by a signal. */
   ended(): Promise<number | null>;
   /** What all starts have printed. */
@@ -56,6 +58,7 @@ export interface HouseOptions {
   readonly start?: boolean;
   /** Whether the server leads a group of processes of its own. */
   readonly leads_group?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The built binary, unless FLOWHOOK_TARGET says otherwise; FLOWHOOK_BINARY names another copy. */
@@ -93,7 +96,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<House> {
   const target = faultTarget();
   const directory = await realpath(await mkdtemp(join(tmpdir(), "flowhook-faults-")));
   await furnish(directory, options);
-  const house = toHouse(target, directory, options.leads_group);
+  const house = toHouse(target, directory, options);
   if (options.start === false) return house;
   try {
     await house.start();
@@ -120,8 +123,9 @@ async function furnish(directory: string, options: HouseOptions): Promise<void> 
   await options.prepare?.(directory);
 }
 
-function toHouse(target: Target, directory: string, leads_group = false): House {
-  const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD });
+function toHouse(target: Target, directory: string, options: HouseOptions): House {
+  const { leads_group = false } = options;
+  const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD, ...options.env });
   const printed: (() => string)[] = [];
   let running: Running | null = null;
   let token = "";
@@ -206,6 +210,10 @@ function toHouse(target: Target, directory: string, leads_group = false): House 
       if (!leads_group) throw new Error("The group of the server is that of the test");
       asked.add(current().child);
       process.kill(-(current().child.pid as number), name);
+    },
+    expectEnd() {
+      asked.add(current().child);
+      return ended();
     },
     ended,
     logs: () => printed.map((logs) => logs()).join(""),

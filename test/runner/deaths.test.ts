@@ -10,7 +10,11 @@ import { openBench, until, type Bench } from "./runners-fixture.ts";
 
 const HELLO = `export default () => "here"`;
 /** V8 aborts the process where a Map cannot grow. */
-const CRASH = `export default () => { const all = new Map(); for (let i = 0; ; i++) all.set(i, i); }`;
+/** A Map that is full is no crash: then it fills another. */
+const CRASH = `export default () => {
+  for (const maps = [new Map()]; ; maps.push(new Map()))
+    try { for (let i = 0; ; i++) maps.at(-1).set(i, i); } catch {}
+}`;
 const HELD = `import { pbkdf2Sync } from "node:crypto"; export default () => console.log("held") ?? pbkdf2Sync("a", "b", 2 ** 31 - 1, 64, "sha512").length`;
 const LEAVES_BEHIND = `import { pbkdf2 } from "node:crypto"; export default () => { for (let i = 0; i < 64; i++) pbkdf2("a", "b", 2 ** 31 - 1, 64, "sha512", () => {}); return "left"; }`;
 /** Ends when a line of another tells that the way is free. */

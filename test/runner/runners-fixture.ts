@@ -79,7 +79,7 @@ export async function openBench(
     flowMaxConcurrent: 4,
     warmThreads: 8,
     cancelGraceMs: 100,
-    onError: (error) => assert.ifError(error),
+    record: (runs, handOver) => setImmediate(() => handOver(runs)),
     startWorker: (spec, events) => runners.startWorker(spec, events),
     ...options,
   });
@@ -104,8 +104,6 @@ export async function openBench(
         link: null,
         abortReason: null,
         timeoutMs: 3_600_000,
-        prepare: async () => true,
-        handedOver: () => {},
         returned: () => {},
         expired: () => {},
         log: (added: readonly LogLine[]) =>

@@ -14,7 +14,11 @@ import { openBench, until, type Bench } from "./runners-fixture.ts";
 const HELLO = `export default () => "here"`;
 const SLOW = `export default ({ log }) => (log.info("begun"), new Promise((resolve) => setTimeout(resolve, 60_000)))`;
 /** Ends its runner: V8 aborts the process where a Map cannot grow. */
-const CRASH = `export default () => { const all = new Map(); for (let i = 0; ; i++) all.set(i, i); }`;
+/** A Map that is full is no crash: then it fills another. */
+const CRASH = `export default () => {
+  for (const maps = [new Map()]; ; maps.push(new Map()))
+    try { for (let i = 0; ; i++) maps.at(-1).set(i, i); } catch {}
+}`;
 
 test("a runner that is killed is replaced, and only its executions end", async () => {
   await using bench = await openBench();

@@ -8,6 +8,7 @@ import { Kysely, SqliteDialect, type CompiledQuery } from "kysely";
 import { keyOf, newExecutionId } from "../../src/lib/id.ts";
 import { openStore, type Store } from "../../src/store/database.ts";
 import { listExecutions, listLog, type ExecutionFilter } from "../../src/store/execution-lists.ts";
+import type { ExecutionRow } from "../../src/store/execution-row.ts";
 import {
   countAncestors,
   endExecution,
@@ -20,7 +21,6 @@ import {
   putBackExecution,
   runExecution,
   type EndedRow,
-  type ExecutionRow,
 } from "../../src/store/executions.ts";
 import { GO_ON } from "../../src/store/go-on.ts";
 import { countExecutions, deleteExecutions, oldestEnded } from "../../src/store/retention.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { StartFault } from "../../src/lib/errors.ts";
 import { openStore, type Store } from "../../src/store/database.ts";
-import { connectionsUsed, countConnection } from "../../src/store/executions.ts";
+import { connectionsByMonth, countConnection } from "../../src/store/executions.ts";
 import { takeLock } from "../../src/store/lock.ts";
 import { toStatement } from "../../src/store/prepared.ts";
 import type { Unit } from "../../src/store/thread-protocol.ts";
@@ -101,16 +101,20 @@ test("a kept row is read again once a commit has written to its table", async ()
 test("a prepared statement crosses once, however often and beside what it is used", async () => {
   await using store = await open("f.db");
   for (let round = 0; round < 3; round += 1) {
-    const at = { month: `2026-0${round + 1}`, limit: 2 };
+    const month = { month: `2026-0${round + 1}` };
     const results = await Promise.allSettled([
-      store.commit([countConnection(at), ...setting(store, `a${round}`)]),
-      store.commit([...setting(store, `b${round}`), countConnection(at)]),
-      store.commit([...setting(store, `c${round}`), countConnection(at)]),
+      store.commit([countConnection(month), ...setting(store, `a${round}`)]),
+      store.commit([...setting(store, `b${round}`), countConnection(month)]),
+      store.commit([
+        countConnection(month),
+        ...setting(store, `c${round}`),
+        updateNothing(store, "nothing_found"),
+      ]),
     ]);
     const told = results.map((one) => (one.status === "fulfilled" ? one.value : one.reason.code));
-    assert.deepEqual(told, [[1, 1], [1, 1], "allowance_used"]);
+    assert.deepEqual(told, [[1, 1], [1, 1], "nothing_found"]);
     assert.equal(await findSetting(store, `c${round}`), undefined);
-    assert.equal(await connectionsUsed(store, at.month), 2);
+    assert.equal((await connectionsByMonth(store)).get(month.month), 2);
   }
 });
 

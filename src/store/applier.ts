@@ -1,0 +1,190 @@
+import type { Database, Statement as Prepared } from "better-sqlite3";
+import { learnMoved } from "./execution-key.ts";
+import type { ExecutionRow } from "./execution-row.ts";
+import {
+  countConnection,
+  endExecution,
+  insertExecution,
+  insertLogLine,
+  putBackExecution,
+  runExecution,
+  type EndedRow,
+} from "./executions.ts";
+import { isPassing } from "./fault.ts";
+import { decodeRow, type BeginRecord, type EndRecord, type LedgerEntry } from "./ledger-record.ts";
+import type { LedgerSegment, NumberedRow } from "./ledger-segment.ts";
+import type { Applied, Statement, Unit } from "./thread-protocol.ts";
+
+/** Applied in one transaction at most: while it lasts, other writes wait. */
+const MOST_ROWS = 400;
+const MOST_LENGTH = 8 * 1024 * 1024;
+
+/**
+ * Makes rows of the store from what the ledger holds, with its position in the same transaction:
+ * each record takes effect once.
+ */
+export class Applier {
+  readonly #db: Database;
+  readonly #segments: readonly LedgerSegment[];
+  readonly #prepared = new Map<string, Prepared>();
+  readonly #place: Prepared;
+  #position: number;
+
+  constructor(db: Database, segments: readonly LedgerSegment[]) {
+    this.#db = db;
+    this.#segments = segments;
+    learnMoved(db);
+    this.#place = db.prepare("update ledger set applied = ?");
+    this.#position = db.prepare("select applied from ledger").pluck().get() as number;
+  }
+
+  /**
+   * Applies the next rows, up to one: as many as one transaction takes.
+   *
+   * @throws {Error} of SQLite, where the store cannot be written now: nothing was applied
+   */
+  apply(through: number): Applied {
+    const rows = this.#read(through);
+    const position = rows.at(-1)?.seq ?? this.#position;
+    const skipped = rows.length === 0 ? [] : this.#applyRows(rows, position);
+    this.#position = position;
+    return { applied: position, skipped };
+  }
+
+  /** Whether the row that comes next is there. */
+  get hasNext(): boolean {
+    return this.#segments.some((segment) => segment.has(this.#position + 1));
+  }
+
+  #read(through: number): NumberedRow[] {
+    const rows: NumberedRow[] = [];
+    let length = 0;
+    for (const segment of this.#inOrder())
+      for (const row of segment.read(this.#position, through)) {
+        rows.push(row);
+        length += row.head.length + row.texts.length;
+        if (rows.length >= MOST_ROWS || length >= MOST_LENGTH) return rows;
+      }
+    return rows;
+  }
+
+  /** The file that was written last comes last. */
+  #inOrder(): readonly LedgerSegment[] {
+    return this.#segments.toSorted((a, b) => (a.last ?? 0) - (b.last ?? 0));
+  }
+
+  /** @returns why records were passed over: one that cannot be applied keeps no other back */
+  #applyRows(rows: readonly NumberedRow[], position: number): string[] {
+    const entries = rows.flatMap(decodeRow);
+    try {
+      this.#db
+        .transaction(() => {
+          for (const unit of toUnits(entries)) this.#write(unit);
+          this.#place.run(position);
+        })
+        .immediate();
+      return [];
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      return this.#applyAlone(entries, position);
+    }
+  }
+
+  #applyAlone(entries: readonly LedgerEntry[], position: number): string[] {
+    const skipped: string[] = [];
+    const attempt = this.#db.transaction((unit: Unit) => this.#write(unit));
+    this.#db
+      .transaction(() => {
+        for (const entry of entries)
+          try {
+            for (const unit of toUnits([entry])) attempt(unit);
+          } catch (error) {
+            if (isPassing(error)) throw error;
+            skipped.push(`${entry.record.kind}: ${String(error)}`);
+          }
+        this.#place.run(position);
+      })
+      .immediate();
+    return skipped;
+  }
+
+  /** A statement that finds nothing to change ends its unit: an ended status never changes. */
+  #write(unit: Unit): void {
+    for (const { text, parameters } of unit) {
+      const { changes } = this.#prepare(text.sql).run(...parameters);
+      if (changes === 0 && text.expect !== null) return;
+    }
+  }
+
+  #prepare(sql: string): Prepared {
+    const found = this.#prepared.get(sql);
+    if (found !== undefined) return found;
+    const prepared = this.#db.prepare(sql);
+    this.#prepared.set(sql, prepared);
+    return prepared;
+  }
+}
+
+/** An execution that has begun in these records: it is written once, as it is after them. */
+interface Begun {
+  readonly row: { -readonly [Name in keyof ExecutionRow]: ExecutionRow[Name] };
+  readonly begin: BeginRecord;
+  readonly input_value: string;
+  output: EndedRow | null;
+}
+
+/** The statements that a list of records comes to. */
+function* toUnits(entries: readonly LedgerEntry[]): Generator<Unit> {
+  const begun = new Map<string, Begun>();
+  const later: Unit[] = [];
+  for (const { record, text } of entries) {
+    if (record.kind === "begin") {
+      const row = { ...record.row };
+      begun.set(row.id, { row, begin: record, input_value: text ?? "null", output: null });
+    } else if (record.kind === "end") {
+      const found = begun.get(record.id);
+      if (found === undefined) later.push(endExecution(toEnded(record, text)));
+      else end(found, toEnded(record, text));
+    } else if (record.kind === "log") {
+      const { id, lines } = record;
+      later.push(lines.map((line) => insertLogLine({ execution_id: id, ...line })));
+    } else
+      for (const id of record.ids) {
+        const at = record.kind === "start" ? record.at : null;
+        const found = begun.get(id);
+        if (found === undefined) later.push([moveTo(id, at)]);
+        else if (found.row.ended_at === null) move(found, at);
+      }
+  }
+  for (const execution of begun.values()) yield* toInserts(execution);
+  yield* later;
+}
+
+function toEnded(record: EndRecord, output_value: string | null): EndedRow {
+  const { id, status, status_message, ended_at, response } = record;
+  return { id, status, status_message, ended_at, output_value, response };
+}
+
+function end(execution: Begun, ended: EndedRow): void {
+  const { row } = execution;
+  if (row.ended_at !== null) return;
+  row.status = ended.status;
+  row.status_message = ended.status_message;
+  row.ended_at = ended.ended_at;
+  execution.output = ended;
+}
+
+/** @param at when it was handed to a thread; null: it waits */
+function move({ row }: Begun, at: number | null): void {
+  row.status = at === null ? "PENDING" : "RUNNING";
+  row.started_at = at;
+}
+
+function moveTo(id: string, at: number | null): Statement {
+  return at === null ? putBackExecution({ id }) : runExecution({ id, started_at: at });
+}
+
+function* toInserts({ row, begin, input_value, output }: Begun): Generator<Unit> {
+  yield insertExecution(row, { ...begin.input, input_value }, output);
+  if (begin.month !== null) yield [countConnection({ month: begin.month })];
+}

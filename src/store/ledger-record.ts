@@ -1,0 +1,77 @@
+import type { ExecutionRow, PayloadInput } from "./execution-row.ts";
+
+/**
+ * What the ledger holds of an execution's life. A later version reads what this one has left
+ * behind: members have names, and keep them.
+ */
+export type LedgerRecord = BeginRecord | StartRecord | WaitRecord | EndRecord | LogRecord;
+
+/** It is recorded, and waits for a thread. Its text is the input_value. */
+export interface BeginRecord {
+  readonly kind: "begin";
+  readonly row: ExecutionRow;
+  readonly input: Omit<PayloadInput, "input_value">;
+  /** The month whose connections it counts to, as `2026-11`; null: to none. */
+  readonly month: string | null;
+}
+
+/** They are handed to a thread. */
+export interface StartRecord {
+  readonly kind: "start";
+  readonly ids: readonly string[];
+  readonly at: number;
+}
+
+/** They were handed to a thread, have not begun in it, and wait again. */
+export interface WaitRecord {
+  readonly kind: "wait";
+  readonly ids: readonly string[];
+}
+
+/** Its text is the output_value, where there is one. */
+export interface EndRecord {
+  readonly kind: "end";
+  readonly id: string;
+  readonly status: string;
+  readonly status_message: string | null;
+  readonly ended_at: number;
+  readonly response: string | null;
+}
+
+/** Lines of its log. */
+export interface LogRecord {
+  readonly kind: "log";
+  readonly id: string;
+  readonly lines: readonly { readonly at: number; readonly level: string; readonly text: string }[];
+}
+
+/** A record with its text, which is stored beside it: JSON is not escaped inside JSON. */
+export interface LedgerEntry {
+  readonly record: LedgerRecord;
+  readonly text: string | null;
+}
+
+/** A row of the ledger: what was written in one turn of the event loop. */
+export interface LedgerRow {
+  /** JSON list of pairs: a record, and the length of its text in UTF-16 units or null. */
+  readonly head: string;
+  /** The texts, one after the other. */
+  readonly texts: string;
+}
+
+export function encodeRow(entries: readonly LedgerEntry[]): LedgerRow {
+  let texts = "";
+  const head = entries.map(({ record, text }) => {
+    if (text !== null) texts += text;
+    return [record, text === null ? null : text.length];
+  });
+  return { head: JSON.stringify(head), texts };
+}
+
+export function decodeRow({ head, texts }: LedgerRow): LedgerEntry[] {
+  let at = 0;
+  return (JSON.parse(head) as [LedgerRecord, number | null][]).map(([record, length]) => {
+    if (length === null) return { record, text: null };
+    return { record, text: texts.slice(at, (at += length)) };
+  });
+}

@@ -1,0 +1,315 @@
+import { closeSync, fdatasync, fsyncSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { StoreFault, toFault } from "./fault.ts";
+import { encodeRow, type LedgerEntry, type LedgerRecord } from "./ledger-record.ts";
+import { ledgerPaths } from "../lib/ledger-paths.ts";
+import { LedgerSegment } from "./ledger-segment.ts";
+import type { SqliteFile } from "./sqlite.ts";
+import type { Applied } from "./thread-protocol.ts";
+
+/** What becomes of a record. Each is called at most once, in this order. */
+export interface RecordEvents {
+  /** It outlives this process. */
+  written?(): void;
+  /** It outlives a power cut. */
+  synced?(): void;
+  /** The store's tables have it. */
+  applied?(): void;
+  /** It was not written, and will not be. */
+  failed(fault: StoreFault): void;
+}
+
+export interface LedgerOptions {
+  readonly file: SqliteFile;
+  /** Number of the last row that the store's tables have. */
+  readonly applied: number;
+  /** Has rows up to one made rows of the store, in the store's thread. @throws StoreFault */
+  apply(through: number): Promise<Applied>;
+  /** Empties a file whose rows were all applied; by its number. @throws StoreFault */
+  empty(segment: number): Promise<void>;
+  /** A record that cannot be applied was passed over, or it is not known what the disk has. */
+  onDamage(error: Error, isLost: boolean): void;
+  /** Makes sure that what was written to a file is on disk. */
+  readonly sync?: Sync;
+}
+
+export type Sync = (descriptor: number, told: (error: Error | null) => void) => void;
+
+/** Rows are applied so long after they were synced, so that many are in one transaction. */
+const APPLY_MS = 25;
+const RETRY_MS = 500;
+/** A file that holds more is let be, once the other one is empty; in UTF-16 units. */
+const SEGMENT_LENGTH = 8 * 1024 * 1024;
+/** More that is not applied is not taken; in UTF-16 units. */
+const MOST_LENGTH = 256 * 1024 * 1024;
+
+interface Waiting extends LedgerEntry {
+  readonly events: RecordEvents;
+}
+
+/** A row that was written, and what waits for it. */
+interface WrittenRow {
+  readonly seq: number;
+  readonly length: number;
+  readonly file: LedgerFile;
+  readonly entries: readonly Waiting[];
+}
+
+interface LedgerFile {
+  readonly segment: LedgerSegment;
+  /** Of its WAL, to sync it by. */
+  readonly descriptor: number;
+  length: number;
+  /** Number of the last row written to it. */
+  last: number;
+  isEmptying: boolean;
+}
+
+/**
+ * The log in which the life of executions is written before anything else knows of it. What comes
+ * in one turn of the event loop is one row; rows are synced beside the loop, one sync at a time
+ * for all that were written before it; the store's thread makes rows of its tables of them a
+ * little later (applier.ts). There are two files: while one is written, the other is emptied.
+ */
+export class Ledger {
+  readonly #options: LedgerOptions;
+  readonly #files: readonly LedgerFile[];
+  readonly #sync: Sync;
+  #current: LedgerFile;
+  #gathered: Waiting[] = [];
+  #seq: number;
+  #synced: number;
+  #applied: number;
+  /** Rows that are written and not synced. */
+  #unsynced: WrittenRow[] = [];
+  /** Rows that are synced and not applied. */
+  #unapplied: WrittenRow[] = [];
+  /** Of all rows that are not applied. */
+  #length = 0;
+  #rows = 0;
+  #records = 0;
+  #isSyncing = false;
+  #isApplying = false;
+  /** The store could not be written when it was tried last. */
+  #isFailing = false;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+  #readers: { readonly seq: number; resolve(isSettled: boolean): void }[] = [];
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+    const { file } = options;
+    this.#sync = options.sync ?? fdatasync;
+    this.#files = ledgerPaths(file.path).map((path) => openFile(path, file.addon));
+    syncFolder(dirname(file.path));
+    this.#current = this.#files.toSorted((a, b) => b.last - a.last)[0] as LedgerFile;
+    this.#seq = this.#synced = Math.max(options.applied, this.#current.last);
+    this.#applied = options.applied;
+  }
+
+  /** Rows that were written, and records in them, since the start. */
+  counts(): { rows: number; records: number } {
+    return { rows: this.#rows, records: this.#records };
+  }
+
+  /** Whether records of new executions are taken: what is not applied is not too much. */
+  get hasRoom(): boolean {
+    return this.#length < MOST_LENGTH;
+  }
+
+  /** Number of the row that is written next. */
+  get next(): number {
+    return this.#seq + 1;
+  }
+
+  /** @returns number of the row that it is written in: all of a row is written, or none */
+  append(record: LedgerRecord, text: string | null, events: RecordEvents): number {
+    if (this.#gathered.push({ record, text, events }) === 1) setImmediate(() => this.#flush());
+    return this.next;
+  }
+
+  /**
+   * Resolves once the store's tables have all that was written until now.
+   *
+   * @returns whether they have: not where the store cannot be written just now
+   */
+  settled(): Promise<boolean> {
+    if (this.#applied === this.#seq) return SETTLED;
+    if (this.#isFailing) return UNSETTLED;
+    return new Promise((resolve) => {
+      this.#readers.push({ seq: this.#seq, resolve });
+      this.#apply();
+    });
+  }
+
+  /** Applies what an earlier start has left. @throws StoreFault */
+  async recover(): Promise<void> {
+    while (this.#applied < this.#seq) await this.#applyOnce();
+    for (const file of this.#files) await this.#empty(file);
+  }
+
+  /** Writes, syncs and applies what it has; what cannot be applied is left to the next start. */
+  async close(): Promise<void> {
+    this.#flush();
+    while (this.#unsynced.length > 0 || this.#isSyncing)
+      await new Promise((resolve) => setImmediate(resolve));
+    while (!(await this.settled()) && !this.#isFailing);
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const { segment, descriptor } of this.#files) {
+      closeSync(descriptor);
+      segment.close();
+    }
+  }
+
+  #flush(): void {
+    const entries = this.#gathered;
+    this.#gathered = [];
+    if (entries.length === 0) return;
+    const fault = this.#write(entries);
+    if (fault === null) return;
+    // One that is too large for what is left of the disk keeps no other out.
+    for (const entry of entries) {
+      const own = entries.length === 1 ? fault : this.#write([entry]);
+      if (own !== null) this.#tell(() => entry.events.failed(own));
+    }
+  }
+
+  #write(entries: readonly Waiting[]): StoreFault | null {
+    const file = this.#current;
+    const row = encodeRow(entries);
+    const seq = this.next;
+    try {
+      file.segment.append(seq, row);
+    } catch (error) {
+      return new StoreFault(toFault(error));
+    }
+    this.#seq = file.last = seq;
+    this.#rows += 1;
+    this.#records += entries.length;
+    const length = row.head.length + row.texts.length;
+    file.length += length;
+    this.#length += length;
+    this.#unsynced.push({ seq, length, file, entries });
+    for (const { events } of entries) if (events.written) this.#tell(() => events.written?.());
+    this.#changeFile();
+    this.#syncNext();
+    return null;
+  }
+
+  /** The next row goes to the other file, where this one is long and that one empty. */
+  #changeFile(): void {
+    const other = this.#files.find((file) => file !== this.#current) as LedgerFile;
+    if (this.#current.length > SEGMENT_LENGTH && other.length === 0) this.#current = other;
+  }
+
+  #syncNext(): void {
+    const file = this.#unsynced[0]?.file;
+    if (this.#isSyncing || file === undefined) return;
+    const next = this.#unsynced.findIndex((row) => row.file !== file);
+    const rows = this.#unsynced.splice(0, next < 0 ? this.#unsynced.length : next);
+    if (this.#options.file.durability === "normal") return this.#onSynced(rows);
+    this.#isSyncing = true;
+    this.#sync(file.descriptor, (error) => {
+      this.#isSyncing = false;
+      // After a sync that failed nobody knows what the disk has.
+      if (error !== null) return this.#options.onDamage(error, true);
+      this.#onSynced(rows);
+    });
+  }
+
+  #onSynced(rows: readonly WrittenRow[]): void {
+    this.#synced = rows.at(-1)?.seq ?? this.#synced;
+    for (const row of rows) this.#unapplied.push(row);
+    // The next sync is under way while these are told.
+    this.#syncNext();
+    for (const { entries } of rows)
+      for (const { events } of entries) if (events.synced) this.#tell(() => events.synced?.());
+    if (this.#readers.length > 0) this.#apply();
+    else this.#applyIn(APPLY_MS);
+  }
+
+  #applyIn(ms: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#apply();
+    }, ms);
+  }
+
+  #apply(): void {
+    if (this.#isApplying || this.#isClosed || this.#applied >= this.#synced) return;
+    this.#isApplying = true;
+    this.#applyOnce().then(
+      () => {
+        this.#isApplying = this.#isFailing = false;
+        if (this.#readers.length > 0) this.#apply();
+        else if (this.#applied < this.#synced) this.#applyIn(APPLY_MS);
+      },
+      (error: unknown) => {
+        this.#isApplying = false;
+        this.#isFailing = true;
+        for (const reader of this.#readers.splice(0)) reader.resolve(false);
+        if (error instanceof StoreFault && !this.#isClosed) this.#applyIn(RETRY_MS);
+      },
+    );
+  }
+
+  async #applyOnce(): Promise<void> {
+    const { applied, skipped } = await this.#options.apply(this.#synced);
+    for (const why of skipped) this.#options.onDamage(new Error(why), false);
+    this.#applied = applied;
+    const rest = this.#unapplied.findIndex(({ seq }) => seq > applied);
+    const rows = this.#unapplied.splice(0, rest < 0 ? this.#unapplied.length : rest);
+    for (const { length, entries } of rows) {
+      this.#length -= length;
+      for (const { events } of entries) if (events.applied) this.#tell(() => events.applied?.());
+    }
+    const due = this.#readers.filter(({ seq }) => seq <= applied);
+    this.#readers = this.#readers.filter(({ seq }) => seq > applied);
+    for (const reader of due) reader.resolve(true);
+    for (const file of this.#files)
+      if (file !== this.#current && file.length > 0 && file.last <= applied)
+        this.#empty(file).catch((error: Error) => this.#options.onDamage(error, false));
+  }
+
+  async #empty(file: LedgerFile): Promise<void> {
+    if (file.isEmptying) return;
+    file.isEmptying = true;
+    try {
+      await this.#options.empty(this.#files.indexOf(file));
+      file.length = 0;
+    } finally {
+      file.isEmptying = false;
+    }
+  }
+
+  /** One that throws keeps no other from being told. */
+  #tell(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#options.onDamage(error instanceof Error ? error : new Error(String(error)), false);
+    }
+  }
+}
+
+const SETTLED = Promise.resolve(true);
+const UNSETTLED = Promise.resolve(false);
+
+function openFile(path: string, addon: string | null): LedgerFile {
+  const segment = new LedgerSegment(path, addon);
+  const last = segment.last ?? 0;
+  const descriptor = openSync(`${path}-wal`, "r+");
+  return { segment, descriptor, length: 0, last, isEmptying: false };
+}
+
+/** The files are there after a power cut. */
+function syncFolder(path: string): void {
+  if (process.platform === "win32") return;
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

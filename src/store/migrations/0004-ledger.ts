@@ -1,0 +1,10 @@
+import { sql, type Kysely } from "kysely";
+
+/** How far the ledger has been applied; see store/ledger.ts. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable("ledger")
+    .addColumn("applied", "integer", (c) => c.notNull())
+    .execute();
+  await sql`insert into ledger (applied) values (0)`.execute(db);
+}

@@ -1,0 +1,332 @@
+import assert from "node:assert/strict";
+import {
+  copyFileSync,
+  existsSync,
+  fdatasync,
+  fstatSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import Database from "better-sqlite3";
+import { newExecutionId } from "../../src/lib/id.ts";
+import { ledgerPaths } from "../../src/lib/ledger-paths.ts";
+import { backupTo, restoreFrom } from "../../src/store/backup.ts";
+import { openStore, type Store, type StoreOptions } from "../../src/store/database.ts";
+import { findExecution, findPayload } from "../../src/store/executions.ts";
+import { StoreFault } from "../../src/store/fault.ts";
+import {
+  Ledger,
+  type LedgerOptions,
+  type RecordEvents,
+  type Sync,
+} from "../../src/store/ledger.ts";
+import { decodeRow, encodeRow, type LedgerRecord } from "../../src/store/ledger-record.ts";
+import { LedgerSegment } from "../../src/store/ledger-segment.ts";
+import { INPUT, newRow } from "./rows.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-ledger-"));
+const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const pathOf = (name: string): string => join(folder, name);
+const open = (name: string, more: Partial<StoreOptions> = {}): Promise<Store> =>
+  openStore({ path: pathOf(name), durability: "full", addon: null, thread, ...more });
+
+/** A ledger whose rows are applied by nobody, as long as nothing else is said. */
+function openLedger(name: string, more: Partial<LedgerOptions> = {}): Ledger {
+  return new Ledger({
+    file: { path: pathOf(name), durability: "full", addon: null },
+    applied: 0,
+    apply: () => new Promise(() => {}),
+    empty: async () => {},
+    onDamage: (error) => assert.ifError(error),
+    ...more,
+  });
+}
+
+const PENDING = { status: "PENDING", started_at: null, ended_at: null };
+
+function begin(id: string, month: string | null = null): LedgerRecord {
+  const { input_value: _, ...input } = INPUT;
+  return { kind: "begin", row: newRow(id, PENDING), input, month };
+}
+
+function end(id: string, status = "ENDED_SUCCESS"): LedgerRecord {
+  return { kind: "end", id, status, status_message: null, ended_at: 7, response: null };
+}
+
+/** Resolves with what was told of a record, once it was told the last of it. */
+function append(
+  ledger: Pick<Ledger, "append">,
+  record: LedgerRecord,
+  text: string | null,
+  last: keyof RecordEvents = "synced",
+): Promise<string[]> {
+  const told: string[] = [];
+  return new Promise((resolve) => {
+    const tell = (name: keyof RecordEvents) => (): void => {
+      told.push(name);
+      if (name === last || name === "failed") resolve(told);
+    };
+    const [written, synced, applied, failed] = [
+      tell("written"),
+      tell("synced"),
+      tell("applied"),
+      tell("failed"),
+    ];
+    ledger.append(record, text, { written, synced, applied, failed });
+  });
+}
+
+test("texts stand beside the records, whatever is in them", () => {
+  const texts = ['{"a":"\\u0000"}', "", null, '"\u{1f600}\u0000"', "\u2028"];
+  const entries = texts.map((text, at) => ({ record: end(String(at)), text }));
+  assert.deepEqual(decodeRow(encodeRow(entries)), entries);
+});
+
+test("what comes in one turn is one row, and each record is told of its way in order", async () => {
+  await using store = await open("turn.db");
+  const [a, b] = [newExecutionId(), newExecutionId()];
+  const first = store.ledger.next;
+  const told = [
+    append(store.ledger, begin(a), INPUT.input_value, "applied"),
+    append(store.ledger, begin(b), '"b"', "applied"),
+    append(store.ledger, { kind: "start", ids: [a], at: 3 }, null, "applied"),
+  ];
+  for (const one of await Promise.all(told))
+    assert.deepEqual(one, ["written", "synced", "applied"]);
+  assert.equal(store.ledger.next, first + 1);
+  assert.deepEqual(await findExecution(store, a), {
+    ...newRow(a, PENDING),
+    status: "RUNNING",
+    started_at: 3,
+  });
+  assert.equal((await findPayload(store, b))?.input_value, '"b"');
+});
+
+test("who reads sees what was written before, and waits for it", async () => {
+  await using store = await open("read.db");
+  const id = newExecutionId();
+  await append(store.ledger, begin(id), "1", "written");
+  assert.equal((await findExecution(store, id))?.status, "PENDING");
+  await append(store.ledger, end(id), "2", "written");
+  const rows = await store.lists.selectFrom("execution").select(["status"]).execute();
+  assert.deepEqual(rows, [{ status: "ENDED_SUCCESS" }]);
+});
+
+/** A life of some executions; also what cannot be: two endings, a begin that comes twice. */
+function* makeHistory(ids: readonly string[]): Generator<[LedgerRecord, string | null]> {
+  let seed = 20;
+  const random = (most: number): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+    return seed % most;
+  };
+  for (const id of ids) yield [begin(id, random(2) === 0 ? "2026-11" : null), `"${id}"`];
+  for (let step = 0; step < 400; step += 1) {
+    const id = ids[random(ids.length)] as string;
+    const other = ids[random(ids.length)] as string;
+    const kind = random(6);
+    if (kind === 0) yield [{ kind: "start", ids: [id, other], at: step }, null];
+    else if (kind === 1) yield [{ kind: "wait", ids: [id] }, null];
+    else if (kind === 2) yield [end(id, random(2) === 0 ? "ENDED_ERROR" : undefined), `${step}`];
+    else if (kind === 3) yield [end(id), null];
+    else if (kind === 4)
+      yield [{ kind: "log", id, lines: [{ at: step, level: "info", text: "line" }] }, null];
+    else if (random(20) === 0) yield [begin(id), '"again"'];
+  }
+}
+
+function dump(name: string): unknown {
+  const db = new Database(pathOf(name), { readonly: true });
+  const tables = ["execution", "execution_input", "execution_output", "connection_usage"];
+  const log = "select execution_key, at, level, text from execution_log order by at";
+  const all = tables.map((table) => db.prepare(`select * from ${table} order by 1`).all());
+  all.push(db.prepare(log).all());
+  db.close();
+  return all;
+}
+
+test("records come to the same rows, applied one by one or many at once", async () => {
+  const ids = Array.from({ length: 40 }, () => newExecutionId());
+  for (const name of ["one.db", "many.db"]) {
+    await using store = await open(name, { onDamage: () => {} });
+    for (const [record, text] of makeHistory(ids)) {
+      const told = append(store.ledger, record, text);
+      if (name === "many.db") continue;
+      await told;
+      await store.settled();
+    }
+    await store.settled();
+  }
+  assert.deepEqual(dump("many.db"), dump("one.db"));
+  const [executions] = dump("one.db") as { id: string; status: string }[][];
+  assert.deepEqual(executions?.map(({ id }) => id).toSorted(), ids.toSorted());
+});
+
+test("a record that cannot be applied is told of, and keeps no other back", async () => {
+  const damage: string[] = [];
+  await using store = await open("poison.db", { onDamage: ({ message }) => damage.push(message) });
+  const [a, b] = [newExecutionId(), newExecutionId()];
+  const records = [begin(a), begin("nobody"), end("nobody"), begin(b), end(b)];
+  await Promise.all(records.map((record) => append(store.ledger, record, "1", "applied")));
+  assert.match(damage.join(), /^begin: Error: Cannot write an execution with the id "nobody"/);
+  assert.equal((await findExecution(store, a))?.status, "PENDING");
+  assert.equal((await findExecution(store, b))?.status, "ENDED_SUCCESS");
+});
+
+test("nobody is told that it is on disk before a sync that began after it was written", async () => {
+  const syncs: Parameters<Sync>[1][] = [];
+  const sync: Sync = (_, told) => syncs.push(told);
+  const ledger = openLedger("order.db", { sync });
+  const synced: number[] = [];
+  const add = async (number: number): Promise<void> => {
+    const told = append(ledger, end(String(number)), null).then(() => synced.push(number));
+    await append(ledger, end(""), null, "written");
+    void told;
+  };
+  await add(1);
+  await add(2);
+  assert.equal(syncs.length, 1, "one at a time");
+  syncs[0]?.(null);
+  await new Promise(setImmediate);
+  assert.deepEqual(synced, [1], "the second was written while that sync was under way");
+  syncs[1]?.(null);
+  await new Promise(setImmediate);
+  assert.deepEqual(synced, [1, 2]);
+});
+
+test("after a sync that failed nobody is told anything, but that the service has to stop", async () => {
+  const damage: [string, boolean][] = [];
+  const failing: Sync = (_, told) =>
+    void setImmediate(() => told(new Error("EIO: i/o error, fdatasync")));
+  const ledger = openLedger("failing.db", {
+    sync: failing,
+    onDamage: ({ message }, isLost) => damage.push([message, isLost]),
+  });
+  let isTold = false;
+  void append(ledger, end("1"), null).then(() => (isTold = true));
+  while (damage.length === 0) await new Promise(setImmediate);
+  assert.deepEqual(damage, [["EIO: i/o error, fdatasync", true]]);
+  await new Promise(setImmediate);
+  assert.equal(isTold, false);
+});
+
+const HEADER = 32;
+const FRAME = 24 + 4096;
+
+test("the log cut at any frame of its end: what was synced is there, the rest whole or absent", async () => {
+  /** Length of the log when a sync began, and the last row that it made safe. */
+  const synced: { size: number; seq: number }[] = [];
+  let last = 0;
+  const sync: Sync = (descriptor, told) => {
+    synced.push({ size: fstatSync(descriptor).size, seq: last });
+    fdatasync(descriptor, () => told(null));
+  };
+  const ledger = openLedger("cut.db", { sync });
+  const texts: string[] = [""];
+  for (let n = 1; n <= 60; n += 1) {
+    const text = `"${String(n).repeat((n % 7) * 300)}"`;
+    texts.push(text);
+    last = ledger.append(end(String(n)), text, { failed: () => assert.fail() });
+    await append(ledger, { kind: "log", id: String(n), lines: [] }, null, "written");
+    if (n % 5 === 0) while (synced.at(-1)?.seq !== last) await new Promise(setImmediate);
+  }
+  const [path] = ledgerPaths(pathOf("cut.db"));
+  const { size } = statSync(`${path}-wal`);
+  let cuts = 0;
+  const isCutInFrames = (at: number): boolean => (at - HEADER) % FRAME === 0;
+  for (let at = size; at > Math.max(HEADER, size - 64 * 1024); at -= 8) {
+    // At every frame, and at some bytes within frames.
+    if (!isCutInFrames(at) && at % 1000 !== 0) continue;
+    const { rows, integrity } = readCut(path, at);
+    const safe = synced.filter((one) => one.size <= at).at(-1)?.seq ?? 0;
+    assert.equal(integrity, "ok");
+    assert.ok(rows.length >= safe, `cut at ${at}: ${rows.length} rows, ${safe} were synced`);
+    for (const [index, row] of rows.entries()) {
+      assert.equal(row.seq, index + 1);
+      assert.equal(decodeRow(row)[0]?.text, texts[row.seq]);
+    }
+    cuts += 1;
+  }
+  assert.ok(cuts >= 16);
+});
+
+function readCut(path: string, length: number) {
+  const copy = `${path}-cut`;
+  for (const end of ["", "-wal", "-shm"]) rmSync(copy + end, { force: true });
+  copyFileSync(path, copy);
+  copyFileSync(`${path}-wal`, `${copy}-wal`);
+  truncateSync(`${copy}-wal`, length);
+  const segment = new LedgerSegment(copy, null);
+  const rows = [...segment.read(0, Number.MAX_SAFE_INTEGER)];
+  segment.close();
+  const db = new Database(copy, { readonly: true });
+  const integrity = db.pragma("integrity_check(1)", { simple: true });
+  db.close();
+  return { rows, integrity };
+}
+
+test("the files change places while they are written, and what was applied is let go", async () => {
+  const paths = ledgerPaths(pathOf("places.db"));
+  const ids: string[] = [];
+  {
+    await using store = await open("places.db");
+    for (let n = 0; n < 60; n += 1) {
+      const id = newExecutionId();
+      ids.push(id);
+      await append(store.ledger, begin(id), `"${"x".repeat(500_000)}"`);
+      await store.settled();
+    }
+    const sizes = paths.map((path) => statSync(`${path}-wal`).size);
+    for (const size of sizes) assert.ok(size > 4e6 && size < 20e6, `files of ${sizes.join(", ")}`);
+  }
+  for (const path of paths) assert.equal(existsSync(`${path}-wal`), false);
+  await using store = await open("places.db");
+  for (const id of ids) assert.equal((await findExecution(store, id))?.status, "PENDING");
+});
+
+const LOCKED = { code: "SQLITE_BUSY", message: "database is locked" };
+
+/** A store that was killed with something in its ledger that the tables lack. */
+async function leaveLedger(name: string): Promise<string> {
+  const id = newExecutionId();
+  await using _ = await open(name);
+  await using stack = new AsyncDisposableStack();
+  const ledger = openLedger(name, { apply: () => Promise.reject(new StoreFault(LOCKED)) });
+  stack.defer(() => ledger.close());
+  await Promise.all([append(ledger, begin(id), '"in"'), append(ledger, end(id), '"out"')]);
+  for (const path of [pathOf(name), ...ledgerPaths(pathOf(name))])
+    for (const ending of ["", "-wal"])
+      if (existsSync(path + ending))
+        copyFileSync(path + ending, path.replace(name, `killed-${name}`) + ending);
+  return id;
+}
+
+test("what an earlier start has left in the ledger is applied before anything else", async () => {
+  const id = await leaveLedger("left.db");
+  await using store = await open("killed-left.db");
+  assert.equal((await findExecution(store, id))?.status, "ENDED_SUCCESS");
+  assert.equal((await findPayload(store, id))?.output_value, '"out"');
+  assert.ok(newExecutionId() > id, "ids go on after the last");
+});
+
+test("a backup has what the ledger has, and a restore leaves none of it behind", async () => {
+  const id = await leaveLedger("backed.db");
+  const file = { path: pathOf("killed-backed.db"), durability: "full", addon: null } as const;
+  await backupTo(file, pathOf("backup.db"));
+  const old = await restoreFrom(file, pathOf("backup.db"));
+  for (const path of ledgerPaths(file.path)) assert.equal(existsSync(path), false);
+  for (const path of [file.path, old as string]) {
+    const db = new Database(path);
+    assert.equal(
+      db.prepare("select status from execution where id = ?").pluck().get(id),
+      "ENDED_SUCCESS",
+    );
+    db.close();
+  }
+});
