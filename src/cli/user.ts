@@ -86,6 +86,7 @@ async function openStoreOf(options: UserOptions, given: string | null): Promise<
     durability: config.DURABILITY,
     addon: runtime.addon,
     thread: runtime.store_thread,
+    isBeside: true,
     tell: (line) => process.stderr.write(`${line}\n`),
   });
   const first = await prepareFirstStart(store, given ?? credentials.adminPassword);

@@ -28,14 +28,14 @@ export class Applier {
   readonly #segments: readonly LedgerSegment[];
   readonly #prepared = new Map<string, Prepared>();
   readonly #place: Prepared;
-  #position: number;
+  readonly #placed: Prepared;
 
   constructor(db: Database, segments: readonly LedgerSegment[]) {
     this.#db = db;
     this.#segments = segments;
     learnMoved(db);
     this.#place = db.prepare("update ledger set applied = ?");
-    this.#position = db.prepare("select applied from ledger").pluck().get() as number;
+    this.#placed = db.prepare("select applied from ledger").pluck();
   }
 
   /**
@@ -44,23 +44,27 @@ export class Applier {
    * @throws {Error} of SQLite, where the store cannot be written now: nothing was applied
    */
   apply(through: number): Applied {
-    const rows = this.#read(through);
-    const position = rows.at(-1)?.seq ?? this.#position;
-    const skipped = rows.length === 0 ? [] : this.#applyRows(rows, position);
-    this.#position = position;
-    return { applied: position, skipped };
+    const before = this.#position;
+    const rows = this.#read(before, through);
+    const applied = rows.at(-1)?.seq ?? before;
+    return { applied, skipped: rows.length === 0 ? [] : this.#applyRows(rows, applied) };
+  }
+
+  get #position(): number {
+    return this.#placed.get() as number;
   }
 
   /** Whether the row that comes next is there. */
   get hasNext(): boolean {
-    return this.#segments.some((segment) => segment.has(this.#position + 1));
+    const next = this.#position + 1;
+    return this.#segments.some((segment) => segment.has(next));
   }
 
-  #read(through: number): NumberedRow[] {
+  #read(after: number, through: number): NumberedRow[] {
     const rows: NumberedRow[] = [];
     let length = 0;
     for (const segment of this.#inOrder())
-      for (const row of segment.read(this.#position, through)) {
+      for (const row of segment.read(after, through)) {
         rows.push(row);
         length += row.head.length + row.texts.length;
         if (rows.length >= MOST_ROWS || length >= MOST_LENGTH) return rows;

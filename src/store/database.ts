@@ -63,6 +63,8 @@ export interface StoreOptions {
   readonly thread: string;
   /** Longest read of a list, in milliseconds. */
   readonly list_ms?: number;
+  /** The service may have it open too: the ledger is left to it, and executions are not read. */
+  readonly isBeside?: boolean;
   /** Something is wrong with the ledger. @param isLost nobody knows any more what the disk has */
   readonly onDamage?: (error: Error, isLost: boolean) => void;
   /** Takes a line of what a start that takes long is doing. */
@@ -84,7 +86,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   await migrate(rows, applied, path, tell);
   const reader = opened.use(openReader(thread, { role: "reader", file }, list_ms));
   const writer = opened.use(await openWriter(thread, { role: "writer", file }));
-  const ledger = openLedger(connection, file, writer, options.onDamage);
+  const isBeside = options.isBeside === true;
+  const ledger = isBeside ? NO_LEDGER : openLedger(connection, file, writer, options.onDamage);
   opened.defer(() => ledger.close());
   await ledger.recover();
   opened.defer(learnKeys(connection));
@@ -119,6 +122,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
 }
+
+/** Of a store whose ledger another process writes. */
+const NO_LEDGER: Pick<Ledger, keyof Ledger> = {
+  next: 0,
+  hasRoom: false,
+  append() {
+    throw new Error("The ledger belongs to the service");
+  },
+  settled: async () => true,
+  counts: () => ({ rows: 0, records: 0 }),
+  async recover() {},
+  async close() {},
+};
 
 function openLedger(
   connection: Database,

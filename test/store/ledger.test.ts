@@ -17,7 +17,7 @@ import { newExecutionId } from "../../src/lib/id.ts";
 import { ledgerPaths } from "../../src/lib/ledger-paths.ts";
 import { backupTo, restoreFrom } from "../../src/store/backup.ts";
 import { openStore, type Store, type StoreOptions } from "../../src/store/database.ts";
-import { findExecution, findPayload } from "../../src/store/executions.ts";
+import { connectionsByMonth, findExecution, findPayload } from "../../src/store/executions.ts";
 import { StoreFault } from "../../src/store/fault.ts";
 import {
   Ledger,
@@ -313,6 +313,28 @@ test("what an earlier start has left in the ledger is applied before anything el
   assert.equal((await findExecution(store, id))?.status, "ENDED_SUCCESS");
   assert.equal((await findPayload(store, id))?.output_value, '"out"');
   assert.ok(newExecutionId() > id, "ids go on after the last");
+});
+
+test("a command beside the service leaves the ledger to it", async () => {
+  await using store = await open("beside.db");
+  const ids: string[] = [];
+  let isOpen = false;
+  const opening = (async () => {
+    for (let n = 0; n < 3; n += 1) {
+      await using _ = await open("beside.db", { isBeside: true });
+    }
+    isOpen = true;
+  })();
+  while (!isOpen) {
+    const id = newExecutionId();
+    ids.push(id);
+    await append(store.ledger, begin(id, "2026-11"), "1");
+  }
+  await opening;
+  const lost: string[] = [];
+  for (const id of ids) if ((await findExecution(store, id)) === undefined) lost.push(id);
+  assert.deepEqual(lost, []);
+  assert.deepEqual(await connectionsByMonth(store), new Map([["2026-11", ids.length]]));
 });
 
 test("a backup has what the ledger has, and a restore leaves none of it behind", async () => {
