@@ -27,6 +27,7 @@ export class LedgerSegment {
     // Who writes syncs by itself, beside the event loop.
     this.#db.pragma("synchronous = NORMAL");
     this.#db.pragma("wal_autocheckpoint = 0");
+    this.#db.pragma("temp_store = MEMORY");
     this.#db.exec(
       "create table if not exists record " +
         "(seq integer primary key, head text not null, texts text not null)",
@@ -61,6 +62,8 @@ export class LedgerSegment {
   /** Deletes its rows, and lets its WAL begin anew. */
   empty(): void {
     this.#db.exec("delete from record");
+    // Without pages there is nothing for the checkpoint to write: the deleted rows would be.
+    this.#db.exec("vacuum");
     this.#db.pragma("wal_checkpoint(PASSIVE)");
     // The first write after it syncs the WAL's new head: here, not where calls wait for it.
     this.#db.exec("pragma user_version = 1");

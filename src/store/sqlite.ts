@@ -22,8 +22,8 @@ const WAL_LIMIT = 64 * 1024 * 1024;
 export function openConnection(file: SqliteFile): Database.Database {
   const db = openDatabase(file.path, file.addon);
   db.pragma("busy_timeout = 2000");
-  // Takes effect on a new file only: retention gives pages back in small steps.
-  db.pragma("auto_vacuum = INCREMENTAL");
+  // Retention gives pages back in small steps. Of a file that is not new it would wait for a lock.
+  if (db.pragma("page_count", { simple: true }) === 0) db.pragma("auto_vacuum = INCREMENTAL");
   db.pragma("journal_mode = WAL");
   db.pragma(`synchronous = ${file.durability.toUpperCase()}`);
   db.pragma(`journal_size_limit = ${WAL_LIMIT}`);

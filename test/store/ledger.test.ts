@@ -284,6 +284,7 @@ test("the files change places while they are written, and what was applied is le
     }
     const sizes = paths.map((path) => statSync(`${path}-wal`).size);
     for (const size of sizes) assert.ok(size > 4e6 && size < 20e6, `files of ${sizes.join(", ")}`);
+    for (const path of paths) assert.ok(statSync(path).size < 20e3, "deleted rows are not written");
   }
   for (const path of paths) assert.equal(existsSync(`${path}-wal`), false);
   await using store = await open("places.db");
