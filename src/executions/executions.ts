@@ -105,6 +105,7 @@ export class Executions implements RunEvents {
    */
   async start(request: StartRequest, until: Recorded = "synced"): Promise<ActiveExecution> {
     const { flow, flow_name, input } = request;
+    await this.#journal.requireRoom();
     this.requireRoom(flow_name);
     const row = toRow(request);
     const { allowance } = this.#options;

@@ -1,6 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../lib/clock.ts";
-import type { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";
 import type { LogLine } from "../runner/protocol.ts";
 import type { Store } from "../store/database.ts";
@@ -29,10 +28,19 @@ export class Journal {
   }
 
   /**
+   * Resolves once there is room for new executions.
+   *
+   * @throws Refusal store_unavailable
+   */
+  async requireRoom(): Promise<void> {
+    const { ledger } = this.#store;
+    if (!ledger.hasRoom && !(await ledger.room())) throw toRefusal(new StoreFault(BEHIND));
+  }
+
+  /**
    * Records a new execution.
    *
    * @returns number of the ledger's row, which is written at the end of this turn
-   * @throws Refusal store_unavailable
    */
   begin(
     row: ExecutionRow,
@@ -40,10 +48,8 @@ export class Journal {
     month: string | null,
     events: Pick<RecordEvents, "written" | "synced"> & { refused(refusal: unknown): void },
   ): number {
-    const { ledger } = this.#store;
-    if (!ledger.hasRoom) throw toRefusal(new StoreFault(BEHIND)) as Refusal;
     const { input_value, ...rest } = input;
-    return ledger.append({ kind: "begin", row, input: rest, month }, input_value, {
+    return this.#store.ledger.append({ kind: "begin", row, input: rest, month }, input_value, {
       ...events,
       written: () => {
         events.written?.();

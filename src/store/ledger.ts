@@ -40,8 +40,8 @@ const APPLY_MS = 25;
 const RETRY_MS = 500;
 /** A file that holds more is let be, once the other one is empty; in UTF-16 units. */
 const SEGMENT_LENGTH = 8 * 1024 * 1024;
-/** More that is not applied is not taken; in UTF-16 units. */
-const MOST_LENGTH = 256 * 1024 * 1024;
+/** While more is not applied, new executions wait; in UTF-16 units. */
+const MOST_LENGTH = 64 * 1024 * 1024;
 
 interface Waiting extends LedgerEntry {
   readonly events: RecordEvents;
@@ -52,7 +52,7 @@ interface WrittenRow {
   readonly seq: number;
   readonly length: number;
   readonly file: LedgerFile;
-  readonly entries: readonly Waiting[];
+  readonly events: readonly RecordEvents[];
 }
 
 interface LedgerFile {
@@ -94,6 +94,8 @@ export class Ledger {
   #isFailing = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
+  /** New executions that wait for room. */
+  #starters: ((hasRoom: boolean) => void)[] = [];
   #readers: { readonly seq: number; resolve(isSettled: boolean): void }[] = [];
 
   constructor(options: LedgerOptions) {
@@ -112,9 +114,20 @@ export class Ledger {
     return { rows: this.#rows, records: this.#records };
   }
 
-  /** Whether records of new executions are taken: what is not applied is not too much. */
+  /** Whether new executions may be recorded now: what is not applied is not too much. */
   get hasRoom(): boolean {
     return this.#length < MOST_LENGTH;
+  }
+
+  /**
+   * Resolves once there is room for new executions.
+   *
+   * @returns whether there is: not where the store cannot be written just now
+   */
+  room(): Promise<boolean> {
+    if (this.hasRoom) return YES;
+    if (this.#isFailing) return NO;
+    return new Promise((resolve) => this.#starters.push(resolve));
   }
 
   /** Number of the row that is written next. */
@@ -134,8 +147,8 @@ export class Ledger {
    * @returns whether they have: not where the store cannot be written just now
    */
   settled(): Promise<boolean> {
-    if (this.#applied === this.#seq) return SETTLED;
-    if (this.#isFailing) return UNSETTLED;
+    if (this.#applied === this.#seq) return YES;
+    if (this.#isFailing) return NO;
     return new Promise((resolve) => {
       this.#readers.push({ seq: this.#seq, resolve });
       this.#apply();
@@ -190,8 +203,10 @@ export class Ledger {
     const length = row.head.length + row.texts.length;
     file.length += length;
     this.#length += length;
-    this.#unsynced.push({ seq, length, file, entries });
-    for (const { events } of entries) if (events.written) this.#tell(() => events.written?.());
+    // Not the records: nobody reads them again from memory.
+    const events = entries.map((entry) => entry.events);
+    this.#unsynced.push({ seq, length, file, events });
+    for (const one of events) if (one.written) this.#tell(() => one.written?.());
     this.#changeFile();
     this.#syncNext();
     return null;
@@ -223,8 +238,8 @@ export class Ledger {
     for (const row of rows) this.#unapplied.push(row);
     // The next sync is under way while these are told.
     this.#syncNext();
-    for (const { entries } of rows)
-      for (const { events } of entries) if (events.synced) this.#tell(() => events.synced?.());
+    for (const { events } of rows)
+      for (const one of events) if (one.synced) this.#tell(() => one.synced?.());
     if (this.#readers.length > 0) this.#apply();
     else this.#applyIn(APPLY_MS);
   }
@@ -249,6 +264,7 @@ export class Ledger {
         this.#isApplying = false;
         this.#isFailing = true;
         for (const reader of this.#readers.splice(0)) reader.resolve(false);
+        for (const resolve of this.#starters.splice(0)) resolve(false);
         if (error instanceof StoreFault && !this.#isClosed) this.#applyIn(RETRY_MS);
       },
     );
@@ -260,10 +276,11 @@ export class Ledger {
     this.#applied = applied;
     const rest = this.#unapplied.findIndex(({ seq }) => seq > applied);
     const rows = this.#unapplied.splice(0, rest < 0 ? this.#unapplied.length : rest);
-    for (const { length, entries } of rows) {
+    for (const { length, events } of rows) {
       this.#length -= length;
-      for (const { events } of entries) if (events.applied) this.#tell(() => events.applied?.());
+      for (const one of events) if (one.applied) this.#tell(() => one.applied?.());
     }
+    if (this.hasRoom) for (const resolve of this.#starters.splice(0)) resolve(true);
     const due = this.#readers.filter(({ seq }) => seq <= applied);
     this.#readers = this.#readers.filter(({ seq }) => seq > applied);
     for (const reader of due) reader.resolve(true);
@@ -293,8 +310,8 @@ export class Ledger {
   }
 }
 
-const SETTLED = Promise.resolve(true);
-const UNSETTLED = Promise.resolve(false);
+const YES = Promise.resolve(true);
+const NO = Promise.resolve(false);
 
 function openFile(path: string, addon: string | null): LedgerFile {
   const segment = new LedgerSegment(path, addon);

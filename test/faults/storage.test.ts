@@ -136,6 +136,7 @@ describe("storage", () => {
     await using house = await openHouse({ config: { SYNC_MODE: "hold" }, flows: ["echo"] });
     await house.createWebhook("echo", "echo", { is_productive: true });
     const holder = await lockDatabase(join(house.data, "flowhook.db"));
+    using _ = { [Symbol.dispose]: () => void holder.kill() };
     const begun = performance.now();
     const answers = await Promise.all(Array.from({ length: 20 }, () => house.call("echo")));
     const took = performance.now() - begun;

@@ -27,6 +27,7 @@ import {
 } from "../../src/store/ledger.ts";
 import { decodeRow, encodeRow, type LedgerRecord } from "../../src/store/ledger-record.ts";
 import { LedgerSegment } from "../../src/store/ledger-segment.ts";
+import type { Applied } from "../../src/store/thread-protocol.ts";
 import { INPUT, newRow } from "./rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-ledger-"));
@@ -49,6 +50,7 @@ function openLedger(name: string, more: Partial<LedgerOptions> = {}): Ledger {
   });
 }
 
+const LOCKED = { code: "SQLITE_BUSY", message: "database is locked" };
 const PENDING = { status: "PENDING", started_at: null, ended_at: null };
 
 function begin(id: string, month: string | null = null): LedgerRecord {
@@ -216,23 +218,49 @@ test("after a sync that failed nobody is told anything, but that the service has
   assert.equal(isTold, false);
 });
 
+test("while too much is not applied new executions wait, and are refused where it cannot be", async () => {
+  const applying: PromiseWithResolvers<Applied>[] = [];
+  const apply = (): Promise<Applied> => {
+    applying.push(Promise.withResolvers());
+    return (applying.at(-1) as PromiseWithResolvers<Applied>).promise;
+  };
+  const ledger = openLedger("room.db", { apply });
+  const text = `"${"x".repeat(8 * 1024 * 1024)}"`;
+  let last = 0;
+  for (let n = 0; n < 9; n += 1) {
+    const waits = Promise.resolve("waits");
+    assert.equal(await Promise.race([ledger.room(), waits]), n < 8 ? true : "waits");
+    const told = append(ledger, end(String(n)), text);
+    last = ledger.next;
+    await told;
+  }
+  while (applying.length === 0) await new Promise(setImmediate);
+  const waiting = ledger.room();
+  applying[0]?.reject(new StoreFault(LOCKED));
+  assert.equal(await waiting, false);
+  assert.equal(await ledger.room(), false, "it is known by now");
+  while (applying.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  applying[1]?.resolve({ applied: last, skipped: [] });
+  while (!ledger.hasRoom) await new Promise(setImmediate);
+  assert.equal(await ledger.room(), true);
+});
+
 const HEADER = 32;
 const FRAME = 24 + 4096;
 
 test("the log cut at any frame of its end: what was synced is there, the rest whole or absent", async () => {
   /** Length of the log when a sync began, and the last row that it made safe. */
   const synced: { size: number; seq: number }[] = [];
-  let last = 0;
   const sync: Sync = (descriptor, told) => {
-    synced.push({ size: fstatSync(descriptor).size, seq: last });
+    synced.push({ size: fstatSync(descriptor).size, seq: ledger.next - 1 });
     fdatasync(descriptor, () => told(null));
   };
-  const ledger = openLedger("cut.db", { sync });
+  const ledger: Ledger = openLedger("cut.db", { sync });
   const texts: string[] = [""];
   for (let n = 1; n <= 60; n += 1) {
     const text = `"${String(n).repeat((n % 7) * 300)}"`;
     texts.push(text);
-    last = ledger.append(end(String(n)), text, { failed: () => assert.fail() });
+    const last = ledger.append(end(String(n)), text, { failed: () => assert.fail() });
     await append(ledger, { kind: "log", id: String(n), lines: [] }, null, "written");
     if (n % 5 === 0) while (synced.at(-1)?.seq !== last) await new Promise(setImmediate);
   }
@@ -290,8 +318,6 @@ test("the files change places while they are written, and what was applied is le
   await using store = await open("places.db");
   for (const id of ids) assert.equal((await findExecution(store, id))?.status, "PENDING");
 });
-
-const LOCKED = { code: "SQLITE_BUSY", message: "database is locked" };
 
 /** A store that was killed with something in its ledger that the tables lack. */
 async function leaveLedger(name: string): Promise<string> {
