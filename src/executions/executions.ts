@@ -25,7 +25,7 @@ import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import type { EndedStatus } from "./status.ts";
 
-export interface ExecutionsOptions extends Omit<SchedulerOptions, "record"> {
+export interface ExecutionsOptions extends Omit<SchedulerOptions, "defer" | "record"> {
   readonly store: Store;
   readonly log: Log;
   readonly limits: OutcomeLimits;
@@ -74,6 +74,7 @@ export class Executions implements RunEvents {
     this.#journal = new Journal(options.store, options.log);
     this.#scheduler = new Scheduler({
       ...options,
+      defer: (act) => options.store.ledger.beforeWrite(act),
       record: (runs, handOver) => this.#record(runs, handOver),
     });
   }
@@ -117,7 +118,7 @@ export class Executions implements RunEvents {
         this.#letWait(execution);
         if (until === "written") resolve(execution);
       },
-      synced: () => resolve(execution),
+      ...(until === "synced" && { synced: () => resolve(execution) }),
       refused: (refusal) => {
         if (month !== null) allowance.giveBack(month);
         this.#refuse(execution);

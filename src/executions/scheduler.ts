@@ -15,6 +15,8 @@ export interface SchedulerOptions {
   /** CANCEL_GRACE_SEC, in milliseconds. */
   readonly cancelGraceMs: number;
   readonly clock?: Clock;
+  /** Calls back soon: what came until then is handed over together. */
+  defer?(act: () => void): void;
   /**
    * Records that runs are handed over, and makes their jobs. Calls back once, in this turn or
    * later, with those that still are to be.
@@ -218,11 +220,12 @@ export class Scheduler implements WorkerEvents {
     if (!this.#turns.includes(flow)) this.#turns.push(flow);
   }
 
-  /** What came in this turn of the event loop is handed over together. */
+  /** What comes until then is handed over together. */
   #dispatchSoon(): void {
     if (this.#isDispatching) return;
     this.#isDispatching = true;
-    process.nextTick(() => {
+    const { defer = process.nextTick } = this.#options;
+    defer(() => {
       this.#isDispatching = false;
       this.#dispatch();
     });

@@ -40,7 +40,7 @@ export interface Store {
    */
   commit(unit: Unit): Promise<readonly number[]>;
   /** What the life of executions is written to first. */
-  readonly ledger: Pick<Ledger, "append" | "hasRoom" | "next" | "room">;
+  readonly ledger: Pick<Ledger, "append" | "beforeWrite" | "hasRoom" | "next" | "room">;
   /**
    * Before executions are read: resolves once the tables have all that the ledger has now.
    *
@@ -130,6 +130,7 @@ const NO_LEDGER: Pick<Ledger, keyof Ledger> = {
   append() {
     throw new Error("The ledger belongs to the service");
   },
+  beforeWrite: () => {},
   room: async () => false,
   settled: async () => true,
   counts: () => ({ rows: 0, records: 0 }),

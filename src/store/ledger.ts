@@ -35,6 +35,10 @@ export interface LedgerOptions {
 
 export type Sync = (descriptor: number, told: (error: Error | null) => void) => void;
 
+/** Records that are written though a sync is under way. */
+const MOST_GATHERED = 64;
+/** A row is synced at once where somebody waits for it, and else at the latest after so long. */
+const SYNC_MS = 5;
 /** Rows are applied so long after they were synced, so that many are in one transaction. */
 const APPLY_MS = 25;
 const RETRY_MS = 500;
@@ -77,6 +81,7 @@ export class Ledger {
   readonly #sync: Sync;
   #current: LedgerFile;
   #gathered: Waiting[] = [];
+  #before: (() => void)[] = [];
   #seq: number;
   #synced: number;
   #applied: number;
@@ -88,12 +93,14 @@ export class Ledger {
   #length = 0;
   #rows = 0;
   #records = 0;
+  #isFlushing = false;
   #isSyncing = false;
   #isApplying = false;
   /** The store could not be written when it was tried last. */
   #isFailing = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
+  #syncTimer: NodeJS.Timeout | undefined;
   /** New executions that wait for room. */
   #starters: ((hasRoom: boolean) => void)[] = [];
   #readers: { readonly seq: number; resolve(isSettled: boolean): void }[] = [];
@@ -137,8 +144,26 @@ export class Ledger {
 
   /** @returns number of the row that it is written in: all of a row is written, or none */
   append(record: LedgerRecord, text: string | null, events: RecordEvents): number {
-    if (this.#gathered.push({ record, text, events }) === 1) setImmediate(() => this.#flush());
+    this.#gathered.push({ record, text, events });
+    this.#flushSoon();
     return this.next;
+  }
+
+  /** Calls back once, before the next row is written: what is appended then is in it. */
+  beforeWrite(act: () => void): void {
+    this.#before.push(act);
+    this.#flushSoon();
+  }
+
+  /** While a sync is under way more is gathered: fewer and larger rows, that wait for the next. */
+  #flushSoon(): void {
+    const length = this.#gathered.length + this.#before.length;
+    if (this.#isFlushing || length === 0 || (this.#isSyncing && length < MOST_GATHERED)) return;
+    this.#isFlushing = true;
+    setImmediate(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
   }
 
   /**
@@ -151,8 +176,15 @@ export class Ledger {
     if (this.#isFailing) return NO;
     return new Promise((resolve) => {
       this.#readers.push({ seq: this.#seq, resolve });
+      this.#syncNext();
       this.#apply();
     });
+  }
+
+  /** Whether somebody waits until what was written is on disk. */
+  get #isAwaited(): boolean {
+    if (this.#readers.length > 0) return true;
+    return this.#unsynced.some(({ events }) => events.some(({ synced }) => synced !== undefined));
   }
 
   /** Applies what an earlier start has left. @throws StoreFault */
@@ -164,11 +196,14 @@ export class Ledger {
   /** Writes, syncs and applies what it has; what cannot be applied is left to the next start. */
   async close(): Promise<void> {
     this.#flush();
-    while (this.#unsynced.length > 0 || this.#isSyncing)
+    while (this.#unsynced.length > 0 || this.#isSyncing) {
+      this.#syncNext();
       await new Promise((resolve) => setImmediate(resolve));
+    }
     while (!(await this.settled()) && !this.#isFailing);
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#syncTimer);
     for (const { segment, descriptor } of this.#files) {
       closeSync(descriptor);
       segment.close();
@@ -176,6 +211,7 @@ export class Ledger {
   }
 
   #flush(): void {
+    for (const act of this.#before.splice(0)) this.#tell(act);
     const entries = this.#gathered;
     this.#gathered = [];
     if (entries.length === 0) return;
@@ -208,7 +244,7 @@ export class Ledger {
     this.#unsynced.push({ seq, length, file, events });
     for (const one of events) if (one.written) this.#tell(() => one.written?.());
     this.#changeFile();
-    this.#syncNext();
+    this.#syncSoon();
     return null;
   }
 
@@ -218,7 +254,15 @@ export class Ledger {
     if (this.#current.length > SEGMENT_LENGTH && other.length === 0) this.#current = other;
   }
 
+  #syncSoon(): void {
+    if (this.#isAwaited) this.#syncNext();
+    else if (this.#unsynced.length > 0)
+      this.#syncTimer ??= setTimeout(() => this.#syncNext(), SYNC_MS);
+  }
+
   #syncNext(): void {
+    clearTimeout(this.#syncTimer);
+    this.#syncTimer = undefined;
     const file = this.#unsynced[0]?.file;
     if (this.#isSyncing || file === undefined) return;
     const next = this.#unsynced.findIndex((row) => row.file !== file);
@@ -227,6 +271,7 @@ export class Ledger {
     this.#isSyncing = true;
     this.#sync(file.descriptor, (error) => {
       this.#isSyncing = false;
+      this.#flushSoon();
       // After a sync that failed nobody knows what the disk has.
       if (error !== null) return this.#options.onDamage(error, true);
       this.#onSynced(rows);
@@ -237,7 +282,7 @@ export class Ledger {
     this.#synced = rows.at(-1)?.seq ?? this.#synced;
     for (const row of rows) this.#unapplied.push(row);
     // The next sync is under way while these are told.
-    this.#syncNext();
+    this.#syncSoon();
     for (const { events } of rows)
       for (const one of events) if (one.synced) this.#tell(() => one.synced?.());
     if (this.#readers.length > 0) this.#apply();

@@ -185,21 +185,46 @@ test("nobody is told that it is on disk before a sync that began after it was wr
   const syncs: Parameters<Sync>[1][] = [];
   const sync: Sync = (_, told) => syncs.push(told);
   const ledger = openLedger("order.db", { sync });
-  const synced: number[] = [];
-  const add = async (number: number): Promise<void> => {
-    const told = append(ledger, end(String(number)), null).then(() => synced.push(number));
-    await append(ledger, end(""), null, "written");
-    void told;
-  };
-  await add(1);
-  await add(2);
+  const synced: string[] = [];
+  const add = (name: string, last: keyof RecordEvents): Promise<unknown> =>
+    append(ledger, end(name), null, last);
+  void add("first", "synced").then(() => synced.push("first"));
+  while (syncs.length === 0) await new Promise(setImmediate);
+  // So many are written while a sync is under way.
+  const more = Array.from({ length: 64 }, () => add("more", "written"));
+  void add("second", "synced").then(() => synced.push("second"));
+  await Promise.all(more);
   assert.equal(syncs.length, 1, "one at a time");
   syncs[0]?.(null);
   await new Promise(setImmediate);
-  assert.deepEqual(synced, [1], "the second was written while that sync was under way");
+  assert.deepEqual(synced, ["first"]);
   syncs[1]?.(null);
   await new Promise(setImmediate);
-  assert.deepEqual(synced, [1, 2]);
+  assert.deepEqual(synced, ["first", "second"]);
+});
+
+test("what nobody waits for is on disk a moment later, and at once for who reads", async () => {
+  let syncs = 0;
+  const sync: Sync = (descriptor, told) => {
+    syncs += 1;
+    fdatasync(descriptor, told);
+  };
+  const ledger = openLedger("later.db", {
+    sync,
+    apply: async (applied) => ({ applied, skipped: [] }),
+  });
+  const write = (): Promise<void> =>
+    new Promise((written) =>
+      ledger.append(end(""), null, { written, failed: () => assert.fail() }),
+    );
+  await write();
+  assert.equal(syncs, 0);
+  assert.equal(await ledger.settled(), true);
+  assert.equal(syncs, 1);
+  await write();
+  const begun = performance.now();
+  while (syncs < 2) await new Promise(setImmediate);
+  assert.ok(performance.now() - begun < 1000);
 });
 
 test("after a sync that failed nobody is told anything, but that the service has to stop", async () => {
