@@ -254,7 +254,8 @@ export class Executions implements RunEvents {
 
   #recordStart(runs: readonly ExecutionRun[], handOver: (recorded: readonly Run[]) => void): void {
     const own = runs.filter(({ execution }) => !execution.isRefused);
-    if (own.length === 0 || this.#isStopped) return handOver(own);
+    // What is stopped records nothing any more, and what is not recorded does not run.
+    if (own.length === 0 || this.#isStopped) return handOver([]);
     const rows = new Set(own.map(({ execution }) => execution.recordedIn));
     const [row = null] = rows.size === 1 ? rows : [];
     this.#journal.start(

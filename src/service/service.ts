@@ -120,7 +120,8 @@ function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store>
     thread: runtime.store_thread,
     tell: (line) => log.info(line),
     onDamage: (error, isLost) => {
-      if (!isLost) return log.error({ err: error }, "A record of the ledger was passed over");
+      if (!isLost)
+        return log.error({ err: error }, "Something failed at the ledger, which goes on");
       log.fatal({ err: error }, "Cannot sync the ledger: what the disk has is not known. Stopping");
       process.exit(1);
     },

@@ -54,10 +54,10 @@ export class Applier {
     return this.#placed.get() as number;
   }
 
-  /** Whether the row that comes next is there. */
-  get hasNext(): boolean {
+  /** Whether the row that comes next is there, up to one. */
+  hasNext(through: number): boolean {
     const next = this.#position + 1;
-    return this.#segments.some((segment) => segment.has(next));
+    return next <= through && this.#segments.some((segment) => segment.has(next));
   }
 
   #read(after: number, through: number): NumberedRow[] {

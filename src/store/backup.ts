@@ -186,7 +186,8 @@ function takeInLedger(db: Database, file: Pick<SqliteFile, "path" | "addon">): v
   const segments = paths.map((path) => new LedgerSegment(path, file.addon));
   try {
     const applier = new Applier(db, segments);
-    while (applier.hasNext && applier.apply(Number.MAX_SAFE_INTEGER));
+    const through = Math.max(0, ...segments.map(({ last }) => last ?? 0));
+    while (applier.hasNext(through)) applier.apply(through);
   } finally {
     for (const segment of segments) segment.close();
   }
