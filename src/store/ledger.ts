@@ -1,6 +1,7 @@
 import { closeSync, fdatasync, fsyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { StoreFault, toFault } from "./fault.ts";
+import { Backlog, type BacklogRow } from "./ledger-backlog.ts";
 import { encodeRow, type LedgerEntry, type LedgerRecord } from "./ledger-record.ts";
 import { ledgerPaths } from "../lib/ledger-paths.ts";
 import { LedgerSegment } from "./ledger-segment.ts";
@@ -39,22 +40,15 @@ export type Sync = (descriptor: number, told: (error: Error | null) => void) => 
 const MOST_GATHERED = 64;
 /** A row is synced at once where somebody waits for it, and else at the latest after so long. */
 const SYNC_MS = 5;
-/** Rows are applied so long after they were synced, so that many are in one transaction. */
-const APPLY_MS = 25;
-const RETRY_MS = 500;
 /** A file that holds more is let be, once the other one is empty; in UTF-16 units. */
 const SEGMENT_LENGTH = 8 * 1024 * 1024;
-/** While more is not applied, new executions wait; in UTF-16 units. */
-const MOST_LENGTH = 64 * 1024 * 1024;
 
 interface Waiting extends LedgerEntry {
   readonly events: RecordEvents;
 }
 
 /** A row that was written, and what waits for it. */
-interface WrittenRow {
-  readonly seq: number;
-  readonly length: number;
+interface WrittenRow extends BacklogRow {
   readonly file: LedgerFile;
   readonly events: readonly RecordEvents[];
 }
@@ -82,28 +76,16 @@ export class Ledger {
   #current: LedgerFile;
   #gathered: Waiting[] = [];
   #before: (() => void)[] = [];
+  /** Of the last row that was written. */
   #seq: number;
-  #synced: number;
-  #applied: number;
   /** Rows that are written and not synced. */
   #unsynced: WrittenRow[] = [];
-  /** Rows that are synced and not applied. */
-  #unapplied: WrittenRow[] = [];
-  /** Of all rows that are not applied. */
-  #length = 0;
+  readonly #backlog: Backlog<WrittenRow>;
   #rows = 0;
   #records = 0;
   #isFlushing = false;
   #isSyncing = false;
-  #isApplying = false;
-  /** The store could not be written when it was tried last. */
-  #isFailing = false;
-  #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
-  #syncTimer: NodeJS.Timeout | undefined;
-  /** New executions that wait for room. */
-  #starters: ((hasRoom: boolean) => void)[] = [];
-  #readers: { readonly seq: number; resolve(isSettled: boolean): void }[] = [];
 
   constructor(options: LedgerOptions) {
     this.#options = options;
@@ -112,8 +94,13 @@ export class Ledger {
     this.#files = ledgerPaths(file.path).map((path) => openFile(path, file.addon));
     syncFolder(dirname(file.path));
     this.#current = this.#files.toSorted((a, b) => b.last - a.last)[0] as LedgerFile;
-    this.#seq = this.#synced = Math.max(options.applied, this.#current.last);
-    this.#applied = options.applied;
+    this.#seq = Math.max(options.applied, this.#current.last);
+    this.#backlog = new Backlog({
+      applied: options.applied,
+      apply: (through) => options.apply(through),
+      onApplied: (rows, applied) => this.#onApplied(rows, applied),
+      onSkipped: (why) => options.onDamage(new Error(why), false),
+    });
   }
 
   /** Rows that were written, and records in them, since the start. */
@@ -123,7 +110,7 @@ export class Ledger {
 
   /** Whether new executions may be recorded now: what is not applied is not too much. */
   get hasRoom(): boolean {
-    return this.#length < MOST_LENGTH;
+    return this.#backlog.hasRoom;
   }
 
   /**
@@ -132,9 +119,7 @@ export class Ledger {
    * @returns whether there is: not where the store cannot be written just now
    */
   room(): Promise<boolean> {
-    if (this.hasRoom) return YES;
-    if (this.#isFailing) return NO;
-    return new Promise((resolve) => this.#starters.push(resolve));
+    return this.#backlog.room();
   }
 
   /** Number of the row that is written next. */
@@ -172,24 +157,14 @@ export class Ledger {
    * @returns whether they have: not where the store cannot be written just now
    */
   settled(): Promise<boolean> {
-    if (this.#applied === this.#seq) return YES;
-    if (this.#isFailing) return NO;
-    return new Promise((resolve) => {
-      this.#readers.push({ seq: this.#seq, resolve });
-      this.#syncNext();
-      this.#apply();
-    });
-  }
-
-  /** Whether somebody waits until what was written is on disk. */
-  get #isAwaited(): boolean {
-    if (this.#readers.length > 0) return true;
-    return this.#unsynced.some(({ events }) => events.some(({ synced }) => synced !== undefined));
+    const settled = this.#backlog.settled(this.#seq);
+    this.#syncSoon();
+    return settled;
   }
 
   /** Applies what an earlier start has left. @throws StoreFault */
   async recover(): Promise<void> {
-    while (this.#applied < this.#seq) await this.#applyOnce();
+    await this.#backlog.recover(this.#seq);
     for (const file of this.#files) await this.#empty(file);
   }
 
@@ -200,10 +175,9 @@ export class Ledger {
       this.#syncNext();
       await new Promise((resolve) => setImmediate(resolve));
     }
-    while (!(await this.settled()) && !this.#isFailing);
-    this.#isClosed = true;
+    await this.settled();
+    this.#backlog.close();
     clearTimeout(this.#timer);
-    clearTimeout(this.#syncTimer);
     for (const { segment, descriptor } of this.#files) {
       closeSync(descriptor);
       segment.close();
@@ -238,7 +212,7 @@ export class Ledger {
     this.#records += entries.length;
     const length = row.head.length + row.texts.length;
     file.length += length;
-    this.#length += length;
+    this.#backlog.grow(length);
     // Not the records: nobody reads them again from memory.
     const events = entries.map((entry) => entry.events);
     this.#unsynced.push({ seq, length, file, events });
@@ -256,13 +230,18 @@ export class Ledger {
 
   #syncSoon(): void {
     if (this.#isAwaited) this.#syncNext();
-    else if (this.#unsynced.length > 0)
-      this.#syncTimer ??= setTimeout(() => this.#syncNext(), SYNC_MS);
+    else if (this.#unsynced.length > 0) this.#timer ??= setTimeout(() => this.#syncNext(), SYNC_MS);
+  }
+
+  /** Whether somebody waits until what was written is on disk. */
+  get #isAwaited(): boolean {
+    if (this.#backlog.isAwaited) return true;
+    return this.#unsynced.some(({ events }) => events.some(({ synced }) => synced !== undefined));
   }
 
   #syncNext(): void {
-    clearTimeout(this.#syncTimer);
-    this.#syncTimer = undefined;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     const file = this.#unsynced[0]?.file;
     if (this.#isSyncing || file === undefined) return;
     const next = this.#unsynced.findIndex((row) => row.file !== file);
@@ -279,56 +258,16 @@ export class Ledger {
   }
 
   #onSynced(rows: readonly WrittenRow[]): void {
-    this.#synced = rows.at(-1)?.seq ?? this.#synced;
-    for (const row of rows) this.#unapplied.push(row);
     // The next sync is under way while these are told.
     this.#syncSoon();
     for (const { events } of rows)
       for (const one of events) if (one.synced) this.#tell(() => one.synced?.());
-    if (this.#readers.length > 0) this.#apply();
-    else this.#applyIn(APPLY_MS);
+    this.#backlog.add(rows);
   }
 
-  #applyIn(ms: number): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#apply();
-    }, ms);
-  }
-
-  #apply(): void {
-    if (this.#isApplying || this.#isClosed || this.#applied >= this.#synced) return;
-    this.#isApplying = true;
-    this.#applyOnce().then(
-      () => {
-        this.#isApplying = this.#isFailing = false;
-        if (this.#readers.length > 0) this.#apply();
-        else if (this.#applied < this.#synced) this.#applyIn(APPLY_MS);
-      },
-      (error: unknown) => {
-        this.#isApplying = false;
-        this.#isFailing = true;
-        for (const reader of this.#readers.splice(0)) reader.resolve(false);
-        for (const resolve of this.#starters.splice(0)) resolve(false);
-        if (error instanceof StoreFault && !this.#isClosed) this.#applyIn(RETRY_MS);
-      },
-    );
-  }
-
-  async #applyOnce(): Promise<void> {
-    const { applied, skipped } = await this.#options.apply(this.#synced);
-    for (const why of skipped) this.#options.onDamage(new Error(why), false);
-    this.#applied = applied;
-    const rest = this.#unapplied.findIndex(({ seq }) => seq > applied);
-    const rows = this.#unapplied.splice(0, rest < 0 ? this.#unapplied.length : rest);
-    for (const { length, events } of rows) {
-      this.#length -= length;
+  #onApplied(rows: readonly WrittenRow[], applied: number): void {
+    for (const { events } of rows)
       for (const one of events) if (one.applied) this.#tell(() => one.applied?.());
-    }
-    if (this.hasRoom) for (const resolve of this.#starters.splice(0)) resolve(true);
-    const due = this.#readers.filter(({ seq }) => seq <= applied);
-    this.#readers = this.#readers.filter(({ seq }) => seq > applied);
-    for (const reader of due) reader.resolve(true);
     for (const file of this.#files)
       if (file !== this.#current && file.length > 0 && file.last <= applied)
         this.#empty(file).catch((error: Error) => this.#options.onDamage(error, false));
@@ -354,9 +293,6 @@ export class Ledger {
     }
   }
 }
-
-const YES = Promise.resolve(true);
-const NO = Promise.resolve(false);
 
 function openFile(path: string, addon: string | null): LedgerFile {
   const segment = new LedgerSegment(path, addon);
