@@ -20,6 +20,7 @@ import { runCommand, type Finished } from "../blackbox/command.ts";
 import { ADMIN_PASSWORD, launch, terminate } from "../blackbox/service.ts";
 import { environment, findProgram, type Target } from "../blackbox/target.ts";
 import { makeCertificate } from "../config/certificate-maker.ts";
+import { isMountable, mountDisk, unmountDisk } from "./disk.ts";
 import { faultTarget } from "./house.ts";
 
 /** DATA_DIR: who owns it, who may use it, and what is said where the service cannot. */
@@ -153,11 +154,11 @@ describe("DATA_DIR", { skip: faultTarget().skip ?? false }, () => {
       test("11: a file system that is read-only", { skip }, async () => {
         const folder = await furnish({}, (path) => mkdir(join(path, "data")).then(() => {}));
         const data = join(folder, "data");
-        assert.ok(mountMemory(data, `ro,uid=${NOBODY},mode=700`));
+        assert.ok(mountDisk(data, `ro,uid=${NOBODY},mode=700`));
         try {
           await assertRefused(folder, says, /its file system is read-only/);
         } finally {
-          unmount(data);
+          unmountDisk(data);
         }
       });
     }
@@ -334,27 +335,6 @@ async function asNobody(target: Target, root: string): Promise<Target> {
   await link(program, copy).catch(() => copyFile(program, copy));
   const user = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
   return { ...target, command: [setpriv ?? "", ...user, copy, ...target.command.slice(1)] };
-}
-
-function mountMemory(folder: string, options: string): boolean {
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", folder], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isMountable(): boolean {
-  const folder = execFileSync("mktemp", ["-d"], { encoding: "utf8" }).trim();
-  const can = mountMemory(folder, "ro");
-  if (can) unmount(folder);
-  execFileSync("rmdir", [folder]);
-  return can;
-}
-
-function unmount(folder: string): void {
-  execFileSync("umount", ["-l", folder], { stdio: "ignore" });
 }
 
 function text({ stdout, stderr }: Finished): string {

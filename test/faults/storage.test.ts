@@ -1,47 +1,22 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
-import { rmSync, statfsSync, writeFileSync } from "node:fs";
+import { statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import Database from "better-sqlite3";
 import { runCommand, type Finished } from "../blackbox/command.ts";
 import { NODE, ROOT } from "../blackbox/target.ts";
 import { poll } from "../blackbox/scenario.ts";
+import { isMountable, mountDisk, unmountDisk } from "./disk.ts";
 import { openHouse, type House } from "./house.ts";
 import { keyOf } from "../../src/lib/id.ts";
 import { ledgerPaths } from "../../src/lib/ledger-paths.ts";
 import { busyFactor, figure, INTERRUPTED, quantile, ROWS } from "./sizes.ts";
 
 /** Faults of the disk and of the database file. */
-
-const DISK_MB = 24;
-
-function mountDisk(folder: string): boolean {
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${DISK_MB}m`, "tmpfs", folder], {
-      stdio: "ignore",
-    });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function unmount(folder: string): void {
-  execFileSync("umount", ["-l", folder], { stdio: "ignore" });
-}
-
-function isMountable(): boolean {
-  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
-  const folder = execFileSync("mktemp", ["-d"], { encoding: "utf8" }).trim();
-  const can = mountDisk(folder);
-  if (can) unmount(folder);
-  rmSync(folder, { recursive: true, force: true });
-  return can;
-}
 
 /** Fills what is left of a disk with one file. */
 function fillDisk(folder: string): void {
@@ -68,11 +43,11 @@ describe("storage", () => {
         prepare: async (directory) => {
           disk = join(directory, "disk");
           await mkdir(disk);
-          assert.ok(mountDisk(disk));
+          assert.ok(mountDisk(disk, "size=24m"));
         },
       }),
     );
-    stack.defer(() => unmount(disk));
+    stack.defer(() => unmountDisk(disk));
     // The house is closed first: its files lie on the disk.
     stack.defer(() => house.stop().then(() => undefined));
     await house.createWebhook("echo", "echo", { is_productive: true });
@@ -107,11 +82,11 @@ describe("storage", () => {
           prepare: async (directory) => {
             disk = join(directory, "disk");
             await mkdir(disk);
-            assert.ok(mountDisk(disk));
+            assert.ok(mountDisk(disk, "size=24m"));
           },
         }),
       );
-      stack.defer(() => unmount(disk));
+      stack.defer(() => unmountDisk(disk));
       stack.defer(() => house.stop().then(() => undefined));
       await house.createWebhook("sleep", "sleep", { is_productive: true });
       const ids: string[] = [];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,6 +22,7 @@ import {
 } from "../../src/store/executions.ts";
 import { deleteExecutions } from "../../src/store/retention.ts";
 import { inspectDatabase } from "../../src/store/sqlite.ts";
+import { mountDisk, unmountDisk } from "../faults/disk.ts";
 import { fillOldStore, makeOldStore } from "./old-store.ts";
 import { toId } from "./rows.ts";
 
@@ -298,20 +299,10 @@ function pick({ inputs, outputs, log }: Records) {
   return { inputs, outputs, log };
 }
 
-function mount(disk: string): boolean {
-  try {
-    const options = ["-t", "tmpfs", "-o", "size=8m", "tmpfs", disk];
-    execFileSync("mount", options, { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 test("a disk without room for it is refused at once, and nothing is changed", async (t) => {
   const disk = join(folder, "disk");
   mkdirSync(disk);
-  if (!mount(disk)) return t.skip("a disk cannot be mounted here");
+  if (!mountDisk(disk, "size=8m")) return t.skip("a disk cannot be mounted here");
   try {
     const path = join(disk, "full.db");
     await makeOldStore(path, (db) => fillOldStore(db, 5000, 300));
@@ -330,6 +321,6 @@ test("a disk without room for it is refused at once, and nothing is changed", as
       [],
     );
   } finally {
-    execFileSync("umount", [disk]);
+    unmountDisk(disk);
   }
 });
