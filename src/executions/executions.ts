@@ -192,12 +192,14 @@ export class Executions implements RunEvents {
     const ending = [...this.#active].filter(({ decided }) => decided !== null);
     await atMost(WAIT_MS, Promise.all(ending.map(({ ended }) => ended)));
     this.#isStopped = true;
+    this.#journal.stop();
     this.#scheduler.close();
     for (const listener of this.#stopListeners) listener();
   }
 
-  returned({ id }: ActiveExecution): void {
-    this.#journal.wait(id);
+  returned(execution: ActiveExecution): void {
+    const isWaiting = (): boolean => (execution.run?.link ?? null) !== null;
+    this.#journal.wait(execution.id, isWaiting);
   }
 
   ended(execution: ActiveExecution, ending: Ending): void {

@@ -4,7 +4,7 @@ import type { Log } from "../lib/log.ts";
 import type { LogLine } from "../runner/protocol.ts";
 import type { Store } from "../store/database.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
-import { findPayload } from "../store/executions.ts";
+import { findInput } from "../store/executions.ts";
 import { isPassing, StoreFault, toRefusal } from "../store/fault.ts";
 import type { RecordEvents } from "../store/ledger.ts";
 import type { LedgerRecord } from "../store/ledger-record.ts";
@@ -21,6 +21,7 @@ export class Journal {
   readonly #store: Store;
   readonly #log: Log;
   #isClosing = false;
+  #isStopped = false;
 
   constructor(store: Store, log: Log) {
     this.#store = store;
@@ -80,11 +81,14 @@ export class Journal {
     this.#store.ledger.append(record, null, told);
   }
 
-  /** It was handed to a thread, has not begun, and waits again. */
-  wait(id: string): void {
-    this.#insist({ kind: "wait", ids: [id] }, null, {
-      written: () => this.changes.publish(id, "status"),
-    });
+  /**
+   * It was handed to a thread, has not begun, and waits again.
+   *
+   * @param isWaiting whether it still does: told later, it would undo that it runs
+   */
+  wait(id: string, isWaiting: () => boolean): void {
+    const events = { written: () => this.changes.publish(id, "status") };
+    this.#insist({ kind: "wait", ids: [id] }, null, events, isWaiting);
   }
 
   /** Writes an ending, however long it cannot be written. */
@@ -125,25 +129,36 @@ export class Journal {
   async readInput(id: string): Promise<Input | undefined> {
     for (;;)
       try {
-        return await findPayload(this.#store, id);
+        return await findInput(this.#store, id);
       } catch (error) {
         if (this.#isClosing || !isPassing(error)) throw error;
         await wait(RETRY_MS);
       }
   }
 
-  /** The service stops: what could not be written or read until now is not tried again. */
+  /** The service stops: what has not begun is not tried again. */
   close(): void {
     this.#isClosing = true;
   }
 
-  #insist(record: LedgerRecord, text: string | null, events: Omit<RecordEvents, "failed">): void {
+  /** It has stopped: nor is what has ended. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #insist(
+    record: LedgerRecord,
+    text: string | null,
+    events: Omit<RecordEvents, "failed">,
+    isWanted = (): boolean => true,
+  ): void {
     this.#store.ledger.append(record, text, {
       ...events,
       failed: (fault) => {
         this.#log.error({ record: record.kind, fault: String(fault) }, "Cannot write a record");
-        if (!this.#isClosing)
-          setTimeout(() => this.#insist(record, text, events), RETRY_MS).unref();
+        setTimeout(() => {
+          if (!this.#isStopped && isWanted()) this.#insist(record, text, events, isWanted);
+        }, RETRY_MS).unref();
       },
     });
   }

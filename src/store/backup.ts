@@ -15,7 +15,7 @@ import { now } from "../lib/clock.ts";
 import { StartFault } from "../lib/errors.ts";
 import { Applier } from "./applier.ts";
 import { ledgerPaths } from "../lib/ledger-paths.ts";
-import { LedgerSegment } from "./ledger-segment.ts";
+import { LedgerSegment, moveLedger } from "./ledger-segment.ts";
 import { refuseNewer } from "./migrate.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
@@ -151,14 +151,14 @@ function endWhatWasOpen(db: Database): void {
 
 /** The database under another name, with what its WAL and its ledger held. */
 function setAside({ path, addon }: Pick<SqliteFile, "path" | "addon">): string | null {
-  if (!existsSync(path)) return null;
   const old = `${path}.before-restore-${now()}`;
-  takeInLogs({ path, addon });
-  const files = [path, ...ledgerPaths(path)];
-  for (const [at, to] of [old, ...ledgerPaths(old)].entries())
-    for (const end of ["", "-wal", "-shm"])
-      if (existsSync(`${files[at]}${end}`)) renameSync(`${files[at]}${end}`, to + end);
-  return old;
+  const isThere = existsSync(path);
+  if (isThere) takeInLogs({ path, addon });
+  // The ledger first: it is never taken for that of the database that comes.
+  moveLedger(path, old);
+  for (const end of ["", "-wal", "-shm"])
+    if (existsSync(path + end)) renameSync(path + end, old + end);
+  return isThere ? old : null;
 }
 
 /** A damaged database is a reason to restore: it is kept as it is, with its WAL and its ledger. */
@@ -185,6 +185,7 @@ function takeInLedger(db: Database, file: Pick<SqliteFile, "path" | "addon">): v
   const paths = ledgerPaths(file.path).filter((path) => existsSync(path));
   const segments = paths.map((path) => new LedgerSegment(path, file.addon));
   try {
+    for (const segment of segments) segment.hold();
     const applier = new Applier(db, segments);
     const through = Math.max(0, ...segments.map(({ last }) => last ?? 0));
     while (applier.hasNext(through)) applier.apply(through);

@@ -2,10 +2,12 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
+import { now } from "../lib/clock.ts";
 import { learnKeys } from "./execution-key.ts";
 import { KeptRows, type Kept } from "./kept-rows.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
 import { Ledger } from "./ledger.ts";
+import { moveLedger } from "./ledger-segment.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "./schema.ts";
 import { inspectDatabase, openConnection, type Durability, type SqliteFile } from "./sqlite.ts";
@@ -78,6 +80,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const file: SqliteFile = { path, durability, addon };
   const applied = inspectDatabase(file);
   refuseNewer(applied);
+  // A new database has no ledger yet: what lies there is that of one that was taken away.
+  if (applied.length === 0) moveLedger(path, `${path}.before-${now()}`);
   await using opened = new AsyncDisposableStack();
   const connection = openConnection(file);
   opened.defer(() => void connection.close());

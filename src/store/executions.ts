@@ -169,15 +169,15 @@ const EXECUTION = prepare<{ id: string }>(({ id }) =>
   builder.selectFrom("execution").select(COLUMNS).where("key", "=", KEY).where("id", "=", id),
 );
 
-/** @throws StoreFault where the tables do not have all of the ledger yet, and this neither */
+/** @throws StoreFault where the tables do not have all of the ledger yet, and not its ending */
 export async function findExecution(store: Store, id: string): Promise<ExecutionRow | undefined> {
-  return requireFound(await store.settled(), await store.find<ExecutionRow>(EXECUTION({ id })));
+  const isSettled = await store.settled();
+  const row = await store.find<ExecutionRow>(EXECUTION({ id }));
+  if (isSettled || (row?.ended_at ?? null) !== null) return row;
+  throw new StoreFault(UNSETTLED);
 }
 
-function requireFound<Row>(isSettled: boolean, row: Row | undefined): Row | undefined {
-  if (row !== undefined || isSettled) return row;
-  throw new StoreFault({ code: "SQLITE_BUSY", message: "What was recorded cannot be read yet" });
-}
+const UNSETTLED = { code: "SQLITE_BUSY", message: "What was recorded cannot be read yet" };
 
 const ANCESTORS = prepare<{ id: string }>(({ id }) =>
   builder
@@ -217,9 +217,18 @@ const PAYLOAD = prepare<{ id: string }>(({ id }) =>
     .where("execution.id", "=", id),
 );
 
-/** @throws StoreFault as `findExecution` */
+/** Of an execution that was found before. */
 export async function findPayload(store: Store, id: string): Promise<PayloadRow | undefined> {
-  return requireFound(await store.settled(), await store.find<PayloadRow>(PAYLOAD({ id })));
+  await store.settled();
+  return store.find(PAYLOAD({ id }));
+}
+
+/** @throws StoreFault where the tables do not have all of the ledger yet, and this neither */
+export async function findInput(store: Store, id: string): Promise<PayloadInput | undefined> {
+  const isSettled = await store.settled();
+  const row = await store.find<PayloadInput>(PAYLOAD({ id }));
+  if (row === undefined && !isSettled) throw new StoreFault(UNSETTLED);
+  return row;
 }
 
 /** Unended executions, oldest first, after an identifier; after "" from the first on. */

@@ -64,7 +64,7 @@ export class Backlog<Row extends BacklogRow> {
    */
   room(): Promise<boolean> {
     if (this.hasRoom) return YES;
-    if (this.#isFailing) return NO;
+    if (this.#isFailing || this.#isClosed) return NO;
     return new Promise((resolve) => this.#starters.push(resolve));
   }
 
@@ -75,7 +75,7 @@ export class Backlog<Row extends BacklogRow> {
    */
   settled(seq: number): Promise<boolean> {
     if (seq <= this.#applied) return YES;
-    if (this.#isFailing) return NO;
+    if (this.#isFailing || this.#isClosed) return NO;
     return new Promise((resolve) => {
       this.#readers.push({ seq, resolve });
       this.#apply();

@@ -1,6 +1,16 @@
+import { existsSync, renameSync } from "node:fs";
 import type { Database } from "better-sqlite3";
+import { ledgerPaths } from "../lib/ledger-paths.ts";
 import type { LedgerRow } from "./ledger-record.ts";
 import { openDatabase } from "./sqlite.ts";
+
+/** Gives the ledger of a database to another name of it. */
+export function moveLedger(path: string, to: string): void {
+  const targets = ledgerPaths(to);
+  for (const [at, file] of ledgerPaths(path).entries())
+    for (const end of ["", "-wal", "-shm"])
+      if (existsSync(file + end)) renameSync(file + end, `${targets[at]}${end}`);
+}
 
 /** A row with its number, which grows by one from row to row across both files. */
 export interface NumberedRow extends LedgerRow {
@@ -22,7 +32,8 @@ export class LedgerSegment {
   constructor(path: string, addon: string | null) {
     this.path = path;
     this.#db = openDatabase(path, addon);
-    this.#db.pragma("busy_timeout = 0");
+    // A backup may be closing it just now.
+    this.#db.pragma("busy_timeout = 2000");
     this.#db.pragma("journal_mode = WAL");
     // Who writes syncs by itself, beside the event loop.
     this.#db.pragma("synchronous = NORMAL");
@@ -38,6 +49,8 @@ export class LedgerSegment {
     );
     this.#has = this.#db.prepare("select 1 from record where seq = ?");
     this.#last = this.#db.prepare("select max(seq) from record").pluck();
+    // Who writes never waits where calls do.
+    this.#db.pragma("busy_timeout = 0");
   }
 
   /** @throws {Error} of SQLite: then it was not written */
@@ -57,6 +70,12 @@ export class LedgerSegment {
 
   has(seq: number): boolean {
     return this.#has.get(seq) !== undefined;
+  }
+
+  /** From now on it is read as it is now, whatever becomes of it. */
+  hold(): void {
+    this.#db.exec("begin");
+    this.#last.get();
   }
 
   /** Deletes its rows, and lets its WAL begin anew. */

@@ -75,6 +75,8 @@ export class Ledger {
   readonly #sync: Sync;
   #current: LedgerFile;
   #gathered: Waiting[] = [];
+  /** Of their texts. */
+  #gatheredLength = 0;
   #before: (() => void)[] = [];
   /** Of the last row that was written. */
   #seq: number;
@@ -85,6 +87,7 @@ export class Ledger {
   #records = 0;
   #isFlushing = false;
   #isSyncing = false;
+  #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: LedgerOptions) {
@@ -129,7 +132,9 @@ export class Ledger {
 
   /** @returns number of the row that it is written in: all of a row is written, or none */
   append(record: LedgerRecord, text: string | null, events: RecordEvents): number {
-    this.#gathered.push({ record, text, events });
+    if (this.#isClosed) events.failed(new StoreFault(CLOSED));
+    else this.#gathered.push({ record, text, events });
+    this.#gatheredLength += text?.length ?? 0;
     this.#flushSoon();
     return this.next;
   }
@@ -143,7 +148,8 @@ export class Ledger {
   /** While a sync is under way more is gathered: fewer and larger rows, that wait for the next. */
   #flushSoon(): void {
     const length = this.#gathered.length + this.#before.length;
-    if (this.#isFlushing || length === 0 || (this.#isSyncing && length < MOST_GATHERED)) return;
+    const isFull = length >= MOST_GATHERED || this.#gatheredLength >= SEGMENT_LENGTH;
+    if (this.#isFlushing || length === 0 || (this.#isSyncing && !isFull)) return;
     this.#isFlushing = true;
     setImmediate(() => {
       this.#isFlushing = false;
@@ -170,12 +176,16 @@ export class Ledger {
 
   /** Writes, syncs and applies what it has; what cannot be applied is left to the next start. */
   async close(): Promise<void> {
-    this.#flush();
-    while (this.#unsynced.length > 0 || this.#isSyncing) {
-      this.#syncNext();
-      await new Promise((resolve) => setImmediate(resolve));
+    // What comes while it is applied is written too.
+    for (let isRest = true; isRest; isRest = this.#gathered.length + this.#unsynced.length > 0) {
+      this.#flush();
+      while (this.#unsynced.length > 0 || this.#isSyncing) {
+        this.#syncNext();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await this.settled();
     }
-    await this.settled();
+    this.#isClosed = true;
     this.#backlog.close();
     clearTimeout(this.#timer);
     for (const { segment, descriptor } of this.#files) {
@@ -188,21 +198,26 @@ export class Ledger {
     for (const act of this.#before.splice(0)) this.#tell(act);
     const entries = this.#gathered;
     this.#gathered = [];
+    this.#gatheredLength = 0;
     if (entries.length === 0) return;
     const fault = this.#write(entries);
     if (fault === null) return;
-    // One that is too large for what is left of the disk keeps no other out.
+    // One that is too large for what is left of the disk keeps no other out. That a run starts is
+    // not written apart from its begin: one of both could be lost.
     for (const entry of entries) {
-      const own = entries.length === 1 ? fault : this.#write([entry]);
+      const isFinal = entries.length === 1 || entry.record.kind === "start";
+      const own = isFinal ? fault : this.#write([entry]);
       if (own !== null) this.#tell(() => entry.events.failed(own));
     }
   }
 
   #write(entries: readonly Waiting[]): StoreFault | null {
     const file = this.#current;
-    const row = encodeRow(entries);
     const seq = this.next;
+    let length: number;
     try {
+      const row = encodeRow(entries);
+      length = row.head.length + row.texts.length;
       file.segment.append(seq, row);
     } catch (error) {
       return new StoreFault(toFault(error));
@@ -210,7 +225,6 @@ export class Ledger {
     this.#seq = file.last = seq;
     this.#rows += 1;
     this.#records += entries.length;
-    const length = row.head.length + row.texts.length;
     file.length += length;
     this.#backlog.grow(length);
     // Not the records: nobody reads them again from memory.
@@ -293,6 +307,8 @@ export class Ledger {
     }
   }
 }
+
+const CLOSED = { code: "SQLITE_MISUSE", message: "The ledger is closed" };
 
 function openFile(path: string, addon: string | null): LedgerFile {
   const segment = new LedgerSegment(path, addon);

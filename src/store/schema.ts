@@ -165,6 +165,8 @@ export interface ExecutionLogTable {
 export interface LedgerTable {
   /** Number of the last row of the ledger whose effect the other tables have. */
   applied: number;
+  /** How often a file of the ledger was emptied. */
+  emptied: number;
 }
 
 /** Calls to productive webhooks, per calendar month (UTC). */

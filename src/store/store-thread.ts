@@ -70,7 +70,8 @@ class AppliedLedger {
     const { segments } = this.#open();
     this.#db.pragma("synchronous = FULL");
     try {
-      this.#db.prepare("update ledger set applied = applied").run();
+      // A value that changes: SQLite writes, and so syncs, nothing where the row stays as it is.
+      this.#db.prepare("update ledger set emptied = emptied + 1").run();
     } finally {
       this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
     }

@@ -5,6 +5,7 @@ import {
   fdatasync,
   fstatSync,
   mkdtempSync,
+  readdirSync,
   rmSync,
   statSync,
   truncateSync,
@@ -340,6 +341,10 @@ test("the files change places while they are written, and what was applied is le
     for (const path of paths) assert.ok(statSync(path).size < 20e3, "deleted rows are not written");
   }
   for (const path of paths) assert.equal(existsSync(`${path}-wal`), false);
+  const db = new Database(pathOf("places.db"), { readonly: true });
+  // The two of its start, and the changes of place: each is a write, which is synced.
+  assert.ok((db.prepare("select emptied from ledger").pluck().get() as number) >= 4);
+  db.close();
   await using store = await open("places.db");
   for (const id of ids) assert.equal((await findExecution(store, id))?.status, "PENDING");
 });
@@ -365,6 +370,30 @@ test("what an earlier start has left in the ledger is applied before anything el
   assert.equal((await findExecution(store, id))?.status, "ENDED_SUCCESS");
   assert.equal((await findPayload(store, id))?.output_value, '"out"');
   assert.ok(newExecutionId() > id, "ids go on after the last");
+});
+
+test("a database that is new does not take the ledger of one that was taken away", async () => {
+  const id = await leaveLedger("away.db");
+  for (const ending of ["", "-wal", "-shm"])
+    rmSync(pathOf("killed-away.db") + ending, { force: true });
+  await using store = await open("killed-away.db");
+  assert.equal(await findExecution(store, id), undefined);
+  assert.ok(
+    readdirSync(folder).some((name) => /^killed-away\.db\.before-\d+-ledger-0$/.test(name)),
+  );
+});
+
+test("what cannot be written is told so, and the next row can be", async () => {
+  const ledger = openLedger("parts.db");
+  const holder = new Database(ledgerPaths(pathOf("parts.db"))[0]);
+  holder.exec("begin immediate");
+  const id = newExecutionId();
+  const records: LedgerRecord[] = [begin(id), { kind: "start", ids: [id], at: 1 }];
+  const told = await Promise.all(records.map((record) => append(ledger, record, "1")));
+  assert.deepEqual(told, [["failed"], ["failed"]]);
+  holder.exec("rollback");
+  assert.deepEqual(await append(ledger, begin(id), "1"), ["written", "synced"]);
+  holder.close();
 });
 
 test("a command beside the service leaves the ledger to it", async () => {

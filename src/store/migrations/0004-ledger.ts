@@ -5,6 +5,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("ledger")
     .addColumn("applied", "integer", (c) => c.notNull())
+    .addColumn("emptied", "integer", (c) => c.notNull())
     .execute();
-  await sql`insert into ledger (applied) values (0)`.execute(db);
+  await sql`insert into ledger (applied, emptied) values (0, 0)`.execute(db);
 }
