@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { ROOT } from "./targets.ts";
 
-const PAGES = "src/ui/browser/pages";
+const PAGES = "src/browser/pages";
 
 /**
  * The browser modules of the user interface: one entry for each page (`webhooks.js`), and the

@@ -63,13 +63,13 @@ export async function bundleBinary(
 /** Everything that the program reads at run time: threads, addons, styles, example flows. */
 export async function gatherAssets(target: Target): Promise<Assets> {
   const [runner, worker, thread, author, store, parser, browser] = await Promise.all([
-    bundleCommonJs("src/sandbox/runner.ts"),
+    bundleCommonJs("src/runner/runner.ts"),
     // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
     bundleCommonJs("node_modules/piscina/dist/worker.js"),
     bundleModule("src/sandbox/thread.ts"),
-    bundleModule("src/flows/author.ts"),
-    bundleCommonJs("src/store/store-thread.ts"),
-    bundleCommonJs("src/service/parser-thread.ts"),
+    bundleModule("src/shared/author.ts"),
+    bundleCommonJs("src/server/store/store-thread.ts"),
+    bundleCommonJs("src/server/parser-thread.ts"),
     bundleBrowser(),
   ]);
   return new Map<string, Uint8Array>([

@@ -1,6 +1,6 @@
 /**
  * A rule of the linter for the files whose functions run in a thread after code of a flow was
- * loaded: they call what was captured before (src/lib/intrinsics.ts), and nothing that the flow
+ * loaded: they call what was captured before (src/shared/intrinsics.ts), and nothing that the flow
  * could have replaced. The names are found by a walk of the language's objects.
  */
 

@@ -14,7 +14,7 @@ export function makeDeclarations(): string {
     const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
     execFileSync(
       process.execPath,
-      [tsc, ...OPTIONS.split(" "), "--outDir", folder, "src/flows/author.ts"],
+      [tsc, ...OPTIONS.split(" "), "--outDir", folder, "src/shared/author.ts"],
       {
         cwd: ROOT,
         stdio: ["ignore", "inherit", "inherit"],

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { createProgram } from "../src/cli/program.ts";
-import { ROUTES } from "../src/api/routes.ts";
-import { describeConfig } from "../src/config/schema.ts";
-import { ERRORS } from "../src/lib/errors.ts";
+import { ROUTES } from "../src/server/api/routes.ts";
+import { describeConfig } from "../src/server/config/schema.ts";
+import { ERRORS } from "../src/shared/errors.ts";
 import { DECLARATIONS, makeDeclarations } from "./declarations.ts";
 
 /**

@@ -1,9 +1,14 @@
+import { globSync } from "node:fs";
+import { join } from "node:path";
 import { defineConfig, type DummyRuleMap, type OxlintOverride } from "oxlint";
-import { AFTER_FLOWS, OWNERS, ROOMS, seenBy, TYPE_READERS } from "./rooms.ts";
+import { AFTER_FLOWS, OWNERS, roomOf, ROOMS, seenBy, TYPE_READERS } from "./rooms.ts";
+
+/** As a pattern knows them; rooms of the server have no files of these names. */
+const SERVER_FILES = globSync("*.ts", { cwd: join(import.meta.dirname, "../src/server") });
 
 /** A later override replaces `no-restricted-imports`, so there is exactly one for each room. */
 const walls = ROOMS.map<OxlintOverride>((room) => ({
-  files: [isFile(room) ? `**/src/${room}.ts` : `**/src/${room}/**`],
+  files: [filesOf(room)],
   rules: { "no-restricted-imports": wall(room) },
 }));
 
@@ -77,13 +82,20 @@ function wall(room: string): NonNullable<DummyRuleMap["no-restricted-imports"]> 
   return ["error", { paths: foreign(room), patterns: hidden(room) }];
 }
 
+/** Whether a room has no folder of its own. */
 function isFile(room: string): boolean {
-  return ["server", "main"].includes(room);
+  return ["main", "binary"].includes(room);
+}
+
+/** What stands in a room itself, and not in one below it. */
+function filesOf(room: string): string {
+  if (isFile(room)) return `**/src/${room}.ts`;
+  return room === "server" ? "**/src/server/*.ts" : `**/src/${room}/**`;
 }
 
 /** The packages that a room may not import, or of which it may import the types alone. */
 function foreign(room: string) {
-  const owns = (name: string) => OWNERS[name]!.some((owner) => owner.split("/")[0] === room);
+  const owns = (name: string) => OWNERS[name]!.some((owner) => owner === room || isIn(owner, room));
   const names = Object.keys(OWNERS).filter((name) => !owns(name));
   return names.map((name) => ({
     name,
@@ -92,13 +104,17 @@ function foreign(room: string) {
   }));
 }
 
-/** The rooms that a room does not see, but for single files of theirs. */
+function isIn(file: string, room: string): boolean {
+  return file.endsWith(".ts") && roomOf(file) === room;
+}
+
+/** The rooms that a room does not see, by the last folder of their path. */
 function hidden(room: string) {
   const seen = seenBy(room);
   return ROOMS.filter((other) => !seen.includes(other)).map((other) => {
     const message = `${room} does not see ${other}`;
     if (isFile(other)) return { regex: `^\\.\\./(\\.\\./)*${other}\\.ts$`, message };
-    const open = seen.filter((path) => path.startsWith(`${other}/`));
-    return { group: [`**/${other}/**`, ...open.map((path) => `!**/${path}`)], message };
+    if (other !== "server") return { group: [`**/${other.replace("server/", "")}/**`], message };
+    return { regex: `^(\\.\\./)+(server/)?(${SERVER_FILES.join("|")})$`, message };
   });
 }

@@ -1,84 +1,78 @@
-/** The walls of the house, stated once: the linter's rules and test/layout.test.ts read them. */
+/** The walls between the rooms, stated once: the linter's rules and test/layout.test.ts read them. */
 
 /** A file imports its own room or a lower rank; rooms of one rank never import each other. */
 export const RANKS: readonly (readonly string[])[] = [
-  ["lib"],
-  ["store", "config", "assets"],
-  ["runner", "flows", "access"],
-  ["executions"],
-  ["webhooks", "api", "ui"],
+  ["shared"],
+  ["assets", "server/request", "server/store", "server/config"],
+  ["server/workers", "server/flows", "server/access"],
+  ["server/executions"],
+  ["server/webhooks", "server/api", "server/ui"],
+  ["server/http"],
   ["server"],
-  ["service"],
   ["cli"],
   ["main", "binary"],
 ];
 
-/** A program of its own: what it sees beside itself. Nobody imports from it. */
-export const SANDBOX_SEES: readonly string[] = [
-  "lib",
-  "runner/channel.ts",
-  "runner/protocol.ts",
-  "runner/seal.ts",
-  "flows/author.ts",
-  "flows/manifest.ts",
-];
-
-/** Plain data that crosses the wall to the runner: rooms of the same rank see it too. */
-export const FLOWS_SEE: readonly string[] = ["runner/protocol.ts"];
+/** Programs of their own: they see what is shared, and nobody imports from them. */
+export const APART: readonly string[] = ["runner", "sandbox", "browser"];
 
 /** Who may import a package: rooms, or single files. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  hono: ["server", "webhooks", "api", "ui"],
-  "@hono/node-server": ["service"],
-  kysely: ["store"],
-  "better-sqlite3": ["store"],
-  piscina: ["sandbox"],
+  hono: ["server/http", "server/webhooks", "server/api", "server/ui"],
+  "@hono/node-server": ["server/http"],
+  kysely: ["server/store"],
+  "better-sqlite3": ["server/store"],
+  piscina: ["runner"],
   "js-yaml": [
-    "config",
-    "webhooks/yaml.ts",
-    "api/import-document.ts",
-    "api/export.ts",
-    "flows/bundles.ts",
+    "server/config",
+    "server/webhooks/yaml.ts",
+    "server/api/import-document.ts",
+    "server/api/export.ts",
+    "server/flows/bundles.ts",
   ],
-  "@valibot/to-json-schema": ["api"],
-  "prom-client": ["lib"],
+  "@valibot/to-json-schema": ["server/api"],
+  "prom-client": ["shared"],
   // Not imported: pages refer to their files, which are carried as assets.
   "swagger-ui-dist": [],
-  valibot: ["config", "api", "flows"],
-  chokidar: ["flows"],
+  valibot: ["server/config", "server/api", "server/flows", "shared"],
+  chokidar: ["server/flows"],
   commander: ["cli"],
-  "ipaddr.js": ["access"],
-  pino: ["lib"],
-  "pino-pretty": ["lib"],
-  uplot: ["ui"],
-  uuid: ["lib"],
+  "ipaddr.js": ["server/access"],
+  pino: ["shared"],
+  "pino-pretty": ["shared"],
+  uplot: ["browser"],
+  uuid: ["shared"],
   "node:sea": ["assets", "binary"],
 };
 
 /** Who may import a package's types, beside its owners. */
 export const TYPE_READERS: Readonly<Record<string, readonly string[]>> = {
-  "@hono/node-server": ["server", "webhooks", "api", "ui"],
+  "@hono/node-server": ["server/webhooks", "server/api", "server/ui"],
 };
 
-export const ROOMS: readonly string[] = [...RANKS.flat(), "sandbox"];
+export const ROOMS: readonly string[] = [...RANKS.flat(), ...APART];
 
-/** The room of a file below src/: its folder, or its name where it stands alone. */
+/**
+ * The room of a file below src/: its program's folder; within the server the folder in it, and
+ * "server" for what stands beside those; its name where it stands alone.
+ */
 export function roomOf(file: string): string {
-  return file.split("/")[0]!.replace(/\.tsx?$/, "");
+  const [program = "", room, deeper] = file.split("/");
+  const isInRoom = program === "server" && (deeper !== undefined || !/\.tsx?$/.test(room ?? ""));
+  return isInRoom ? `server/${room}` : program.replace(/\.tsx?$/, "");
 }
 
-/** What a room may import from src/: rooms, or single files for the sandbox. */
+/** The rooms that a room may import from. */
 export function seenBy(room: string): readonly string[] {
-  if (room === "sandbox") return ["sandbox", ...SANDBOX_SEES];
+  if (APART.includes(room)) return [room, "shared"];
   const rank = RANKS.findIndex((rooms) => rooms.includes(room));
   if (rank < 0) throw new Error(`The room "${room}" has no rank`);
-  const below = [room, ...RANKS.slice(0, rank).flat()];
-  return room === "flows" ? [...below, ...FLOWS_SEE] : below;
+  return [room, ...RANKS.slice(0, rank).flat()];
 }
 
 /** Whether a file below src/ may import another one. */
 export function maySee(file: string, other: string): boolean {
-  return seenBy(roomOf(file)).some((seen) => seen === other || seen === roomOf(other));
+  return seenBy(roomOf(file)).includes(roomOf(other));
 }
 
 /** Whether a file below src/ may import a package, or its types alone. */
@@ -101,10 +95,10 @@ interface ThreadFile {
  * have replaced (scripts/captured-rule.ts). All that the thread imports is here, or below.
  */
 export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
-  "lib/intrinsics": { setup: ["uncurry", "inheritNothing"] },
-  "lib/json-text": { setup: ["isJson"] },
+  "shared/intrinsics": { setup: ["uncurry", "inheritNothing"] },
+  "shared/json-text": { setup: ["isJson"] },
   "sandbox/builtins": {},
-  "sandbox/claims": { setup: ["newClaims"] },
+  "shared/wire/claims": { setup: ["newClaims"] },
   "sandbox/descriptors": {
     setup: ["guardDescriptors", "refuseForeign", "wrap", "pin"],
   },
@@ -134,7 +128,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/modules": { setup: ["guardModules", "folder"] },
   "sandbox/operations": {},
   "sandbox/pin": { setup: ["pin"] },
-  "sandbox/ports": { setup: ["listen"] },
+  "shared/wire/ports": { setup: ["listen"] },
   "sandbox/process-object": {
     setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "harden", "disable"],
   },
@@ -153,8 +147,8 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
 /** What the thread imports as well: types and constants, or what only looks at a flow's export. */
 export const NOT_BESIDE_FLOWS: readonly string[] = [
   // Of an inspection, in a thread without any grants; the server looks at its answer again.
-  "flows/manifest",
-  "lib/nearest",
-  "runner/protocol",
-  "sandbox/thread-messages",
+  "shared/manifest",
+  "shared/nearest",
+  "shared/wire/protocol",
+  "shared/wire/thread-messages",
 ];

@@ -80,20 +80,20 @@ test("C3: all that runs in a thread beside a flow is held to what was captured b
     for (const other of sources.find((file) => file.path === path)?.files ?? []) found.add(other);
   const listed = [...Object.keys(AFTER_FLOWS), ...NOT_BESIDE_FLOWS].map((name) => `${name}.ts`);
   // Types of what flows import, which is bundled apart.
-  assert.deepEqual([...found].filter((path) => path !== "flows/author.ts").sort(), listed.sort());
+  assert.deepEqual([...found].filter((path) => path !== "shared/author.ts").sort(), listed.sort());
 });
 
 test("what has one home is used nowhere else", () => {
   assert.deepEqual(
     rows(({ path, code }) => !isOfBrowser(path) && /\bDate\.now\b/.test(code)),
-    ["lib/clock.ts"],
+    ["shared/clock.ts"],
   );
   assert.deepEqual(
     rows(({ path, code }) => roomOf(path) !== "sandbox" && /\bprocess\.env\b/.test(code)),
-    ["config/environment.ts"],
+    ["server/config/environment.ts"],
   );
   const comparing = rows(({ code }) => /\btimingSafeEqual\b/.test(code));
-  assert.deepEqual([...new Set(comparing.map(roomOf))], ["access"]);
+  assert.deepEqual([...new Set(comparing.map(roomOf))], ["server/access"]);
 });
 
 test("there are no barrels and no default exports", () => {
@@ -157,7 +157,7 @@ function readSource(found: string): SourceFile {
 
 /** Modules of pages run elsewhere, with a clock of their own. */
 function isOfBrowser(path: string): boolean {
-  return path.startsWith("ui/browser/");
+  return path.startsWith("browser/");
 }
 
 /** package.json is read for the version; it is no room. */

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { keyOf } from "../../src/lib/id.ts";
+import { keyOf } from "../../src/shared/id.ts";
 
 const FIRST = "01000000-0000-7000-8000-000000000000";
 

@@ -2,11 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { newExecutionId } from "../../src/lib/id.ts";
-import { openStore, type Store } from "../../src/store/database.ts";
-import type { ExecutionRow } from "../../src/store/execution-row.ts";
-import { endExecution, insertExecution } from "../../src/store/executions.ts";
-import { findWebhook, insertWebhook } from "../../src/store/webhooks.ts";
+import { newExecutionId } from "../../src/shared/id.ts";
+import { openStore, type Store } from "../../src/server/store/database.ts";
+import type { ExecutionRow } from "../../src/server/store/execution-row.ts";
+import { endExecution, insertExecution } from "../../src/server/store/executions.ts";
+import { findWebhook, insertWebhook } from "../../src/server/store/webhooks.ts";
 
 /**
  * What one call costs the store alone: bytes of the WAL, and CPU of both sides, by how many calls
@@ -16,7 +16,7 @@ import { findWebhook, insertWebhook } from "../../src/store/webhooks.ts";
 
 const BATCHES = [1, 8, 32, 500];
 const CALLS = 12_000;
-const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
 
 const INPUT = JSON.stringify({
   method: "POST",

@@ -55,11 +55,11 @@ function sourceRuntime(): Runtime {
   const root = join(import.meta.dirname, "../..");
   return {
     mode: "source",
-    runner: join(root, "src/sandbox/runner.ts"),
+    runner: join(root, "src/runner/runner.ts"),
     thread: join(root, "src/sandbox/thread.ts"),
-    author: join(root, "src/flows/author.ts"),
-    store_thread: join(root, "src/store/store-thread.ts"),
-    parser_thread: join(root, "src/service/parser-thread.ts"),
+    author: join(root, "src/shared/author.ts"),
+    store_thread: join(root, "src/server/store/store-thread.ts"),
+    parser_thread: join(root, "src/server/parser-thread.ts"),
     addon: null,
     readable: ["src", "node_modules", "package.json"].map((name) => realpathSync(join(root, name))),
     // Whoever runs the sources may change them.

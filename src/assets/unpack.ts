@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { now } from "../lib/clock.ts";
-import { signFolder } from "../lib/folder-signature.ts";
+import { now } from "../shared/clock.ts";
+import { signFolder } from "../shared/folder-signature.ts";
 import { readAsset } from "./read.ts";
 
 export interface Unpacking {

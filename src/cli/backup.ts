@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Loaded } from "../config/load.ts";
-import { databaseFile } from "../config/resolve.ts";
-import { backupTo, restoreFrom } from "../store/backup.ts";
-import { takeLock } from "../store/lock.ts";
-import type { SqliteFile } from "../store/sqlite.ts";
+import type { Loaded } from "../server/config/load.ts";
+import { databaseFile } from "../server/config/resolve.ts";
+import { backupTo, restoreFrom } from "../server/store/backup.ts";
+import { takeLock } from "../server/store/lock.ts";
+import type { SqliteFile } from "../server/store/sqlite.ts";
 import { readConfiguration } from "./configuration.ts";
 import { openDataOf } from "./data-folder.ts";
 import { CommandFailure } from "./failure.ts";

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readCertificate } from "../config/certificate.ts";
-import { checkDataFolder } from "../config/data-folder.ts";
-import { warnOfWriters } from "../config/plugins-folder.ts";
-import type { Flow } from "../flows/catalog.ts";
-import { openLog } from "../lib/log.ts";
-import { openFlows } from "../service/flows.ts";
+import { readCertificate } from "../server/config/certificate.ts";
+import { checkDataFolder } from "../server/config/data-folder.ts";
+import { warnOfWriters } from "../server/config/plugins-folder.ts";
+import type { Flow } from "../server/flows/catalog.ts";
+import { openLog } from "../shared/log.ts";
+import { openFlows } from "../server/flows.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandFailure } from "./failure.ts";
 

@@ -1,4 +1,4 @@
-import type { FieldFault } from "../lib/errors.ts";
+import type { FieldFault } from "../shared/errors.ts";
 import { openConnection, type Connection, type ConnectionOptions } from "./connection.ts";
 import { CommandFailure } from "./failure.ts";
 

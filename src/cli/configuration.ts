@@ -1,5 +1,9 @@
-import { readCredentials, readEnvironment, type Credentials } from "../config/environment.ts";
-import { loadConfig, type Loaded } from "../config/load.ts";
+import {
+  readCredentials,
+  readEnvironment,
+  type Credentials,
+} from "../server/config/environment.ts";
+import { loadConfig, type Loaded } from "../server/config/load.ts";
 
 /** The configuration of a command, from its --config, the environment and the working folder. */
 export function readConfiguration(options: {

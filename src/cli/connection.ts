@@ -1,5 +1,5 @@
-import { readCredentials, readEnvironment } from "../config/environment.ts";
-import { ConfigError } from "../config/fault.ts";
+import { readCredentials, readEnvironment } from "../server/config/environment.ts";
+import { ConfigError } from "../server/config/fault.ts";
 import { CommandFailure } from "./failure.ts";
 import { readConfiguration } from "./configuration.ts";
 import { readLogins } from "./kept-logins.ts";

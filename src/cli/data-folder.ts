@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { openRuntime, type Runtime } from "../assets/runtime.ts";
-import { openDataFolder } from "../config/data-folder.ts";
-import type { Loaded } from "../config/load.ts";
-import { databaseFile } from "../config/resolve.ts";
-import { explainUnwritable } from "../config/unwritable.ts";
+import { openDataFolder } from "../server/config/data-folder.ts";
+import type { Loaded } from "../server/config/load.ts";
+import { databaseFile } from "../server/config/resolve.ts";
+import { explainUnwritable } from "../server/config/unwritable.ts";
 import { CommandFailure } from "./failure.ts";
 
 /** DATA_DIR for commands: beside a service that runs, or of a stopped one. */

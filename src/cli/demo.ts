@@ -1,13 +1,13 @@
 import { createHmac } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { generateKey, hashKey } from "../access/api-key.ts";
+import { generateKey, hashKey } from "../server/access/api-key.ts";
 import { listAssets, readAsset } from "../assets/read.ts";
-import { now } from "../lib/clock.ts";
-import { newId } from "../lib/id.ts";
-import type { Service } from "../service/service.ts";
-import { findRoleByName, findUserByName } from "../store/people.ts";
-import { findWebhook, insertWebhook, type WebhookRow } from "../store/webhooks.ts";
+import { now } from "../shared/clock.ts";
+import { newId } from "../shared/id.ts";
+import type { Service } from "../server/service.ts";
+import { findRoleByName, findUserByName } from "../server/store/people.ts";
+import { findWebhook, insertWebhook, type WebhookRow } from "../server/store/webhooks.ts";
 
 /** One example flow, and how to call it. */
 interface Example {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { whyUnsent } from "../lib/unsent.ts";
+import { whyUnsent } from "../shared/unsent.ts";
 import { addCancelCommand } from "./cancel.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";

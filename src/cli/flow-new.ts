@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { flowName, nameFault } from "../flows/names.ts";
+import { flowName, nameFault } from "../server/flows/names.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandFailure } from "./failure.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readAsset } from "../assets/read.ts";
-import { sampleConfig } from "../config/sample.ts";
+import { sampleConfig } from "../server/config/sample.ts";
 import { writeDeclarations } from "./declarations.ts";
 import { CommandFailure } from "./failure.ts";
 

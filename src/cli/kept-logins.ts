@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { personalFolder, readEnvironment } from "../config/environment.ts";
+import { personalFolder, readEnvironment } from "../server/config/environment.ts";
 import { CommandFailure } from "./failure.ts";
 
 /** What `flowhook login` keeps about one service. */

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../assets/read.ts";
-import { ConfigError } from "../config/fault.ts";
-import { StartFault } from "../lib/errors.ts";
+import { ConfigError } from "../server/config/fault.ts";
+import { StartFault } from "../shared/errors.ts";
 import { call } from "./call.ts";
 import { writeTypes } from "./declarations.ts";
 import { addExecutionCommands } from "./execution.ts";

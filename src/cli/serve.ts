@@ -1,10 +1,10 @@
-import { readCertificate } from "../config/certificate.ts";
-import { openDataFolder } from "../config/data-folder.ts";
-import { warnOfWriters } from "../config/plugins-folder.ts";
-import { StartFault } from "../lib/errors.ts";
-import { openLog } from "../lib/log.ts";
-import { openService, type Service } from "../service/service.ts";
-import { logStrayErrors } from "../service/stray-errors.ts";
+import { readCertificate } from "../server/config/certificate.ts";
+import { openDataFolder } from "../server/config/data-folder.ts";
+import { warnOfWriters } from "../server/config/plugins-folder.ts";
+import { StartFault } from "../shared/errors.ts";
+import { openLog } from "../shared/log.ts";
+import { openService, type Service } from "../server/service.ts";
+import { logStrayErrors } from "../server/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
 import { describeDemo, fillDemo, writeExamples } from "./demo.ts";
 import { CommandFailure } from "./failure.ts";

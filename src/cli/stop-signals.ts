@@ -1,5 +1,5 @@
-import type { Log } from "../lib/log.ts";
-import type { Service } from "../service/service.ts";
+import type { Log } from "../shared/log.ts";
+import type { Service } from "../server/service.ts";
 
 /** What comes so soon after another is the same one: some signal the process and then its group. */
 const SAME_MS = 1000;

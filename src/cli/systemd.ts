@@ -1,7 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { existsSync } from "node:fs";
-import { loadConfig, type Loaded } from "../config/load.ts";
-import { databaseFile, type Config } from "../config/resolve.ts";
+import { loadConfig, type Loaded } from "../server/config/load.ts";
+import { databaseFile, type Config } from "../server/config/resolve.ts";
 import { findProgram } from "./own-program.ts";
 
 /** Time beyond SHUTDOWN_GRACE_SEC for the answers under way and the last commit, in seconds. */

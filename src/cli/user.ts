@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
-import { generatePassword, hashPassword } from "../access/password.ts";
-import { databaseFile } from "../config/resolve.ts";
-import { prepareFirstStart } from "../access/first-start.ts";
-import { now } from "../lib/clock.ts";
-import { newId } from "../lib/id.ts";
-import { openStore, type Store } from "../store/database.ts";
+import { generatePassword, hashPassword } from "../server/access/password.ts";
+import { databaseFile } from "../server/config/resolve.ts";
+import { prepareFirstStart } from "../server/access/first-start.ts";
+import { now } from "../shared/clock.ts";
+import { newId } from "../shared/id.ts";
+import { openStore, type Store } from "../server/store/database.ts";
 import {
   deleteTokensOfUser,
   findRoleByName,
@@ -12,7 +12,7 @@ import {
   insertUser,
   insertUserRole,
   updatePassword,
-} from "../store/people.ts";
+} from "../server/store/people.ts";
 import { readConfiguration } from "./configuration.ts";
 import { openDataOf, requireDatabase } from "./data-folder.ts";
 import { CommandFailure } from "./failure.ts";

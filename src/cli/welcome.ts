@@ -1,6 +1,6 @@
 import { VERSION } from "../assets/read.ts";
-import type { Config } from "../config/resolve.ts";
-import type { Service } from "../service/service.ts";
+import type { Config } from "../server/config/resolve.ts";
+import type { Service } from "../server/service.ts";
 
 type Started = Pick<Service, "url" | "catalog" | "admin_password">;
 

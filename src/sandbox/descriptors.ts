@@ -9,7 +9,7 @@ import {
   setDelete,
   setHas,
   startsWith,
-} from "../lib/intrinsics.ts";
+} from "../shared/intrinsics.ts";
 import { guardFileHandles } from "./file-handles.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { Buffer, isUtf8 as isUtf8Now } from "node:buffer";
-import type { Job } from "../runner/protocol.ts";
+import type { Job } from "../shared/wire/protocol.ts";
 import {
   Error,
   String,
@@ -16,7 +16,7 @@ import {
   slice,
   stringify,
   uncurry,
-} from "../lib/intrinsics.ts";
+} from "../shared/intrinsics.ts";
 import { shown } from "./text.ts";
 
 /**

@@ -17,7 +17,7 @@ import {
   weakMapSet,
   weakSetAdd,
   weakSetHas,
-} from "../lib/intrinsics.ts";
+} from "../shared/intrinsics.ts";
 
 /**
  * Handles of `fs.promises`. The runtime reads the descriptor from members that anybody can define

@@ -1,5 +1,5 @@
-import type { LogLevel, LogLine } from "../runner/protocol.ts";
-import { monotonicClock, round, toWellFormed, wallClock } from "../lib/intrinsics.ts";
+import type { LogLevel, LogLine } from "../shared/wire/protocol.ts";
+import { monotonicClock, round, toWellFormed, wallClock } from "../shared/intrinsics.ts";
 import { cut, format } from "./text.ts";
 
 /** All lines of one execution together, in characters. */

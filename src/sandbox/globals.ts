@@ -1,5 +1,5 @@
 import { Channel, tracingChannel } from "node:diagnostics_channel";
-import { Error, freeze } from "../lib/intrinsics.ts";
+import { Error, freeze } from "../shared/intrinsics.ts";
 import { lineFor } from "./builtins.ts";
 import { pin } from "./pin.ts";
 

@@ -1,7 +1,7 @@
 import dgram from "node:dgram";
 import type { EventEmitter } from "node:events";
 import net from "node:net";
-import { Error, get } from "../lib/intrinsics.ts";
+import { Error, get } from "../shared/intrinsics.ts";
 
 /**
  * Sockets are made from descriptors too, which belong to the process; and Unix sockets are files,

@@ -1,6 +1,6 @@
 import { readFileSync as readFileSyncNow } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
-import { Error, exec, get, indexOf, push, setForEach } from "../lib/intrinsics.ts";
+import { Error, exec, get, indexOf, push, setForEach } from "../shared/intrinsics.ts";
 import type { Imports } from "./modules.ts";
 import { linesOf, relative, toMessage, toStack } from "./text.ts";
 

@@ -1,11 +1,11 @@
 import { pathToFileURL } from "node:url";
-import { toManifest } from "../flows/manifest.ts";
-import type { Inspection, Manifest } from "../runner/protocol.ts";
+import { toManifest } from "../shared/manifest.ts";
+import type { Inspection, Manifest } from "../shared/wire/protocol.ts";
 import { lineFor } from "./builtins.ts";
 import { importFault } from "./import-fault.ts";
 import type { Imports } from "./modules.ts";
 import { relative, toStack } from "./text.ts";
-import type { ThreadData } from "./thread-messages.ts";
+import type { ThreadData } from "../shared/wire/thread-messages.ts";
 
 /** Imports the flow and tells what it is. */
 export async function inspect(data: ThreadData, imports: Imports): Promise<Inspection> {

@@ -1,6 +1,6 @@
 import ModuleNow from "node:module";
 import { sep as separator } from "node:path";
-import { TypeError, apply, freeze, push, slice, startsWith } from "../lib/intrinsics.ts";
+import { TypeError, apply, freeze, push, slice, startsWith } from "../shared/intrinsics.ts";
 
 /**
  * The runtime's loader of the older module format, which every such module gets hold of as

@@ -22,12 +22,12 @@ import {
   slice,
   startsWith,
   stringify,
-} from "../lib/intrinsics.ts";
+} from "../shared/intrinsics.ts";
 import { lineFor, needOf } from "./builtins.ts";
 import { closeLoader } from "./loader.ts";
 import { reduceHttp2, substituteOf } from "./reduced-builtins.ts";
 import { toMessage } from "./text.ts";
-import type { ThreadData } from "./thread-messages.ts";
+import type { ThreadData } from "../shared/wire/thread-messages.ts";
 
 /**
  * What a flow can import: its version folder, `flowhook`, the packages of

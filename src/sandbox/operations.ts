@@ -4,7 +4,7 @@ import {
   MAX_WAITING_BYTES,
   type OperationAnswer,
   type OperationRequest,
-} from "../runner/protocol.ts";
+} from "../shared/wire/protocol.ts";
 import {
   Error,
   Map,
@@ -17,7 +17,7 @@ import {
   mapSize,
   parse,
   stringify,
-} from "../lib/intrinsics.ts";
+} from "../shared/intrinsics.ts";
 import { shown } from "./text.ts";
 import { requireShallow } from "./webhook-response.ts";
 

@@ -4,7 +4,7 @@ import {
   defineProperty,
   getOwnPropertyDescriptor,
   ownKeys,
-} from "../lib/intrinsics.ts";
+} from "../shared/intrinsics.ts";
 
 /**
  * The methods and texts of an object cannot be replaced for all who inherit them, but each may

@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { Error, String, apply, get } from "../lib/intrinsics.ts";
+import { Error, String, apply, get } from "../shared/intrinsics.ts";
 
 /**
  * What a flow sees as `process`: an object of its own with the few harmless members, not the

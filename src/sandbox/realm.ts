@@ -7,7 +7,7 @@ import {
   hasOwn,
   ownKeys,
   push,
-} from "../lib/intrinsics.ts";
+} from "../shared/intrinsics.ts";
 import { pin } from "./pin.ts";
 
 /**

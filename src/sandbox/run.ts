@@ -1,4 +1,4 @@
-import type { Ending, Job } from "../runner/protocol.ts";
+import type { Ending, Job } from "../shared/wire/protocol.ts";
 import {
   Error,
   Promise,
@@ -16,7 +16,7 @@ import {
   push,
   stringify,
   toWellFormed,
-} from "../lib/intrinsics.ts";
+} from "../shared/intrinsics.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type Desk, type Pending } from "./operations.ts";

@@ -12,8 +12,8 @@ import {
   slice,
   stringify,
   toWellFormed,
-} from "../lib/intrinsics.ts";
-import { MAX_TEXT } from "../runner/protocol.ts";
+} from "../shared/intrinsics.ts";
+import { MAX_TEXT } from "../shared/wire/protocol.ts";
 
 /**
  * Texts for people out of values that a flow made: any of them may have getters that throw,

@@ -9,9 +9,9 @@ import {
   monotonicClock,
   slice,
   toWellFormed,
-} from "../lib/intrinsics.ts";
-import type { Ending, Job, LogLevel } from "../runner/protocol.ts";
-import { claim } from "./claims.ts";
+} from "../shared/intrinsics.ts";
+import type { Ending, Job, LogLevel } from "../shared/wire/protocol.ts";
+import { claim } from "../shared/wire/claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
 import { openSample } from "./file-handles.ts";
 import { makeLog, replaceConsole } from "./flow-log.ts";
@@ -20,13 +20,19 @@ import { guardHandles } from "./handles.ts";
 import { ImportFault, importFault } from "./import-fault.ts";
 import { guardModules } from "./modules.ts";
 import { openDesk } from "./operations.ts";
-import { listen } from "./ports.ts";
+import { listen } from "../shared/wire/ports.ts";
 import { replaceProcess } from "./process-object.ts";
 import { Realm, findShared } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
 import { InputRefused, abort, run, type Execution } from "./run.ts";
 import { relative, toMessage, toStack } from "./text.ts";
-import type { FromThread, Task, TaskResult, ThreadData, ToThread } from "./thread-messages.ts";
+import type {
+  FromThread,
+  Task,
+  TaskResult,
+  ThreadData,
+  ToThread,
+} from "../shared/wire/thread-messages.ts";
 
 /**
  * A thread's program: it runs one flow version, one execution at a time. What is set up here

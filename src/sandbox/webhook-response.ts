@@ -1,5 +1,5 @@
-import { findTooDeep } from "../lib/json-text.ts";
-import { MAX_DEPTH } from "../runner/protocol.ts";
+import { findTooDeep } from "../shared/json-text.ts";
+import { MAX_DEPTH } from "../shared/wire/protocol.ts";
 import {
   TypeError,
   create,
@@ -9,7 +9,7 @@ import {
   isInteger,
   keys,
   stringify,
-} from "../lib/intrinsics.ts";
+} from "../shared/intrinsics.ts";
 import { shown } from "./text.ts";
 
 /**

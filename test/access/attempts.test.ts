@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { openAttempts } from "../../src/access/attempts.ts";
-import { openSlowDown } from "../../src/access/slow-down.ts";
-import { Refusal } from "../../src/lib/errors.ts";
+import { openAttempts } from "../../src/server/access/attempts.ts";
+import { openSlowDown } from "../../src/server/access/slow-down.ts";
+import { Refusal } from "../../src/shared/errors.ts";
 
 const LIMITS = { free: 100, most: 3, most_of_address: 5, window_ms: 60_000 };
 

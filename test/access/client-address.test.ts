@@ -6,7 +6,7 @@ import {
   onceForRange,
   openAddressReader,
   openProxyTrust,
-} from "../../src/access/client-address.ts";
+} from "../../src/server/access/client-address.ts";
 
 const PROXY = "10.0.0.1";
 const isTrusted = openProxyTrust(["10.0.0.0/8", "2001:db8:aaaa::/48", "192.0.2.7"]);

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
-import { openActivity } from "../../src/access/activity.ts";
-import { openAttempts } from "../../src/access/attempts.ts";
-import { openSlowDown } from "../../src/access/slow-down.ts";
-import { openStore, type Store } from "../../src/store/database.ts";
-import { insertUser, updateActivity } from "../../src/store/people.ts";
+import { openActivity } from "../../src/server/access/activity.ts";
+import { openAttempts } from "../../src/server/access/attempts.ts";
+import { openSlowDown } from "../../src/server/access/slow-down.ts";
+import { openStore, type Store } from "../../src/server/store/database.ts";
+import { insertUser, updateActivity } from "../../src/server/store/people.ts";
 
 /** The system's time is set back and forth: what is counted in memory does not care. */
 
@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-clock-"));
-const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 async function openWithUser(name: string, active_at: number | null): Promise<Store> {

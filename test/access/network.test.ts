@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { networkOf } from "../../src/access/network.ts";
+import { networkOf } from "../../src/server/access/network.ts";
 
 const NETWORKS: readonly [string, string][] = [
   ["192.0.2.1", "192.0.2.1"],

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { covers, isAllowed, PERMISSIONS, type Grant } from "../../src/access/permission.ts";
+import { PERMISSIONS, type Grant } from "../../src/shared/contract/permission.ts";
+import { covers, isAllowed } from "../../src/server/access/permission.ts";
 
 const RESOURCES = [...new Set(PERMISSIONS.map((name) => `${name.split(".")[0]}.*`))];
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { generateKey, hashKey, isKey } from "../../src/access/api-key.ts";
-import { hashPassword, verifyPassword } from "../../src/access/password.ts";
-import { openSecretBox } from "../../src/access/secret-box.ts";
+import { generateKey, hashKey, isKey } from "../../src/server/access/api-key.ts";
+import { hashPassword, verifyPassword } from "../../src/server/access/password.ts";
+import { openSecretBox } from "../../src/server/access/secret-box.ts";
 
 test("a sealed secret opens with its key and its name alone, and only unchanged", () => {
   const box = openSecretBox(randomBytes(32));

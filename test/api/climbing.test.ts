@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { FIRST_ROLES, PERMISSIONS } from "../../src/access/permission.ts";
+import { PERMISSIONS } from "../../src/shared/contract/permission.ts";
+import { FIRST_ROLES } from "../../src/server/access/permission.ts";
 import { ADMIN_PASSWORD, itemsOf, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
 
 /**

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { CONFIG_KEYS } from "../../src/config/schema.ts";
-import { ERRORS } from "../../src/lib/errors.ts";
-import { ROUTES } from "../../src/api/routes.ts";
+import { CONFIG_KEYS } from "../../src/server/config/schema.ts";
+import { ERRORS } from "../../src/shared/errors.ts";
+import { ROUTES } from "../../src/server/api/routes.ts";
 import { ROOT } from "../blackbox/target.ts";
 import { openHouse, type House } from "./house.ts";
 

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { FIRST_ROLES, PERMISSIONS } from "../../src/access/permission.ts";
-import type { Route } from "../../src/api/route.ts";
-import { ROUTES } from "../../src/api/routes.ts";
+import { PERMISSIONS } from "../../src/shared/contract/permission.ts";
+import { FIRST_ROLES } from "../../src/server/access/permission.ts";
+import type { Route } from "../../src/server/api/route.ts";
+import { ROUTES } from "../../src/server/api/routes.ts";
 import { itemsOf, openHouse, PASSWORD, type House } from "./house.ts";
 import { openPlace, toSample, type Asker, type Place } from "./samples.ts";
 

@@ -8,8 +8,8 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import createClient from "openapi-fetch";
 import { runProgram } from "../blackbox/command.ts";
 import { environment, NODE, ROOT } from "../blackbox/target.ts";
-import { ERRORS } from "../../src/lib/errors.ts";
-import { ROUTES } from "../../src/api/routes.ts";
+import { ERRORS } from "../../src/shared/errors.ts";
+import { ROUTES } from "../../src/server/api/routes.ts";
 import { ADMIN_PASSWORD, openHouse, type House } from "./house.ts";
 
 let house: House;

@@ -1,4 +1,4 @@
-import type { Route } from "../../src/api/route.ts";
+import type { Route } from "../../src/server/api/route.ts";
 import { ADMIN_PASSWORD, itemsOf, memberOf, PASSWORD, type House, type Request } from "./house.ts";
 
 /** A project with one of everything that is in projects, made by the administrator. */

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import Database from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
-import { apply } from "../../src/store/migrate.ts";
-import type { Schema } from "../../src/store/schema.ts";
+import { apply } from "../../src/server/store/migrate.ts";
+import type { Schema } from "../../src/server/store/schema.ts";
 import { runCommand, type Finished } from "../blackbox/command.ts";
 import {
   ADMIN_PASSWORD,

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { readCertificate } from "../../src/config/certificate.ts";
-import { ConfigError } from "../../src/config/fault.ts";
+import { readCertificate } from "../../src/server/config/certificate.ts";
+import { ConfigError } from "../../src/server/config/fault.ts";
 import { makeCertificate, toPem } from "./certificate-maker.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-certificate-"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { README, renew } from "../../scripts/docs.ts";
-import { CONFIG_KEYS, describeConfig } from "../../src/config/schema.ts";
+import { CONFIG_KEYS, describeConfig } from "../../src/server/config/schema.ts";
 
 test("every key has a default, a type and a meaning in words", () => {
   const rows = describeConfig();

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readCredentials, readEnvironment } from "../../src/config/environment.ts";
+import { readCredentials, readEnvironment } from "../../src/server/config/environment.ts";
 
 test("credentials are null where nothing is set", () => {
   assert.deepEqual(readCredentials({}), { adminPassword: null, url: null, token: null });

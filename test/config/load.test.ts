@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { ConfigError } from "../../src/config/fault.ts";
-import { loadConfig } from "../../src/config/load.ts";
-import { databaseFile } from "../../src/config/resolve.ts";
-import { CONFIG_KEYS } from "../../src/config/schema.ts";
+import { ConfigError } from "../../src/server/config/fault.ts";
+import { loadConfig } from "../../src/server/config/load.ts";
+import { databaseFile } from "../../src/server/config/resolve.ts";
+import { CONFIG_KEYS } from "../../src/server/config/schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-config-"));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkResponse } from "../../src/executions/custom-response.ts";
+import { checkResponse } from "../../src/server/executions/custom-response.ts";
 
 const check = (response: object, sandboxed = true) =>
   checkResponse(JSON.stringify({ status: 200, headers: {}, body: "", ...response }), sandboxed);

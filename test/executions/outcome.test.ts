@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { toOutcome } from "../../src/executions/outcome.ts";
-import { encodeFrames, FrameReader } from "../../src/runner/channel.ts";
-import { isEnding, type Ending } from "../../src/runner/protocol.ts";
-import { isFromRunner } from "../../src/runner/shapes.ts";
+import { toOutcome } from "../../src/server/executions/outcome.ts";
+import { encodeFrames, FrameReader } from "../../src/shared/wire/channel.ts";
+import { isEnding, type Ending } from "../../src/shared/wire/protocol.ts";
+import { isFromRunner } from "../../src/server/workers/shapes.ts";
 
 /** Whatever comes over the wall is typed, or refused: it never throws where nobody expects it. */
 

@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { pino } from "pino";
-import { Retention, type RetentionLimits } from "../../src/executions/retention.ts";
-import { openStore, type Store } from "../../src/store/database.ts";
-import { countExecutions } from "../../src/store/retention.ts";
-import { insertExecution } from "../../src/store/executions.ts";
+import { Retention, type RetentionLimits } from "../../src/server/executions/retention.ts";
+import { openStore, type Store } from "../../src/server/store/database.ts";
+import { countExecutions } from "../../src/server/store/retention.ts";
+import { insertExecution } from "../../src/server/store/executions.ts";
 import { INPUT, newRow, toId } from "../store/rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-retention-"));
-const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { Scheduler, type SchedulerOptions } from "../../src/executions/scheduler.ts";
-import { failed, type Ending, type FlowSpec, type Job } from "../../src/runner/protocol.ts";
-import { Worker, type Run, type WorkerEvents } from "../../src/runner/worker.ts";
+import { Scheduler, type SchedulerOptions } from "../../src/server/executions/scheduler.ts";
+import { failed, type Ending, type FlowSpec, type Job } from "../../src/shared/wire/protocol.ts";
+import { Worker, type Run, type WorkerEvents } from "../../src/server/workers/worker.ts";
 
 /** A made-up thread: it begins the first of what it was given, and ends it when it is told. */
 export interface Thread {

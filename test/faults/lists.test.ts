@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import Database from "better-sqlite3";
-import { firstKeyOf } from "../../src/lib/id.ts";
+import { firstKeyOf } from "../../src/shared/id.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { figure } from "./sizes.ts";
 import { openHouse, type House } from "./house.ts";

@@ -12,8 +12,8 @@ import { NODE, ROOT } from "../blackbox/target.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { isMountable, mountDisk, unmountDisk } from "./disk.ts";
 import { openHouse, type House } from "./house.ts";
-import { keyOf } from "../../src/lib/id.ts";
-import { ledgerPaths } from "../../src/lib/ledger-paths.ts";
+import { keyOf } from "../../src/shared/id.ts";
+import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
 import { busyFactor, figure, INTERRUPTED, quantile, ROWS } from "./sizes.ts";
 
 /** Faults of the disk and of the database file. */

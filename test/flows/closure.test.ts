@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { closureOf, type Closure } from "../../src/flows/closure.ts";
-import { Sources } from "../../src/flows/sources.ts";
+import { closureOf, type Closure } from "../../src/server/flows/closure.ts";
+import { Sources } from "../../src/server/flows/sources.ts";
 
 interface Folder {
   readonly root: string;

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { pino } from "pino";
-import { openCatalog, type Catalog } from "../../src/flows/catalog.ts";
-import type { Ending, Job } from "../../src/runner/protocol.ts";
+import { openCatalog, type Catalog } from "../../src/server/flows/catalog.ts";
+import type { Ending, Job } from "../../src/shared/wire/protocol.ts";
 import { openBench, type Bench } from "../runner/runners-fixture.ts";
 
 const PLUGINS = resolve(import.meta.dirname, "../../plugins");

@@ -10,8 +10,8 @@ import {
   type Catalog,
   type CatalogOptions,
   type Flow,
-} from "../../src/flows/catalog.ts";
-import type { FlowSpec, Inspection } from "../../src/runner/protocol.ts";
+} from "../../src/server/flows/catalog.ts";
+import type { FlowSpec, Inspection } from "../../src/shared/wire/protocol.ts";
 
 /** A workplace of one test: PLUGINS_DIR and DATA_DIR in a folder of its own. */
 export interface Fixture {

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, realpath, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { allot, type Limits } from "../../src/flows/grants.ts";
-import { toManifest } from "../../src/flows/manifest.ts";
+import { allot, type Limits } from "../../src/server/flows/grants.ts";
+import { toManifest } from "../../src/shared/manifest.ts";
 
 const LIMITS: Limits = {
   allow: { net: true, read: [], write: [] },

@@ -1,12 +1,12 @@
 import { registerHooks } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
-import { toManifest } from "../../src/flows/manifest.ts";
-import type { Inspection } from "../../src/runner/protocol.ts";
+import { toManifest } from "../../src/shared/manifest.ts";
+import type { Inspection } from "../../src/shared/wire/protocol.ts";
 
 // What the sandbox does to a flow's imports, as far as these tests need it.
 registerHooks({
   resolve(specifier, context, next) {
-    const url = new URL("../../src/flows/author.ts", import.meta.url).href;
+    const url = new URL("../../src/shared/author.ts", import.meta.url).href;
     return specifier === "flowhook" ? { url, shortCircuit: true } : next(specifier, context);
   },
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { defineFlow, v } from "../../src/flows/author.ts";
-import { toManifest } from "../../src/flows/manifest.ts";
+import { defineFlow, v } from "../../src/shared/author.ts";
+import { toManifest } from "../../src/shared/manifest.ts";
 
 const NOTHING = { net: false, read: [], write: [], secrets: [] };
 const run = () => null;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { flowName, nameFault } from "../../src/flows/names.ts";
+import { flowName, nameFault } from "../../src/server/flows/names.ts";
 
 suite("flow names", () => {
   const rows: [string, string | null][] = [

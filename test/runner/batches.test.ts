@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Ending, FlowSpec } from "../../src/runner/protocol.ts";
+import type { Ending, FlowSpec } from "../../src/shared/wire/protocol.ts";
 import { openBench, until, type Bench } from "./runners-fixture.ts";
 
 /** Runs that a thread is given together: short ones, which come in the same turn. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import type { FlowSpec } from "../../src/runner/protocol.ts";
-import { DEATHS, Quarantine } from "../../src/runner/quarantine.ts";
-import type { Worker } from "../../src/runner/worker.ts";
+import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
+import { DEATHS, Quarantine } from "../../src/server/workers/quarantine.ts";
+import type { Worker } from "../../src/server/workers/worker.ts";
 import { openBench, until, type Bench } from "./runners-fixture.ts";
 
 /** A runner that dies takes as few with it as can be, and only its cause is blamed for it. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { Ending, FlowSpec } from "../../src/runner/protocol.ts";
+import type { Ending, FlowSpec } from "../../src/shared/wire/protocol.ts";
 import { openBench, until, type Bench, type FlowOptions } from "./runners-fixture.ts";
 
 /**
@@ -541,7 +541,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "imports the program",
-    code: `export default () => import("${join(import.meta.dirname, "../../src/sandbox/runner.ts")}")`,
+    code: `export default () => import("${join(import.meta.dirname, "../../src/runner/runner.ts")}")`,
     message: /outside the folder of the flow/,
   },
   {

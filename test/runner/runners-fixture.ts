@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { openLog } from "../../src/lib/log.ts";
-import { Scheduler, type SchedulerOptions } from "../../src/executions/scheduler.ts";
+import { openLog } from "../../src/shared/log.ts";
+import { Scheduler, type SchedulerOptions } from "../../src/server/executions/scheduler.ts";
 import {
   failed,
   type Ending,
@@ -14,9 +14,13 @@ import {
   type LogLine,
   type OperationAnswer,
   type OperationRequest,
-} from "../../src/runner/protocol.ts";
-import { openRunners, type Runners, type RunnersOptions } from "../../src/runner/runners.ts";
-import type { Run } from "../../src/runner/worker.ts";
+} from "../../src/shared/wire/protocol.ts";
+import {
+  openRunners,
+  type Runners,
+  type RunnersOptions,
+} from "../../src/server/workers/runners.ts";
+import type { Run } from "../../src/server/workers/worker.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -57,9 +61,9 @@ export async function openBench(
   const broken: Bench["broken"] = [];
   mkdirSync(join(folder, "plugins/node_modules"), { recursive: true });
   const runners = await openRunners({
-    runner: join(ROOT, "src/sandbox/runner.ts"),
+    runner: join(ROOT, "src/runner/runner.ts"),
     thread: join(ROOT, "src/sandbox/thread.ts"),
-    author: join(ROOT, "src/flows/author.ts"),
+    author: join(ROOT, "src/shared/author.ts"),
     readable: [join(ROOT, "src"), join(ROOT, "node_modules")],
     runner_memory_mb: 900,
     max_output_bytes: 1_000_000,

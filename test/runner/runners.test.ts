@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { encodeFrames, FrameReader } from "../../src/runner/channel.ts";
-import type { FlowSpec } from "../../src/runner/protocol.ts";
+import { encodeFrames, FrameReader } from "../../src/shared/wire/channel.ts";
+import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
 import { openBench, until, type Bench } from "./runners-fixture.ts";
 
 const HELLO = `export default () => "here"`;
@@ -113,7 +113,7 @@ after(() => rmSync(FAKES, { recursive: true }));
 function fakeRunner(onRun: string): string {
   const file = join(FAKES, `${randomUUID()}.mjs`);
   const [frames, seal] = ["channel", "seal"].map((name) =>
-    JSON.stringify(join(import.meta.dirname, `../../src/runner/${name}.ts`)),
+    JSON.stringify(join(import.meta.dirname, `../../src/shared/wire/${name}.ts`)),
   );
   writeFileSync(
     file,

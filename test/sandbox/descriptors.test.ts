@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Inspection } from "../../src/runner/protocol.ts";
+import type { Inspection } from "../../src/shared/wire/protocol.ts";
 import { openBench, until, type Bench } from "../runner/runners-fixture.ts";
 
 /**

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { Inspection, Job } from "../../src/runner/protocol.ts";
+import type { Inspection, Job } from "../../src/shared/wire/protocol.ts";
 import { openBench, type Bench, type FlowOptions } from "../runner/runners-fixture.ts";
 
 let bench: Bench;

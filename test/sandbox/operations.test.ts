@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import type { OperationAnswer } from "../../src/runner/protocol.ts";
+import type { OperationAnswer } from "../../src/shared/wire/protocol.ts";
 import { openBench } from "../runner/runners-fixture.ts";
 
 /** Values of operations lie in the runner's memory until they are answered. */

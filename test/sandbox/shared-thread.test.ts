@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { FlowSpec } from "../../src/runner/protocol.ts";
+import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
 import { openBench, type Bench } from "../runner/runners-fixture.ts";
 
 /** Executions of one flow share its threads: what one leaves behind must not answer the next. */

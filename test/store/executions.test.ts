@@ -5,10 +5,14 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { Kysely, SqliteDialect, type CompiledQuery } from "kysely";
-import { keyOf, newExecutionId } from "../../src/lib/id.ts";
-import { openStore, type Store } from "../../src/store/database.ts";
-import { listExecutions, listLog, type ExecutionFilter } from "../../src/store/execution-lists.ts";
-import type { ExecutionRow } from "../../src/store/execution-row.ts";
+import { keyOf, newExecutionId } from "../../src/shared/id.ts";
+import { openStore, type Store } from "../../src/server/store/database.ts";
+import {
+  listExecutions,
+  listLog,
+  type ExecutionFilter,
+} from "../../src/server/store/execution-lists.ts";
+import type { ExecutionRow } from "../../src/server/store/execution-row.ts";
 import {
   countAncestors,
   endExecution,
@@ -21,15 +25,19 @@ import {
   putBackExecution,
   runExecution,
   type EndedRow,
-} from "../../src/store/executions.ts";
-import { GO_ON } from "../../src/store/go-on.ts";
-import { countExecutions, deleteExecutions, oldestEnded } from "../../src/store/retention.ts";
-import type { Schema } from "../../src/store/schema.ts";
-import { readStatistics } from "../../src/store/statistics.ts";
+} from "../../src/server/store/executions.ts";
+import { GO_ON } from "../../src/server/store/go-on.ts";
+import {
+  countExecutions,
+  deleteExecutions,
+  oldestEnded,
+} from "../../src/server/store/retention.ts";
+import type { Schema } from "../../src/server/store/schema.ts";
+import { readStatistics } from "../../src/server/store/statistics.ts";
 import { INPUT, newRow, toId } from "./rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-executions-"));
-const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
 const pathOf = (name: string): string => join(folder, name);
 const open = (name: string): Promise<Store> =>
   openStore({ path: pathOf(name), durability: "normal", addon: null, thread });

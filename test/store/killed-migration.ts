@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { openStore } from "../../src/store/database.ts";
+import { openStore } from "../../src/server/store/database.ts";
 
 /** Opens an old store and is killed after so many pages of its rows, of which each is a turn. */
 
 const [path = "", pages] = process.argv.slice(2);
-const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
 
 function killAfter(turns: number): void {
   if (turns > 0) return void setImmediate(() => killAfter(turns - 1));

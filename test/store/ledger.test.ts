@@ -14,25 +14,29 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { newExecutionId } from "../../src/lib/id.ts";
-import { ledgerPaths } from "../../src/lib/ledger-paths.ts";
-import { backupTo, restoreFrom } from "../../src/store/backup.ts";
-import { openStore, type Store, type StoreOptions } from "../../src/store/database.ts";
-import { connectionsByMonth, findExecution, findPayload } from "../../src/store/executions.ts";
-import { StoreFault } from "../../src/store/fault.ts";
+import { newExecutionId } from "../../src/shared/id.ts";
+import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
+import { backupTo, restoreFrom } from "../../src/server/store/backup.ts";
+import { openStore, type Store, type StoreOptions } from "../../src/server/store/database.ts";
+import {
+  connectionsByMonth,
+  findExecution,
+  findPayload,
+} from "../../src/server/store/executions.ts";
+import { StoreFault } from "../../src/server/store/fault.ts";
 import {
   Ledger,
   type LedgerOptions,
   type RecordEvents,
   type Sync,
-} from "../../src/store/ledger.ts";
-import { decodeRow, encodeRow, type LedgerRecord } from "../../src/store/ledger-record.ts";
-import { LedgerSegment } from "../../src/store/ledger-segment.ts";
-import type { Applied } from "../../src/store/thread-protocol.ts";
+} from "../../src/server/store/ledger.ts";
+import { decodeRow, encodeRow, type LedgerRecord } from "../../src/server/store/ledger-record.ts";
+import { LedgerSegment } from "../../src/server/store/ledger-segment.ts";
+import type { Applied } from "../../src/server/store/thread-protocol.ts";
 import { INPUT, newRow } from "./rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-ledger-"));
-const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const pathOf = (name: string): string => join(folder, name);

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { keyOf } from "../../src/lib/id.ts";
-import { StartFault } from "../../src/lib/errors.ts";
-import { restoreFrom } from "../../src/store/backup.ts";
-import { openStore, type Store } from "../../src/store/database.ts";
-import { listExecutions, listLog } from "../../src/store/execution-lists.ts";
+import { keyOf } from "../../src/shared/id.ts";
+import { StartFault } from "../../src/shared/errors.ts";
+import { restoreFrom } from "../../src/server/store/backup.ts";
+import { openStore, type Store } from "../../src/server/store/database.ts";
+import { listExecutions, listLog } from "../../src/server/store/execution-lists.ts";
 import {
   countAncestors,
   endExecution,
@@ -19,9 +19,9 @@ import {
   insertLogLine,
   listUnended,
   runExecution,
-} from "../../src/store/executions.ts";
-import { deleteExecutions } from "../../src/store/retention.ts";
-import { inspectDatabase } from "../../src/store/sqlite.ts";
+} from "../../src/server/store/executions.ts";
+import { deleteExecutions } from "../../src/server/store/retention.ts";
+import { inspectDatabase } from "../../src/server/store/sqlite.ts";
 import { mountDisk, unmountDisk } from "../faults/disk.ts";
 import { fillOldStore, makeOldStore } from "./old-store.ts";
 import { toId } from "./rows.ts";
@@ -29,7 +29,7 @@ import { toId } from "./rows.ts";
 /** Migration 0003: each row of an older store, with its new key. */
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-migration-"));
-const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const told: string[] = [];

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
-import { apply } from "../../src/store/migrate.ts";
-import type { Schema } from "../../src/store/schema.ts";
-import { openConnection } from "../../src/store/sqlite.ts";
+import { apply } from "../../src/server/store/migrate.ts";
+import type { Schema } from "../../src/server/store/schema.ts";
+import { openConnection } from "../../src/server/store/sqlite.ts";
 
 /** A database as releases before the key of executions have left it. */
 export async function makeOldStore(path: string, fill: (db: Database) => void): Promise<void> {

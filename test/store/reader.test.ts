@@ -4,17 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { firstKeyOf } from "../../src/lib/id.ts";
-import { openStore, type Store } from "../../src/store/database.ts";
-import { listExecutions } from "../../src/store/execution-lists.ts";
-import { readFor } from "../../src/store/reading.ts";
-import { readStatistics } from "../../src/store/statistics.ts";
-import { listAudit } from "../../src/store/workspace.ts";
+import { firstKeyOf } from "../../src/shared/id.ts";
+import { openStore, type Store } from "../../src/server/store/database.ts";
+import { listExecutions } from "../../src/server/store/execution-lists.ts";
+import { readFor } from "../../src/server/store/reading.ts";
+import { readStatistics } from "../../src/server/store/statistics.ts";
+import { listAudit } from "../../src/server/store/workspace.ts";
 
 /** Lists of many rows: whoever asks for long ones holds up nobody, and not for ever. */
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-reader-"));
-const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
 const path = join(folder, "many.db");
 const ROWS = 200_000;
 

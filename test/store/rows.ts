@@ -1,4 +1,4 @@
-import type { ExecutionRow, PayloadInput } from "../../src/store/execution-row.ts";
+import type { ExecutionRow, PayloadInput } from "../../src/server/store/execution-row.ts";
 
 /** Executions as tests put them into a store. */
 

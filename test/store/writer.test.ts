@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { StartFault } from "../../src/lib/errors.ts";
-import { openStore, type Store } from "../../src/store/database.ts";
-import { connectionsByMonth, countConnection } from "../../src/store/executions.ts";
-import { takeLock } from "../../src/store/lock.ts";
-import { toStatement } from "../../src/store/prepared.ts";
-import type { Unit } from "../../src/store/thread-protocol.ts";
+import { StartFault } from "../../src/shared/errors.ts";
+import { openStore, type Store } from "../../src/server/store/database.ts";
+import { connectionsByMonth, countConnection } from "../../src/server/store/executions.ts";
+import { takeLock } from "../../src/server/store/lock.ts";
+import { toStatement } from "../../src/server/store/prepared.ts";
+import type { Unit } from "../../src/server/store/thread-protocol.ts";
 import {
   deleteWebhook,
   findWebhook,
@@ -16,11 +16,11 @@ import {
   touchKey,
   updateWebhook,
   type WebhookRow,
-} from "../../src/store/webhooks.ts";
-import { findSetting, insertSetting } from "../../src/store/workspace.ts";
+} from "../../src/server/store/webhooks.ts";
+import { findSetting, insertSetting } from "../../src/server/store/workspace.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-store-"));
-const thread = join(import.meta.dirname, "../../src/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
 const open = (name: string): Promise<Store> =>
   openStore({ path: join(folder, name), durability: "full", addon: null, thread });
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openLegs, toLocation } from "../../src/webhooks/legs.ts";
-import { readTarget } from "../../src/webhooks/target.ts";
+import { openLegs, toLocation } from "../../src/server/webhooks/legs.ts";
+import { readTarget } from "../../src/server/webhooks/target.ts";
 
 const ID = "01a1f87a-3b3b-72f3-942a-15dd01be10e3";
 const WEBHOOK = { id: "w", key_hash: "h1", previous_key_hash: null, previous_key_until: null };

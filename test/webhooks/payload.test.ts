@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { hashKey } from "../../src/access/api-key.ts";
-import { parsePayload, type ParseRules } from "../../src/webhooks/payload.ts";
+import { hashKey } from "../../src/server/access/api-key.ts";
+import { parsePayload, type ParseRules } from "../../src/server/webhooks/payload.ts";
 
 const KEY = "a-key-of-payloads-0123456789";
 const OLD = "the-key-before-it-0123456789";

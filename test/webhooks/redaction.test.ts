@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { openRedaction } from "../../src/webhooks/redaction.ts";
+import { openRedaction } from "../../src/server/webhooks/redaction.ts";
 
 const secret = fc.stringMatching(/^[\x21-\x7e]{16,40}$/);
 const text = fc.stringMatching(/^[ -~]{0,20}$/);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseYaml } from "../../src/webhooks/yaml.ts";
+import { parseYaml } from "../../src/server/webhooks/yaml.ts";
 
 const LIMIT = 100_000;
 

@@ -1,0 +1,35 @@
+import { Piscina } from "piscina";
+import type { FlowSpec, RunnerSetup } from "../shared/wire/protocol.ts";
+import { flagsFor } from "./thread-flags.ts";
+import type { ThreadData } from "../shared/wire/thread-messages.ts";
+
+const YOUNG_MB = 16;
+
+/** A thread for a flow version, or one that only inspects it. */
+export function startThread(
+  spec: FlowSpec,
+  setup: RunnerSetup,
+  { inspecting, claims }: Pick<ThreadData, "inspecting" | "claims">,
+): Piscina {
+  const workerData: ThreadData = {
+    spec,
+    author: setup.author,
+    hidden: setup.readable,
+    max_output_bytes: setup.max_output_bytes,
+    max_input_bytes: setup.max_input_bytes,
+    max_log_lines: setup.max_log_lines,
+    inspecting,
+    claims,
+  };
+  return new Piscina({
+    filename: setup.thread,
+    minThreads: inspecting ? 0 : 1,
+    maxThreads: 1,
+    recordTiming: false,
+    env: {},
+    execArgv: flagsFor(spec, setup.readable),
+    // A small young generation keeps the resident memory of many threads down.
+    resourceLimits: { maxOldGenerationSizeMb: spec.memory_mb, maxYoungGenerationSizeMb: YOUNG_MB },
+    workerData,
+  });
+}

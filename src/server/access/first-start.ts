@@ -1,0 +1,82 @@
+import { now } from "../../shared/clock.ts";
+import { newId } from "../../shared/id.ts";
+import type { Store } from "../store/database.ts";
+import type { Unit } from "../store/thread-protocol.ts";
+import {
+  countUsers,
+  findProjectByName,
+  findRoleByName,
+  insertProject,
+  insertRole,
+  insertUser,
+  insertUserRole,
+} from "../store/people.ts";
+import { generatePassword, hashPassword } from "./password.ts";
+import type { Grant } from "../../shared/contract/permission.ts";
+import { FIRST_ROLES } from "./permission.ts";
+
+/** The project that always exists. */
+export const DEFAULT_PROJECT = "Default";
+
+/** The first start on a store; on one that is filled, `commit` has nothing to do. */
+export interface FirstStart {
+  /**
+   * A generated password of the user `admin`; null where none was made. Show it before `commit`:
+   * then a kill between the two leaves an empty store, and the next start shows another.
+   */
+  readonly admin_password: string | null;
+  readonly default_project_id: string;
+  /** Writes the Default project, the first roles and the user `admin`, in one commit. */
+  commit(): Promise<void>;
+}
+
+/**
+ * Prepares what an empty store is filled with, and writes nothing yet.
+ *
+ * @param given FLOWHOOK_ADMIN_PASSWORD; null: one is generated
+ */
+export async function prepareFirstStart(store: Store, given: string | null): Promise<FirstStart> {
+  const project = await findProjectByName(store, DEFAULT_PROJECT);
+  if (project !== undefined && (await countUsers(store)) > 0)
+    return { admin_password: null, default_project_id: project.id, commit: async () => {} };
+  const project_id = project?.id ?? newId();
+  const password = given ?? generatePassword();
+  const password_hash = await hashPassword(password);
+  const admin_role = (await findRoleByName(store, "admin"))?.id ?? newId();
+  const unit = [
+    ...(project === undefined ? toFirstResources(store, project_id, admin_role) : []),
+    ...toAdmin(store, password_hash, admin_role),
+  ];
+  return {
+    admin_password: given === null ? password : null,
+    default_project_id: project_id,
+    commit: async () => void (await store.commit(unit)),
+  };
+}
+
+function toFirstResources(store: Store, project_id: string, admin_role: string): Unit {
+  const at = now();
+  const stamps = { created_at: at, modified_at: at };
+  const project = { id: project_id, name: DEFAULT_PROJECT, description: "", ...stamps };
+  return [
+    insertProject(store, project),
+    ...toRoles(admin_role).map((role) => insertRole(store, { ...role, ...stamps })),
+  ];
+}
+
+function toAdmin(store: Store, password_hash: string, role_id: string): Unit {
+  const [id, at] = [newId(), now()];
+  const stamps = { active_at: null, created_at: at, modified_at: at };
+  const user = { id, name: "admin", email: "", password_hash, is_enabled: 1, ...stamps };
+  return [insertUser(store, user), insertUserRole(store, id, role_id)];
+}
+
+function toRoles(
+  admin_id: string,
+): { id: string; name: string; permissions: string; propagate: number }[] {
+  return FIRST_ROLES.map(({ name, propagate, permissions }) => {
+    const grants: Grant[] = permissions.map((permission) => ({ permission, project_id: null }));
+    const id = name === "admin" ? admin_id : newId();
+    return { id, name, permissions: JSON.stringify(grants), propagate: Number(propagate) };
+  });
+}

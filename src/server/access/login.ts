@@ -1,0 +1,169 @@
+import { now } from "../../shared/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { newId } from "../../shared/id.ts";
+import type { Store } from "../store/database.ts";
+import {
+  deleteToken,
+  findTokenByHash,
+  findTokenById,
+  findUser,
+  findUserByName,
+  insertToken,
+  rolesOfUser,
+  touchToken,
+  type TokenRow,
+  type UserRow,
+} from "../store/people.ts";
+import type { Activity } from "./activity.ts";
+import { generateToken, hashKey } from "./api-key.ts";
+import type { Attempts } from "./attempts.ts";
+import { hashPassword, verifyPassword } from "./password.ts";
+import type { Grant } from "../../shared/contract/permission.ts";
+
+/** A user who has shown a valid login token. */
+export interface Principal {
+  readonly user_id: string;
+  readonly user_name: string;
+  readonly email: string;
+  /** Names of roles. */
+  readonly roles: readonly string[];
+  readonly grants: readonly Grant[];
+  readonly token_id: string;
+}
+
+export interface NewLogin {
+  readonly token: string;
+  /** Milliseconds since the epoch. */
+  readonly expires_at: number;
+  readonly principal: Principal;
+}
+
+/** Login tokens: opaque, stored as SHA-256, valid for LOGIN_TOKEN_TTL_SEC. */
+export interface Logins {
+  /** Null for an unknown user, a wrong password or a disabled user; all take the same time. */
+  login(user_name: string, password: string, from: string): Promise<NewLogin | null>;
+  /** Null for a token that is unknown or has expired, or whose user is disabled. */
+  authenticate(token: string, from: string): Promise<Principal | null>;
+  /** The same user with what they may now; null once the token or the user is not valid any more. */
+  renew(principal: Principal): Promise<Principal | null>;
+  /**
+   * Whether this is the principal's own password.
+   *
+   * @throws Refusal too_many_attempts
+   */
+  checkPassword(principal: Principal, password: string): Promise<boolean>;
+  logout(token_id: string): Promise<void>;
+}
+
+export interface LoginOptions {
+  readonly store: Store;
+  readonly attempts: Attempts;
+  readonly activity: Activity;
+  readonly ttl_ms: number;
+}
+
+/** How often the last use of a token is written. */
+const TOUCH_INTERVAL_MS = 60_000;
+
+export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions): Logins {
+  // Compared with where there is no such user, so that the time does not tell.
+  const nobody = hashPassword(generateToken());
+
+  async function check(user_name: string, password: string): Promise<UserRow | null> {
+    const user = await findUserByName(store, user_name);
+    const right = await verifyPassword(password, user?.password_hash ?? (await nobody));
+    return user !== undefined && right && user.is_enabled === 1 ? user : null;
+  }
+
+  async function create(user: UserRow, from: string): Promise<NewLogin> {
+    const token = generateToken();
+    const at = now();
+    const row: TokenRow = {
+      id: newId(),
+      user_id: user.id,
+      hash: hashKey(token),
+      created_at: at,
+      expires_at: at + ttl_ms,
+      last_used_at: at,
+      last_used_from: from,
+    };
+    await store.commit([insertToken(store, row)]);
+    await activity.report(user.id);
+    return { token, expires_at: row.expires_at, principal: await toPrincipal(store, user, row.id) };
+  }
+
+  /** Null where the token has expired, or its user is disabled. */
+  async function admit(row: TokenRow | undefined): Promise<UserRow | null> {
+    if (row === undefined || row.expires_at <= now()) return null;
+    const user = await findUser(store, row.user_id);
+    return user !== undefined && user.is_enabled === 1 ? user : null;
+  }
+
+  return {
+    async login(user_name, password, from) {
+      const attempt = { subject: user_name, address: from };
+      const user = await attempts.guard(attempt, () => check(user_name, password));
+      return user === null ? null : create(user, from);
+    },
+    async authenticate(token, from) {
+      const row = await findTokenByHash(store, hashKey(token));
+      const user = await admit(row);
+      if (row === undefined || user === null) return null;
+      await touch(store, row, from);
+      return toPrincipal(store, user, row.id);
+    },
+    async renew({ token_id }) {
+      const user = await admit(await findTokenById(store, token_id));
+      return user === null ? null : toPrincipal(store, user, token_id);
+    },
+    async checkPassword(principal, password) {
+      // A login token is one attacker, from wherever it is used.
+      const attempt = { subject: principal.user_name, address: `token of ${principal.user_id}` };
+      const user = await attempts.guard(attempt, () => check(principal.user_name, password));
+      return user !== null;
+    },
+    async logout(token_id) {
+      await store.commit([deleteToken(store, token_id)]);
+    },
+  };
+}
+
+async function touch(store: Store, row: TokenRow, from: string): Promise<void> {
+  const at = now();
+  if (at - (row.last_used_at ?? 0) < TOUCH_INTERVAL_MS) return;
+  await store.commit([touchToken(store, row.id, { last_used_at: at, last_used_from: from })]);
+}
+
+async function toPrincipal(store: Store, user: UserRow, token_id: string): Promise<Principal> {
+  const roles = await rolesOfUser(store, user.id);
+  return {
+    user_id: user.id,
+    user_name: user.name,
+    email: user.email,
+    roles: roles.map((role) => role.name),
+    grants: roles.flatMap((role) => toGrants(role.permissions)),
+    token_id,
+  };
+}
+
+/** The stored permissions of a role. */
+export function toGrants(permissions: string): readonly Grant[] {
+  return JSON.parse(permissions) as Grant[];
+}
+
+/**
+ * @param member of the body, that the password is
+ * @throws Refusal wrong_password, the same for a missing one.
+ */
+export async function requirePassword(
+  logins: Logins,
+  principal: Principal,
+  password: unknown,
+  member = "password",
+): Promise<void> {
+  if (typeof password === "string" && (await logins.checkPassword(principal, password))) return;
+  throw new Refusal(
+    "wrong_password",
+    `This change needs your own password again, as the member "${member}". It was missing or wrong`,
+  );
+}

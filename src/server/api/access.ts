@@ -1,0 +1,97 @@
+import type { Principal } from "../access/login.ts";
+import type { Permission } from "../../shared/contract/permission.ts";
+import { allowedProjects, covers, isAllowed } from "../access/permission.ts";
+import { toGrants } from "../access/login.ts";
+import { grantsOf } from "../executions/permissions.ts";
+import { Refusal } from "../../shared/errors.ts";
+import type { Store } from "../store/database.ts";
+import { invalid } from "./named.ts";
+import {
+  findRole,
+  findRoleByName,
+  rolesOfUser,
+  type RoleRow,
+  type UserRow,
+} from "../store/people.ts";
+
+/** Whether the principal may do this in a project. */
+export function may(principal: Principal, permission: Permission, project_id: string): boolean {
+  return isAllowed(principal.grants, permission, project_id);
+}
+
+/** @throws Refusal forbidden */
+export function requireIn(principal: Principal, permission: Permission, project_id: string): void {
+  if (may(principal, permission, project_id)) return;
+  throw new Refusal("forbidden", `This needs the permission "${permission}" in this project`);
+}
+
+/** The ids of the projects that a list is limited to; null: none. */
+export function visibleProjects(principal: Principal, permission: Permission): string[] | null {
+  const projects = allowedProjects(principal.grants, permission);
+  return projects === "all" ? null : [...projects];
+}
+
+/** Whether a row of a project is to be seen: what is filtered out of lists is 404 elsewhere. */
+export function isVisible(
+  principal: Principal,
+  permission: Permission,
+  project_id: string,
+): boolean {
+  const projects = allowedProjects(principal.grants, permission);
+  return projects === "all" || projects.has(project_id);
+}
+
+/**
+ * A role that the principal may give: one whose permissions they all hold themselves.
+ *
+ * @throws Refusal invalid where there is no such role, forbidden where it allows more
+ */
+export async function requireRole(
+  store: Store,
+  principal: Principal,
+  name: string,
+): Promise<RoleRow> {
+  const role = await findRoleByName(store, name.normalize("NFC"));
+  if (role === undefined) throw invalid("role", `there is no role "${name}"`);
+  if (!covers(principal.grants, toGrants(role.permissions)))
+    throw new Refusal("forbidden", `The role "${name}" allows more than your own roles do`);
+  return role;
+}
+
+/**
+ * Whoever lets an execution or a webhook do something uses its role, propagating or not, and the
+ * permissions of the user for whom it acts: they must hold all of them.
+ *
+ * @throws Refusal forbidden
+ */
+export async function requireUsable(
+  store: Store,
+  principal: Principal,
+  { role_id, acts_for }: { role_id: string | null; acts_for: string | null },
+): Promise<void> {
+  const role = role_id === null ? undefined : await findRole(store, role_id);
+  if (role !== undefined && !covers(principal.grants, toGrants(role.permissions)))
+    throw new Refusal("forbidden", `The role "${role.name}" allows more than your own roles do`);
+  if (acts_for === null || acts_for === principal.user_id) return;
+  const grants = await grantsOf(store, { role_id: null, acts_for });
+  if (!covers(principal.grants, grants))
+    throw new Refusal("forbidden", "It acts for a user who may do more than your own roles allow");
+}
+
+/**
+ * Whoever can change a user can become that user, so they must hold all that the user may do.
+ *
+ * @returns names of the user's roles
+ * @throws Refusal forbidden
+ */
+export async function requireNotAbove(
+  store: Store,
+  principal: Principal,
+  user: Pick<UserRow, "id" | "name">,
+): Promise<string[]> {
+  const roles = await rolesOfUser(store, user.id);
+  const grants = roles.flatMap((role) => toGrants(role.permissions));
+  if (!covers(principal.grants, grants))
+    throw new Refusal("forbidden", `The user "${user.name}" may do more than your own roles allow`);
+  return roles.map((role) => role.name);
+}

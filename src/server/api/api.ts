@@ -1,0 +1,43 @@
+import type { Activity } from "../access/activity.ts";
+import type { AddressReader } from "../access/client-address.ts";
+import type { Logins } from "../access/login.ts";
+import type { SecretBox } from "../access/secret-box.ts";
+import type { Executions } from "../executions/executions.ts";
+import type { StartRequest } from "../executions/start-request.ts";
+import type { Catalog } from "../flows/catalog.ts";
+import type { Bodies } from "../request/body.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Runners } from "../workers/runners.ts";
+import type { Store } from "../store/database.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import type { EventStreams } from "./event-streams.ts";
+import type { ExecutionFeed } from "./execution-feed.ts";
+import type { LargeBodies } from "./json-body.ts";
+
+/** What the management API needs of the house. */
+export interface Api {
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly executions: Executions;
+  readonly logins: Logins;
+  readonly activity: Activity;
+  readonly addressOf: AddressReader;
+  readonly secrets: SecretBox;
+  readonly log: Log;
+  readonly bodies: Bodies;
+  readonly largeBodies: LargeBodies;
+  readonly streams: EventStreams;
+  readonly feed: ExecutionFeed;
+  readonly runnersStatus: Runners["status"];
+  /** EXECUTION_PERMISSIONS: whose permissions an execution of a webhook has. */
+  readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;
+  /** CONNECTION_ALLOWANCE; null: unlimited. */
+  readonly connection_allowance: number | null;
+  /** WAIT_POLL_WINDOW_SEC in milliseconds. */
+  readonly window_ms: number;
+  readonly default_project_id: string;
+  /** BASE_URL; null: derived from the request. */
+  readonly base_url: string | null;
+  /** Path prefix of the service; empty without one. */
+  readonly prefix: string;
+}

@@ -1,0 +1,208 @@
+import type { ServerResponse } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
+import { Hono, type Context } from "hono";
+import { findToken, isCrossSite } from "../access/credentials.ts";
+import type { Principal } from "../access/login.ts";
+import { networkOf } from "../access/network.ts";
+import { isAllowed } from "../access/permission.ts";
+import { discardBody } from "../request/body.ts";
+import { Refusal, toProblem } from "../../shared/errors.ts";
+import { readTrace } from "../request/trace.ts";
+import { toRefusal } from "../store/fault.ts";
+import { readFor, type Reading } from "../store/reading.ts";
+import type { Api } from "./api.ts";
+import { check } from "./field-faults.ts";
+import { AT_ONCE, joinMembers, parseBody } from "./json-body.ts";
+import type { Answer, ApiRequest, Route } from "./route.ts";
+import { openStrangers, type Strangers } from "./strangers.ts";
+import { openTrail } from "./trail.ts";
+import { ROUTES } from "./routes.ts";
+
+type Env = { Bindings: HttpBindings };
+type ApiContext = Context<Env>;
+
+/** Largest body of a management request, and of one that needs no login. */
+const LIMIT = { bytes: 2 * 1024 * 1024, what: "" };
+const LOGIN_LIMIT = { bytes: AT_ONCE, what: "" };
+
+/** Audit entries of refused requests without a login, in one minute. */
+const STRANGERS_PER_MINUTE = 300;
+
+/** The management API (contract, section 3) as a Hono app for `/api/latest`. */
+export function createApi(api: Api): Hono<Env> {
+  const app = new Hono<Env>();
+  const strangers = openStrangers(api.log, STRANGERS_PER_MINUTE);
+  for (const route of ROUTES) {
+    app.on(route.method, route.path, async (c) =>
+      toResponse(await serve(api, strangers, route, c)),
+    );
+  }
+  refuseOtherMethods(app);
+  app.onError((fault, c) => respondFault(api, c, fault));
+  return app;
+}
+
+function refuseOtherMethods(app: Hono<Env>): void {
+  for (const path of new Set(ROUTES.map((route) => route.path))) {
+    const allow = ROUTES.filter((route) => route.path === path).map((route) => route.method);
+    app.all(path, () => {
+      throw new Refusal("method_not_allowed", `Expected ${allow.join(" or ")}`, {
+        headers: { allow: allow.join(", ") },
+      });
+    });
+  }
+}
+
+async function serve(api: Api, strangers: Strangers, route: Route, c: ApiContext): Promise<Answer> {
+  const { address, is_secure } = api.addressOf(c.env.incoming);
+  const trail = openTrail({ store: api.store, strangers }, route, {
+    address,
+    params: c.req.param(),
+  });
+  try {
+    const principal = await identify(api, route, c, address);
+    trail.actor(principal);
+    authorize(route, principal);
+    if (route.body === null && route.path !== "/import") discardBody(c.env.incoming);
+    const body = route.body === null ? undefined : await readJson(api, route, c.env, address);
+    trail.given(body);
+    const request = toRequest(api, route, c, { principal, address, is_secure, body });
+    const answer = await readFor(readingOf(route, principal, c.env.outgoing), () =>
+      route.act(api, request as ApiRequest<never, never>),
+    );
+    await trail.close(String(answer.status), answer.target);
+    return answer;
+  } catch (fault) {
+    const refusal = toRefusal(fault);
+    await trail.close(refusal instanceof Refusal ? refusal.code : "internal");
+    throw fault;
+  }
+}
+
+/**
+ * Lists are read for somebody, as long as they wait for them. What changes something may start what
+ * outlives its request, and has no such end.
+ */
+function readingOf(
+  { method }: Route,
+  principal: Principal | null,
+  outgoing: ServerResponse,
+): Reading | null {
+  if (principal === null || method !== "GET") return null;
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  return { user_id: principal.user_id, signal: gone.signal };
+}
+
+function toRequest(
+  api: Api,
+  route: Route,
+  c: ApiContext,
+  from: { principal: Principal | null; address: string; is_secure: boolean; body: unknown },
+): ApiRequest<unknown, unknown> {
+  const { address, is_secure } = from;
+  const host = `${is_secure ? "https" : "http"}://${c.req.header("host")}${api.prefix}`;
+  return {
+    // A route for anyone does not look at it.
+    principal: from.principal as Principal,
+    params: c.req.param() as Record<string, string>,
+    query: route.query === null ? undefined : check(route.query, c.req.query()),
+    body: route.body === null ? undefined : check(route.body, from.body),
+    address,
+    is_secure,
+    base_url: api.base_url ?? host,
+    if_match: c.req.header("if-match") ?? null,
+    last_event_id: c.req.header("last-event-id") ?? null,
+    search: new URL(c.req.url).searchParams,
+    bytes: () => api.bodies.read(c.env.incoming, LIMIT),
+    incoming: c.env.incoming,
+    outgoing: c.env.outgoing,
+  };
+}
+
+/** @throws Refusal not_authenticated, cross_site */
+async function identify(
+  api: Api,
+  route: Route,
+  c: ApiContext,
+  address: string,
+): Promise<Principal | null> {
+  const { headers } = c.env.incoming;
+  const sent = findToken(headers);
+  const changes = route.method !== "GET";
+  // A proxy may have put another Host in the place of the one that the browser asked for.
+  const hosts = [headers.host ?? "", api.base_url === null ? "" : new URL(api.base_url).host];
+  const is_foreign = hosts.every((host) => isCrossSite(headers, { host }));
+  if (changes && sent?.by !== "header" && is_foreign)
+    throw new Refusal("cross_site", "A page of another site cannot change anything here");
+  if (route.needs === "anyone") return null;
+  const principal = sent === null ? null : await api.logins.authenticate(sent.token, address);
+  if (principal === null)
+    throw new Refusal(
+      "not_authenticated",
+      "A valid login token is needed: POST /api/latest/auth/login, then send it as x-service-token",
+    );
+  return principal;
+}
+
+/** @throws Refusal forbidden */
+function authorize({ needs }: Route, principal: Principal | null): void {
+  if (principal === null || needs === "login" || needs === "anyone") return;
+  if (!isAllowed(principal.grants, needs))
+    throw new Refusal("forbidden", `This needs the permission "${needs}"`);
+}
+
+const UTF8 = new TextDecoder();
+
+/** @throws Refusal body_too_large, bad_body, overloaded */
+async function readJson(
+  api: Api,
+  { needs }: Route,
+  { incoming, outgoing }: HttpBindings,
+  address: string,
+) {
+  const bytes = await api.bodies.read(incoming, needs === "anyone" ? LOGIN_LIMIT : LIMIT);
+  if (bytes === null) return {};
+  if (bytes.length <= AT_ONCE) return parseBody(UTF8.decode(bytes));
+  const owner = { client: networkOf(address), isWanted: () => !outgoing.destroyed };
+  return joinMembers(await api.largeBodies.members(bytes, owner));
+}
+
+function toResponse({ status, body, text, bytes, stream, headers }: Answer): Response {
+  if (status === 204 || status === 302)
+    return new Response(null, { status, headers: { ...headers } });
+  return new Response(stream ?? bytes ?? text ?? JSON.stringify(body), {
+    status,
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-store",
+      "x-content-type-options": "nosniff",
+      ...headers,
+    },
+  });
+}
+
+function traceOf({ env }: ApiContext) {
+  return readTrace(env.incoming, env.outgoing);
+}
+
+/** Every error of the API as problem details (RFC 9457). */
+export function respondFault({ log }: Pick<Api, "log">, c: ApiContext, fault: unknown): Response {
+  const known = toRefusal(fault);
+  if (!(known instanceof Refusal))
+    log.error({ path: c.req.path, err: fault, ...traceOf(c) }, "Cannot answer");
+  const refusal =
+    known instanceof Refusal
+      ? known
+      : new Refusal("internal", "The service failed. Its log has the reason");
+  const authenticate = refusal.status === 401 ? { "www-authenticate": "Bearer" } : {};
+  return new Response(JSON.stringify(toProblem(refusal, c.req.path)), {
+    status: refusal.status,
+    headers: {
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      ...authenticate,
+      ...refusal.headers,
+    },
+  });
+}

@@ -1,0 +1,41 @@
+import * as v from "valibot";
+import { toIso } from "../../shared/clock.ts";
+import { listAudit, type AuditRow } from "../store/workspace.ts";
+import { fromNumberCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { defineRoute } from "./route.ts";
+import { AUDIT_ENTRY, listOf } from "./shapes.ts";
+
+function toEntry(row: AuditRow): Record<string, unknown> {
+  return {
+    id: row.seq,
+    at: toIso(row.at),
+    user_name: row.user_name,
+    address: row.address,
+    action: row.action,
+    target: row.target,
+    result: row.result,
+    members: JSON.parse(row.members) as unknown,
+  };
+}
+
+export const getAudit = defineRoute({
+  method: "GET",
+  path: "/audit",
+  summary: "List who changed what, newest first; refused attempts too",
+  needs: "audit.read",
+  query: v.strictObject({
+    limit: PAGE_QUERY.limit,
+    cursor: PAGE_QUERY.cursor,
+    user_name: v.optional(v.string()),
+    action: v.optional(v.string()),
+    target: v.optional(v.string()),
+  }),
+  answer: listOf(AUDIT_ENTRY),
+  async act(api, { query }) {
+    const { limit, cursor, ...filter } = query;
+    const before = fromNumberCursor(cursor) ?? null;
+    const rows = await listAudit(api.store, { ...filter, before, limit: limit + 1 });
+    const page = toPage(rows, limit, (row) => String(row.seq));
+    return { status: 200, body: toList(page, toEntry) };
+  },
+});

@@ -1,0 +1,59 @@
+import * as v from "valibot";
+import { toTokenCookie } from "../access/credentials.ts";
+import type { Principal } from "../access/login.ts";
+import { now, toIso } from "../../shared/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { defineRoute } from "./route.ts";
+import { LOGIN, ME } from "./shapes.ts";
+
+function toUser({ user_id, user_name, email, roles }: Principal): Record<string, unknown> {
+  return { id: user_id, name: user_name, email, roles };
+}
+
+export const login = defineRoute({
+  method: "POST",
+  path: "/auth/login",
+  summary: "Get a login token, as a member and as a cookie",
+  needs: "anyone",
+  action: "auth.login",
+  body: v.strictObject({ user_name: v.string(), password: v.string() }),
+  answer: LOGIN,
+  async act(api, { body, address, is_secure }) {
+    const found = await api.logins.login(body.user_name.normalize("NFC"), body.password, address);
+    if (found === null)
+      throw new Refusal("not_authenticated", "The user name or the password is wrong");
+    const { token, expires_at, principal } = found;
+    const max_age_sec = Math.floor((expires_at - now()) / 1000);
+    const cookie = toTokenCookie(token, { path: `${api.prefix}/`, max_age_sec, is_secure });
+    return {
+      status: 200,
+      body: { token, expires_at: toIso(expires_at), user: toUser(principal) },
+      headers: { "set-cookie": cookie },
+    };
+  },
+});
+
+export const logout = defineRoute({
+  method: "POST",
+  path: "/auth/logout",
+  summary: "End the token that the request carries",
+  needs: "login",
+  action: "auth.logout",
+  status: 204,
+  async act(api, { principal, is_secure }) {
+    await api.logins.logout(principal.token_id);
+    const cookie = toTokenCookie("", { path: `${api.prefix}/`, max_age_sec: 0, is_secure });
+    return { status: 204, headers: { "set-cookie": cookie }, target: principal.user_name };
+  },
+});
+
+export const getMe = defineRoute({
+  method: "GET",
+  path: "/auth/me",
+  summary: "Who am I, and what do my roles allow",
+  needs: "login",
+  answer: ME,
+  async act(_api, { principal }) {
+    return { status: 200, body: { ...toUser(principal), permissions: principal.grants } };
+  },
+});

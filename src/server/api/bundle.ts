@@ -1,0 +1,41 @@
+import { Refusal } from "../../shared/errors.ts";
+import type { Api } from "./api.ts";
+import { defineRoute } from "./route.ts";
+import { BUNDLE, listOf } from "./shapes.ts";
+
+/** A bundle is a folder of PLUGINS_DIR: it is read here, and changed there. */
+function toBundle(api: Api, bundle: ReturnType<Api["catalog"]["bundles"]>[number]) {
+  const flows = api.catalog.list().filter((flow) => flow.bundle === bundle.name);
+  return {
+    name: bundle.name,
+    description: bundle.description,
+    directory: bundle.directory,
+    flows: flows.map((flow) => flow.name),
+  };
+}
+
+export const getBundles = defineRoute({
+  method: "GET",
+  path: "/bundle",
+  summary: "List the bundles of the plugins folder",
+  needs: "bundle.read",
+  answer: listOf(BUNDLE),
+  async act(api) {
+    const items = api.catalog.bundles().map((bundle) => toBundle(api, bundle));
+    return { status: 200, body: { items, next_cursor: null } };
+  },
+});
+
+export const getBundle = defineRoute({
+  method: "GET",
+  path: "/bundle/:name",
+  summary: "Read one bundle",
+  needs: "bundle.read",
+  answer: BUNDLE,
+  async act(api, { params }) {
+    const found = api.catalog.bundles().find((bundle) => bundle.name === params["name"]);
+    if (found === undefined)
+      throw new Refusal("not_found", `There is no bundle "${params["name"]}"`);
+    return { status: 200, body: toBundle(api, found) };
+  },
+});

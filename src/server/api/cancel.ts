@@ -1,0 +1,109 @@
+import * as v from "valibot";
+import type { Principal } from "../access/login.ts";
+import { isEnded } from "../executions/status.ts";
+import { now } from "../../shared/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { listExecutions, type ExecutionFilter } from "../store/execution-lists.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import { findExecution } from "../store/executions.ts";
+import { isVisible, requireIn, visibleProjects } from "./access.ts";
+import type { Api } from "./api.ts";
+import { answerExecution, requireExecution } from "./execution.ts";
+import { defineRoute } from "./route.ts";
+import { EXECUTION } from "./shapes.ts";
+
+/** Executions that are looked for at once. */
+const PAGE = 500;
+/** Those that begin so soon after the request fit its filter too; milliseconds. */
+const CHASE_MS = 1000;
+
+export const cancelExecution = defineRoute({
+  method: "POST",
+  path: "/execution/:id/cancel",
+  summary: "Cancel an execution that has not ended",
+  needs: "execution.cancel",
+  action: "execution.cancel",
+  answer: EXECUTION,
+  async act(api, { principal, params }) {
+    const row = await requireExecution(api, principal, params["id"] ?? "");
+    requireIn(principal, "execution.cancel", row.project_id);
+    const live = api.executions.find(row.id);
+    if (isEnded(row.status) || live === undefined || !cancel(api, principal, row.id))
+      throw new Refusal("already_ended", `The execution has ended as ${row.status} already`);
+    await live.ended;
+    const ended = (await findExecution(api.store, row.id)) as ExecutionRow;
+    return { status: 200, text: await answerExecution(api, ended) };
+  },
+});
+
+const UNENDED = ["PENDING", "RUNNING"] as const;
+
+const FILTER = v.pipe(
+  v.strictObject({
+    webhook: v.optional(v.string("expected the name of a webhook")),
+    flow: v.optional(v.string("expected the name of a flow")),
+    status: v.optional(v.picklist(UNENDED, `expected ${UNENDED.join(" or ")}`)),
+    parent_id: v.optional(v.string("expected the id of an execution")),
+  }),
+  v.check(
+    (filter) => Object.values(filter).some((value) => value !== undefined),
+    "expected at least one of webhook, flow, status, parent_id",
+  ),
+);
+
+/** Whoever filled the queue is stopped by one call (contract, section 7, number 2). */
+export const cancelExecutions = defineRoute({
+  method: "POST",
+  path: "/execution/cancel",
+  summary: "Cancel all executions that have not ended and fit a filter",
+  needs: "execution.cancel",
+  action: "execution.cancel",
+  body: v.strictObject({ filter: FILTER }),
+  answer: v.strictObject({
+    matched: v.pipe(v.number(), v.description("Executions that fit and had not ended.")),
+    cancelled: v.pipe(v.number(), v.description("Those that were cancelled before they ended.")),
+  }),
+  async act(api, { principal, body }) {
+    const { status, ...filter } = body.filter;
+    const query = {
+      ...filter,
+      statuses: status === undefined ? UNENDED : [status],
+      project_ids: visibleProjects(principal, "execution.cancel"),
+      to: now() + CHASE_MS,
+      limit: PAGE,
+    };
+    return { status: 200, body: await cancelAll(api, principal, query) };
+  },
+});
+
+/** Looks until nothing new is found: what was cancelled last may have started others before. */
+async function cancelAll(api: Api, principal: Principal, query: ExecutionFilter) {
+  const found = new Set<string>();
+  let cancelled = 0;
+  for (let before = -1; found.size > before;) {
+    before = found.size;
+    const endings: Promise<unknown>[] = [];
+    for await (const { id, project_id } of listAll(api, query)) {
+      if (found.has(id) || !isVisible(principal, "execution.read", project_id)) continue;
+      found.add(id);
+      const live = api.executions.find(id);
+      if (live !== undefined && cancel(api, principal, id)) endings.push(live.ended);
+    }
+    await Promise.all(endings);
+    cancelled += endings.length;
+  }
+  return { matched: found.size, cancelled };
+}
+
+async function* listAll(api: Api, query: ExecutionFilter): AsyncGenerator<ExecutionRow> {
+  for (let after: string | undefined; ;) {
+    const rows = await listExecutions(api.store, { ...query, after });
+    yield* rows;
+    after = rows.at(-1)?.id;
+    if (rows.length < PAGE) return;
+  }
+}
+
+function cancel(api: Api, principal: Principal, id: string): boolean {
+  return api.executions.cancel(id, `Cancelled by the user ${principal.user_name}`);
+}

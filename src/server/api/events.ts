@@ -1,0 +1,102 @@
+import { isEnded } from "../executions/status.ts";
+import { toSummary } from "../executions/record.ts";
+import { toIso } from "../../shared/clock.ts";
+import { listLog } from "../store/execution-lists.ts";
+import { findExecution } from "../store/executions.ts";
+import { findRole } from "../store/people.ts";
+import { isVisible } from "./access.ts";
+import type { Api } from "./api.ts";
+import { renewOrClose, toEvent, type EventStream } from "./event-streams.ts";
+import { requireExecution } from "./execution.ts";
+import { defineRoute } from "./route.ts";
+
+export const getExecutionsEvents = defineRoute({
+  method: "GET",
+  path: "/execution/events",
+  summary: "Follow executions as they change, as server-sent events",
+  needs: "execution.read",
+  type: "text/event-stream",
+  async act({ streams, feed }, listener) {
+    return streams.open(listener, (stream) => feed.subscribe(stream));
+  },
+});
+
+export const getExecutionEvents = defineRoute({
+  method: "GET",
+  path: "/execution/:id/events",
+  summary: "Follow one execution: its states and log lines; resumable by Last-Event-ID",
+  needs: "execution.read",
+  type: "text/event-stream",
+  async act(api, listener) {
+    const { principal, params, last_event_id } = listener;
+    const { id } = await requireExecution(api, principal, params["id"] ?? "");
+    const after = Number(last_event_id ?? 0);
+    return api.streams.open(listener, (stream) =>
+      followOne(api, stream, id, Number.isInteger(after) ? after : 0),
+    );
+  },
+});
+
+/** Log lines are read at most so often while an execution writes them, in milliseconds. */
+const GATHER_MS = 100;
+
+/** Log lines of one look. */
+const LINES = 500;
+
+/** Sends what is new, one look at a time; the end of the execution ends the stream. */
+function followOne(api: Api, stream: EventStream, id: string, start: number): () => void {
+  let after = start;
+  let status = "";
+  let timer: NodeJS.Timeout | undefined;
+  let is_looking = false;
+  let is_due = false;
+
+  async function look(): Promise<void> {
+    const row = await findExecution(api.store, id);
+    const principal = await renewOrClose(api.logins, stream);
+    if (principal === null) return;
+    if (row === undefined || !isVisible(principal, "execution.read", row.project_id))
+      return stream.close();
+    const lines = await listLog(api.store, id, { after, limit: LINES });
+    for (const { seq, at, level, text } of lines) {
+      after = seq;
+      stream.send(toEvent("log", { at: toIso(at), level, text }, String(seq)));
+    }
+    if (lines.length === LINES) is_due = true;
+    if (row.status !== status) {
+      const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
+      stream.send(toEvent("status", toSummary(row, role?.name ?? null)));
+    }
+    status = row.status;
+    if (isEnded(status) && lines.length < LINES) stream.close();
+  }
+
+  function lookOn(): void {
+    is_looking = true;
+    is_due = false;
+    look()
+      .catch(() => stream.close())
+      .finally(() => {
+        is_looking = false;
+        if (is_due) later();
+      });
+  }
+
+  function later(): void {
+    is_due = true;
+    if (is_looking) return;
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      lookOn();
+    }, GATHER_MS);
+  }
+
+  const unsubscribe = api.executions.changes.subscribe((changed) => {
+    if (changed === id) later();
+  });
+  lookOn();
+  return () => {
+    unsubscribe();
+    clearTimeout(timer);
+  };
+}

@@ -1,0 +1,60 @@
+import { dump } from "js-yaml";
+import { Refusal } from "../../shared/errors.ts";
+import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
+import type { Api } from "./api.ts";
+import { readNames, toCarried, yieldTurn } from "./carried.ts";
+import { FORMAT } from "./import-document.ts";
+import { defineRoute } from "./route.ts";
+import { requireWebhook, withinVisible } from "./webhook-record.ts";
+
+export const getExport = defineRoute({
+  method: "GET",
+  path: "/export",
+  summary: "Export webhooks as YAML: those named by webhook=, or all",
+  needs: "webhook.read",
+  type: "application/yaml",
+  async act(api, { principal, search }) {
+    const names = search.getAll("webhook");
+    const unknown = [...search.keys()].filter((name) => name !== "webhook");
+    if (unknown.length > 0) throw new Refusal("invalid", `${unknown[0]}: not known`);
+    const rows =
+      names.length > 0
+        ? await Promise.all(names.map((name) => requireWebhook(api, principal, name)))
+        : await listAll(api, withinVisible(api, principal));
+    return {
+      status: 200,
+      text: await write(api, rows),
+      headers: {
+        "content-type": "application/yaml; charset=utf-8",
+        "content-disposition": 'attachment; filename="webhooks.yaml"',
+      },
+    };
+  },
+});
+
+async function listAll(api: Api, within: Within | null): Promise<WebhookRow[]> {
+  const rows: WebhookRow[] = [];
+  for (;;) {
+    const page = await listWebhooks(api.store, { within, after: rows.at(-1)?.name, limit: 500 });
+    rows.push(...page);
+    if (page.length < 500) return rows;
+  }
+}
+
+/** Webhooks that are written in one turn of the loop: a few milliseconds. */
+const SLICE = 20;
+
+const LIST = "webhooks:\n";
+
+/** The document, as it would be written at once. */
+async function write(api: Api, rows: readonly WebhookRow[]): Promise<string> {
+  if (rows.length === 0) return dump({ format: FORMAT, webhooks: [] });
+  const names = await readNames(api.store);
+  let text = dump({ format: FORMAT }) + LIST;
+  for (let at = 0; at < rows.length; at += SLICE) {
+    const webhooks = rows.slice(at, at + SLICE).map((row) => toCarried(names, row));
+    text += dump({ webhooks }, { noRefs: true }).slice(LIST.length);
+    await yieldTurn();
+  }
+  return text;
+}

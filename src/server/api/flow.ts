@@ -1,0 +1,108 @@
+import * as v from "valibot";
+import { toInput } from "../executions/input.ts";
+import type { Flow } from "../flows/catalog.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { readTrace } from "../request/trace.ts";
+import { requireIn } from "./access.ts";
+import type { Api } from "./api.ts";
+import { toJsonText } from "./json-body.ts";
+import { defineRoute } from "./route.ts";
+import { FLOW, FLOW_WITH_SOURCE, listOf, STARTED } from "./shapes.ts";
+
+/** A flow as the API shows it, with what it declares and what it was granted. */
+function toFlow(flow: Flow): Record<string, unknown> {
+  return {
+    name: flow.name,
+    description: flow.description,
+    version: flow.version,
+    bundle: flow.bundle,
+    state: flow.state,
+    error: flow.error,
+    file: flow.file,
+    permissions: flow.manifest?.permissions ?? null,
+    granted: flow.spec?.grants ?? null,
+    timeout_sec: flow.timeout_ms / 1000,
+    memory_mb: flow.spec?.memory_mb ?? null,
+    isolation: flow.manifest?.isolation ?? null,
+    has_input_schema: flow.manifest?.has_input_schema ?? null,
+  };
+}
+
+function requireFlow(api: Api, name: string): Flow {
+  const flow = api.catalog.find(name);
+  if (flow === undefined) throw new Refusal("not_found", `There is no flow "${name}"`);
+  return flow;
+}
+
+export const getFlows = defineRoute({
+  method: "GET",
+  path: "/flow",
+  summary: "List flows by name, with their state",
+  needs: "flow.read",
+  query: v.strictObject({ state: v.optional(v.picklist(["ready", "broken"])) }),
+  answer: listOf(FLOW),
+  async act(api, { query }) {
+    const flows = api.catalog.list();
+    const shown = flows.filter(({ state }) => query.state === undefined || state === query.state);
+    return { status: 200, body: { items: shown.map(toFlow), next_cursor: null } };
+  },
+});
+
+export const getFlow = defineRoute({
+  method: "GET",
+  path: "/flow/:name",
+  summary: "Read one flow, with its source",
+  needs: "flow.read",
+  answer: FLOW_WITH_SOURCE,
+  async act(api, { params }) {
+    const flow = requireFlow(api, params["name"] ?? "");
+    const source = await api.catalog.source(flow.name);
+    return { status: 200, body: { ...toFlow(flow), source } };
+  },
+});
+
+export const startFlow = defineRoute({
+  method: "POST",
+  path: "/flow/:name/execution",
+  summary: "Start a flow without a webhook; the execution has the starter's permissions",
+  needs: "execution.start",
+  action: "execution.start",
+  body: v.strictObject({ input_value: v.optional(v.unknown()) }),
+  status: 201,
+  answer: STARTED,
+  async act(api, { principal, params, body, incoming, outgoing }) {
+    requireIn(principal, "execution.start", api.default_project_id);
+    const flow = requireFlow(api, params["name"] ?? "");
+    const live = await api.executions.start({
+      flow_name: flow.name,
+      flow,
+      webhook: null,
+      input: toInput(body.input_value === undefined ? undefined : toJsonText(body.input_value)),
+      is_productive: true,
+      is_async: true,
+      project_id: api.default_project_id,
+      role_id: null,
+      acts_for: principal.user_id,
+      created_by: principal.user_id,
+      parent_id: null,
+      replay_of: null,
+      is_connection: false,
+      trace: readTrace(incoming, outgoing),
+    });
+    return { status: 201, body: { id: live.id } };
+  },
+});
+
+export const reloadFlows = defineRoute({
+  method: "POST",
+  path: "/flow/reload",
+  summary: "Look into the plugins folder now, also at broken flows",
+  needs: "flow.reload",
+  action: "flow.reload",
+  answer: listOf(FLOW),
+  async act(api) {
+    await api.catalog.reload();
+    const flows = api.catalog.list();
+    return { status: 200, body: { items: flows.map(toFlow), next_cursor: null } };
+  },
+});

@@ -1,0 +1,230 @@
+import * as v from "valibot";
+import { generateKey, hashKey } from "../access/api-key.ts";
+import type { Principal } from "../access/login.ts";
+import { networkOf } from "../access/network.ts";
+import { now } from "../../shared/clock.ts";
+import { newId } from "../../shared/id.ts";
+import type { RoleRow } from "../store/people.ts";
+import type { Statement } from "../store/thread-protocol.ts";
+import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
+import { requireIn, requireRole, requireUsable } from "./access.ts";
+import type { Api } from "./api.ts";
+import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
+import { readDocument, type CarriedWebhook } from "./import-document.ts";
+import { commitNamed, invalid, nextTime } from "./named.ts";
+import { FLAG } from "./page.ts";
+import { defineRoute } from "./route.ts";
+import { projectOf } from "./webhook-record.ts";
+import { IMPORTED } from "./shapes.ts";
+
+/** A document up to this size is parsed at once, in bytes. */
+const AT_ONCE = 16 * 1024;
+
+/** What is done about a webhook whose name is taken. */
+const CONFLICTS = ["skip", "replace", "rename"] as const;
+
+type Conflict = (typeof CONFLICTS)[number];
+
+/** What the import does with one webhook. */
+interface Step {
+  readonly name: string;
+  readonly action: "create" | "skip" | "replace" | "rename";
+  /** Members that differ, for `replace`. */
+  readonly changes: Readonly<Record<string, { from: unknown; to: unknown }>>;
+  /** Shown this once, for a webhook that is new. */
+  readonly key?: string;
+  readonly statements: readonly Statement[];
+}
+
+export const importWebhooks = defineRoute({
+  method: "POST",
+  path: "/import",
+  summary: "Import webhooks from YAML: disabled, with new keys; all of them or none",
+  needs: "webhook.write",
+  action: "webhook.import",
+  query: v.strictObject({
+    dry_run: v.optional(FLAG, "false"),
+    conflicts: v.optional(v.picklist(CONFLICTS, `expected one of ${CONFLICTS.join(", ")}`), "skip"),
+  }),
+  answer: IMPORTED,
+  async act(api, { principal, query, bytes, address, outgoing }) {
+    const document = (await bytes()) ?? Buffer.alloc(0);
+    const webhooks =
+      document.length <= AT_ONCE
+        ? readDocument(document)
+        : await api.largeBodies.document(document, {
+            client: networkOf(address),
+            isWanted: () => !outgoing.destroyed,
+          });
+    const steps = await plan(api, principal, webhooks, query.conflicts);
+    const unit = steps.flatMap(({ statements }) => statements);
+    if (!query.dry_run && unit.length > 0) await commitNamed(api.store, "import", unit);
+    const items = steps.map(({ statements: _statements, key, ...step }) =>
+      key === undefined || query.dry_run ? step : { ...step, key },
+    );
+    const target = items.map(({ name }) => name).join(", ");
+    return { status: 200, body: { dry_run: query.dry_run, items }, target };
+  },
+});
+
+/** What all webhooks of one import have in common. */
+interface Import {
+  readonly api: Api;
+  readonly principal: Principal;
+  readonly conflicts: Conflict;
+  readonly names: Names;
+  /** Roles and projects that were looked for before, by their names. */
+  readonly roles: Map<string, Promise<RoleRow>>;
+  readonly projects: ReadonlyMap<string, string>;
+  /** Names of the document, and those that were given instead of taken ones. */
+  readonly taken: Set<string>;
+  /** The last number that was given to a name, by what stands before it. */
+  readonly numbers: Map<string, number>;
+}
+
+/** Webhooks that are planned in one turn of the loop. */
+const SLICE = 50;
+
+async function plan(
+  api: Api,
+  principal: Principal,
+  webhooks: readonly CarriedWebhook[],
+  conflicts: Conflict,
+): Promise<Step[]> {
+  const names = await readNames(api.store);
+  const projects = new Map([...names.projects].map(([id, name]) => [name, id]));
+  const taken = new Set<string>();
+  const roles = new Map<string, Promise<RoleRow>>();
+  const all = { api, principal, conflicts, names, roles, projects, taken, numbers: new Map() };
+  const steps: Step[] = [];
+  for (const [at, webhook] of webhooks.entries()) {
+    if (taken.has(webhook.name)) throw invalid(`webhooks.${at}.name`, "is there twice");
+    taken.add(webhook.name);
+    steps.push(await planOne(all, webhook, at));
+    if (at % SLICE === SLICE - 1) await yieldTurn();
+  }
+  return steps;
+}
+
+async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promise<Step> {
+  const { api, principal, conflicts } = all;
+  const found = await findWebhook(api.store, webhook.name);
+  if (found !== undefined && conflicts === "skip")
+    return { name: webhook.name, action: "skip", changes: {}, statements: [] };
+  const columns = await toColumns(all, webhook, at);
+  requireIn(principal, "webhook.write", projectOf(api, { ...columns, bundle_id: null }));
+  if (found === undefined) return toCreation(api, principal, columns, webhook.name, "create");
+  if (conflicts === "replace") return toReplacement(all, found, columns, webhook);
+  return toCreation(api, principal, columns, await freeName(all, webhook.name), "rename");
+}
+
+type Columns = Pick<
+  WebhookRow,
+  "description" | "flow" | "role_id" | "project_id" | "execution_location" | "is_productive"
+>;
+
+/** @throws Refusal invalid for a flow, role or project that is not here */
+async function toColumns(
+  { api, principal, roles, projects }: Import,
+  webhook: CarriedWebhook,
+  at: number,
+): Promise<Columns> {
+  const { description, flow, execution_location } = webhook;
+  if (api.catalog.find(flow) === undefined)
+    throw invalid(`webhooks.${at}.flow`, `there is no flow "${flow}" here`);
+  const role = webhook.role === null ? null : await roleOf(api, principal, roles, webhook.role);
+  const project_id = webhook.project === null ? null : projects.get(webhook.project);
+  if (project_id === undefined)
+    throw invalid(`webhooks.${at}.project`, `there is no project "${webhook.project}" here`);
+  return {
+    description,
+    flow,
+    role_id: role?.id ?? null,
+    project_id,
+    execution_location,
+    is_productive: Number(webhook.is_productive),
+  };
+}
+
+/** @throws Refusal invalid, or forbidden for a role that allows more */
+function roleOf(
+  api: Api,
+  principal: Principal,
+  roles: Import["roles"],
+  name: string,
+): Promise<RoleRow> {
+  const found = roles.get(name) ?? requireRole(api.store, principal, name);
+  roles.set(name, found);
+  return found;
+}
+
+function toCreation(
+  api: Api,
+  principal: Principal,
+  columns: Columns,
+  name: string,
+  action: "create" | "rename",
+): Step {
+  const key = generateKey();
+  const at = now();
+  const row: WebhookRow = {
+    id: newId(),
+    name,
+    ...columns,
+    bundle_id: null,
+    is_enabled: 0,
+    require_login: 0,
+    key_hash: hashKey(key),
+    previous_key_hash: null,
+    previous_key_until: null,
+    key_used_at: null,
+    previous_key_used_at: null,
+    sync_mode: null,
+    created_by: principal.user_id,
+    created_at: at,
+    modified_by: principal.user_id,
+    modified_at: at,
+  };
+  return { name, action, changes: {}, key, statements: [insertWebhook(api.store, row)] };
+}
+
+/** The webhook stays as enabled, and keeps the key and login that it has here. */
+async function toReplacement(
+  { api, principal, names }: Import,
+  found: WebhookRow,
+  columns: Columns,
+  webhook: CarriedWebhook,
+): Promise<Step> {
+  requireIn(principal, "webhook.write", projectOf(api, found));
+  await requireUsable(api.store, principal, api.permissionsOf(found));
+  const changes = difference(toCarried(names, found), webhook);
+  const stamps = { modified_by: principal.user_id, modified_at: nextTime(found) };
+  // In a project it is in no bundle any more: it can be in one of them only.
+  const place = columns.project_id === null ? {} : { bundle_id: null };
+  const change = { ...columns, ...place, ...stamps };
+  const statements =
+    Object.keys(changes).length === 0
+      ? []
+      : [updateWebhook(api.store, found.id, found.modified_at, change)];
+  return { name: found.name, action: "replace", changes, statements };
+}
+
+function difference(from: CarriedWebhook, to: CarriedWebhook): Step["changes"] {
+  const members = Object.keys(to) as (keyof CarriedWebhook)[];
+  const differing = members.filter((member) => from[member] !== to[member]);
+  return Object.fromEntries(
+    differing.map((member) => [member, { from: from[member], to: to[member] }]),
+  );
+}
+
+async function freeName({ api, taken, numbers }: Import, name: string): Promise<string> {
+  const stem = [...name].slice(0, 120).join("");
+  for (let number = numbers.get(stem) ?? 2; ; number += 1) {
+    const candidate = `${stem}-${number}`;
+    if (number % SLICE === 0) await yieldTurn();
+    if (taken.has(candidate) || (await findWebhook(api.store, candidate)) !== undefined) continue;
+    taken.add(candidate);
+    numbers.set(stem, number + 1);
+    return candidate;
+  }
+}

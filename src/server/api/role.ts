@@ -1,0 +1,187 @@
+import * as v from "valibot";
+import { requirePassword, toGrants, type Principal } from "../access/login.ts";
+import { PERMISSIONS, type Grant } from "../../shared/contract/permission.ts";
+import { covers } from "../access/permission.ts";
+import { now, toIso } from "../../shared/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { newId } from "../../shared/id.ts";
+import {
+  deletePeople,
+  findProject,
+  findRoleByName,
+  insertRole,
+  listPeople,
+  updateRole,
+  type RoleRow,
+} from "../store/people.ts";
+import type { Api } from "./api.ts";
+import { NAME } from "./name.ts";
+import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
+import { ONLY_PASSWORD, OWN_PASSWORD } from "./own-password.ts";
+import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { defineRoute } from "./route.ts";
+import { listOf, ROLE } from "./shapes.ts";
+
+/** `webhook.read`, `webhook.*` or `*`, for all projects or for one. */
+const GRANT = v.strictObject({
+  permission: v.pipe(
+    v.string("expected a string"),
+    v.check(isPattern, `expected "*", "<resource>.*" or one of ${PERMISSIONS.join(", ")}`),
+  ),
+  project_id: v.optional(v.nullable(v.string()), null),
+});
+
+function isPattern(text: string): boolean {
+  if (text === "*" || (PERMISSIONS as readonly string[]).includes(text)) return true;
+  return text.endsWith(".*") && PERMISSIONS.some((known) => known.startsWith(text.slice(0, -1)));
+}
+
+function toRole(row: RoleRow): Record<string, unknown> {
+  return {
+    id: row.id,
+    name: row.name,
+    permissions: toGrants(row.permissions),
+    propagate: row.propagate === 1,
+    created_at: toIso(row.created_at),
+    modified_at: toIso(row.modified_at),
+  };
+}
+
+async function findNamed(api: Api, name: string): Promise<RoleRow> {
+  const row = await findRoleByName(api.store, name.normalize("NFC"));
+  if (row === undefined) throw new Refusal("not_found", `There is no role "${name}"`);
+  return row;
+}
+
+/** Nobody gives or edits what they do not hold themselves. */
+function requireCovered(principal: Principal, grants: readonly Grant[]): void {
+  if (covers(principal.grants, grants)) return;
+  throw new Refusal("forbidden", "The role allows more than your own roles do");
+}
+
+/** The role `admin` is the way back in: it always allows everything. */
+function refuseAdmin(row: RoleRow): void {
+  if (row.name === "admin")
+    throw new Refusal("forbidden", 'The role "admin" can be neither changed nor deleted');
+}
+
+async function requireProjects(api: Api, grants: readonly Grant[]): Promise<void> {
+  for (const { project_id } of grants)
+    if (project_id !== null && (await findProject(api.store, project_id)) === undefined)
+      throw invalid("permissions", `there is no project "${project_id}"`);
+}
+
+export const getRoles = defineRoute({
+  method: "GET",
+  path: "/role",
+  summary: "List roles by name",
+  needs: "role.read",
+  query: v.strictObject({ ...PAGE_QUERY }),
+  answer: listOf(ROLE),
+  async act(api, { query }) {
+    const rows = await listPeople(api.store, "role", {
+      after: fromCursor(query.cursor),
+      limit: query.limit + 1,
+      descending: query.order === "desc",
+    });
+    const page = toPage(rows, query.limit, (row) => row.name);
+    return { status: 200, body: toList(page, toRole) };
+  },
+});
+
+export const getRole = defineRoute({
+  method: "GET",
+  path: "/role/:name",
+  summary: "Read one role",
+  needs: "role.read",
+  answer: ROLE,
+  async act(api, { params }) {
+    const row = await findNamed(api, params["name"] ?? "");
+    return { status: 200, body: toRole(row), headers: { etag: toEtag(row) } };
+  },
+});
+
+export const createRole = defineRoute({
+  method: "POST",
+  path: "/role",
+  summary: "Create a role of permissions that you hold yourself",
+  needs: "role.write",
+  action: "role.create",
+  body: v.strictObject({
+    name: NAME,
+    permissions: v.array(GRANT),
+    propagate: v.optional(v.boolean("expected true or false"), false),
+    password: OWN_PASSWORD,
+  }),
+  status: 201,
+  answer: ROLE,
+  async act(api, { principal, body }) {
+    requireCovered(principal, body.permissions);
+    await requireProjects(api, body.permissions);
+    await requirePassword(api.logins, principal, body.password);
+    const at = now();
+    const row: RoleRow = {
+      id: newId(),
+      name: body.name,
+      permissions: JSON.stringify(body.permissions),
+      propagate: Number(body.propagate),
+      created_at: at,
+      modified_at: at,
+    };
+    await commitNamed(api.store, row.name, [insertRole(api.store, row)]);
+    return { status: 201, body: toRole(row), headers: { etag: toEtag(row) } };
+  },
+});
+
+export const patchRole = defineRoute({
+  method: "PATCH",
+  path: "/role/:name",
+  summary: "Change a role within what you hold yourself",
+  needs: "role.write",
+  action: "role.change",
+  body: v.strictObject({
+    name: v.optional(NAME),
+    permissions: v.optional(v.array(GRANT)),
+    propagate: v.optional(v.boolean("expected true or false")),
+    password: OWN_PASSWORD,
+  }),
+  answer: ROLE,
+  async act(api, { principal, params, body, if_match }) {
+    const row = await findNamed(api, params["name"] ?? "");
+    refuseAdmin(row);
+    requireCovered(principal, [...toGrants(row.permissions), ...(body.permissions ?? [])]);
+    await requirePassword(api.logins, principal, body.password);
+    requireMatch(row, if_match);
+    await requireProjects(api, body.permissions ?? []);
+    const changed: RoleRow = {
+      ...row,
+      name: body.name ?? row.name,
+      permissions: body.permissions ? JSON.stringify(body.permissions) : row.permissions,
+      propagate: Number(body.propagate ?? row.propagate === 1),
+      modified_at: nextTime(row),
+    };
+    const { id: _id, ...change } = changed;
+    const unit = [updateRole(api.store, row.id, row.modified_at, change)];
+    await commitNamed(api.store, changed.name, unit);
+    return { status: 200, body: toRole(changed), headers: { etag: toEtag(changed) } };
+  },
+});
+
+export const removeRole = defineRoute({
+  method: "DELETE",
+  path: "/role/:name",
+  summary: "Delete a role that no user and no webhook has",
+  needs: "role.write",
+  action: "role.delete",
+  body: ONLY_PASSWORD,
+  status: 204,
+  async act(api, { principal, params, body, if_match }) {
+    const row = await findNamed(api, params["name"] ?? "");
+    refuseAdmin(row);
+    requireCovered(principal, toGrants(row.permissions));
+    await requirePassword(api.logins, principal, body.password);
+    requireMatch(row, if_match);
+    await commitNamed(api.store, row.name, [deletePeople(api.store, "role", row.id)]);
+    return { status: 204 };
+  },
+});

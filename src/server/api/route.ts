@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { GenericSchema, InferOutput } from "valibot";
+import type { Permission } from "../../shared/contract/permission.ts";
+import type { Principal } from "../access/login.ts";
+import type { Api } from "./api.ts";
+
+/** What a route hands back; one place makes the response of it. */
+export interface Answer {
+  readonly status: 200 | 201 | 204 | 302;
+  /** A value that becomes JSON, text or bytes as they are (JSON without a type), or a stream. */
+  readonly body?: unknown;
+  readonly text?: string;
+  readonly bytes?: Uint8Array<ArrayBuffer>;
+  readonly stream?: ReadableStream<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the audit says was acted on, where it is not named by the path or the body. */
+  readonly target?: string;
+}
+
+/** A request whose login, permission and input have been checked. */
+export interface ApiRequest<Body, Query> {
+  readonly principal: Principal;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: Body;
+  readonly address: string;
+  readonly is_secure: boolean;
+  /** `https://host[/prefix]`: BASE_URL, or what the request was sent to. */
+  readonly base_url: string;
+  readonly if_match: string | null;
+  readonly last_event_id: string | null;
+  /** The query with repeated names, for routes without a schema. */
+  readonly search: URLSearchParams;
+  /** The request's body, for what is not JSON; null without one. */
+  readonly bytes: () => Promise<Buffer | null>;
+  readonly incoming: IncomingMessage;
+  /** Tells when the client is gone. */
+  readonly outgoing: ServerResponse;
+}
+
+/** A line of the management API's table of contents. */
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Under /api/latest, in Hono's notation. */
+  readonly path: string;
+  readonly summary: string;
+  /** What the caller's roles must allow; `login`: any valid token; `anyone`: no token either. */
+  readonly needs: Permission | "login" | "anyone";
+  /** What the audit calls it; null for what changes nothing. */
+  readonly action: string | null;
+  readonly body: GenericSchema | null;
+  readonly query: GenericSchema | null;
+  /** Status of a success. */
+  readonly status: 200 | 201 | 204;
+  /** What a success answers as JSON; null: nothing, or another type. */
+  readonly answer: GenericSchema | null;
+  /** Media type of a success that is not JSON. */
+  readonly type: string | null;
+  act(api: Api, request: ApiRequest<never, never>): Promise<Answer>;
+}
+
+/** Types `body` and `query` in `act` after their schemas. */
+export function defineRoute<
+  const Body extends GenericSchema | undefined = undefined,
+  const Query extends GenericSchema | undefined = undefined,
+>(route: {
+  method: Route["method"];
+  path: string;
+  summary: string;
+  needs: Route["needs"];
+  action?: string;
+  body?: Body;
+  query?: Query;
+  status?: Route["status"];
+  answer?: GenericSchema;
+  type?: string;
+  act(
+    api: Api,
+    request: ApiRequest<
+      Body extends GenericSchema ? InferOutput<Body> : undefined,
+      Query extends GenericSchema ? InferOutput<Query> : undefined
+    >,
+  ): Promise<Answer>;
+}): Route {
+  const { action = null, body = null, query = null } = route;
+  const { status = 200, answer = null, type = null } = route;
+  const all = { ...route, action, body, query, status, answer, type };
+  return all;
+}

@@ -1,0 +1,124 @@
+import * as v from "valibot";
+import { now, toIso } from "../../shared/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { MAX_SETTING_BYTES } from "../../shared/wire/protocol.ts";
+import {
+  deleteNamed,
+  findSetting,
+  insertSetting,
+  listSettings,
+  updateSetting,
+  type SettingRow,
+} from "../store/workspace.ts";
+import type { Api } from "./api.ts";
+import { toJsonText } from "./json-body.ts";
+import { NAME } from "./name.ts";
+import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
+import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { defineRoute } from "./route.ts";
+import { listOf, SETTING } from "./shapes.ts";
+
+function toSetting(row: SettingRow): Record<string, unknown> {
+  return {
+    name: row.name,
+    value: JSON.parse(row.value) as unknown,
+    created_at: toIso(row.created_at),
+    modified_at: toIso(row.modified_at),
+  };
+}
+
+/** @throws Refusal invalid */
+function toValue(given: unknown): string {
+  const value = toJsonText(given);
+  const bytes = Buffer.byteLength(value);
+  if (bytes > MAX_SETTING_BYTES)
+    throw invalid("value", `expected at most ${MAX_SETTING_BYTES} bytes of JSON, found ${bytes}`);
+  return value;
+}
+
+async function requireSetting(api: Api, name: string): Promise<SettingRow> {
+  const row = await findSetting(api.store, name.normalize("NFC"));
+  if (row === undefined) throw new Refusal("not_found", `There is no setting "${name}"`);
+  return row;
+}
+
+export const getSettings = defineRoute({
+  method: "GET",
+  path: "/setting",
+  summary: "List settings by name",
+  needs: "setting.read",
+  query: v.strictObject({ ...PAGE_QUERY }),
+  answer: listOf(SETTING),
+  async act(api, { query }) {
+    const { rows, has_more } = await listSettings(api.store, {
+      after: fromCursor(query.cursor),
+      limit: query.limit,
+      descending: query.order === "desc",
+    });
+    const page = toPage(rows, query.limit, (row) => row.name, has_more);
+    return { status: 200, body: toList(page, toSetting) };
+  },
+});
+
+export const getSetting = defineRoute({
+  method: "GET",
+  path: "/setting/:name",
+  summary: "Read one setting",
+  needs: "setting.read",
+  answer: SETTING,
+  async act(api, { params }) {
+    const row = await requireSetting(api, params["name"] ?? "");
+    return { status: 200, body: toSetting(row), headers: { etag: toEtag(row) } };
+  },
+});
+
+export const createSetting = defineRoute({
+  method: "POST",
+  path: "/setting",
+  summary: "Create a setting with any JSON value of up to 64 KB",
+  needs: "setting.write",
+  action: "setting.create",
+  body: v.strictObject({ name: NAME, value: v.unknown() }),
+  status: 201,
+  answer: SETTING,
+  async act(api, { body }) {
+    const at = now();
+    const value = toValue(body.value);
+    const row: SettingRow = { name: body.name, value, created_at: at, modified_at: at };
+    await commitNamed(api.store, row.name, [insertSetting(api.store, row)]);
+    return { status: 201, body: toSetting(row), headers: { etag: toEtag(row) } };
+  },
+});
+
+export const patchSetting = defineRoute({
+  method: "PATCH",
+  path: "/setting/:name",
+  summary: "Change the value of a setting",
+  needs: "setting.write",
+  action: "setting.change",
+  body: v.strictObject({ value: v.unknown() }),
+  answer: SETTING,
+  async act(api, { params, body, if_match }) {
+    const row = await requireSetting(api, params["name"] ?? "");
+    requireMatch(row, if_match);
+    const value = toValue(body.value);
+    const changed: SettingRow = { ...row, value, modified_at: nextTime(row) };
+    await commitNamed(api.store, row.name, [updateSetting(api.store, changed, row.modified_at)]);
+    return { status: 200, body: toSetting(changed), headers: { etag: toEtag(changed) } };
+  },
+});
+
+export const removeSetting = defineRoute({
+  method: "DELETE",
+  path: "/setting/:name",
+  summary: "Delete a setting",
+  needs: "setting.write",
+  action: "setting.delete",
+  status: 204,
+  async act(api, { params, if_match }) {
+    const row = await requireSetting(api, params["name"] ?? "");
+    requireMatch(row, if_match);
+    await commitNamed(api.store, row.name, [deleteNamed(api.store, "setting", row.name)]);
+    return { status: 204 };
+  },
+});

@@ -1,0 +1,69 @@
+import * as v from "valibot";
+import { allowedProjects } from "../access/permission.ts";
+import { now, toIso } from "../../shared/clock.ts";
+import { readStatistics, type StatisticsRow } from "../store/statistics.ts";
+import { invalid } from "./named.ts";
+import { TIME } from "./page.ts";
+import { defineRoute } from "./route.ts";
+import { STATISTICS } from "./shapes.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Intervals in one answer. */
+const MOST_INTERVALS = 1000;
+
+function toInterval(row: StatisticsRow): Record<string, unknown> {
+  const { duration_avg_ms: average } = row;
+  return {
+    ...row,
+    at: toIso(row.at),
+    duration_avg_ms: average === null ? null : Math.round(average * 10) / 10,
+  };
+}
+
+export const getStatistics = defineRoute({
+  method: "GET",
+  path: "/statistics",
+  summary: "Calls, failures and durations per interval",
+  needs: "execution.read",
+  query: v.strictObject({
+    from: v.optional(TIME),
+    to: v.optional(TIME),
+    by: v.optional(v.literal("webhook")),
+    interval_sec: v.optional(
+      v.pipe(
+        v.string(),
+        v.regex(/^\d{1,7}$/, "expected seconds"),
+        v.transform(Number),
+        v.minValue(1),
+      ),
+    ),
+  }),
+  answer: STATISTICS,
+  async act(api, { principal, query }) {
+    const to = query.to ?? now();
+    const from = query.from ?? to - DAY_MS;
+    if (from >= to) throw invalid("from", "expected a time before `to`");
+    const interval_ms =
+      1000 * (query.interval_sec ?? Math.max(1, Math.ceil((to - from) / 100_000)));
+    if ((to - from) / interval_ms > MOST_INTERVALS)
+      throw invalid("interval_sec", `expected at most ${MOST_INTERVALS} intervals in the range`);
+    const allowed = allowedProjects(principal.grants, "execution.read");
+    const rows = await readStatistics(api.store, {
+      from,
+      to,
+      interval_ms,
+      by_webhook: query.by === "webhook",
+      project_ids: allowed === "all" ? null : [...allowed],
+    });
+    return {
+      status: 200,
+      body: {
+        from: toIso(from),
+        to: toIso(to),
+        interval_sec: interval_ms / 1000,
+        items: rows.map(toInterval),
+      },
+    };
+  },
+});

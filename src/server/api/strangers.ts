@@ -1,0 +1,30 @@
+import type { Log } from "../../shared/log.ts";
+
+/**
+ * Bounds the audit entries of refused requests that nobody was logged in for: a flood of them is
+ * to fill neither the disk nor the writer. What is left out is counted in the log.
+ */
+export interface Strangers {
+  /** @param at milliseconds since the epoch */
+  admits(at: number): boolean;
+}
+
+const MINUTE_MS = 60_000;
+
+/** @param most Entries of one minute */
+export function openStrangers(log: Log, most: number): Strangers {
+  let since = 0;
+  let count = 0;
+  return {
+    admits(at) {
+      if (at - since >= MINUTE_MS) {
+        if (count > most)
+          log.warn({ left_out: count - most }, "Refused attempts left out of the audit");
+        since = at;
+        count = 0;
+      }
+      count += 1;
+      return count <= most;
+    },
+  };
+}

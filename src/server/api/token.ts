@@ -1,0 +1,68 @@
+import * as v from "valibot";
+import { requirePassword } from "../access/login.ts";
+import { isAllowed } from "../access/permission.ts";
+import { toIso } from "../../shared/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import {
+  deleteToken,
+  findTokenById,
+  findUser,
+  listTokens,
+  type TokenWithUser,
+} from "../store/people.ts";
+import { requireNotAbove } from "./access.ts";
+import { ONLY_PASSWORD } from "./own-password.ts";
+import { FLAG } from "./page.ts";
+import { defineRoute } from "./route.ts";
+import { listOf, TOKEN } from "./shapes.ts";
+
+function toToken(row: TokenWithUser, own_id: string): Record<string, unknown> {
+  return {
+    id: row.id,
+    user_name: row.user_name,
+    is_current: row.id === own_id,
+    created_at: toIso(row.created_at),
+    expires_at: toIso(row.expires_at),
+    last_used_at: toIso(row.last_used_at),
+    last_used_from: row.last_used_from,
+  };
+}
+
+export const getTokens = defineRoute({
+  method: "GET",
+  path: "/token",
+  summary: "List the own login tokens, or everybody's with all=true",
+  needs: "login",
+  query: v.strictObject({ all: v.optional(FLAG) }),
+  answer: listOf(TOKEN),
+  async act(api, { principal, query }) {
+    if (query.all === true && !isAllowed(principal.grants, "user.write"))
+      throw new Refusal("forbidden", 'This needs the permission "user.write"');
+    const rows = await listTokens(api.store, query.all === true ? null : principal.user_id);
+    const items = rows.map((row) => toToken(row, principal.token_id));
+    return { status: 200, body: { items, next_cursor: null } };
+  },
+});
+
+export const removeToken = defineRoute({
+  method: "DELETE",
+  path: "/token/:id",
+  summary: "End a login token; somebody else's with your own password again",
+  needs: "login",
+  action: "token.delete",
+  body: ONLY_PASSWORD,
+  status: 204,
+  async act(api, { principal, params, body }) {
+    const row = await findTokenById(api.store, params["id"] ?? "");
+    const is_own = row?.user_id === principal.user_id;
+    if (row === undefined || !(is_own || isAllowed(principal.grants, "user.write")))
+      throw new Refusal("not_found", `There is no login token "${params["id"]}"`);
+    if (!is_own) {
+      const user = await findUser(api.store, row.user_id);
+      if (user !== undefined) await requireNotAbove(api.store, principal, user);
+      await requirePassword(api.logins, principal, body.password);
+    }
+    await api.store.commit([deleteToken(api.store, row.id)]);
+    return { status: 204 };
+  },
+});

@@ -1,0 +1,59 @@
+import type { Principal } from "../access/login.ts";
+import { now } from "../../shared/clock.ts";
+import type { Store } from "../store/database.ts";
+import { insertAudit } from "../store/workspace.ts";
+import type { Route } from "./route.ts";
+import type { Strangers } from "./strangers.ts";
+
+/** What becomes one audit entry: who did what to what, when, from where, with what result. */
+export interface Trail {
+  actor(principal: Principal | null): void;
+  /** Names of the members that were given; never their values, which may be secrets. */
+  given(body: unknown): void;
+  /** Resolves when the entry is committed. */
+  close(result: string, acted_on?: string): Promise<void>;
+}
+
+/** What is named otherwise is no member of any resource, and might be a value gone astray. */
+function isMember(name: string): boolean {
+  return /^[a-z_]{1,40}$/.test(name);
+}
+
+/** For a route without an action nothing is written. */
+export function openTrail(
+  { store, strangers }: { store: Store; strangers: Strangers },
+  { action }: Pick<Route, "action">,
+  from: { address: string; params: Readonly<Record<string, string>> },
+): Trail {
+  let actor: Principal | null = null;
+  let members: string[] = [];
+  let named = Object.values(from.params)[0] ?? null;
+  return {
+    actor(principal) {
+      actor = principal;
+    },
+    given(body) {
+      if (typeof body !== "object" || body === null) return;
+      const { name, user_name } = body as Record<string, unknown>;
+      members = Object.keys(body).filter(isMember).slice(0, 40);
+      for (const given of [user_name, name]) if (typeof given === "string") named ??= given;
+    },
+    async close(result, acted_on) {
+      if (action === null) return;
+      const is_refused = !result.startsWith("2");
+      if (is_refused && actor === null && !strangers.admits(now())) return;
+      const target = acted_on ?? named;
+      const entry = {
+        at: now(),
+        user_id: actor?.user_id ?? null,
+        user_name: actor?.user_name ?? null,
+        address: from.address,
+        action,
+        target: target?.slice(0, 256) ?? null,
+        result,
+        members: JSON.stringify(members),
+      };
+      await store.commit([insertAudit(store, entry)]);
+    },
+  };
+}

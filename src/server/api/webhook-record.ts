@@ -1,0 +1,68 @@
+import type { Principal } from "../access/login.ts";
+import { toIso } from "../../shared/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { findRole } from "../store/people.ts";
+import { findWebhook, type WebhookRow, type Within } from "../store/webhooks.ts";
+import { isVisible, visibleProjects } from "./access.ts";
+import type { Api } from "./api.ts";
+
+/** A webhook as the API shows it; its key is never part of it. */
+export function toWebhook(
+  row: WebhookRow,
+  more: { role: string | null; base_url: string },
+): Record<string, unknown> {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    flow: row.flow,
+    role: more.role,
+    project_id: row.project_id,
+    bundle_id: row.bundle_id,
+    is_enabled: row.is_enabled === 1,
+    is_productive: row.is_productive === 1,
+    require_login: row.require_login === 1,
+    is_key_required: row.key_hash !== null,
+    key_used_at: toIso(row.key_used_at),
+    previous_key_until: toIso(row.previous_key_until),
+    previous_key_used_at: toIso(row.previous_key_used_at),
+    sync_mode: row.sync_mode,
+    execution_location: row.execution_location,
+    url: `${more.base_url}/api/latest/webhook/${encodeURIComponent(row.name)}/call`,
+    created_by: row.created_by,
+    created_at: toIso(row.created_at),
+    modified_by: row.modified_by,
+    modified_at: toIso(row.modified_at),
+  };
+}
+
+export function projectOf(api: Api, row: Pick<WebhookRow, "project_id" | "bundle_id">): string {
+  return (row.bundle_id === null ? row.project_id : null) ?? api.default_project_id;
+}
+
+/** @throws Refusal not_found, also where the principal may not see it */
+export async function requireWebhook(
+  api: Api,
+  principal: Principal,
+  name: string,
+): Promise<WebhookRow> {
+  const row = await findWebhook(api.store, name.normalize("NFC"));
+  if (row !== undefined && isVisible(principal, "webhook.read", projectOf(api, row))) return row;
+  throw new Refusal("not_found", `There is no webhook "${name}"`);
+}
+
+/** Where the webhooks are that the principal may see; null: anywhere. */
+export function withinVisible(api: Api, principal: Principal): Within | null {
+  const project_ids = visibleProjects(principal, "webhook.read");
+  const { default_project_id } = api;
+  return project_ids === null ? null : { project_ids, default_project_id };
+}
+
+export async function answerWebhook(
+  api: Api,
+  row: WebhookRow,
+  base_url: string,
+): Promise<Record<string, unknown>> {
+  const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
+  return toWebhook(row, { role: role?.name ?? null, base_url });
+}

@@ -1,0 +1,242 @@
+import * as v from "valibot";
+import { generateKey, hashKey } from "../access/api-key.ts";
+import { toGrants, type Principal } from "../access/login.ts";
+import { covers } from "../access/permission.ts";
+import { now } from "../../shared/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { newId } from "../../shared/id.ts";
+import { findProject, findRoleByName, listRoles } from "../store/people.ts";
+import {
+  deleteWebhook,
+  insertWebhook,
+  listWebhooks,
+  updateWebhook,
+  type WebhookRow,
+} from "../store/webhooks.ts";
+import { requireIn, requireRole, requireUsable } from "./access.ts";
+import type { Api } from "./api.ts";
+import { DESCRIPTION, NAME } from "./name.ts";
+import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
+import { defineRoute } from "./route.ts";
+import { listOf, NEW_WEBHOOK, WEBHOOK } from "./shapes.ts";
+import {
+  answerWebhook,
+  projectOf,
+  requireWebhook,
+  toWebhook,
+  withinVisible,
+} from "./webhook-record.ts";
+
+/** The members of a webhook that anybody with webhook.write can set. */
+const FIELDS = {
+  description: v.optional(DESCRIPTION),
+  role: v.optional(v.nullable(v.string())),
+  project_id: v.optional(v.nullable(v.string())),
+  bundle_id: v.optional(v.nullable(v.string())),
+  is_productive: v.optional(v.boolean("expected true or false")),
+  sync_mode: v.optional(v.nullable(v.picklist(["redirect", "hold"]))),
+  execution_location: v.optional(v.picklist(["webhook", "flow"])),
+};
+
+type Fields = v.InferOutput<v.StrictObjectSchema<typeof FIELDS, undefined>>;
+
+/** The members that only the webhook authentication endpoint changes (section 2.1, rule 1). */
+const GUARDED = ["is_enabled", "require_login", "key"];
+
+export const getWebhooks = defineRoute({
+  method: "GET",
+  path: "/webhook",
+  summary: "List webhooks by name",
+  needs: "webhook.read",
+  query: v.strictObject({
+    ...PAGE_QUERY,
+    flow: v.optional(v.string()),
+    is_enabled: v.optional(FLAG),
+    text: v.optional(v.string()),
+  }),
+  answer: listOf(WEBHOOK),
+  async act(api, { principal, query, base_url }) {
+    const rows = await listWebhooks(api.store, {
+      within: withinVisible(api, principal),
+      flow: query.flow,
+      text: query.text,
+      is_enabled: query.is_enabled === undefined ? undefined : Number(query.is_enabled),
+      after: fromCursor(query.cursor),
+      descending: query.order === "desc",
+      limit: query.limit + 1,
+    });
+    const roles = new Map((await listRoles(api.store)).map((role) => [role.id, role.name]));
+    const page = toPage(rows, query.limit, (row) => row.name);
+    const toItem = (row: WebhookRow) =>
+      toWebhook(row, { role: roles.get(row.role_id ?? "") ?? null, base_url });
+    return { status: 200, body: toList(page, toItem) };
+  },
+});
+
+export const getWebhook = defineRoute({
+  method: "GET",
+  path: "/webhook/:name",
+  summary: "Read one webhook",
+  needs: "webhook.read",
+  answer: WEBHOOK,
+  async act(api, { principal, params, base_url }) {
+    const row = await requireWebhook(api, principal, params["name"] ?? "");
+    const body = await answerWebhook(api, row, base_url);
+    return { status: 200, body, headers: { etag: toEtag(row) } };
+  },
+});
+
+export const createWebhook = defineRoute({
+  method: "POST",
+  path: "/webhook",
+  summary: "Create a webhook from a flow: disabled, with a random key that is shown this once",
+  needs: "webhook.write",
+  action: "webhook.create",
+  body: v.strictObject({ ...FIELDS, name: NAME, flow: v.string("expected a string") }),
+  status: 201,
+  answer: NEW_WEBHOOK,
+  async act(api, { principal, body, base_url }) {
+    requireFlow(api, body.flow);
+    const key = generateKey();
+    const at = now();
+    const row: WebhookRow = {
+      id: newId(),
+      name: body.name,
+      description: body.description ?? "",
+      flow: body.flow,
+      role_id: await roleOf(api, principal, body),
+      project_id: body.project_id ?? null,
+      bundle_id: body.bundle_id ?? null,
+      is_enabled: 0,
+      is_productive: Number(body.is_productive ?? true),
+      require_login: 0,
+      key_hash: hashKey(key),
+      previous_key_hash: null,
+      previous_key_until: null,
+      key_used_at: null,
+      previous_key_used_at: null,
+      sync_mode: body.sync_mode ?? null,
+      execution_location: body.execution_location ?? "webhook",
+      created_by: principal.user_id,
+      created_at: at,
+      modified_by: principal.user_id,
+      modified_at: at,
+    };
+    await requirePlace(api, principal, row);
+    await commitNamed(api.store, row.name, [insertWebhook(api.store, row)]);
+    const webhook = await answerWebhook(api, row, base_url);
+    return { status: 201, body: { ...webhook, key }, headers: { etag: toEtag(row) } };
+  },
+});
+
+export const patchWebhook = defineRoute({
+  method: "PATCH",
+  path: "/webhook/:name",
+  summary: "Change a webhook; is_enabled, require_login and key have an endpoint of their own",
+  needs: "webhook.write",
+  action: "webhook.change",
+  body: v.looseObject({
+    ...FIELDS,
+    name: v.optional(NAME),
+    flow: v.optional(v.string("expected a string")),
+  }),
+  answer: WEBHOOK,
+  async act(api, { principal, params, body, base_url, if_match }) {
+    const row = await requireWebhook(api, principal, params["name"] ?? "");
+    refuseGuarded(body, row.name);
+    requireIn(principal, "webhook.write", projectOf(api, row));
+    await requireUsable(api.store, principal, api.permissionsOf(row));
+    requireMatch(row, if_match);
+    if (body.flow !== undefined && body.flow !== row.flow) requireFlow(api, body.flow);
+    const changed = { ...row, ...(await toChange(api, principal, row, body)) };
+    await requirePlace(api, principal, changed);
+    const { id: _id, ...change } = changed;
+    await commitNamed(api.store, changed.name, [
+      updateWebhook(api.store, row.id, row.modified_at, change),
+    ]);
+    const webhook = await answerWebhook(api, changed, base_url);
+    return { status: 200, body: webhook, headers: { etag: toEtag(changed) } };
+  },
+});
+
+export const removeWebhook = defineRoute({
+  method: "DELETE",
+  path: "/webhook/:name",
+  summary: "Delete a webhook; its executions stay",
+  needs: "webhook.write",
+  action: "webhook.delete",
+  status: 204,
+  async act(api, { principal, params, if_match }) {
+    const row = await requireWebhook(api, principal, params["name"] ?? "");
+    requireIn(principal, "webhook.write", projectOf(api, row));
+    requireMatch(row, if_match);
+    await api.store.commit([deleteWebhook(api.store, row.id)]);
+    return { status: 204 };
+  },
+});
+
+async function toChange(
+  api: Api,
+  principal: Principal,
+  row: WebhookRow,
+  body: Fields & { name?: string | undefined; flow?: string | undefined },
+): Promise<Partial<WebhookRow>> {
+  const { name, flow, description, project_id, bundle_id, sync_mode, execution_location } = body;
+  const given = { name, flow, description, project_id, bundle_id, sync_mode, execution_location };
+  const known = Object.entries(given).filter(([, value]) => value !== undefined);
+  return {
+    ...(Object.fromEntries(known) as Partial<WebhookRow>),
+    ...(body.role === undefined ? {} : { role_id: await roleOf(api, principal, body) }),
+    ...(body.is_productive === undefined ? {} : { is_productive: Number(body.is_productive) }),
+    modified_by: principal.user_id,
+    modified_at: nextTime(row),
+  };
+}
+
+/** @throws Refusal forbidden, naming the endpoint; invalid for a member that is not known */
+function refuseGuarded(body: Record<string, unknown>, name: string): void {
+  const guarded = GUARDED.filter((member) => Object.hasOwn(body, member));
+  if (guarded.length > 0)
+    throw new Refusal(
+      "forbidden",
+      `${guarded.join(", ")} can be changed only with ` +
+        `PUT /api/latest/webhook/${encodeURIComponent(name)}/authentication, ` +
+        `which asks for your password again`,
+    );
+  const known = [...Object.keys(FIELDS), "name", "flow"];
+  const fields = Object.keys(body)
+    .filter((member) => !known.includes(member))
+    .map((field) => ({ field, message: `not known; expected one of ${known.join(", ")}` }));
+  if (fields.length > 0)
+    throw new Refusal("invalid", `Not known: ${fields.map(({ field }) => field).join(", ")}`, {
+      fields,
+    });
+}
+
+function requireFlow(api: Api, name: string): void {
+  if (api.catalog.find(name) !== undefined) return;
+  const known = api.catalog.list().map((flow) => flow.name);
+  throw invalid("flow", `there is no flow "${name}"; there are ${known.join(", ") || "none"}`);
+}
+
+/** New webhooks get the role `webhook`, as far as whoever makes them may give it. */
+async function roleOf(api: Api, principal: Principal, body: Fields): Promise<string | null> {
+  if (body.role === null) return null;
+  if (body.role !== undefined) return (await requireRole(api.store, principal, body.role)).id;
+  const usual = await findRoleByName(api.store, "webhook");
+  const is_own = usual !== undefined && covers(principal.grants, toGrants(usual.permissions));
+  return is_own ? usual.id : null;
+}
+
+/** @throws Refusal invalid, or forbidden in the project that it is put in */
+async function requirePlace(api: Api, principal: Principal, row: WebhookRow): Promise<void> {
+  const { project_id, bundle_id } = row;
+  if (project_id !== null && bundle_id !== null)
+    throw invalid("bundle_id", "expected a project or a bundle, not both");
+  if (project_id !== null && (await findProject(api.store, project_id)) === undefined)
+    throw invalid("project_id", `there is no project "${project_id}"`);
+  if (bundle_id !== null && !api.catalog.bundles().some((bundle) => bundle.name === bundle_id))
+    throw invalid("bundle_id", `there is no bundle "${bundle_id}"`);
+  requireIn(principal, "webhook.write", projectOf(api, row));
+}

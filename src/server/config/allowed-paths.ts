@@ -1,0 +1,53 @@
+import { isInside, toRealPath } from "../../shared/path.ts";
+import type { ConfigFault } from "./fault.ts";
+import { databaseFile, type Config } from "./resolve.ts";
+
+/** ALLOW_READ and ALLOW_WRITE against what the service itself lives on. */
+
+/** What a flow that could write it would turn into code, rights or secrets of its own. */
+interface Own {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** Nothing of these is for flows, and nothing in the folders among them. */
+function listOwn(config: Config, file: string | null): Own[] {
+  const { DATA_DIR, PLUGINS_DIR, TLS_CERT_FILE, TLS_KEY_FILE } = config;
+  const named: [string, string | null][] = [
+    ["DATA_DIR", DATA_DIR],
+    ["PLUGINS_DIR", PLUGINS_DIR],
+    ["the configuration file", file],
+    ["DATABASE_URL", databaseFile(config)],
+    ["TLS_CERT_FILE", TLS_CERT_FILE],
+    ["TLS_KEY_FILE", TLS_KEY_FILE],
+  ];
+  return named.flatMap(([name, path]) => (path === null ? [] : [{ name, path }]));
+}
+
+/** One fault for each path of ALLOW_WRITE that would let flows write what the service lives on. */
+export function checkWritable(config: Config, file: string | null, place: string): ConfigFault[] {
+  const own = listOwn(config, file);
+  return config.ALLOW_WRITE.flatMap((path) => {
+    const found = own.find((one) => touches(path, one.path));
+    if (found === undefined) return [];
+    const message =
+      `Found "${path}" for ALLOW_WRITE, which covers ${found.name} ("${found.path}") or lies in ` +
+      `it, expected folders that hold nothing of the service`;
+    return [{ place, message }];
+  });
+}
+
+/** A sentence for each path of ALLOW_READ that lets flows read the database and the key. */
+export function warnOfReadable(config: Config): string[] {
+  return config.ALLOW_READ.filter((path) => touches(path, config.DATA_DIR)).map(
+    (path) =>
+      `ALLOW_READ "${path}" covers DATA_DIR ("${config.DATA_DIR}"): flows that declare it can ` +
+      `read every execution and the key of the secrets`,
+  );
+}
+
+/** Behind all links: one path is the other, or lies in it. */
+function touches(path: string, other: string): boolean {
+  const [one, two] = [toRealPath(path), toRealPath(other)];
+  return isInside(one, two) || isInside(two, one);
+}

@@ -1,0 +1,134 @@
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { ledgerPaths } from "../../shared/ledger-paths.ts";
+import { refuse } from "./fault.ts";
+import type { Loaded } from "./load.ts";
+import { describeWide, isWide, narrow, narrowAll } from "./modes.ts";
+import { HAS_MODES, isOurs, nameOfUser } from "./owner.ts";
+import { databaseFile } from "./resolve.ts";
+import { explainUnwritable, nearestPart, quotePath } from "./unwritable.ts";
+
+/**
+ * DATA_DIR and what is in it belong to the service's user alone: whoever reads the database reads
+ * every input, and whoever writes into the folder runs code (contract, section 7, number 8).
+ */
+
+type Given = Pick<Loaded, "config" | "placeOf">;
+
+/**
+ * Makes the folder where it is missing, and takes the rights of others away. What this process
+ * makes from now on is its user's alone.
+ *
+ * @returns what the log is to say
+ * @throws ConfigError where the service cannot write it, or others can use what is not ours
+ */
+export function openDataFolder(given: Given): string[] {
+  const { config, placeOf } = given;
+  if (HAS_MODES) process.umask(0o077);
+  for (const { key, folder } of foldersOf(given)) {
+    requireWritable(given, key, folder);
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    } catch (fault) {
+      refuse(placeOf(key), explainUnwritable(key, folder, fault));
+    }
+  }
+  if (!HAS_MODES) return [];
+  const folder = config.DATA_DIR;
+  const stats = statSync(folder);
+  if (!isOurs(stats) && !isWide(stats))
+    return [`DATA_DIR "${folder}" belongs to ${nameOfUser(stats.uid)}, who can read all of it`];
+  requireOwnFolder(given, folder);
+  const place = placeOf("DATA_DIR");
+  const sentences = [
+    narrow(folder, place),
+    ...[...listOwn(given), ...listCopies(given)].map((path) => narrowAll(path, place)),
+  ];
+  return sentences.filter((sentence) => sentence !== null);
+}
+
+/**
+ * Looks for the same faults, and makes and changes nothing.
+ *
+ * @returns what the next start narrows
+ */
+export function checkDataFolder(given: Given): string[] {
+  for (const { key, folder } of foldersOf(given)) requireWritable(given, key, folder);
+  if (!HAS_MODES) return [];
+  const there = [given.config.DATA_DIR, ...listOwn(given)].filter((path) => existsSync(path));
+  return there
+    .map((path) => ({ path, stats: statSync(path) }))
+    .filter(({ stats }) => isWide(stats))
+    .map(({ path, stats }) => `${describeWide(path, stats)}: the service narrows it at its start`);
+}
+
+type Key = "DATA_DIR" | "DATABASE_URL";
+
+/** The database may lie elsewhere. */
+function foldersOf({ config }: Given): { key: Key; folder: string }[] {
+  const folders: { key: Key; folder: string }[] = [{ key: "DATA_DIR", folder: config.DATA_DIR }];
+  const folder = dirname(databaseFile(config));
+  return folder === config.DATA_DIR ? folders : [...folders, { key: "DATABASE_URL", folder }];
+}
+
+/** The folder, or the one where it will be made, and what the service writes in it. */
+function requireWritable(given: Given, key: Key, folder: string): void {
+  const own = listOwn(given).filter((path) => dirname(path) === folder);
+  for (const part of existsSync(folder) ? [folder, ...own] : [nearestPart(folder)]) {
+    try {
+      requireAccess(part, part === folder || !own.includes(part));
+    } catch (fault) {
+      refuse(given.placeOf(key), explainUnwritable(key, folder, fault, part));
+    }
+  }
+}
+
+function requireAccess(path: string, is_folder: boolean): void {
+  const { R_OK, W_OK, X_OK } = constants;
+  const is_found = statSync(path).isDirectory();
+  if (is_folder && !is_found) throw Object.assign(new Error("No folder"), { code: "ENOTDIR" });
+  accessSync(path, is_found ? W_OK | X_OK : R_OK | W_OK);
+}
+
+/** What the service keeps there, beside the database; `started.log` of a release before. */
+const OWN = ["lock.db", "secret.key", "started.log", "versions", "runtime"];
+
+/** What is there of it. */
+function listOwn({ config }: Given): string[] {
+  const file = databaseFile(config);
+  const database = [file, ...ledgerPaths(file)].flatMap((path) =>
+    ["", "-wal", "-shm", "-journal"].map((end) => path + end),
+  );
+  const own = OWN.map((name) => join(config.DATA_DIR, name));
+  return [...own, ...database].filter((path) => existsSync(path));
+}
+
+/** Copies of the database that an update or a restore left, as far as they are ours. */
+function listCopies({ config }: Given): string[] {
+  const file = databaseFile(config);
+  return readdirSync(dirname(file))
+    .filter((name) => name.startsWith(`${basename(file)}.`))
+    .map((name) => join(dirname(file), name))
+    .filter((path) => isOurs(lstatSync(path)));
+}
+
+/** Others may need what lies beside: a folder that was never the service's is not narrowed. */
+function requireOwnFolder(given: Given, folder: string): void {
+  if (!isWide(statSync(folder)) || listOwn(given).length > 0) return;
+  const other = readdirSync(folder).find((name) => !/^\.|^lost\+found$/.test(name));
+  if (other === undefined) return;
+  const path = quotePath(folder);
+  refuse(
+    given.placeOf("DATA_DIR"),
+    `Found other files in DATA_DIR "${folder}" ("${other}"), which is open to other users, ` +
+      `expected a folder of the service's own. Run: chmod 700 ${path}, or set another DATA_DIR`,
+  );
+}

@@ -1,0 +1,99 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { readInline, type Given } from "./document.ts";
+import { reasonOf, refuse } from "./fault.ts";
+import { nearestWord } from "../../shared/nearest.ts";
+import { CONFIG_KEYS, factsOf, type ConfigKey } from "./schema.ts";
+
+/** Environment variables as the process got them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PREFIX = "FLOWHOOK_";
+
+/** Variables with this product's prefix that are no configuration. */
+const OTHER_VARIABLES: readonly string[] = [
+  "FLOWHOOK_ADMIN_PASSWORD",
+  "FLOWHOOK_ADMIN_PASSWORD_FILE",
+  "FLOWHOOK_URL",
+  "FLOWHOOK_TOKEN",
+];
+
+/** The only reading of the process's environment. */
+export function readEnvironment(): Environment {
+  return { ...process.env };
+}
+
+/** What people give beside the configuration; null where it is not set. */
+export interface Credentials {
+  /** FLOWHOOK_ADMIN_PASSWORD or the content of FLOWHOOK_ADMIN_PASSWORD_FILE: for the first start. */
+  readonly adminPassword: string | null;
+  /** FLOWHOOK_URL: the service that commands speak to. */
+  readonly url: string | null;
+  /** FLOWHOOK_TOKEN: the login token they speak with. */
+  readonly token: string | null;
+}
+
+/** @throws ConfigError where FLOWHOOK_ADMIN_PASSWORD_FILE cannot be read. */
+export function readCredentials(env: Environment): Credentials {
+  return {
+    adminPassword: readVariable("FLOWHOOK_ADMIN_PASSWORD", env)?.text ?? null,
+    url: env["FLOWHOOK_URL"] || null,
+    token: env["FLOWHOOK_TOKEN"] || null,
+  };
+}
+
+/** Where this product keeps what belongs to a person (XDG Base Directory Specification 0.8). */
+export function personalFolder(env: Environment): string {
+  const given = env["XDG_CONFIG_HOME"];
+  return join(given && isAbsolute(given) ? given : join(homedir(), ".config"), "flowhook");
+}
+
+/** The keys that the environment sets. An empty variable counts as not set. */
+export function readVariables(env: Environment): Map<ConfigKey, Given> {
+  const given = new Map<ConfigKey, Given>();
+  for (const key of CONFIG_KEYS) {
+    const variable = readVariable(PREFIX + key, env);
+    if (variable !== null) {
+      given.set(key, { value: readValue(key, variable), place: variable.name });
+    }
+  }
+  return given;
+}
+
+/** Orchestrators inject names of their own with a service's prefix, so these are only warned of. */
+export function warnOfVariables(env: Environment): string[] {
+  const keys = CONFIG_KEYS.map((key) => PREFIX + key);
+  const known = new Set([...keys, ...keys.map((name) => `${name}_FILE`), ...OTHER_VARIABLES]);
+  const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !known.has(name));
+  return unknown.sort().map((name) => {
+    const near = nearestWord(name.slice(PREFIX.length), CONFIG_KEYS);
+    const hint = near === null ? "" : `; did you mean "${PREFIX}${near}"?`;
+    return `Environment variable "${name}" is not known and was ignored${hint}`;
+  });
+}
+
+interface Variable {
+  readonly name: string;
+  readonly text: string;
+}
+
+function readVariable(name: string, env: Environment): Variable | null {
+  const fileName = `${name}_FILE`;
+  const file = env[fileName];
+  if (!file) return env[name] ? { name, text: env[name] } : null;
+  if (env[name]) refuse(fileName, `Found together with "${name}", expected one of them`);
+  try {
+    return { name: fileName, text: readFileSync(file, "utf8").replace(/\r?\n$/, "") };
+  } catch (error) {
+    return refuse(fileName, `File "${file}" cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+function readValue(key: ConfigKey, variable: Variable): unknown {
+  const { reading } = factsOf(key);
+  const text = variable.text.trim();
+  if (reading === "text") return text === "null" ? null : text;
+  if (reading === "yaml" || text.startsWith("[")) return readInline(text, variable.name);
+  return text.split(",").map((item) => item.trim());
+}

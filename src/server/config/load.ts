@@ -1,0 +1,127 @@
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import * as v from "valibot";
+import { checkWritable, warnOfReadable } from "./allowed-paths.ts";
+import { readDocument, type Given } from "./document.ts";
+import { readVariables, warnOfVariables, type Environment } from "./environment.ts";
+import { ConfigError, type ConfigFault } from "./fault.ts";
+import { nearestWord } from "../../shared/nearest.ts";
+import { folderOf, resolveConfig, type Config } from "./resolve.ts";
+import { CONFIG_KEYS, CONFIG_SCHEMA, factsOf, type ConfigKey, type Settings } from "./schema.ts";
+
+export interface LoadOptions {
+  /** `--config FILE`; without it `flowhook.yaml` in the working folder, if it exists. */
+  readonly file?: string;
+  readonly env: Environment;
+  readonly cwd: string;
+  /** Whether standard output is a terminal. */
+  readonly terminal?: boolean;
+}
+
+export interface Loaded {
+  readonly config: Config;
+  /** Sentences for the log: nothing that stops the start. */
+  readonly warnings: string[];
+  /** Absolute path of the file that was read; null without one. */
+  readonly file: string | null;
+  /** Where a key was given (`flowhook.yaml:3`), for messages; its name where it was not. */
+  readonly placeOf: (key: ConfigKey) => string;
+}
+
+/**
+ * The configuration: environment before file before default.
+ *
+ * @throws ConfigError with every fault in one message; the process exits with its exitCode.
+ */
+export function loadConfig(options: LoadOptions): Loaded {
+  const file = findFile(options);
+  const written = file === null ? new Map<string, Given>() : readDocument(file);
+  const given = new Map<string, Given>([...written, ...readVariables(options.env)]);
+  const settings = parseSettings(given);
+  const config = resolveConfig(settings, {
+    folder: folderOf(file, options.cwd),
+    cores: availableParallelism(),
+    terminal: options.terminal ?? process.stdout.isTTY === true,
+  });
+  const placeOf = (key: ConfigKey) => given.get(key)?.place ?? key;
+  const faults = checkWritable(config, file, placeOf("ALLOW_WRITE"));
+  if (faults.length > 0) throw new ConfigError(faults);
+  const warnings = [...warnOfVariables(options.env), ...warnOfReadable(config)];
+  return { config, warnings, file, placeOf };
+}
+
+function findFile(options: LoadOptions): string | null {
+  if (options.file !== undefined) return resolve(options.cwd, options.file);
+  const usual = resolve(options.cwd, "flowhook.yaml");
+  return existsSync(usual) ? usual : null;
+}
+
+function parseSettings(given: ReadonlyMap<string, Given>): Settings {
+  const known = [...given].filter(([key]) => isKey(key));
+  const values = Object.fromEntries(known.map(([key, { value }]) => [key, value]));
+  const parsed = v.safeParse(CONFIG_SCHEMA, values, { abortPipeEarly: true });
+  const faults = [
+    ...[...given].filter(([key]) => !isKey(key)).map(([key, { place }]) => unknownKey(key, place)),
+    ...(parsed.issues ?? []).map((issue) => toFault(issue, given)),
+    ...(parsed.success ? checkTogether(parsed.output, given) : []),
+  ];
+  if (!parsed.success || faults.length > 0) throw new ConfigError(inOrder(faults, given));
+  return parsed.output;
+}
+
+/** In the order in which people wrote the keys: file first, then environment. */
+function inOrder(faults: ConfigFault[], given: ReadonlyMap<string, Given>): ConfigFault[] {
+  const places = [...given.values()].map(({ place }) => place);
+  return faults.toSorted((a, b) => places.indexOf(a.place) - places.indexOf(b.place));
+}
+
+function toFault(issue: v.BaseIssue<unknown>, given: ReadonlyMap<string, Given>): ConfigFault {
+  const [key = "", ...inner] = (issue.path ?? []).map((item) => String(item.key));
+  if (!isKey(key)) return { place: key, message: issue.message };
+  const place = given.get(key)?.place ?? key;
+  const member = inner.map((index) => `[${index}]`).join("");
+  const expected = inner.length > 0 ? issue.message : factsOf(key).expected;
+  const found = show(key, issue.input);
+  return { place, message: `Found ${found} for ${key}${member}, expected ${expected}` };
+}
+
+function isKey(key: string): key is ConfigKey {
+  return Object.hasOwn(CONFIG_SCHEMA.entries, key);
+}
+
+function unknownKey(key: string, place: string): ConfigFault {
+  const near = nearestWord(key, CONFIG_KEYS);
+  const expected = near === null ? "a key of the configuration" : `"${near}"`;
+  return { place, message: `Found the unknown key "${key}", expected ${expected}` };
+}
+
+/** A database's URL may hold a password: of a refused one only the scheme is shown. */
+function show(key: ConfigKey, value: unknown): string {
+  if (key === "DATABASE_URL" && typeof value === "string") {
+    const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(value);
+    return scheme === null ? "a text without a scheme" : `"${scheme[0]}..."`;
+  }
+  const text = JSON.stringify(value, (_, part) => (part instanceof Map ? [...part] : part)) ?? "";
+  return text.length > 100 ? `${text.slice(0, 100)}...` : text;
+}
+
+/** Rules over more than one key. */
+function checkTogether(settings: Settings, given: ReadonlyMap<string, Given>): ConfigFault[] {
+  const faults: ConfigFault[] = [];
+  const placeOf = (key: ConfigKey) => given.get(key)?.place ?? key;
+  const { TLS_CERT_FILE: cert, TLS_KEY_FILE: tlsKey } = settings;
+  if ((cert === null) !== (tlsKey === null)) {
+    const [has, lacks] = (["TLS_CERT_FILE", "TLS_KEY_FILE"] as const).toSorted((a) =>
+      settings[a] === null ? 1 : -1,
+    );
+    faults.push({ place: placeOf(has!), message: `Found ${has} alone, expected ${lacks} with it` });
+  }
+  if (settings.FLOW_TIMEOUT_SEC > settings.FLOW_TIMEOUT_MAX_SEC) {
+    const message =
+      `Found ${settings.FLOW_TIMEOUT_SEC} for FLOW_TIMEOUT_SEC, expected at most ` +
+      `FLOW_TIMEOUT_MAX_SEC (${settings.FLOW_TIMEOUT_MAX_SEC})`;
+    faults.push({ place: placeOf("FLOW_TIMEOUT_SEC"), message });
+  }
+  return faults;
+}

@@ -1,0 +1,88 @@
+import { dirname, join, resolve } from "node:path";
+import type { Settings } from "./schema.ts";
+
+type Resolved =
+  | "DATABASE_URL"
+  | "WORKER_THREADS"
+  | "FLOW_MAX_CONCURRENT"
+  | "WARM_THREADS"
+  | "RUNNER_MEMORY_MB"
+  | "LOG_FORMAT";
+
+/** The configuration as the program uses it: nothing is left to be worked out, paths are absolute. */
+export type Config = Readonly<
+  Omit<Settings, Resolved> & {
+    /** `sqlite:` and an absolute path; see `databaseFile`. */
+    DATABASE_URL: string;
+    WORKER_THREADS: number;
+    FLOW_MAX_CONCURRENT: number;
+    WARM_THREADS: number;
+    RUNNER_MEMORY_MB: number;
+    LOG_FORMAT: "json" | "pretty";
+  }
+>;
+
+/** What the machine and the place of the file decide. */
+export interface Surroundings {
+  /** Where relative paths start. */
+  readonly folder: string;
+  readonly cores: number;
+  /** Whether standard output is a terminal. */
+  readonly terminal: boolean;
+}
+
+export function resolveConfig(settings: Settings, around: Surroundings): Config {
+  const at = (path: string) => resolve(around.folder, path);
+  const data = at(settings.DATA_DIR);
+  return Object.freeze({
+    ...settings,
+    ...resolveThreads(settings, around.cores),
+    BASE_URL: settings.BASE_URL?.replace(/\/+$/, "") ?? null,
+    TLS_CERT_FILE: settings.TLS_CERT_FILE && at(settings.TLS_CERT_FILE),
+    TLS_KEY_FILE: settings.TLS_KEY_FILE && at(settings.TLS_KEY_FILE),
+    DATA_DIR: data,
+    DATABASE_URL: `sqlite:${resolveDatabase(settings.DATABASE_URL, data, at)}`,
+    PLUGINS_DIR: at(settings.PLUGINS_DIR),
+    ALLOW_READ: settings.ALLOW_READ.map(at),
+    ALLOW_WRITE: settings.ALLOW_WRITE.map(at),
+    LOG_FORMAT: resolveFormat(settings.LOG_FORMAT, around.terminal),
+  });
+}
+
+/** The database file of a resolved configuration. */
+export function databaseFile(config: Pick<Config, "DATABASE_URL">): string {
+  return config.DATABASE_URL.slice("sqlite:".length);
+}
+
+/** The path of BASE_URL, under which the service serves; empty without one. */
+export function prefixOf({ BASE_URL }: Pick<Config, "BASE_URL">): string {
+  return BASE_URL === null ? "" : new URL(BASE_URL).pathname.replace(/\/$/, "");
+}
+
+/** Where relative paths start: the folder of the file, or the working folder without one. */
+export function folderOf(file: string | null, cwd: string): string {
+  return file === null ? cwd : dirname(file);
+}
+
+function resolveThreads(settings: Settings, cores: number) {
+  const threads = orElse(settings.WORKER_THREADS, Math.max(4, 4 * cores));
+  return {
+    WORKER_THREADS: threads,
+    FLOW_MAX_CONCURRENT: orElse(settings.FLOW_MAX_CONCURRENT, Math.max(1, Math.floor(threads / 2))),
+    WARM_THREADS: orElse(settings.WARM_THREADS, 2 * threads),
+    RUNNER_MEMORY_MB: orElse(settings.RUNNER_MEMORY_MB, threads * settings.FLOW_MEMORY_MB + 512),
+  };
+}
+
+function orElse(value: number | "auto", automatic: number): number {
+  return value === "auto" ? automatic : value;
+}
+
+function resolveDatabase(url: string | null, data: string, at: (path: string) => string): string {
+  return url === null ? join(data, "flowhook.db") : at(url.slice("sqlite:".length));
+}
+
+function resolveFormat(format: Settings["LOG_FORMAT"], terminal: boolean): "json" | "pretty" {
+  if (format !== "auto") return format;
+  return terminal ? "pretty" : "json";
+}

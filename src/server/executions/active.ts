@@ -1,0 +1,114 @@
+import type { FlowSpec } from "../../shared/wire/protocol.ts";
+import type { Run } from "../workers/worker.ts";
+import { SlotList, type Slot } from "./slot-list.ts";
+import type { Trace } from "../request/trace.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import type { Outcome } from "./outcome.ts";
+import type { RunnableFlow } from "./start-request.ts";
+
+/** An execution from its begin until the tables have its ending, and who waits on it. */
+export interface ActiveExecution {
+  readonly id: string;
+  readonly flow: string;
+  /** As it was recorded first. */
+  readonly row: ExecutionRow;
+  /** The version that it runs; null where the flow was not there. */
+  readonly spec: FlowSpec | null;
+  readonly timeoutMs: number;
+  /** The request that started it, for the log; null without one. */
+  readonly trace: Trace | null;
+  /** Settles once the ending is on disk; never rejects. */
+  readonly ended: Promise<Outcome>;
+  /** Once set, the ending is decided: what the flow still does changes nothing. */
+  decided: Outcome | null;
+  /** Its run, as long as it waits for a thread or has one. */
+  run: Run | null;
+  /** The ledger's row that it was recorded in; null: before this start of the service. */
+  recordedIn: number | null;
+  /** It could not be recorded: nobody knows of it. */
+  isRefused: boolean;
+  /** The tables have its ending. */
+  isApplied: boolean;
+  /** Characters of its input that are kept while it waits. */
+  kept: number;
+  /** Requests that wait on it now. */
+  watchers: number;
+  /** Executions that it has started. */
+  children: number;
+  /** Its place in the list of the latest ones; null: it is not there. */
+  slot: Slot<ActiveExecution> | null;
+  /** Since when it has been active, as performance.now(). */
+  since: number;
+  /** Tells the waiting: the ending is on disk. */
+  settle(outcome: Outcome): void;
+}
+
+export function newActive(
+  row: ExecutionRow,
+  flow: RunnableFlow | undefined,
+  trace: Trace | null,
+): ActiveExecution {
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  return {
+    id: row.id,
+    flow: row.flow,
+    row,
+    spec: flow?.spec ?? null,
+    timeoutMs: flow?.timeout_ms ?? 0,
+    trace,
+    ended: promise,
+    decided: null,
+    run: null,
+    recordedIn: null,
+    isRefused: false,
+    isApplied: false,
+    kept: 0,
+    watchers: 0,
+    children: 0,
+    slot: null,
+    since: 0,
+    settle: resolve,
+  };
+}
+
+/** Executions that have lasted so long are found by a Map; milliseconds. */
+const LASTING_MS = 100;
+
+/**
+ * The executions that are active. Most are so for milliseconds: only what lasts is in a Map.
+ */
+export class ActiveExecutions {
+  readonly #latest = new SlotList<ActiveExecution>();
+  readonly #lasting = new Map<string, ActiveExecution>();
+  #movedAt = 0;
+
+  add(execution: ActiveExecution): void {
+    execution.slot = this.#latest.add(execution);
+    execution.since = performance.now();
+    if (execution.since - this.#movedAt > LASTING_MS) this.#move(execution.since);
+  }
+
+  find(id: string): ActiveExecution | undefined {
+    return this.#lasting.get(id) ?? this.#latest.find((execution) => execution.id === id);
+  }
+
+  delete(execution: ActiveExecution): void {
+    if (execution.slot === null) this.#lasting.delete(execution.id);
+    else this.#latest.delete(execution.slot);
+  }
+
+  *[Symbol.iterator](): Iterator<ActiveExecution> {
+    yield* this.#lasting.values();
+    yield* this.#latest;
+  }
+
+  #move(now: number): void {
+    this.#movedAt = now;
+    const lasting = [...this.#latest].filter(({ since }) => now - since >= LASTING_MS);
+    for (const execution of lasting) {
+      this.delete(execution);
+      execution.slot = null;
+      this.#lasting.set(execution.id, execution);
+    }
+  }
+}

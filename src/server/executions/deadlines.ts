@@ -1,0 +1,91 @@
+import type { Run, Worker } from "../workers/worker.ts";
+import type { Clock } from "./scheduler-clock.ts";
+
+/** What stands behind a run that takes longer than this goes to another thread. */
+const STALL_MS = 5;
+
+export interface DeadlinesOptions {
+  readonly clock: Clock;
+  /** CANCEL_GRACE_SEC, in milliseconds. */
+  readonly cancelGraceMs: number;
+  listWorkers(): Iterable<Worker>;
+  /** A run takes longer than was expected. */
+  onStall(run: Run): void;
+}
+
+/**
+ * The time limits of what has a thread: a run's own, which begins when it begins; the grace of one
+ * that was told to end, after which its thread is ended; and the patience of what stands behind.
+ */
+export class Deadlines {
+  readonly #options: DeadlinesOptions;
+  /** When the workers are looked at next, and how that is forgotten. */
+  #lookAt = Infinity;
+  #forget: () => void = () => {};
+
+  constructor(options: DeadlinesOptions) {
+    this.#options = options;
+  }
+
+  /** Runs were handed over to a worker. */
+  watch(worker: Worker): void {
+    const { since, length, current } = worker;
+    if (current !== null) this.#lookBy(since + (length > 1 ? STALL_MS : current.timeoutMs));
+  }
+
+  /** Tells the current run of a worker to end. */
+  abort(worker: Worker): void {
+    worker.abort(worker.current?.abortReason ?? "");
+    this.#lookBy(worker.since + this.#options.cancelGraceMs);
+  }
+
+  close(): void {
+    this.#forget();
+    this.#lookAt = -Infinity;
+  }
+
+  #lookBy(due: number): void {
+    // A timer is not set anew for less than it is late by.
+    if (due >= this.#lookAt - 1) return;
+    this.#forget();
+    this.#lookAt = due;
+    const { clock } = this.#options;
+    this.#forget = clock.after(Math.max(0, due - clock.now()), () => this.#look());
+  }
+
+  #look(): void {
+    this.#lookAt = Infinity;
+    const now = this.#options.clock.now();
+    for (const worker of this.#options.listWorkers()) {
+      const { current } = worker;
+      if (current === null || worker.isEnding) continue;
+      this.#enforce(worker, current, now);
+      this.#lookBy(this.#nextLook(worker, current, now));
+    }
+  }
+
+  #enforce(worker: Worker, run: Run, now: number): void {
+    const took = now - worker.since;
+    if (worker.isAborting) {
+      if (took >= this.#options.cancelGraceMs) worker.end();
+      return;
+    }
+    if (took >= run.timeoutMs) run.expired();
+    if (took >= STALL_MS && worker.length > 1) this.#recallSoon(worker, run);
+  }
+
+  /** The server itself may have been late: what has come until now is read first. */
+  #recallSoon(worker: Worker, run: Run): void {
+    this.#options.clock.soon(() => {
+      if (worker.current !== run || worker.isRecalling || worker.length < 2) return;
+      this.#options.onStall(run);
+      worker.recall();
+    });
+  }
+
+  #nextLook(worker: Worker, run: Run, now: number): number {
+    if (worker.isAborting) return worker.since + this.#options.cancelGraceMs;
+    const limit = Math.max(worker.since + run.timeoutMs, now + STALL_MS);
+    return worker.length > 1 ? now + STALL_MS : limit;
+  }
+}

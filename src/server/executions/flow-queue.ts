@@ -1,0 +1,77 @@
+import type { Worker } from "../workers/worker.ts";
+import { RunQueue } from "./run-queue.ts";
+import { RunTime } from "./run-time.ts";
+
+/** One flow as the scheduler sees it: its runs that wait, and its threads. */
+export class FlowQueue {
+  readonly runs = new RunQueue();
+  readonly time = new RunTime();
+  readonly workers: Worker[] = [];
+  /** Those without a run. The one that was busy last is taken first: its caches are warm. */
+  readonly #idle: Worker[] = [];
+  /** Workers that count against the limits: they have a run, are given one, or start. */
+  places = 0;
+
+  add(worker: Worker): void {
+    this.workers.push(worker);
+  }
+
+  remove(worker: Worker): void {
+    drop(this.workers, worker);
+    drop(this.#idle, worker);
+  }
+
+  /** It has nothing to do. */
+  rest(worker: Worker): void {
+    this.#idle.push(worker);
+  }
+
+  /** An idle worker of a version, which is idle no longer. */
+  takeIdle(key: string): Worker | undefined {
+    for (let at = this.#idle.length - 1; at >= 0; at -= 1) {
+      const worker = this.#idle[at] as Worker;
+      if (worker.spec.key !== key || !worker.isOpen) continue;
+      this.#idle.splice(at, 1);
+      return worker;
+    }
+    return undefined;
+  }
+
+  /** The worker of a version with the fewest runs, where it may have another. */
+  findShortest(key: string, most: number): Worker | undefined {
+    let found: Worker | undefined;
+    let fewest = most;
+    for (const worker of this.workers) {
+      if (worker.spec.key !== key || !worker.isOpen || !worker.isBusy) continue;
+      const length = worker.length + worker.reserved;
+      if (length >= fewest) continue;
+      found = worker;
+      fewest = length;
+    }
+    return found;
+  }
+
+  /** Runs that wait and have no worker that starts for them. */
+  get uncovered(): number {
+    let uncovered = this.runs.length;
+    for (const worker of this.workers) if (worker.isStarting) uncovered -= 1;
+    return Math.max(0, uncovered);
+  }
+
+  /** Workers of a version that start. */
+  countStarting(key: string): number {
+    let count = 0;
+    for (const worker of this.workers) if (worker.isStarting && worker.spec.key === key) count += 1;
+    return count;
+  }
+
+  /** Idle workers, and the one that has been idle longest first. */
+  get idle(): readonly Worker[] {
+    return this.#idle;
+  }
+}
+
+function drop<Item>(list: Item[], item: Item): void {
+  const at = list.indexOf(item);
+  if (at >= 0) list.splice(at, 1);
+}

@@ -1,0 +1,28 @@
+import type { Job } from "../../shared/wire/protocol.ts";
+import type { ExecutionRow, PayloadInput } from "../store/execution-row.ts";
+
+/** What an execution receives, as texts: they are stored and cross the wall unparsed. */
+export type Input = PayloadInput;
+
+/** What a call without parameters gives: a flow that was made for calls runs without one too. */
+const EMPTY_REQUEST = JSON.stringify({ method: "GET", path: null, headers: {}, query: {} });
+
+/** The input of an execution that no request started. */
+export function toInput(input_value = EMPTY_REQUEST): Input {
+  return { input_value, raw_body_at: null, raw_body: null, target: null };
+}
+
+/** What a thread is given of an execution. */
+export function toJob(row: ExecutionRow, input: Input, base_url: string): Job {
+  const { id, webhook, flow, project_id } = row;
+  const is_productive = row.is_productive === 1;
+  return {
+    id,
+    execution: JSON.stringify({ id, webhook, flow, is_productive, project_id }),
+    input_value: input.input_value,
+    raw_body_at: input.raw_body_at,
+    raw_body: input.raw_body,
+    base_url,
+    target: input.target,
+  };
+}

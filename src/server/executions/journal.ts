@@ -1,0 +1,175 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { now } from "../../shared/clock.ts";
+import type { Log } from "../../shared/log.ts";
+import type { LogLine } from "../../shared/wire/protocol.ts";
+import type { Store } from "../store/database.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import { findInput } from "../store/executions.ts";
+import { isPassing, StoreFault, toRefusal } from "../store/fault.ts";
+import type { RecordEvents } from "../store/ledger.ts";
+import type { LedgerRecord } from "../store/ledger-record.ts";
+import { openChanges, type Changes } from "./changes.ts";
+import type { Input } from "./input.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** How long to wait before what could not be written or read is tried again. */
+const RETRY_MS = 1000;
+
+/** Writes the life of executions to the ledger, and tells whoever looks on. */
+export class Journal {
+  readonly changes: Changes = openChanges();
+  readonly #store: Store;
+  readonly #log: Log;
+  #isClosing = false;
+  #isStopped = false;
+
+  constructor(store: Store, log: Log) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /**
+   * Resolves once there is room for new executions.
+   *
+   * @throws Refusal store_unavailable
+   */
+  async requireRoom(): Promise<void> {
+    const { ledger } = this.#store;
+    if (!ledger.hasRoom && !(await ledger.room())) throw toRefusal(new StoreFault(BEHIND));
+  }
+
+  /**
+   * Records a new execution.
+   *
+   * @returns number of the ledger's row, which is written at the end of this turn
+   */
+  begin(
+    row: ExecutionRow,
+    input: Input,
+    month: string | null,
+    events: Pick<RecordEvents, "written" | "synced"> & { refused(refusal: unknown): void },
+  ): number {
+    const { input_value, ...rest } = input;
+    return this.#store.ledger.append({ kind: "begin", row, input: rest, month }, input_value, {
+      ...events,
+      written: () => {
+        events.written?.();
+        this.changes.publish(row.id, "status");
+      },
+      failed: (fault) => events.refused(toRefusal(fault)),
+    });
+  }
+
+  /**
+   * Records that executions are handed to a thread.
+   *
+   * @param row of the ledger, that of their records: then one cannot be without the other. Where
+   *   they were recorded before, it has to be on disk that they were handed over: nothing runs twice
+   */
+  start(ids: readonly string[], row: number | null, events: StartEvents): void {
+    const record: LedgerRecord = { kind: "start", ids, at: now() };
+    const started = (): void => {
+      events.started();
+      for (const id of ids) this.changes.publish(id, "status");
+    };
+    const failed = (fault: StoreFault): void => {
+      this.#log.error({ fault: String(fault) }, "Cannot write that executions run");
+      setTimeout(() => events.failed(), RETRY_MS).unref();
+    };
+    const isTogether = row !== null && row === this.#store.ledger.next;
+    const told = isTogether ? { written: started, failed } : { synced: started, failed };
+    this.#store.ledger.append(record, null, told);
+  }
+
+  /**
+   * It was handed to a thread, has not begun, and waits again.
+   *
+   * @param isWaiting whether it still does: told later, it would undo that it runs
+   */
+  wait(id: string, isWaiting: () => boolean): void {
+    const events = { written: () => this.changes.publish(id, "status") };
+    this.#insist({ kind: "wait", ids: [id] }, null, events, isWaiting);
+  }
+
+  /** Writes an ending, however long it cannot be written. */
+  end(outcome: Outcome, events: Pick<RecordEvents, "synced" | "applied">): void {
+    const { id, status, status_message, output_value, warnings } = outcome;
+    const ended_at = now();
+    if (warnings.length > 0)
+      this.addLog(
+        id,
+        warnings.map((text) => ({ at: ended_at, level: "warn", text })),
+      );
+    const response = outcome.response === null ? null : JSON.stringify(outcome.response);
+    const record = { kind: "end", id, status, status_message, ended_at, response } as const;
+    this.#insist(record, output_value, {
+      ...events,
+      synced: () => {
+        events.synced?.();
+        this.changes.publish(id, "status");
+      },
+    });
+  }
+
+  addLog(id: string, lines: readonly LogLine[]): void {
+    if (lines.length === 0) return;
+    this.#store.ledger.append({ kind: "log", id, lines }, null, {
+      written: () => this.changes.publish(id, "log"),
+      failed: (fault) =>
+        this.#log.warn({ execution: id, fault: String(fault) }, "Cannot write log lines"),
+    });
+  }
+
+  /**
+   * The input of an execution that was recorded before, however long it cannot be read; undefined
+   * where it is gone.
+   *
+   * @throws StoreFault where the service stops before it could be read
+   */
+  async readInput(id: string): Promise<Input | undefined> {
+    for (;;)
+      try {
+        return await findInput(this.#store, id);
+      } catch (error) {
+        if (this.#isClosing || !isPassing(error)) throw error;
+        await wait(RETRY_MS);
+      }
+  }
+
+  /** The service stops: what has not begun is not tried again. */
+  close(): void {
+    this.#isClosing = true;
+  }
+
+  /** It has stopped: nor is what has ended. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #insist(
+    record: LedgerRecord,
+    text: string | null,
+    events: Omit<RecordEvents, "failed">,
+    isWanted = (): boolean => true,
+  ): void {
+    this.#store.ledger.append(record, text, {
+      ...events,
+      failed: (fault) => {
+        this.#log.error({ record: record.kind, fault: String(fault) }, "Cannot write a record");
+        setTimeout(() => {
+          if (!this.#isStopped && isWanted()) this.#insist(record, text, events, isWanted);
+        }, RETRY_MS).unref();
+      },
+    });
+  }
+}
+
+/** Whether runs may be handed over. One of both is called. */
+export interface StartEvents {
+  started(): void;
+  /** It could not be written, for some time. */
+  failed(): void;
+}
+
+/** Of new executions: what the ledger holds is not in the tables, and is too much. */
+const BEHIND = { code: "SQLITE_BUSY", message: "The ledger waits for the database" };

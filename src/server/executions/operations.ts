@@ -1,0 +1,191 @@
+import type { Permission } from "../../shared/contract/permission.ts";
+import { isAllowed } from "../access/permission.ts";
+import type { SecretBox } from "../access/secret-box.ts";
+import type { Flow } from "../flows/catalog.ts";
+import { now } from "../../shared/clock.ts";
+import { findNameFault } from "../../shared/resource-name.ts";
+import {
+  MAX_SETTING_BYTES,
+  type OperationAnswer,
+  type OperationRequest,
+} from "../../shared/wire/protocol.ts";
+import type { Store } from "../store/database.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import { countAncestors } from "../store/executions.ts";
+import { findSecret, findSetting, putSetting } from "../store/workspace.ts";
+import type { ActiveExecution } from "./active.ts";
+import type { Executions } from "./executions.ts";
+import { toInput } from "./input.ts";
+import { grantsOf } from "./permissions.ts";
+import { findValueFault, isCheckedAtOnce, type ValueJob } from "./value.ts";
+
+/** What the operations of flows need (contract, section 5). */
+export interface OperationsOptions {
+  readonly store: Store;
+  readonly executions: Pick<Executions, "start">;
+  readonly findFlow: (name: string) => Flow | undefined;
+  readonly secrets: SecretBox;
+  readonly limits: OperationLimits;
+  /** `findValueFault` of what is large, elsewhere. */
+  readonly checkLarge: (job: ValueJob) => Promise<string | null>;
+}
+
+export interface OperationLimits {
+  /** MAX_BODY_BYTES, for a child's input_value. */
+  readonly max_input_bytes: number;
+  /** MAX_CHILD_DEPTH: ancestors of one execution. */
+  readonly max_child_depth: number;
+  /** MAX_CHILDREN: of one execution. */
+  readonly max_children: number;
+}
+
+/** What a flow sees thrown. */
+class OperationFailure extends Error {}
+
+/** Answers an operation that a running flow asked for; a refusal is an answer too. */
+export async function operate(
+  options: OperationsOptions,
+  execution: ActiveExecution,
+  request: OperationRequest,
+): Promise<OperationAnswer> {
+  try {
+    return { ok: true, value: await perform(options, execution, request) };
+  } catch (fault) {
+    const message = fault instanceof Error ? fault.message : String(fault);
+    return { ok: false, message: `Cannot ${request.operation}: ${message}` };
+  }
+}
+
+/** A request came over the wall: its sender may be another than the flow, and its texts anything. */
+async function perform(
+  options: OperationsOptions,
+  execution: ActiveExecution,
+  request: OperationRequest,
+): Promise<string> {
+  const { row } = execution;
+  const { operation, name, value } = request;
+  switch (operation) {
+    case "setting":
+      return readSetting(options, row, name);
+    case "set_setting":
+      return writeSetting(options, row, name, value ?? "null");
+    case "secret":
+      return readSecret(options, { row, execution }, name);
+    case "start_execution":
+      return startChild(options, { row, execution }, name, value);
+  }
+}
+
+/** @throws OperationFailure */
+async function requireValue({ checkLarge }: OperationsOptions, job: ValueJob): Promise<void> {
+  const fault = isCheckedAtOnce(job) ? findValueFault(job) : await checkLarge(job);
+  if (fault !== null) throw new OperationFailure(fault);
+}
+
+async function requirePermission(
+  { store }: OperationsOptions,
+  row: ExecutionRow,
+  permission: Permission,
+): Promise<void> {
+  if (isAllowed(await grantsOf(store, row), permission, row.project_id)) return;
+  const hint =
+    row.role_id === null && row.acts_for === null
+      ? "it was started without a role"
+      : 'its role does not allow it, or has "propagate" unset';
+  throw new OperationFailure(`The execution lacks the permission "${permission}": ${hint}`);
+}
+
+async function readSetting(
+  options: OperationsOptions,
+  row: ExecutionRow,
+  name: string,
+): Promise<string> {
+  await requirePermission(options, row, "setting.read");
+  return (await findSetting(options.store, name))?.value ?? "null";
+}
+
+async function writeSetting(
+  options: OperationsOptions,
+  row: ExecutionRow,
+  name: string,
+  value: string,
+): Promise<string> {
+  await requirePermission(options, row, "setting.write");
+  const fault = findNameFault(name);
+  if (fault !== null) throw new OperationFailure(`As the name of a setting, expected ${fault}`);
+  await requireValue(options, { text: value, most_bytes: MAX_SETTING_BYTES });
+  const at = now();
+  const setting = { name, value, created_at: at, modified_at: at };
+  await options.store.commit([putSetting(options.store, setting)]);
+  return "null";
+}
+
+/** Only a secret that the running version declared, and a role that may use secrets. */
+async function readSecret(
+  options: OperationsOptions,
+  { row, execution }: { row: ExecutionRow; execution: ActiveExecution },
+  name: string,
+): Promise<string> {
+  const declared = execution.spec?.grants.secrets ?? [];
+  if (!declared.includes(name))
+    throw new OperationFailure(
+      `The flow does not declare it. Add permissions: { secrets: [${JSON.stringify(name)}] }`,
+    );
+  await requirePermission(options, row, "secret.use");
+  const secret = await findSecret(options.store, name);
+  return JSON.stringify(secret === undefined ? null : options.secrets.open(name, secret.sealed));
+}
+
+/** A child has its parent's permissions, project and mode; it is not waited for. */
+async function startChild(
+  options: OperationsOptions,
+  { row, execution }: { row: ExecutionRow; execution: ActiveExecution },
+  flow_name: string,
+  input_value: string | null,
+): Promise<string> {
+  await requirePermission(options, row, "execution.start");
+  const flow = options.findFlow(flow_name);
+  if (flow === undefined) throw new OperationFailure(`There is no flow "${flow_name}"`);
+  const most_bytes = options.limits.max_input_bytes;
+  if (input_value !== null) await requireValue(options, { text: input_value, most_bytes });
+  await requireFewAncestors(options, row);
+  // Its ending may have been decided meanwhile, and those that it started be looked for.
+  if (execution.decided !== null) throw new OperationFailure("The execution has ended");
+  countChild(execution, options.limits.max_children);
+  const child = await options.executions.start({
+    flow_name,
+    flow,
+    webhook: null,
+    input: toInput(input_value ?? undefined),
+    is_productive: row.is_productive === 1,
+    is_async: true,
+    project_id: row.project_id,
+    role_id: row.role_id,
+    acts_for: row.acts_for,
+    created_by: row.created_by,
+    parent_id: row.id,
+    replay_of: null,
+    is_connection: false,
+  });
+  return JSON.stringify(child.id);
+}
+
+/** A flow that starts itself would go on for ever (contract, section 7, number 1). */
+async function requireFewAncestors(
+  { store, limits: { max_child_depth } }: OperationsOptions,
+  { id, parent_id }: ExecutionRow,
+): Promise<void> {
+  const ancestors = parent_id === null ? 0 : await countAncestors(store, id);
+  if (ancestors < max_child_depth) return;
+  throw new OperationFailure(
+    `${ancestors} executions led to this one, and one more is too many (MAX_CHILD_DEPTH)`,
+  );
+}
+
+function countChild(execution: ActiveExecution, max_children: number): void {
+  if (execution.children >= max_children)
+    throw new OperationFailure(
+      `It has started ${max_children} executions, as many as one may (MAX_CHILDREN)`,
+    );
+  execution.children += 1;
+}

@@ -1,0 +1,99 @@
+import { findTooDeep, isJson } from "../../shared/json-text.ts";
+import { MAX_DEPTH, type Ending } from "../../shared/wire/protocol.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import type { PayloadRow } from "../store/executions.ts";
+import { bodyOf, checkResponse, type CustomResponse } from "./custom-response.ts";
+import { isEnded, type EndedStatus } from "./status.ts";
+
+/** How an execution ended: a value, whatever happened. */
+export interface Outcome {
+  readonly id: string;
+  readonly status: EndedStatus;
+  readonly status_message: string | null;
+  /** JSON text; null unless the flow returned. */
+  readonly output_value: string | null;
+  readonly response: CustomResponse | null;
+  /** Lines for the execution's log, from the service. */
+  readonly warnings: readonly string[];
+}
+
+export interface OutcomeLimits {
+  /** MAX_OUTPUT_BYTES. */
+  readonly max_output_bytes: number;
+  /** RESPONSE_SANDBOX. */
+  readonly sandboxed: boolean;
+}
+
+/** An ending to be judged, as it crosses to a thread. */
+export interface OutcomeJob {
+  readonly id: string;
+  readonly ending: Ending;
+  readonly limits: OutcomeLimits;
+}
+
+/** Texts together up to this size are looked at in the HTTP loop, in characters. */
+const AT_ONCE = 256 * 1024;
+
+export function isJudgedAtOnce({ output_value, response }: Ending): boolean {
+  return (output_value?.length ?? 0) + (response?.length ?? 0) <= AT_ONCE;
+}
+
+/**
+ * What a runner reported, checked: its texts come from a thread, and may be anything. A result or
+ * response that breaks a rule makes an error of a success.
+ */
+export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Outcome {
+  const { status, status_message, output_value } = ending;
+  const base = { id, status_message, output_value, response: null, warnings: [] };
+  const fault = output_value === null ? null : findFault(output_value, limits);
+  if (fault !== null) return fail(id, `output_value ${fault}`);
+  if (ending.response === null) return { ...base, status };
+  const checked = checkResponse(ending.response, limits.sandboxed);
+  if ("fault" in checked)
+    return status === "ENDED_SUCCESS"
+      ? fail(id, `Cannot send the custom response: ${checked.fault}`)
+      : { ...base, status };
+  if (bodyOf(checked.response).length > limits.max_output_bytes)
+    return fail(id, `The custom response is larger than ${limits.max_output_bytes} bytes`);
+  return { ...base, status, response: checked.response, warnings: checked.warnings };
+}
+
+function findFault(text: string, { max_output_bytes }: OutcomeLimits): string | null {
+  if (isLarger(text, max_output_bytes)) return `is larger than ${max_output_bytes} bytes`;
+  if (findTooDeep(text, MAX_DEPTH) >= 0) return `nests deeper than ${MAX_DEPTH} levels`;
+  return isJson(text) ? null : "is no JSON: the flow replaced it";
+}
+
+function isLarger(text: string, bytes: number): boolean {
+  return text.length * 3 > bytes && Buffer.byteLength(text) > bytes;
+}
+
+function fail(id: string, status_message: string): Outcome {
+  return {
+    id,
+    status: "ENDED_ERROR",
+    status_message,
+    output_value: null,
+    response: null,
+    warnings: [],
+  };
+}
+
+/** An ending that the service decides: a cancel, a time-out, a flow that is not there. */
+export function decide(id: string, status: EndedStatus, status_message: string): Outcome {
+  return { ...fail(id, status_message), status };
+}
+
+/** The outcome as the store has it; null while the execution has not ended. */
+export function readOutcome(row: ExecutionRow, payload: PayloadRow | undefined): Outcome | null {
+  if (!isEnded(row.status)) return null;
+  const response = payload?.response ?? null;
+  return {
+    id: row.id,
+    status: row.status,
+    status_message: row.status_message,
+    output_value: payload?.output_value ?? null,
+    response: response === null ? null : (JSON.parse(response) as CustomResponse),
+    warnings: [],
+  };
+}

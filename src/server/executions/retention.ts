@@ -1,0 +1,170 @@
+import { now, toIso } from "../../shared/clock.ts";
+import { ClockWatch, type Clocks } from "./clock-watch.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Store } from "../store/database.ts";
+import { deleteExpiredTokens } from "../store/people.ts";
+import {
+  countExecutions,
+  deleteExecutions,
+  hasOlder,
+  newestBefore,
+  oldestEnded,
+} from "../store/retention.ts";
+
+/** RETENTION_DAYS, RETENTION_MAX_EXECUTIONS and RETENTION_MAX_BYTES; null: no limit. */
+export interface RetentionLimits {
+  readonly days: number | null;
+  readonly max_executions: number | null;
+  readonly max_bytes: number | null;
+}
+
+/** Executions deleted in one commit, which takes a few milliseconds. */
+const BATCH = 200;
+const MINUTE_MS = 60_000;
+const INTERVAL_MS = MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** What is old goes only after the time of day was believable for so long. */
+const TRUST_MS = HOUR_MS;
+/** Clocks of machines are this near to each other. */
+const DRIFT_MS = 5 * MINUTE_MS;
+const CENTURY_MS = 36_525 * DAY_MS;
+const WAITING = "nothing is deleted by its age before the clock has run evenly for an hour";
+
+/**
+ * Deletes ended executions beyond the limits once a minute, oldest first, in small batches. By
+ * age only while the time of day can be believed: a clock that is set to a year in the future
+ * for a minute would make everything old.
+ */
+export class Retention {
+  readonly #store: Store;
+  readonly #limits: RetentionLimits;
+  readonly #log: Log;
+  readonly #timer: NodeJS.Timeout;
+  readonly #wall: () => number;
+  readonly #watch: ClockWatch;
+  #sweeping: Promise<number> | null = null;
+  #is_first = true;
+  #is_closed = false;
+
+  constructor(store: Store, limits: RetentionLimits, log: Log, clocks?: Clocks) {
+    this.#wall = clocks?.wall ?? now;
+    this.#watch = new ClockWatch(clocks);
+    this.#store = store;
+    this.#limits = limits;
+    this.#log = log;
+    this.#timer = setInterval(() => this.#sweepQuietly(), INTERVAL_MS);
+    this.#timer.unref();
+    // Also at the start, so that a service that is started often keeps to its limits.
+    this.#sweepQuietly();
+  }
+
+  /** Deletes what is beyond the limits now; resolves with how many were deleted. */
+  sweep(): Promise<number> {
+    this.#sweeping ??= this.#sweepOnce().finally(() => (this.#sweeping = null));
+    return this.#sweeping;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#is_closed = true;
+    clearInterval(this.#timer);
+    await this.#sweeping?.catch(() => {});
+  }
+
+  #sweepQuietly(): void {
+    this.sweep().catch((fault: unknown) => {
+      this.#log.warn({ fault: String(fault) }, "Cannot delete old executions; tried again later");
+    });
+  }
+
+  async #sweepOnce(): Promise<number> {
+    const { days, max_executions, max_bytes } = this.#limits;
+    // Read before the clocks are compared: what is set after that does not count here.
+    const at = this.#wall();
+    const is_trusted = await this.#isTimeTrusted(at);
+    let deleted = days === null || !is_trusted ? 0 : await this.#deleteOld(at - days * DAY_MS);
+    if (max_executions !== null) deleted += await this.#deleteSurplus(max_executions);
+    if (max_bytes !== null) deleted += await this.#deleteLarge(max_bytes);
+    if (is_trusted) await this.#store.commit([deleteExpiredTokens(this.#store, at)]);
+    const { free } = await this.#store.maintain();
+    if (deleted > 0) this.#log.info({ deleted, free_bytes: free }, "Old executions were deleted");
+    return deleted;
+  }
+
+  /** Says in the log why nothing is deleted by its age. */
+  async #isTimeTrusted(at: number): Promise<boolean> {
+    const jump_ms = this.#watch.look();
+    if (jump_ms !== 0) {
+      const way = jump_ms > 0 ? "ahead" : "back";
+      this.#log.warn({ jump_ms }, `The clock was set ${way}; ${WAITING}`);
+    }
+    if (this.#is_first) await this.#compareWithRows(at);
+    this.#is_first = false;
+    return this.#watch.isTrusted(TRUST_MS);
+  }
+
+  /**
+   * At the start only what was written before can tell of a clock that is wrong: it is in the
+   * future, or there is a gap before the last hour, where a clock that is ahead wrote itself.
+   */
+  async #compareWithRows(at: number): Promise<void> {
+    const newest = await newestBefore(this.#store, at + CENTURY_MS);
+    const earlier = await newestBefore(this.#store, at - TRUST_MS);
+    const is_behind = newest !== null && newest > at + DRIFT_MS;
+    const is_after_gap = earlier !== null && earlier < at - this.#longestGap();
+    if (!is_behind && !is_after_gap) return;
+    this.#watch.doubt();
+    const newest_at = toIso(is_behind ? newest : earlier);
+    if (is_behind)
+      this.#log.warn({ newest_at }, `The clock is behind what was written before; ${WAITING}`);
+    else
+      this.#log.info(
+        { newest_at },
+        `Nothing was written for long, or the clock is ahead; ${WAITING}`,
+      );
+  }
+
+  #longestGap(): number {
+    return Math.min(DAY_MS, Math.max(DAY_MS / 4, ((this.#limits.days ?? 0) * DAY_MS) / 4));
+  }
+
+  async #deleteOld(before: number): Promise<number> {
+    // The reader's thread is not started for nothing.
+    if (!(await hasOlder(this.#store, before))) return 0;
+    return this.#repeat(() => this.#deleteBatch(before, BATCH));
+  }
+
+  async #deleteSurplus(max: number): Promise<number> {
+    let surplus = (await countExecutions(this.#store)) - max;
+    return this.#repeat(async () => {
+      if (surplus <= 0) return 0;
+      const deleted = await this.#deleteBatch(null, surplus);
+      surplus -= deleted;
+      return deleted;
+    });
+  }
+
+  #deleteLarge(max_bytes: number): Promise<number> {
+    return this.#repeat(async () =>
+      (await this.#store.maintain()).used > max_bytes ? this.#deleteBatch(null, BATCH) : 0,
+    );
+  }
+
+  /** @returns how many it deleted; none means that there are no more */
+  async #deleteBatch(before: number | null, limit: number): Promise<number> {
+    const ids = await oldestEnded(this.#store, { before, limit: Math.min(limit, BATCH) });
+    if (ids.length > 0) await this.#store.commit(deleteExecutions(this.#store, ids));
+    return ids.length;
+  }
+
+  async #repeat(act: () => Promise<number>): Promise<number> {
+    let total = 0;
+    while (!this.#is_closed) {
+      const deleted = await act();
+      total += deleted;
+      if (deleted === 0) break;
+    }
+    return total;
+  }
+}

@@ -1,0 +1,68 @@
+import type { Run, RunLink } from "../workers/worker.ts";
+
+/** Runs in the order of their turns: a linked list, so that any of them leaves at once. */
+export class RunQueue {
+  #first: RunLink | null = null;
+  #last: RunLink | null = null;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get first(): Run | null {
+    return this.#first?.run ?? null;
+  }
+
+  push(run: Run): void {
+    const link: RunLink = { run, previous: this.#last, next: null };
+    if (this.#last === null) this.#first = link;
+    else this.#last.next = link;
+    this.#last = link;
+    this.#add(link);
+  }
+
+  /** Puts runs before all others, in their order. */
+  unshift(runs: readonly Run[]): void {
+    for (const run of runs.toReversed()) {
+      const link: RunLink = { run, previous: null, next: this.#first };
+      if (this.#first === null) this.#last = link;
+      else this.#first.previous = link;
+      this.#first = link;
+      this.#add(link);
+    }
+  }
+
+  /** Takes the first runs that fit, up to a number. */
+  take(most: number, fits: (run: Run) => boolean): Run[] {
+    const taken: Run[] = [];
+    for (let next = this.first; next !== null && taken.length < most; next = this.first) {
+      if (!fits(next)) break;
+      this.remove(next);
+      taken.push(next);
+    }
+    return taken;
+  }
+
+  /** False where it does not stand in a queue. */
+  remove(run: Run): boolean {
+    const { link } = run;
+    if (link === null) return false;
+    if (link.previous === null) this.#first = link.next;
+    else link.previous.next = link.next;
+    if (link.next === null) this.#last = link.previous;
+    else link.next.previous = link.previous;
+    run.link = null;
+    this.#length -= 1;
+    return true;
+  }
+
+  *[Symbol.iterator](): Iterator<Run> {
+    for (let link = this.#first; link !== null; link = link.next) yield link.run;
+  }
+
+  #add(link: RunLink): void {
+    link.run.link = link;
+    this.#length += 1;
+  }
+}

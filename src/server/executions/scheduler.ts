@@ -1,0 +1,418 @@
+import { failed, type Ending, type FlowSpec } from "../../shared/wire/protocol.ts";
+import { endingOf, type Run, type Worker, type WorkerEvents } from "../workers/worker.ts";
+import { Deadlines } from "./deadlines.ts";
+import { FlowQueue } from "./flow-queue.ts";
+import { CLOCK, type Clock } from "./scheduler-clock.ts";
+import { WarmThreads } from "./warm-threads.ts";
+
+export interface SchedulerOptions {
+  /** WORKER_THREADS. */
+  readonly workerThreads: number;
+  /** FLOW_MAX_CONCURRENT. */
+  readonly flowMaxConcurrent: number;
+  /** WARM_THREADS. */
+  readonly warmThreads: number;
+  /** CANCEL_GRACE_SEC, in milliseconds. */
+  readonly cancelGraceMs: number;
+  readonly clock?: Clock;
+  /** Calls back soon: what came until then is handed over together. */
+  defer?(act: () => void): void;
+  /**
+   * Records that runs are handed over, and makes their jobs. Calls back once, in this turn or
+   * later, with those that still are to be.
+   */
+  record(runs: readonly Run[], handOver: (recorded: readonly Run[]) => void): void;
+  /**
+   * Starts a thread for a version.
+   * @throws {Error} why that cannot be
+   */
+  startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
+}
+
+/**
+ * The only place that decides when and where something runs. Runs of one flow wait in one queue;
+ * flows take turns; at most `workerThreads` threads have runs, and at most `flowMaxConcurrent` of
+ * one flow. The last free thread is kept for a flow that has none (contract, section 7, number 1).
+ * A flow that has all its threads while no other waits is given a few runs more, which stand
+ * behind the current ones: its threads need not wait for a message. What stands behind a run that
+ * takes long is called back and waits again, before all others; nothing runs twice.
+ */
+export class Scheduler implements WorkerEvents {
+  readonly #options: SchedulerOptions;
+  readonly #most: number;
+  readonly #deadlines: Deadlines;
+  readonly #warm: WarmThreads;
+  readonly #flows = new Map<string, FlowQueue>();
+  /** Flows with waiting runs, in the order of their turns. */
+  #turns: FlowQueue[] = [];
+  /** Workers that count against the limits, of all flows. */
+  #places = 0;
+  /** Runs that workers have as soon as they have started, though the service stops. */
+  readonly #promised = new Map<Worker, Run>();
+  #isDispatching = false;
+  /** Until it is opened, and from its stop on, runs wait. */
+  #isOpen = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    this.#most = Math.min(options.flowMaxConcurrent, Math.max(1, options.workerThreads - 1));
+    const clock = options.clock ?? CLOCK;
+    const listWorkers = (): Worker[] => this.#workers();
+    const onStall = (run: Run): void => this.#flowOf(run.flow).time.slowDown();
+    this.#deadlines = new Deadlines({ ...options, clock, listWorkers, onStall });
+    this.#warm = new WarmThreads({ ...options, clock, listFlows: () => this.#flows.values() });
+  }
+
+  /** From now on runs are handed over. */
+  open(): void {
+    this.#isOpen = true;
+    this.#dispatchSoon();
+  }
+
+  /** Whether a run of this flow that comes now need not wait for others. */
+  isFree(name: string): boolean {
+    const flow = this.#flowOf(name);
+    return flow.uncovered < this.#freePlaces(flow);
+  }
+
+  /** How many wait for others. */
+  get queued(): number {
+    let queued = 0;
+    for (const flow of this.#flows.values()) queued += this.#queuedOf(flow);
+    return queued;
+  }
+
+  /** As `queued`, of one flow. */
+  queuedOf(name: string): number {
+    return this.#queuedOf(this.#flowOf(name));
+  }
+
+  enqueue(run: Run): void {
+    const flow = this.#flowOf(run.flow);
+    flow.runs.push(run);
+    this.#await(flow);
+    this.#dispatchSoon();
+  }
+
+  /** Ends a run, wherever it is. @returns whether it waited: then it is gone, without an ending */
+  abort(run: Run, reason: string): boolean {
+    if (run.abortReason !== null) return false;
+    run.abortReason = reason;
+    const flow = this.#flowOf(run.flow);
+    if (flow.runs.remove(run)) return true;
+    const worker = flow.workers.find((other) => other.holds(run));
+    if (worker?.current === run) this.#deadlines.abort(worker);
+    else worker?.recall();
+    return false;
+  }
+
+  /** Runs that have a thread, and runs that wait for one. */
+  counts(): { running: number; waiting: number } {
+    let running = 0;
+    let waiting = 0;
+    for (const { runs, workers } of this.#flows.values()) {
+      waiting += runs.length;
+      for (const worker of workers) {
+        if (worker.current !== null) running += 1;
+        waiting += worker.reserved + Math.max(0, worker.length - 1);
+      }
+    }
+    return { running, waiting };
+  }
+
+  /**
+   * From now on nothing more is handed over, but to workers that start for it.
+   *
+   * @returns what waits, also what was called back from behind others
+   */
+  async stop(): Promise<Run[]> {
+    this.#isOpen = false;
+    for (const worker of this.#workers()) {
+      worker.recall();
+      if (worker.isStarting) this.#promise(worker);
+    }
+    await this.#until(() => this.#workers().every((worker) => !isMoving(worker)));
+    return [...this.#flows.values()].flatMap(({ runs }) => [...runs]);
+  }
+
+  /** Resolves once no thread has a run. */
+  whenIdle(): Promise<void> {
+    return this.#until(() => this.#workers().every(({ isBusy }) => !isBusy));
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    this.#deadlines.close();
+    this.#warm.close();
+  }
+
+  onReady(worker: Worker): void {
+    const promised = this.#promised.get(worker);
+    this.#promised.delete(worker);
+    if (promised !== undefined) this.#record(worker, [promised]);
+    this.#settle(worker);
+    this.#dispatch();
+  }
+
+  onEnded(worker: Worker, run: Run, ending: Ending, ms: number): void {
+    const flow = this.#flowOf(run.flow);
+    flow.time.learn(ms);
+    // The next run is not to wait for a thread because this one spoilt its own.
+    const isSpoilt = worker.isEnding;
+    run.ended(ending);
+    this.#settle(worker);
+    if (isSpoilt) this.#replace(flow, worker.spec);
+    this.#dispatchSoon();
+  }
+
+  onRecalled(worker: Worker, runs: readonly Run[]): void {
+    const left = runs.filter((run) => run.abortReason === null);
+    for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
+    this.#putBack(worker, left);
+    this.#settle(worker);
+    this.#dispatchSoon();
+  }
+
+  onLost(worker: Worker, runs: readonly Run[], ending: Ending): void {
+    this.#forget(worker);
+    for (const run of runs) run.ended(endingOf(run, ending));
+    this.#dispatchSoon();
+  }
+
+  onFailed(worker: Worker, ending: Ending, isFinal: boolean): void {
+    const flow = this.#forget(worker);
+    // One that cannot even start would be followed by others without end: its run fails.
+    if (isFinal) this.#failNext(flow, worker.spec.key, ending);
+    this.#dispatchSoon();
+  }
+
+  #flowOf(name: string): FlowQueue {
+    const found = this.#flows.get(name);
+    if (found !== undefined) return found;
+    const flow = new FlowQueue();
+    this.#flows.set(name, flow);
+    return flow;
+  }
+
+  #workers(): Worker[] {
+    return [...this.#flows.values()].flatMap(({ workers }) => workers);
+  }
+
+  /** Places that this flow could have beyond those it holds. */
+  #freePlaces(flow: FlowQueue): number {
+    const open = this.#openTo(flow) - this.#places;
+    return Math.max(0, Math.min(this.#most - flow.places, open));
+  }
+
+  /** Places in all, as this flow sees them: the last one is for a flow that has none. */
+  #openTo({ places }: FlowQueue): number {
+    const { workerThreads } = this.#options;
+    return places === 0 ? workerThreads : workerThreads - 1;
+  }
+
+  #queuedOf(flow: FlowQueue): number {
+    const { uncovered } = flow;
+    return uncovered === 0 ? 0 : Math.max(0, uncovered - this.#freePlaces(flow));
+  }
+
+  #await(flow: FlowQueue): void {
+    if (!this.#turns.includes(flow)) this.#turns.push(flow);
+  }
+
+  /** What comes until then is handed over together. */
+  #dispatchSoon(): void {
+    if (this.#isDispatching) return;
+    this.#isDispatching = true;
+    const { defer = process.nextTick } = this.#options;
+    defer(() => {
+      this.#isDispatching = false;
+      this.#dispatch();
+    });
+  }
+
+  /** Hands over what can be handed over: each flow in its turn, until no flow gets any further. */
+  #dispatch(): void {
+    if (!this.#isOpen) return this.#tell();
+    for (let isGiven = true; isGiven;) {
+      isGiven = false;
+      this.#turns = this.#turns.filter(({ runs }) => runs.length > 0);
+      // Who was given something has its next turn after everybody else's.
+      for (const flow of this.#turns.slice()) {
+        if (!this.#give(flow)) continue;
+        isGiven = true;
+        this.#turns.splice(this.#turns.indexOf(flow), 1);
+        this.#turns.push(flow);
+      }
+    }
+    this.#tell();
+  }
+
+  /** Hands over the next runs of a flow. @returns whether any */
+  #give(flow: FlowQueue): boolean {
+    const next = flow.runs.first;
+    if (next === null) return false;
+    const { spec } = next;
+    const isAlone = this.#turns.length === 1;
+    const together = isAlone ? togetherOf(flow, spec) : 1;
+    const mayHaveMore = this.#mayHaveMore(flow);
+    const idle = mayHaveMore ? flow.takeIdle(spec.key) : undefined;
+    if (idle !== undefined) return this.#handOver(flow, idle, together);
+    if (isAlone && spec.isolation === "flow") {
+      const behind = mayHaveMore ? together : flow.time.behind;
+      const busy = behind > 1 ? flow.findShortest(spec.key, behind) : undefined;
+      if (busy !== undefined)
+        return this.#handOver(flow, busy, Math.min(together, behind - busy.length - busy.reserved));
+    }
+    this.#startFor(flow, spec, together);
+    return false;
+  }
+
+  /** Whether one more worker of this flow may have a run. */
+  #mayHaveMore(flow: FlowQueue): boolean {
+    return flow.places < this.#most && this.#places < this.#openTo(flow);
+  }
+
+  #handOver(flow: FlowQueue, worker: Worker, most: number): true {
+    const { key } = worker.spec;
+    const runs = flow.runs.take(Math.max(1, most), (run) => run.spec.key === key);
+    this.#takePlace(flow, worker);
+    worker.reserved += runs.length;
+    this.#record(worker, runs);
+    return true;
+  }
+
+  /** The service stops: a run that waits for this worker to start is handed over all the same. */
+  #promise(worker: Worker): void {
+    const { flow, key } = worker.spec;
+    const [run] = this.#flowOf(flow).runs.take(1, ({ spec }) => spec.key === key);
+    if (run === undefined) return;
+    worker.reserved += 1;
+    this.#promised.set(worker, run);
+  }
+
+  #record(worker: Worker, runs: readonly Run[]): void {
+    this.#options.record(runs, (recorded) => {
+      worker.reserved -= runs.length;
+      const left = recorded.filter((run) => run.abortReason === null);
+      for (const run of recorded) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
+      if (worker.isOpen && left.length > 0) this.#assign(worker, left);
+      else this.#putBack(worker, left);
+      this.#settle(worker);
+      this.#dispatchSoon();
+    });
+  }
+
+  #assign(worker: Worker, runs: readonly Run[]): void {
+    worker.assign(runs);
+    this.#deadlines.watch(worker);
+  }
+
+  /** What was taken for a worker waits again, before all others. */
+  #putBack(worker: Worker, runs: readonly Run[]): void {
+    if (runs.length === 0) return;
+    for (const run of runs) run.returned();
+    const flow = this.#flowOf(worker.spec.flow);
+    flow.runs.unshift(runs);
+    this.#await(flow);
+  }
+
+  /** Starts threads for what waits, as far as there may be more. */
+  #startFor(flow: FlowQueue, spec: FlowSpec, together: number): void {
+    const wanted = Math.ceil(flow.runs.length / together);
+    for (let starting = flow.countStarting(spec.key); starting < wanted; starting += 1)
+      if (!this.#mayHaveMore(flow) || !this.#start(flow, spec)) return;
+  }
+
+  #start(flow: FlowQueue, spec: FlowSpec): boolean {
+    try {
+      const worker = this.#options.startWorker(spec, this);
+      flow.add(worker);
+      this.#takePlace(flow, worker);
+      this.#warm.trim();
+      return true;
+    } catch (error) {
+      this.#failNext(
+        flow,
+        spec.key,
+        failed(error instanceof Error ? error.message : String(error)),
+      );
+      this.#dispatchSoon();
+      return false;
+    }
+  }
+
+  /** Starts a thread in place of one that ends, unless another of its version is to be had. */
+  #replace(flow: FlowQueue, spec: FlowSpec): void {
+    if (!this.#isOpen || flow.countStarting(spec.key) > 0 || !this.#mayHaveMore(flow)) return;
+    if (flow.idle.some((worker) => worker.spec.key === spec.key && worker.isOpen)) return;
+    this.#start(flow, spec);
+  }
+
+  #failNext(flow: FlowQueue, key: string, ending: Ending): void {
+    const [run] = flow.runs.take(1, ({ spec }) => spec.key === key);
+    run?.ended(ending);
+  }
+
+  #takePlace(flow: FlowQueue, worker: Worker): void {
+    if (worker.holdsPlace) return;
+    worker.holdsPlace = true;
+    flow.places += 1;
+    this.#places += 1;
+  }
+
+  #givePlaceBack(flow: FlowQueue, worker: Worker): void {
+    if (!worker.holdsPlace) return;
+    worker.holdsPlace = false;
+    flow.places -= 1;
+    this.#places -= 1;
+  }
+
+  /** Ends a run whose turn has come and that nobody wants; who has no run gives its place back. */
+  #settle(worker: Worker): void {
+    if (worker.current !== null && worker.current.abortReason !== null)
+      this.#deadlines.abort(worker);
+    if (worker.isBusy || worker.isStarting || !worker.holdsPlace) return;
+    const flow = this.#flowOf(worker.spec.flow);
+    this.#givePlaceBack(flow, worker);
+    if (worker.isEnding) return;
+    flow.rest(worker);
+    worker.endIfUnused();
+  }
+
+  #forget(worker: Worker): FlowQueue {
+    const flow = this.#flowOf(worker.spec.flow);
+    flow.remove(worker);
+    this.#givePlaceBack(flow, worker);
+    return flow;
+  }
+
+  #until(holds: () => boolean): Promise<void> {
+    if (holds()) return Promise.resolve();
+    return new Promise((resolve) => {
+      const listener = (): void => {
+        if (!holds()) return;
+        this.#listeners.delete(listener);
+        resolve();
+      };
+      this.#listeners.add(listener);
+    });
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Of a run that was aborted before it began. */
+const WITHDRAWN = failed("It was ended before it began");
+
+/** Each run of `isolation: "execution"` has a thread of its own. */
+function togetherOf(flow: FlowQueue, { isolation }: FlowSpec): number {
+  return isolation === "execution" ? 1 : flow.time.together;
+}
+
+/** Whether runs are on their way to or from it. */
+function isMoving(worker: Worker): boolean {
+  return worker.isRecalling || (worker.reserved > 0 && !worker.isStarting);
+}

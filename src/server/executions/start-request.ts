@@ -1,0 +1,55 @@
+import type { Flow } from "../flows/catalog.ts";
+import { now } from "../../shared/clock.ts";
+import { newExecutionId } from "../../shared/id.ts";
+import type { Trace } from "../request/trace.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import type { Input } from "./input.ts";
+
+/** What an execution is started from: a call, a command, another execution. */
+export interface StartRequest {
+  readonly flow_name: string;
+  /** The version to run; undefined: the flow is not there, which is recorded as the ending. */
+  readonly flow: RunnableFlow | undefined;
+  readonly webhook: { readonly id: string; readonly name: string } | null;
+  readonly input: Input;
+  readonly is_productive: boolean;
+  readonly is_async: boolean;
+  readonly project_id: string;
+  readonly role_id: string | null;
+  /** The user whose permissions it has instead of its role's. */
+  readonly acts_for: string | null;
+  readonly created_by: string | null;
+  readonly parent_id: string | null;
+  readonly replay_of: string | null;
+  /** Whether it consumes one connection of the month's allowance. */
+  readonly is_connection: boolean;
+  /** The request that starts it; for the log alone. */
+  readonly trace?: Trace;
+}
+
+/** How to run a flow; without a spec no version of it ever loaded. */
+export type RunnableFlow = Pick<Flow, "spec" | "timeout_ms">;
+
+/** The record of an execution that is made now. */
+export function toRow(request: StartRequest): ExecutionRow {
+  return {
+    id: newExecutionId(),
+    status: "PENDING",
+    status_message: null,
+    webhook_id: request.webhook?.id ?? null,
+    webhook: request.webhook?.name ?? null,
+    flow: request.flow_name,
+    flow_version: request.flow?.spec?.version ?? null,
+    is_productive: request.is_productive ? 1 : 0,
+    is_async: request.is_async ? 1 : 0,
+    project_id: request.project_id,
+    role_id: request.role_id,
+    acts_for: request.acts_for,
+    created_by: request.created_by,
+    parent_id: request.parent_id,
+    replay_of: request.replay_of,
+    created_at: now(),
+    started_at: null,
+    ended_at: null,
+  };
+}

@@ -1,0 +1,24 @@
+import { findTooDeep, isJson } from "../../shared/json-text.ts";
+import { MAX_DEPTH } from "../../shared/wire/protocol.ts";
+
+/** A value that a flow gave an operation, to be checked. */
+export interface ValueJob {
+  /** JSON, if it is what it should be. */
+  readonly text: string;
+  readonly most_bytes: number;
+}
+
+/** Values up to this size are checked in the HTTP loop, in characters. */
+const AT_ONCE = 256 * 1024;
+
+export function isCheckedAtOnce({ text }: ValueJob): boolean {
+  return text.length <= AT_ONCE;
+}
+
+/** Why a value is not taken: larger or deeper than it may be, or no JSON; null: it is. */
+export function findValueFault({ text, most_bytes }: ValueJob): string | null {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > most_bytes) return `Found ${bytes} bytes, expected at most ${most_bytes}`;
+  if (findTooDeep(text, MAX_DEPTH) >= 0) return `It nests deeper than ${MAX_DEPTH} levels`;
+  return isJson(text) ? null : "It is no JSON";
+}

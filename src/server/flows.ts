@@ -1,0 +1,61 @@
+import { openRuntime, type Runtime } from "../assets/runtime.ts";
+import { type Config } from "./config/resolve.ts";
+import { openCatalog, type Catalog } from "./flows/catalog.ts";
+import type { Log } from "../shared/log.ts";
+import { openRunners, type Runners } from "./workers/runners.ts";
+
+/** The flows and the runners that load them: what serving and checking have in common. */
+export interface Flows {
+  readonly runners: Runners;
+  readonly catalog: Catalog;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export async function openFlows(options: {
+  config: Config;
+  log: Log;
+  runtime?: Runtime;
+}): Promise<Flows> {
+  const { config, log } = options;
+  await using opened = new AsyncDisposableStack();
+  const late: { catalog?: Catalog } = {};
+  const runners = opened.use(
+    await openRunners({
+      ...toRunnersOptions(config, options.runtime ?? openRuntime(config.DATA_DIR)),
+      log,
+      verify: (spec) => late.catalog?.verify(spec),
+      onBroken: (key, message) => late.catalog?.markBroken(key, message),
+    }),
+  );
+  const catalog = (late.catalog = opened.use(await openCatalogOf(config, log, runners)));
+  const disposal = opened.move();
+  return { runners, catalog, [Symbol.asyncDispose]: () => disposal.disposeAsync() };
+}
+
+function toRunnersOptions(config: Config, runtime: Runtime) {
+  return {
+    runner: runtime.runner,
+    thread: runtime.thread,
+    author: runtime.author,
+    readable: runtime.readable,
+    verifyProgram: () => runtime.verify(),
+    runner_memory_mb: config.RUNNER_MEMORY_MB,
+    max_output_bytes: config.MAX_OUTPUT_BYTES,
+    max_input_bytes: config.MAX_BODY_BYTES,
+    max_log_lines: config.MAX_LOG_LINES,
+  };
+}
+
+function openCatalogOf(config: Config, log: Log, runners: Runners): Promise<Catalog> {
+  return openCatalog({
+    plugins_dir: config.PLUGINS_DIR,
+    data_dir: config.DATA_DIR,
+    inspect: (spec) => runners.inspect(spec),
+    retire: (key) => runners.retire(key),
+    allow: { net: config.ALLOW_NET, read: config.ALLOW_READ, write: config.ALLOW_WRITE },
+    timeout_ms: config.FLOW_TIMEOUT_SEC * 1000,
+    timeout_max_ms: config.FLOW_TIMEOUT_MAX_SEC * 1000,
+    memory_mb: config.FLOW_MEMORY_MB,
+    log,
+  });
+}

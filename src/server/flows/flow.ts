@@ -1,0 +1,65 @@
+import type { FlowSpec, Manifest } from "../../shared/wire/protocol.ts";
+import { bundleOf, type Bundle } from "./bundles.ts";
+import type { Fault, Served } from "./take-up.ts";
+
+/** A flow as the rest of the service sees it: a value that is replaced, never changed. */
+export interface Flow {
+  readonly name: string;
+  readonly description: string | null;
+  /** `broken`: the newest version cannot run; an older one may serve all the same. */
+  readonly state: "ready" | "broken";
+  /** Why the newest version is broken; stack with paths relative to the version folder. */
+  readonly error: { readonly message: string; readonly stack: string | null } | null;
+  /** The version that serves: the last good one; null where there is none. */
+  readonly version: string | null;
+  /** How to run it. */
+  readonly spec: FlowSpec | null;
+  readonly manifest: Manifest | null;
+  /** Longest run in milliseconds: what the flow declares, otherwise FLOW_TIMEOUT_SEC. */
+  readonly timeout_ms: number;
+  /** Name of the bundle that it belongs to. */
+  readonly bundle: string | null;
+  /** Path of its file relative to PLUGINS_DIR, parts joined by `/`. */
+  readonly file: string;
+}
+
+/** What is known about one name. */
+export interface Entry {
+  readonly name: string;
+  file: string;
+  /** What was taken up, or found wrong, last. */
+  seen: string | null;
+  served: Served | null;
+  fault: Fault | null;
+  /** Since when its files have not come to rest; milliseconds since the epoch. */
+  restless: number | null;
+  /** When to try again though nothing changed, in milliseconds since the epoch; null: never. */
+  retryAt: number | null;
+  /** Milliseconds until then, the next time. */
+  pause: number;
+  /** Counts attempts, so that an older one that ends later changes nothing. */
+  attempt: number;
+}
+
+export function newEntry(name: string): Entry {
+  const nothing = { seen: null, served: null, fault: null, restless: null, retryAt: null };
+  return { name, file: "", ...nothing, pause: 0, attempt: 0 };
+}
+
+/** The flow of an entry; null where there is none: nothing taken up yet, or a module. */
+export function toFlow(entry: Entry, bundles: readonly Bundle[], timeoutMs: number): Flow | null {
+  const { name, file, served, fault } = entry;
+  if (served === null && fault === null) return null;
+  return {
+    name,
+    description: served?.manifest.description ?? null,
+    state: fault === null ? "ready" : "broken",
+    error: fault === null ? null : { message: fault.message, stack: fault.stack },
+    version: served?.spec.version ?? null,
+    spec: served?.spec ?? null,
+    manifest: served?.manifest ?? null,
+    timeout_ms: served?.timeout_ms ?? timeoutMs,
+    bundle: bundleOf(file, bundles),
+    file,
+  };
+}

@@ -1,0 +1,129 @@
+import type { Log } from "../../shared/log.ts";
+import type { Bundle } from "./bundles.ts";
+import { newEntry, toFlow, type Entry, type Flow } from "./flow.ts";
+import type { Fault, Served } from "./take-up.ts";
+
+export interface RosterOptions {
+  /** Limit of a flow that declares none, in milliseconds. */
+  readonly timeout_ms: number;
+  retire(key: string): void;
+  onChange?(flow: Flow): void;
+  readonly log: Log;
+}
+
+/** Which version of each flow serves. Every change is one step: callers see before or after. */
+export class Roster {
+  readonly #options: RosterOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #flows = new Map<string, Flow>();
+  /** Versions that the runner gave up. */
+  readonly #givenUp = new Set<string>();
+  #sorted: readonly Flow[] | null = null;
+  #bundles: readonly Bundle[] = [];
+
+  constructor(options: RosterOptions) {
+    this.#options = options;
+  }
+
+  find(name: string): Flow | undefined {
+    return this.#flows.get(name);
+  }
+
+  list(): readonly Flow[] {
+    this.#sorted ??= [...this.#flows.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#sorted;
+  }
+
+  bundles(): readonly Bundle[] {
+    return this.#bundles;
+  }
+
+  setBundles(bundles: readonly Bundle[]): void {
+    if (JSON.stringify(bundles) === JSON.stringify(this.#bundles)) return;
+    this.#bundles = bundles;
+    for (const entry of this.#entries.values()) this.#publish(entry);
+  }
+
+  names(): readonly string[] {
+    return [...this.#entries.keys()];
+  }
+
+  entry(name: string): Entry {
+    const entry = this.#entries.get(name) ?? newEntry(name);
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  /** The newest version is good and serves from now on. */
+  serve(entry: Entry, served: Served): void {
+    this.#replace(entry, served, null);
+    this.#givenUp.delete(served.spec.key);
+    this.#options.log.info({ flow: entry.name, version: served.spec.version }, "Flow is ready");
+  }
+
+  /** The newest version is broken; what is given as good serves. */
+  break(entry: Entry, fault: Fault, lastGood: Served | null): void {
+    const isKnown = entry.fault?.message === fault.message && entry.served === lastGood;
+    if (isKnown) return;
+    this.#replace(entry, lastGood, fault);
+    const { name, file, served } = entry;
+    const serving = served === null ? "nothing serves it" : `version ${served.spec.version} serves`;
+    this.#options.log.error(
+      { flow: name, file, stack: fault.stack },
+      `Flow is broken, ${serving}: ${fault.message}`,
+    );
+  }
+
+  /** The file has no flow, or none any longer. */
+  clear(entry: Entry): void {
+    this.#replace(entry, null, null);
+  }
+
+  /** The file is gone. */
+  remove(entry: Entry): void {
+    this.#replace(entry, null, null);
+    this.#entries.delete(entry.name);
+  }
+
+  /** The runner gave a version up. Gives the entry that it served, null where none. */
+  giveUp(key: string, message: string): Entry | null {
+    this.#givenUp.add(key);
+    const serving = [...this.#entries.values()].find((entry) => entry.served?.spec.key === key);
+    if (serving === undefined) return null;
+    this.break(serving, { message, stack: null }, null);
+    return serving;
+  }
+
+  isGivenUp(key: string): boolean {
+    return this.#givenUp.has(key);
+  }
+
+  /** Another chance for everything that is broken. */
+  forgive(): void {
+    this.#givenUp.clear();
+    for (const entry of this.#entries.values()) if (entry.fault !== null) entry.seen = null;
+  }
+
+  #replace(entry: Entry, served: Served | null, fault: Fault | null): void {
+    const old = entry.served;
+    entry.served = served;
+    entry.fault = fault;
+    this.#publish(entry);
+    const isSame =
+      old?.spec.key === served?.spec.key && old?.spec.plugins_dir === served?.spec.plugins_dir;
+    if (old !== null && !isSame) this.#options.retire(old.spec.key);
+  }
+
+  #publish(entry: Entry): void {
+    const before = this.#flows.get(entry.name);
+    const flow = toFlow(entry, this.#bundles, this.#options.timeout_ms);
+    if (flow === null) this.#flows.delete(entry.name);
+    else this.#flows.set(entry.name, flow);
+    this.#sorted = null;
+    if (flow === null && before !== undefined) {
+      this.#options.log.info({ flow: entry.name }, "Flow is gone");
+    }
+    const changed = flow ?? before;
+    if (changed !== undefined) this.#options.onChange?.(changed);
+  }
+}

@@ -1,0 +1,188 @@
+import { createHash } from "node:crypto";
+import { open, readFile, realpath, stat, type FileHandle } from "node:fs/promises";
+import { join, posix } from "node:path";
+import type { BigIntStats } from "node:fs";
+import { now } from "../../shared/clock.ts";
+import { isInside } from "../../shared/path.ts";
+import { isMissing, type Place } from "./place.ts";
+
+/** A file without change for this long, in milliseconds, is taken as completely written. */
+export const QUIET_MS = 100;
+/** Larger files cannot be part of a flow. */
+const FILE_BYTES_MAX = 32 * 1024 * 1024;
+
+/** One file inside PLUGINS_DIR as it was read. */
+export interface Source {
+  /** Hex of its SHA-256. */
+  readonly hash: string;
+  readonly bytes: number;
+  /** Paths that its string literals name, relative to PLUGINS_DIR; whether they exist is not known. */
+  readonly names: readonly string[];
+  /** Whether it has the word `default`, without which there is no default export. */
+  readonly saysDefault: boolean;
+  readonly isBlank: boolean;
+  /** Milliseconds since the epoch since when it has been as it is. */
+  readonly since: number;
+}
+
+/** Why a file cannot be read as part of a flow; the message is for people. */
+export class SourceFault extends Error {}
+
+/** The file changed while it was read. */
+export class SourceMoved extends Error {}
+
+interface Kept {
+  readonly signature: string;
+  readonly source: Source;
+  used: boolean;
+}
+
+/** Reads the files of PLUGINS_DIR, each content once. Paths are relative, joined by `/`. */
+export class Sources {
+  readonly #kept = new Map<string, Kept>();
+
+  /**
+   * The file at a path; null where there is none.
+   * @throws {SourceFault | SourceMoved}
+   */
+  async read(place: Place, path: string): Promise<Source | null> {
+    const file = await find(place, path);
+    if (file === null) return null;
+    const signature = signatureOf(file.stats);
+    const key = join(place.root, path);
+    const known = this.#kept.get(key);
+    if (known?.signature === signature) {
+      known.used = true;
+      return known.source;
+    }
+    const content = await readWhole(file.path, path, signature);
+    const source = toSource(path, content, sinceOf(file.stats));
+    // A second write within the clock's grain leaves the signature as it is: look again then.
+    if (now() - source.since > QUIET_MS / 2) {
+      this.#kept.set(key, { signature, source, used: true });
+    }
+    return source;
+  }
+
+  /** The content, which must have the hash that `read` told. @throws {SourceFault | SourceMoved} */
+  async content(place: Place, path: string, hash: string): Promise<Buffer> {
+    const file = await find(place, path);
+    if (file === null) throw new SourceMoved(path);
+    const content = await readWhole(file.path, path, signatureOf(file.stats));
+    if (sha256(content) !== hash) throw new SourceMoved(path);
+    return content;
+  }
+
+  /** The text of a file; null where there is none that may be read. */
+  async text(place: Place, path: string): Promise<string | null> {
+    const file = await find(place, path).catch(() => null);
+    return file === null ? null : readFile(file.path, "utf8").catch(() => null);
+  }
+
+  /** Forgets every file that was not read since the last call. */
+  sweep(): void {
+    for (const [key, entry] of this.#kept) {
+      if (entry.used) entry.used = false;
+      else this.#kept.delete(key);
+    }
+  }
+}
+
+/** Hex of the SHA-256 of some bytes. */
+export function sha256(content: Buffer | string): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+/** What an error says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The regular file behind a path, which must lie inside the root after all links. */
+async function find(place: Place, path: string) {
+  try {
+    const real = await realpath(join(place.root, path));
+    if (!isInside(place.root, real)) {
+      throw new SourceFault(
+        `'${path}' is a link that leads out of PLUGINS_DIR; copy what it names into it`,
+      );
+    }
+    if (isInside(place.own, real)) return null;
+    const stats = await stat(real, { bigint: true });
+    return stats.isFile() ? { path: real, stats } : null;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw toFault(error, path);
+  }
+}
+
+async function readWhole(real: string, path: string, signature: string): Promise<Buffer> {
+  let file: FileHandle | undefined;
+  try {
+    file = await open(real);
+    const before = await file.stat({ bigint: true });
+    if (before.size > FILE_BYTES_MAX) throw new SourceFault(`'${path}' is larger than 32 MB`);
+    const content = await file.readFile();
+    const after = await file.stat({ bigint: true });
+    const isSame = signatureOf(before) === signature && signatureOf(after) === signature;
+    if (!isSame) throw new SourceMoved(path);
+    return content;
+  } catch (error) {
+    if (isMissing(error)) throw new SourceMoved(path, { cause: error });
+    throw toFault(error, path);
+  } finally {
+    await file?.close();
+  }
+}
+
+function toFault(error: unknown, path: string): Error {
+  if (error instanceof SourceFault || error instanceof SourceMoved) return error;
+  return new SourceFault(`Cannot read '${path}': ${messageOf(error)}`, { cause: error });
+}
+
+function signatureOf(stats: BigIntStats): string {
+  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
+}
+
+/** The change time, which no program can set; a clock that runs ahead of ours counts as now. */
+function sinceOf(stats: BigIntStats): number {
+  return Math.min(now(), Number(stats.ctimeNs / 1_000_000n));
+}
+
+const CODE = /\.[cm]?[jt]sx?$/;
+const LITERAL = /(["'`])(\.\.?\/[^"'`\\\r\n$]*)\1/g;
+
+function toSource(path: string, content: Buffer, since: number): Source {
+  const text = CODE.test(path) ? content.toString() : "";
+  return {
+    hash: sha256(content),
+    bytes: content.length,
+    names: namedBy(path, text),
+    saysDefault: /\bdefault\b/.test(text),
+    isBlank: text.trim() === "",
+    since,
+  };
+}
+
+/**
+ * Every relative path that a string literal of code names. This covers import, export from,
+ * import() and new URL("./page.html", import.meta.url); a path too many does no harm.
+ */
+function namedBy(path: string, text: string): string[] {
+  const names = new Set<string>();
+  for (const [, , literal = ""] of text.matchAll(LITERAL)) {
+    for (const form of [literal, decoded(literal.replace(/[?#].*$/, ""))]) {
+      const named = posix.join(posix.dirname(path), form);
+      if (!named.startsWith("../") && !named.split("/").includes("node_modules")) names.add(named);
+    }
+  }
+  return [...names];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURI(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,45 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import * as v from "valibot";
+import type { Manifest } from "../../shared/wire/protocol.ts";
+import { MANIFEST_FORMAT } from "./closure.ts";
+import { ManifestText } from "../../shared/manifest.ts";
+
+/** What is kept beside a version's folder: enough to serve it again without an inspection. */
+export interface VersionRecord {
+  readonly format: typeof MANIFEST_FORMAT;
+  /** Path of the flow's file in the folder. */
+  readonly entry: string;
+  /** When it was taken up last, in milliseconds since the epoch. */
+  readonly taken_at: number;
+  /** Null: the file has no flow as its default export. */
+  readonly manifest: Manifest | null;
+}
+
+const RecordText = v.strictObject({
+  format: v.literal(MANIFEST_FORMAT),
+  entry: v.string(),
+  taken_at: v.number(),
+  manifest: v.nullable(ManifestText),
+});
+
+/** Reads a record; null where there is none that this version of the product understands. */
+export async function readRecord(path: string): Promise<VersionRecord | null> {
+  const text = await readFile(path, "utf8").catch(() => null);
+  if (text === null) return null;
+  try {
+    return v.parse(RecordText, JSON.parse(text));
+  } catch {
+    // Written by another release, or cut by a crash: the version is inspected again.
+    return null;
+  }
+}
+
+/** Writes a file whole or not at all. */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  await writeFile(temporary, text);
+  await rename(temporary, path).catch(async (error: unknown) => {
+    await rm(temporary, { force: true });
+    throw error;
+  });
+}

@@ -1,0 +1,169 @@
+import { mkdir, readdir, realpath, rm } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { now } from "../../shared/clock.ts";
+import { signFolder } from "../../shared/folder-signature.ts";
+import type { Manifest } from "../../shared/wire/protocol.ts";
+import { MANIFEST_FORMAT, type Closure } from "./closure.ts";
+import { openShelf, type Shelf } from "./shelf.ts";
+import { openTurns } from "./turns.ts";
+import { isWholeNow, makeFolder } from "./version-folder.ts";
+import { writeWhole } from "./version-record.ts";
+
+/** How many versions of a flow are kept beside the one that serves. */
+export const KEPT_VERSIONS = 10;
+
+/** A version that was taken up before. */
+export interface KeptVersion {
+  readonly version: string;
+  /** Absolute path of its folder. */
+  readonly directory: string;
+  readonly entry: string;
+  readonly manifest: Manifest | null;
+}
+
+/** A version's folder and the absolute path of its flow's file, as a FlowSpec has them. */
+export interface VersionFolder {
+  readonly flow: string;
+  readonly version: string;
+  readonly directory: string;
+  readonly entry: string;
+}
+
+type Content = (path: string, hash: string) => Promise<Buffer>;
+
+/** The version folders under DATA_DIR/versions: one folder and one record for each. */
+export class Versions {
+  readonly #root: string;
+  readonly #shelves = new Map<string, Shelf>();
+  /** Of the folders whose contents were compared, by their path. */
+  readonly #signatures = new Map<string, string | null>();
+  #lastServe: Promise<void> = Promise.resolve();
+
+  private constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Opens the versions of a data folder, and removes what a crash left behind. */
+  static async open(dataDir: string): Promise<Versions> {
+    await mkdir(join(dataDir, "versions"), { recursive: true, mode: 0o700 });
+    const versions = new Versions(await realpath(join(dataDir, "versions")));
+    await versions.#load();
+    return versions;
+  }
+
+  find(flow: string, version: string): KeptVersion | undefined {
+    const record = this.#shelves.get(flow)?.records.get(version);
+    if (record === undefined) return undefined;
+    const { entry, manifest } = record;
+    return { version, directory: this.#folder(flow, version), entry, manifest };
+  }
+
+  /** The version that served last and was not retired since, also before a restart. */
+  serving(flow: string): KeptVersion | undefined {
+    const version = this.#shelves.get(flow)?.serving ?? null;
+    return version === null ? undefined : this.find(flow, version);
+  }
+
+  /** Names of the flows that have a serving version. */
+  names(): readonly string[] {
+    return [...this.#shelves].filter(([, shelf]) => shelf.serving !== null).map(([name]) => name);
+  }
+
+  /** Makes the folder of a version and gives its absolute path. */
+  async make(flow: string, closure: Closure, content: Content): Promise<string> {
+    const folder = this.#folder(flow, closure.version);
+    await makeFolder(folder, closure, content);
+    return folder;
+  }
+
+  /**
+   * Makes sure that a version's folder holds what its name says, before code of it is loaded. It
+   * costs a look at each file while nobody has touched them.
+   *
+   * @throws Error where they were changed
+   */
+  verify({ flow, version, directory, entry }: VersionFolder): void {
+    const signature = signFolder(directory);
+    if (signature !== null && this.#signatures.get(directory) === signature) return;
+    const path = relative(directory, entry).split(sep).join("/");
+    if (!isWholeNow(directory, path, version)) {
+      this.#signatures.delete(directory);
+      throw new Error(
+        `The files of "${flow}", version ${version}, in DATA_DIR were changed by somebody since ` +
+          `they were copied from PLUGINS_DIR`,
+      );
+    }
+    this.#signatures.set(directory, signFolder(directory));
+  }
+
+  /** Keeps what the inspection told. A version without a flow keeps no folder. */
+  async keep(flow: string, closure: Closure, manifest: Manifest | null): Promise<void> {
+    const { version, entry } = closure;
+    const record = { format: MANIFEST_FORMAT, entry, taken_at: now(), manifest } as const;
+    if (manifest === null) await rm(this.#folder(flow, version), { recursive: true, force: true });
+    await mkdir(this.#folder(flow), { recursive: true });
+    await writeWhole(`${this.#folder(flow, version)}.json`, JSON.stringify(record));
+    const { records } = this.#shelf(flow);
+    // The last in the map is the newest.
+    records.delete(version);
+    records.set(version, record);
+  }
+
+  /** Removes a version that turned out to be broken, or is no longer used. */
+  async discard(flow: string, version: string): Promise<void> {
+    this.#shelves.get(flow)?.records.delete(version);
+    this.#signatures.delete(this.#folder(flow, version));
+    await rm(`${this.#folder(flow, version)}.json`, { force: true });
+    await rm(this.#folder(flow, version), { recursive: true, force: true });
+  }
+
+  /** Makes a kept version the serving one, or none, and removes what is no longer used. */
+  serve(flow: string, version: string | null): Promise<void> {
+    // One after the other, so that the last one asked for is the one that stays.
+    const turn = this.#lastServe.then(() => this.#serve(flow, version));
+    this.#lastServe = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #serve(flow: string, version: string | null): Promise<void> {
+    const shelf = this.#shelf(flow);
+    if (shelf.serving !== version) {
+      const pointer = join(this.#folder(flow), "serving");
+      if (version === null) await rm(pointer, { force: true });
+      else await writeWhole(pointer, version);
+      shelf.serving = version;
+    }
+    const others = [...shelf.records.keys()].filter((other) => other !== version);
+    for (const old of others.slice(0, -KEPT_VERSIONS)) await this.discard(flow, old);
+  }
+
+  async #load(): Promise<void> {
+    const turn = openTurns(8);
+    const load = async (folder: string) => {
+      const shelf = await turn(() => openShelf(join(this.#root, folder)));
+      if (shelf !== null) this.#shelves.set(flowOf(folder), shelf);
+    };
+    await Promise.all((await readdir(this.#root)).map(load));
+  }
+
+  #shelf(flow: string): Shelf {
+    const shelf = this.#shelves.get(flow) ?? { serving: null, records: new Map() };
+    this.#shelves.set(flow, shelf);
+    return shelf;
+  }
+
+  #folder(flow: string, ...version: string[]): string {
+    return join(this.#root, folderName(flow), ...version);
+  }
+}
+
+/** A flow's name as one folder name: names have no `%`, so the way back is certain. */
+function folderName(flow: string): string {
+  return flow.replace(/[<>:"|*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
+}
+
+function flowOf(folder: string): string {
+  return folder.replace(/%([0-9a-f]{2})/g, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}

@@ -1,0 +1,144 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { once } from "node:events";
+import { watchFile } from "node:fs";
+import type { AddressInfo, Socket } from "node:net";
+import { getRequestListener, type HttpBindings } from "@hono/node-server";
+import { readCertificate } from "../config/certificate.ts";
+import { openProxyTrust } from "../access/client-address.ts";
+import { prefixOf, type Config } from "../config/resolve.ts";
+import type { Log } from "../../shared/log.ts";
+import { createServer, refuseTarget, respondInternal, type House } from "./app.ts";
+import { shareConnections } from "./connections.ts";
+
+/** Starts to listen; resolves when it does. */
+export async function listen(config: Config, house: House): Promise<Server> {
+  const answer = createServer(house);
+  const handle = getRequestListener((request, env) => answer(request, env as HttpBindings), {
+    errorHandler: (fault) => {
+      house.log.error({ err: fault }, "Cannot answer");
+      return respondInternal();
+    },
+  });
+  const server = createSocketServer(config, house.log);
+  shareConnections(server, {
+    isTrusted: openProxyTrust(config.TRUSTED_PROXIES),
+    is_tls: Boolean(config.TLS_CERT_FILE),
+  });
+  server.on("request", (incoming, outgoing) => {
+    outgoing.on("prefinish", onPrefinish);
+    if (refuseTarget(incoming, outgoing)) return;
+    handle(incoming, outgoing).catch((fault: unknown) => {
+      house.log.error({ err: fault }, "Cannot answer");
+      outgoing.destroy();
+    });
+  });
+  server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
+  await once(server, "listening");
+  return server;
+}
+
+/**
+ * Slow or silent clients are let go; an idle connection is kept longer than proxies keep it.
+ * Milliseconds and bytes.
+ */
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 120_000,
+  connectionsCheckingInterval: 2000,
+  keepAliveTimeout: 75_000,
+  maxHeaderSize: 16 * 1024,
+};
+
+/** How long, and how much, a client may still send after its answer; milliseconds and bytes. */
+const LINGER = { ms: 500, bytes: 4 * 1024 * 1024, look_ms: 25 };
+
+function onPrefinish(this: ServerResponse): void {
+  if (!this.req.complete) linger(this.req);
+}
+
+/**
+ * Reads what a client still sends of a body that nobody wants: long enough that it sees its
+ * answer, and not to the end of it, which may never come.
+ */
+function linger(incoming: IncomingMessage): void {
+  const { socket } = incoming;
+  const most_bytes = socket.bytesRead + LINGER.bytes;
+  const until = performance.now() + LINGER.ms;
+  const close = socket.destroySoon;
+  // Closed at once, with bytes on their way to it, it would be reset before the answer is read.
+  socket.destroySoon = () => void socket.end();
+  incoming.resume();
+  const timer = setInterval(() => {
+    const is_over = socket.bytesRead > most_bytes || performance.now() > until;
+    if (!incoming.complete && !socket.destroyed && !is_over) return;
+    clearInterval(timer);
+    socket.destroySoon = close;
+    if (!incoming.complete) socket.destroy();
+    else if (socket.writableEnded) socket.destroySoon();
+  }, LINGER.look_ms);
+}
+
+/** A client that takes nothing of its answer for so long is let go, in milliseconds. */
+const STALLED_MS = 30_000;
+
+function limit(server: Server): Server {
+  // All of them count: a header that is dropped would be one that nobody has checked.
+  server.maxHeadersCount = 0;
+  // A connection without anything to send may be silent: its caller waits.
+  server.setTimeout(STALLED_MS, (socket: Socket) => {
+    if (socket.writableLength > 0) socket.destroy();
+  });
+  return server;
+}
+
+/** How often the files of the certificate are looked at: they may be links, and be replaced. */
+const LOOK_MS = 5000;
+
+function createSocketServer(config: Config, log: Log): Server {
+  const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = config;
+  if (!cert || !key) return limit(createHttpServer(LIMITS));
+  const read = () => {
+    const { warnings = [], ...pair } = readCertificate(config) ?? {};
+    for (const warning of warnings) log.warn(warning);
+    return pair;
+  };
+  const server = createTlsServer({ ...read(), ...LIMITS });
+  const takeUp = (): void => {
+    try {
+      server.setSecureContext(read());
+    } catch (fault) {
+      log.warn({ fault: String(fault) }, "Cannot take up the changed certificate yet");
+    }
+  };
+  for (const file of [cert, key]) watchFile(file, { persistent: false, interval: LOOK_MS }, takeUp);
+  // What changed between the reading above and the first look of the watch is no change to it.
+  setTimeout(takeUp, LOOK_MS).unref();
+  return limit(server);
+}
+
+/** Where it listens, with the prefix of BASE_URL. */
+export function urlOf(config: Config, server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  const host = family === "IPv6" ? `[${address}]` : address;
+  const scheme = config.TLS_CERT_FILE ? "https" : "http";
+  return `${scheme}://${host}:${port}${prefixOf(config)}`;
+}
+
+/** How long answers that are under way may take to leave. */
+const CLOSE_MS = 2000;
+
+/** Lets answers that are under way leave, and then closes every connection. */
+export async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeIdleConnections();
+  const limit = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+  await closed;
+  clearTimeout(limit);
+}

@@ -1,0 +1,24 @@
+import { parentPort } from "node:worker_threads";
+import { readMembers } from "./api/json-body.ts";
+import { readDocument } from "./api/import-document.ts";
+import { toOutcome, type OutcomeJob } from "./executions/outcome.ts";
+import { findValueFault } from "./executions/value.ts";
+import { decodeText } from "./request/body.ts";
+import { doJob, type JobRequest } from "./request/job-thread.ts";
+import { parsePayload, type PayloadJob } from "./webhooks/payload.ts";
+
+/** Entry of the parser's thread: what is large is parsed here, apart from the HTTP loop. */
+
+const JOBS = {
+  payload: ({ bytes, rules }: PayloadJob) => parsePayload(decodeText(bytes), rules),
+  members: readMembers,
+  document: readDocument,
+  value: findValueFault,
+  outcome: ({ id, ending, limits }: OutcomeJob) => toOutcome(id, ending, limits),
+};
+
+export type ParserJobs = typeof JOBS;
+
+parentPort?.on("message", (request: JobRequest) => {
+  parentPort?.postMessage(doJob(JOBS, request));
+});

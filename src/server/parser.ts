@@ -1,0 +1,62 @@
+import { Worker } from "node:worker_threads";
+import type { LargeBodies } from "./api/json-body.ts";
+import type { Outcome, OutcomeJob } from "./executions/outcome.ts";
+import type { ValueJob } from "./executions/value.ts";
+import { JobThread, type JobOwner } from "./request/job-thread.ts";
+import type { ParseLarge } from "./webhooks/payload.ts";
+import type { ParserJobs } from "./parser-thread.ts";
+
+/** Heap of the thread: some times what the largest body needs, in MB. */
+const HEAP_MB = 512;
+const HEAP_PER_BODY_MB = 48;
+
+/**
+ * YAML that waits, in bytes: it takes fifty times as long as JSON, so that it has a thread of its
+ * own, and waits in smaller numbers.
+ */
+const MOST_YAML_BYTES = 16 * 1024 * 1024;
+
+/** What is large is parsed elsewhere. */
+export interface Parser {
+  readonly parseLarge: ParseLarge;
+  readonly largeBodies: LargeBodies;
+  /** Of flows: as many as run at most, and none is refused. */
+  readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
+  readonly checkLarge: (job: ValueJob) => Promise<string | null>;
+}
+
+/** @param file gives the threads' entry, once one is needed */
+export function openParser(file: () => string, max_body_bytes: number): Parser {
+  const heap_mb = HEAP_MB + Math.ceil(max_body_bytes / 2 ** 20) * HEAP_PER_BODY_MB;
+  const hire = (): Worker =>
+    new Worker(file(), {
+      name: "parser",
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: heap_mb },
+    });
+  const bodies = new JobThread<ParserJobs>(hire);
+  const yaml = new JobThread<ParserJobs>(hire, { most_bytes: MOST_YAML_BYTES });
+  const flows = new JobThread<ParserJobs>(hire, { most_jobs: Infinity, most_bytes: Infinity });
+  return {
+    parseLarge: (job, owner) =>
+      (job.rules.type === "yaml" ? yaml : bodies).run("payload", job, toTerms(job.bytes, owner)),
+    largeBodies: {
+      members: (bytes, owner) => bodies.run("members", bytes, toTerms(bytes, owner)),
+      document: (bytes, owner) => yaml.run("document", bytes, toTerms(bytes, owner)),
+    },
+    judgeLarge: (job) => flows.run("outcome", job, ofFlow(job.ending.output_value ?? "")),
+    checkLarge: (job) => flows.run("value", job, ofFlow(job.text)),
+  };
+}
+
+function ofFlow({ length }: string) {
+  return { size: length, isWanted: () => true };
+}
+
+/** Bytes that share their memory with others are copied. */
+function toTerms(bytes: Uint8Array, owner: JobOwner) {
+  const { buffer, length } = bytes;
+  const is_own = buffer instanceof ArrayBuffer && buffer.byteLength === length;
+  return { size: length, ...owner, moved: is_own ? [buffer] : [] };
+}

@@ -1,0 +1,233 @@
+import type { IncomingMessage } from "node:http";
+import { Refusal } from "../../shared/errors.ts";
+
+/** The most that is read of a body. */
+export interface BodyLimit {
+  readonly bytes: number;
+  /** What a refusal says of it, behind the number. */
+  readonly what: string;
+}
+
+/** Reads bodies. All that have not come to their end together are bounded. */
+export interface Bodies {
+  /**
+   * The bytes of a request up to a limit; the rest is left unread.
+   *
+   * @returns null without a body
+   * @throws Refusal body_too_large, overloaded, body_too_slow, or bad_body where the client stopped
+   * sending
+   */
+  read(incoming: IncomingMessage, limit: BodyLimit): Promise<Buffer | null>;
+}
+
+/** So much of each body is free, so that small ones come through while large ones fill the rest. */
+const FREE = 16 * 1024;
+
+/**
+ * @param budget bytes of all unfinished bodies together, beyond what is free of each
+ * @param clientOf whose body it is
+ */
+export function openBodies(
+  budget: number,
+  clientOf: (incoming: IncomingMessage) => string,
+): Bodies {
+  const under_way = new Held(budget);
+  return {
+    async read(incoming, limit) {
+      const announced = Number(incoming.headers["content-length"] ?? Number.NaN);
+      if (announced > limit.bytes) throw tooLarge(limit);
+      if (announced === 0) return null;
+      if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined)
+        return null;
+      const bytes = await collect(incoming, limit, under_way.of(clientOf(incoming)));
+      return bytes.length === 0 ? null : bytes;
+    },
+  };
+}
+
+/** Lets go of a body that nobody reads, as it comes: small chunks that wait cost memory. */
+export function discardBody(incoming: IncomingMessage): void {
+  if (hasBody(incoming)) incoming.resume();
+}
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+}
+
+/** From which part of the budget on one client has no more than its share. */
+const SHARED_FROM = 1 / 2;
+const SHARE = 1 / 4;
+
+/** What one client holds of the budget. */
+interface HeldOfClient {
+  /** Takes or gives back bytes. */
+  change(bytes: number): void;
+  isTooMuch(): boolean;
+}
+
+/** What unfinished bodies hold, all of them and those of each client. */
+class Held {
+  readonly #budget: number;
+  readonly #clients = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(budget: number) {
+    this.#budget = budget;
+  }
+
+  of(client: string): HeldOfClient {
+    return {
+      change: (bytes) => this.#change(client, bytes),
+      isTooMuch: () => this.#isTooMuch(this.#clients.get(client) ?? 0),
+    };
+  }
+
+  #change(client: string, bytes: number): void {
+    this.#bytes += bytes;
+    const own = (this.#clients.get(client) ?? 0) + bytes;
+    if (own === 0) this.#clients.delete(client);
+    else this.#clients.set(client, own);
+  }
+
+  #isTooMuch(own: number): boolean {
+    if (this.#bytes > this.#budget) return true;
+    return this.#bytes > this.#budget * SHARED_FROM && own > this.#budget * SHARE;
+  }
+}
+
+/**
+ * The least that comes of a body in each interval, once so much of it is held: who is silent is not
+ * to hold memory. A small body may come over as slow a line as there is.
+ */
+const LEAST = { held: 64 * 1024, bytes: 100 * 1024, interval_ms: 10_000 };
+
+const NOTHING = Buffer.alloc(0);
+
+function collect(incoming: IncomingMessage, limit: BodyLimit, held: HeldOfClient): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    let first: Buffer = NOTHING;
+    let blocks: Blocks | null = null;
+    let size = 0;
+    let is_settled = false;
+    let watch: NodeJS.Timeout | undefined;
+    /** The listeners stay as long as the request, which may wait: the bytes are not to. */
+    const settle = (): void => {
+      is_settled = true;
+      [first, blocks] = [NOTHING, null];
+      clearInterval(watch);
+      if (size > FREE) held.change(FREE - size);
+    };
+    const refuse = (refusal: Refusal): void => {
+      settle();
+      incoming.pause();
+      reject(refusal);
+    };
+    const onData = (chunk: Buffer): void => {
+      if (is_settled) return;
+      size += chunk.length;
+      if (size > FREE) held.change(Math.min(size - FREE, chunk.length));
+      if (size > limit.bytes) return refuse(tooLarge(limit));
+      if (size > FREE && held.isTooMuch()) return refuse(overloaded());
+      if (size > LEAST.held)
+        watch ??= watchRate(
+          () => size,
+          () => refuse(tooSlow()),
+        );
+      if (first === NOTHING) first = chunk;
+      else (blocks ??= new Blocks(first)).add(chunk);
+    };
+    const onEnd = (): void => {
+      if (is_settled) return;
+      resolve(blocks === null ? first : blocks.join());
+      settle();
+    };
+    const onStop = (): void => {
+      if (is_settled) return;
+      settle();
+      reject(new Refusal("bad_body", "The client stopped before the end of the body"));
+    };
+    // To take them off would cost each call more than the request keeps them.
+    incoming.on("data", onData).on("end", onEnd).on("error", onStop).on("close", onStop);
+  });
+}
+
+/** Tells once what was received grows too little. */
+function watchRate(received: () => number, onSlow: () => void): NodeJS.Timeout {
+  let before = received();
+  const timer = setInterval(() => {
+    const now = received();
+    if (now - before < LEAST.bytes) return onSlow();
+    before = now;
+  }, LEAST.interval_ms);
+  return timer.unref();
+}
+
+/** Sizes of blocks in bytes: each as large as what came before it, within these. */
+const LEAST_BLOCK = 1024;
+const MOST_BLOCK = 1024 * 1024;
+
+/** Bytes copied together as they come: a chunk of one byte costs hundreds as an object. */
+class Blocks {
+  readonly #full: Buffer[] = [];
+  #open: Buffer;
+  #used: number;
+  #size: number;
+
+  constructor(first: Buffer) {
+    this.#open = first;
+    this.#used = this.#size = first.length;
+  }
+
+  add(chunk: Buffer): void {
+    this.#size += chunk.length;
+    let rest = chunk;
+    while (rest.length > 0) {
+      if (this.#used === this.#open.length) this.#openNext();
+      const taken = rest.copy(this.#open, this.#used);
+      this.#used += taken;
+      rest = rest.subarray(taken);
+    }
+  }
+
+  join(): Buffer {
+    return Buffer.concat([...this.#full, this.#open], this.#size);
+  }
+
+  #openNext(): void {
+    this.#full.push(this.#open);
+    const size = Math.min(Math.max(this.#size, LEAST_BLOCK), MOST_BLOCK);
+    this.#open = Buffer.allocUnsafeSlow(size);
+    this.#used = 0;
+  }
+}
+
+function tooLarge({ bytes, what }: BodyLimit): Refusal {
+  // The rest is not read, so the connection cannot be used again.
+  return new Refusal("body_too_large", `The body is larger than ${bytes} bytes${what}`, {
+    headers: { connection: "close" },
+  });
+}
+
+function overloaded(): Refusal {
+  return new Refusal("overloaded", "Too many large bodies are under way. Try again later", {
+    headers: { connection: "close", "retry-after": "5" },
+  });
+}
+
+function tooSlow(): Refusal {
+  const { bytes, interval_ms } = LEAST;
+  const detail = `Less than ${bytes} bytes of the body came in ${interval_ms / 1000} s`;
+  return new Refusal("body_too_slow", detail, { headers: { connection: "close" } });
+}
+
+/** A byte order mark stays: raw_body is the body as it was sent. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** @throws Refusal bad_body where the bytes are not UTF-8 */
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    throw new Refusal("bad_body", "The body is not valid UTF-8");
+  }
+}

@@ -1,0 +1,183 @@
+import type { Worker } from "node:worker_threads";
+import { Refusal, type ErrorCode, type FieldFault } from "../../shared/errors.ts";
+import { FairQueue, type Queued, type QueueLimits } from "./fair-queue.ts";
+
+/** What a thread does for the HTTP loop: functions by their names. */
+export type Jobs = Readonly<Record<string, (given: never) => unknown>>;
+
+/** A job, as the thread is sent it. */
+export interface JobRequest {
+  readonly name: string;
+  readonly given: unknown;
+}
+
+/** A refusal crosses to the HTTP loop by its parts. */
+export type JobAnswer =
+  | { readonly value: unknown }
+  | { readonly refusal: { code: ErrorCode; detail: string; fields: readonly FieldFault[] } }
+  | { readonly error: string };
+
+/** Whoever waits for a job. */
+export interface JobOwner {
+  /** Clients take turns. */
+  readonly client: string;
+  /** Asked when the job's turn comes: whether anybody still waits for it. */
+  readonly isWanted: () => boolean;
+}
+
+/** How a job is to be run. */
+interface JobTerms {
+  readonly isWanted: JobOwner["isWanted"];
+  /** Absent: the service itself. */
+  readonly client?: string;
+  /** Bytes that it reads: what it may take is in proportion. */
+  readonly size: number;
+  /** Memory that moves to the thread instead of being copied. */
+  readonly moved?: readonly ArrayBuffer[];
+}
+
+interface Job extends JobTerms, Queued {
+  readonly client: string;
+  readonly request: JobRequest;
+  resolve(value: unknown): void;
+  reject(fault: Error): void;
+}
+
+interface JobLimits extends QueueLimits {
+  /** The longest that a job may take: far beyond what any text of its size needs. */
+  readonly limit_ms: number;
+  readonly limit_ms_per_mb: number;
+  /** A thread without work ends after this time. */
+  readonly idle_ms: number;
+}
+
+const LIMITS: JobLimits = {
+  most_jobs: 256,
+  most_bytes: 128 * 1024 * 1024,
+  limit_ms: 10_000,
+  limit_ms_per_mb: 2000,
+  idle_ms: 30_000,
+};
+
+/**
+ * Parsing that would stop the HTTP loop for too long, in a thread of its own: one job at a time,
+ * each client's in order, the clients in turn. The thread starts with the first job, and is replaced
+ * where a job takes too long or too much memory.
+ */
+export class JobThread<T extends Jobs> {
+  readonly #open: () => Worker;
+  readonly #limits: JobLimits;
+  readonly #waiting = new FairQueue<Job>();
+  #current: Job | null = null;
+  #worker: Worker | null = null;
+  #limit: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(open: () => Worker, limits: Partial<JobLimits> = {}) {
+    this.#open = open;
+    this.#limits = { ...LIMITS, ...limits };
+  }
+
+  /** @throws Refusal overloaded, bad_body where it takes too long or too much, or the job's own */
+  run<Name extends keyof T & string>(
+    name: Name,
+    given: Parameters<T[Name]>[0],
+    terms: JobTerms,
+  ): Promise<ReturnType<T[Name]>> {
+    const { client = "", size } = terms;
+    if (!this.#waiting.hasRoom({ client, size }, this.#limits)) return Promise.reject(overloaded());
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#waiting.add({ request: { name, given }, ...terms, client, resolve, reject });
+    this.#next();
+    return promise as Promise<ReturnType<T[Name]>>;
+  }
+
+  #next(): void {
+    while (this.#current === null) {
+      const job = this.#waiting.take();
+      if (job === undefined) return this.#rest();
+      if (job.isWanted()) this.#start(job);
+      else job.reject(new Refusal("bad_body", "The client is gone"));
+    }
+  }
+
+  #start(job: Job): void {
+    clearTimeout(this.#idle);
+    this.#current = job;
+    const { limit_ms, limit_ms_per_mb } = this.#limits;
+    const ms = limit_ms + (job.size / 2 ** 20) * limit_ms_per_mb;
+    this.#limit = setTimeout(() => {
+      const seconds = Math.ceil(ms / 1000);
+      this.#lose(new Refusal("bad_body", `The body takes longer than ${seconds} s to parse`));
+    }, ms);
+    try {
+      this.#worker ??= this.#hire();
+      this.#worker.postMessage(job.request, [...(job.moved ?? [])]);
+    } catch (fault) {
+      this.#settle(() => job.reject(fault as Error));
+    }
+  }
+
+  #hire(): Worker {
+    const worker = this.#open();
+    // It is no reason for the process to go on.
+    worker.unref();
+    worker.on("message", (answer: JobAnswer) => {
+      if (worker === this.#worker) this.#settle((job) => tell(job, answer));
+    });
+    worker.on("error", () => {
+      if (worker === this.#worker)
+        this.#lose(new Refusal("bad_body", "The body takes too much memory to parse"));
+    });
+    return worker;
+  }
+
+  #settle(tellIt: (job: Job) => void): void {
+    const job = this.#current;
+    clearTimeout(this.#limit);
+    this.#current = null;
+    if (job !== null) tellIt(job);
+    this.#next();
+  }
+
+  /** The next job gets another thread. */
+  #lose(refusal: Refusal): void {
+    this.#end();
+    this.#settle((job) => job.reject(refusal));
+  }
+
+  #rest(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#end(), this.#limits.idle_ms).unref();
+  }
+
+  #end(): void {
+    const worker = this.#worker;
+    this.#worker = null;
+    // Nobody needs it any more, whether it ends well or not.
+    worker?.terminate().catch(() => {});
+  }
+}
+
+function tell(job: Job, answer: JobAnswer): void {
+  if ("value" in answer) return job.resolve(answer.value);
+  if ("error" in answer) return job.reject(new Error(answer.error));
+  const { code, detail, fields } = answer.refusal;
+  job.reject(new Refusal(code, detail, { fields: [...fields] }));
+}
+
+function overloaded(): Refusal {
+  return new Refusal("overloaded", "Too many large bodies wait to be parsed. Try again later", {
+    headers: { "retry-after": "5" },
+  });
+}
+
+/** The thread's side: does a job and makes its answer. */
+export function doJob(jobs: Jobs, { name, given }: JobRequest): JobAnswer {
+  try {
+    return { value: jobs[name]?.(given as never) };
+  } catch (fault) {
+    if (!(fault instanceof Refusal)) return { error: String(fault) };
+    return { refusal: { code: fault.code, detail: fault.message, fields: fault.fields } };
+  }
+}

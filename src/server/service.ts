@@ -1,0 +1,195 @@
+import { openDataKey } from "./access/data-key.ts";
+import { prepareFirstStart } from "./access/first-start.ts";
+import { listUnreadable, openSecretBox, type SecretBox } from "./access/secret-box.ts";
+import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
+import { databaseFile, type Config } from "./config/resolve.ts";
+import { Allowance } from "./executions/allowance.ts";
+import { Executions } from "./executions/executions.ts";
+import { Retention } from "./executions/retention.ts";
+import { operate } from "./executions/operations.ts";
+import { recover } from "./executions/recover.ts";
+import { type Catalog } from "./flows/catalog.ts";
+import type { Log } from "../shared/log.ts";
+import { type Runners } from "./workers/runners.ts";
+import { openStore, type Store } from "./store/database.ts";
+import { connectionsByMonth } from "./store/executions.ts";
+import { takeLock } from "./store/lock.ts";
+import { allSecrets } from "./store/workspace.ts";
+import { openFlows } from "./flows.ts";
+import { toHouse } from "./house.ts";
+import { closeServer, listen, urlOf } from "./http/listener.ts";
+import { openParser, type Parser } from "./parser.ts";
+
+/** A running service. */
+export interface Service {
+  /** Where it listens, e.g. `http://127.0.0.1:8080`, with the prefix of BASE_URL. */
+  readonly url: string;
+  readonly store: Store;
+  readonly catalog: Catalog;
+  readonly default_project_id: string;
+  /** Null unless it was generated at this start. */
+  readonly admin_password: string | null;
+  /** How many executions are in a thread now. */
+  running(): number;
+  /**
+   * Lets running executions end within SHUTDOWN_GRACE_SEC, then closes everything.
+   *
+   * @param hurried resolves when whoever stops it will not wait for them any longer
+   */
+  stop(hurried: Promise<void>): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly log: Log;
+  /** FLOWHOOK_ADMIN_PASSWORD, for an empty store. */
+  readonly admin_password: string | null;
+  /** Shows a generated password. It becomes valid after this, and is never told again. */
+  showPassword(service: Pick<Service, "url" | "catalog" | "admin_password">): Promise<void>;
+}
+
+/** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
+export async function openService(options: ServiceOptions): Promise<Service> {
+  const { config, log } = options;
+  await using opened = new AsyncDisposableStack();
+  const runtime = openRuntime(config.DATA_DIR);
+  const lock = takeLock(config.DATA_DIR, runtime.addon);
+  opened.defer(() => lock.release());
+  removeOldRuntimes(config.DATA_DIR);
+  const store = opened.use(await openStoreOf(config, runtime, log));
+  const first = await prepareFirstStart(store, options.admin_password);
+  const { default_project_id, admin_password } = first;
+  const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
+  await warnOfUnreadable(config, log, store, secrets);
+  const parser = openParser(
+    () => openRuntime(config.DATA_DIR).parser_thread,
+    config.MAX_BODY_BYTES,
+  );
+  const flows = opened.use(await openFlows({ config, log, runtime }));
+  const { runners, catalog } = flows;
+  const allowance = new Allowance(config.CONNECTION_ALLOWANCE, await connectionsByMonth(store));
+  const given = { config, log, store, secrets, runners, catalog, parser };
+  const executions = openExecutionsOf({ ...given, allowance });
+  await putInOrder({ store, executions, catalog, log });
+  opened.use(openRetentionOf(config, store, log));
+  let is_ready = false;
+  const isReady = () => is_ready;
+  const rooms = { config, log, store, executions, catalog, runners, secrets, parser, isReady };
+  const server = await listen(config, await toHouse({ ...rooms, default_project_id }));
+  opened.defer(() => closeServer(server));
+  async function stop(hurried: Promise<void>): Promise<void> {
+    is_ready = false;
+    const drained = executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
+    await Promise.race([drained, hurried.then(() => executions.drain(0))]);
+    await disposal.disposeAsync();
+  }
+  const url = urlOf(config, server);
+  const running = () => executions.counts().running;
+  const service = { url, store, catalog, default_project_id, admin_password, running, stop };
+  // The store is filled last: a start that fails, for whatever reason, leaves it empty.
+  if (admin_password !== null) await options.showPassword(service);
+  await first.commit();
+  const disposal = opened.move();
+  executions.open();
+  is_ready = true;
+  return service;
+}
+
+/** A database that was restored without its key. */
+async function warnOfUnreadable(
+  config: Config,
+  log: Log,
+  store: Store,
+  box: SecretBox,
+): Promise<void> {
+  const secrets = listUnreadable(box, await allSecrets(store));
+  if (secrets.length === 0) return;
+  const what = secrets.length === 1 ? "1 secret was" : `${secrets.length} secrets were`;
+  log.warn(
+    { secrets: secrets.slice(0, 20) },
+    `${what} encrypted with another key: put secret.key back into "${config.DATA_DIR}", and start ` +
+      `again`,
+  );
+}
+
+function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store> {
+  return openStore({
+    path: databaseFile(config),
+    durability: config.DURABILITY,
+    addon: runtime.addon,
+    thread: runtime.store_thread,
+    tell: (line) => log.info(line),
+    onDamage: (error, isLost) => {
+      if (!isLost)
+        return log.error({ err: error }, "Something failed at the ledger, which goes on");
+      log.fatal({ err: error }, "Cannot sync the ledger: what the disk has is not known. Stopping");
+      process.exit(1);
+    },
+  });
+}
+
+/** What the last stop, or a crash, left unended. */
+async function putInOrder(rooms: {
+  store: Store;
+  executions: Executions;
+  catalog: Catalog;
+  log: Log;
+}): Promise<void> {
+  const { catalog, log } = rooms;
+  const recovered = await recover({
+    ...rooms,
+    findFlow: (name, version) => findVersion(catalog, name, version),
+  });
+  if (recovered.interrupted + recovered.resumed > 0)
+    log.warn(recovered, "Executions of the last run were put in order");
+}
+
+function openRetentionOf(config: Config, store: Store, log: Log): Retention {
+  const limits = {
+    days: config.RETENTION_DAYS,
+    max_executions: config.RETENTION_MAX_EXECUTIONS,
+    max_bytes: config.RETENTION_MAX_BYTES,
+  };
+  return new Retention(store, limits, log);
+}
+
+function findVersion(catalog: Catalog, name: string, version: string | null) {
+  const flow = catalog.find(name);
+  const kept = version === null ? undefined : catalog.findVersion(name, version);
+  return kept === undefined ? flow : { spec: kept, timeout_ms: flow?.timeout_ms ?? 300_000 };
+}
+
+function openExecutionsOf(rooms: {
+  config: Config;
+  log: Log;
+  store: Store;
+  secrets: SecretBox;
+  runners: Runners;
+  catalog: Catalog;
+  parser: Parser;
+  allowance: Allowance;
+}): Executions {
+  const { config, store, runners, catalog, secrets, parser } = rooms;
+  const limits = {
+    max_input_bytes: config.MAX_BODY_BYTES,
+    max_child_depth: config.MAX_CHILD_DEPTH,
+    max_children: config.MAX_CHILDREN,
+  };
+  const findFlow = (name: string) => catalog.find(name);
+  const { checkLarge, judgeLarge } = parser;
+  const executions: Executions = new Executions({
+    ...rooms,
+    startWorker: (spec, events) => runners.startWorker(spec, events),
+    operate: (execution, request) =>
+      operate({ store, executions, findFlow, secrets, limits, checkLarge }, execution, request),
+    limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
+    judgeLarge,
+    workerThreads: config.WORKER_THREADS,
+    flowMaxConcurrent: config.FLOW_MAX_CONCURRENT,
+    warmThreads: config.WARM_THREADS,
+    cancelGraceMs: config.CANCEL_GRACE_SEC * 1000,
+    maxQueued: config.MAX_QUEUED_EXECUTIONS,
+    baseUrl: config.BASE_URL ?? "http://flowhook",
+  });
+  return executions;
+}

@@ -1,0 +1,204 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import type { Database } from "better-sqlite3";
+import { now } from "../../shared/clock.ts";
+import { StartFault } from "../../shared/errors.ts";
+import { Applier } from "./applier.ts";
+import { ledgerPaths } from "../../shared/ledger-paths.ts";
+import { LedgerSegment, moveLedger } from "./ledger-segment.ts";
+import { refuseNewer } from "./migrate.ts";
+import { makeFile } from "./new-file.ts";
+import { requireOwnSchema } from "./own-schema.ts";
+import { inspectDatabase, openDatabase, type SqliteFile } from "./sqlite.ts";
+
+/** Copies of the database: whole, checked, and in one file without a WAL beside it. */
+
+/** SQLite copies in one step, so that writes of a running service cannot make it start again. */
+const ALL_PAGES = 0x7fffffff;
+
+/**
+ * Copies the database to a new file, also while a service writes to it, and checks the copy.
+ *
+ * @throws Error where there is no database, the file is there already, or the copy is damaged
+ */
+export async function backupTo(file: SqliteFile, path: string): Promise<void> {
+  if (existsSync(path)) throw new Error(`The file "${path}" is there already`);
+  // A half-written file never has the name of a backup; nobody else may read what is in it.
+  const beside = `${path}.partial`;
+  closeSync(openSync(beside, "w", 0o600));
+  try {
+    const source = openDatabase(file.path, file.addon, { fileMustExist: true });
+    try {
+      await source.backup(beside, { progress: () => ALL_PAGES });
+    } finally {
+      source.close();
+    }
+    settle(beside, file.addon, (copy) => takeInLedger(copy, file));
+    renameSync(beside, path);
+    sync(dirname(path));
+  } finally {
+    rmSync(beside, { force: true });
+  }
+}
+
+/**
+ * Puts a backup in the place of the database. Only for the process that holds the data folder's
+ * lock. What had not ended when the backup was made is not run again, and every login has ended:
+ * neither is known to be wanted still.
+ *
+ * @returns the path of the replaced database, beside the new one; null where there was none
+ * @throws Error or StartFault where the backup is damaged, none of this product, of a newer
+ *   version, or holds what this product never makes; the database stays as it was
+ */
+export async function restoreFrom(file: SqliteFile, backup: string): Promise<string | null> {
+  const applied = requireOurs(file, backup);
+  refuseNewer(applied);
+  const beside = `${file.path}.restoring`;
+  mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+  try {
+    copyTo(beside, backup);
+    await inspectSchema(beside, applied, file.addon);
+    settle(beside, file.addon, endWhatWasOpen);
+    const old = setAside(file);
+    renameSync(beside, file.path);
+    sync(dirname(file.path));
+    return old;
+  } finally {
+    rmSync(beside, { force: true });
+  }
+}
+
+/** Before anything is written to the copy, which would set triggers off. */
+async function inspectSchema(
+  path: string,
+  applied: readonly string[],
+  addon: string | null,
+): Promise<void> {
+  const db = openDatabase(path, addon, { fileMustExist: true });
+  try {
+    db.pragma("trusted_schema = OFF");
+    await requireOwnSchema(db, applied, addon);
+  } finally {
+    db.close();
+  }
+}
+
+const CHUNK = 1024 * 1024;
+
+/** As a new file with modes of its own: a backup may be read-only, or open to others. */
+function copyTo(path: string, backup: string): void {
+  rmSync(path, { force: true });
+  const [from, to] = [openSync(backup, "r"), makeFile(path)];
+  try {
+    const chunk = Buffer.alloc(CHUNK);
+    for (let size = readSync(from, chunk); size > 0; size = readSync(from, chunk))
+      writeFileSync(to, chunk.subarray(0, size));
+  } finally {
+    closeSync(from);
+    closeSync(to);
+  }
+}
+
+/** @returns names of the migrations in it */
+function requireOurs(file: SqliteFile, backup: string): string[] {
+  const applied = readApplied({ ...file, path: backup });
+  if (applied.length > 0) return applied;
+  throw new StartFault(`"${backup}" is no backup of Flowhook, or it is damaged`);
+}
+
+function readApplied(file: SqliteFile): string[] {
+  try {
+    return inspectDatabase(file);
+  } catch (fault) {
+    if (fault instanceof StartFault) return [];
+    throw fault;
+  }
+}
+
+/** Checks a copy whole, and leaves it in one file, on disk. */
+function settle(path: string, addon: string | null, change?: (db: Database) => void): void {
+  const db = openDatabase(path, addon, { fileMustExist: true });
+  try {
+    db.pragma("journal_mode = DELETE");
+    const found = db.pragma("integrity_check(1)", { simple: true });
+    if (found !== "ok") throw new Error(`The copy is damaged: ${String(found)}`);
+    change?.(db);
+  } finally {
+    db.close();
+  }
+  sync(path);
+}
+
+function endWhatWasOpen(db: Database): void {
+  db.transaction(() => {
+    db.prepare(
+      "update execution set status = 'ENDED_ERROR', ended_at = ?, " +
+        "status_message = 'not ended when the backup was made' where ended_at is null",
+    ).run(now());
+    db.prepare("delete from token").run();
+  })();
+}
+
+/** The database under another name, with what its WAL and its ledger held. */
+function setAside({ path, addon }: Pick<SqliteFile, "path" | "addon">): string | null {
+  const old = `${path}.before-restore-${now()}`;
+  const isThere = existsSync(path);
+  if (isThere) takeInLogs({ path, addon });
+  // The ledger first: it is never taken for that of the database that comes.
+  moveLedger(path, old);
+  for (const end of ["", "-wal", "-shm"])
+    if (existsSync(path + end)) renameSync(path + end, old + end);
+  return isThere ? old : null;
+}
+
+/** A damaged database is a reason to restore: it is kept as it is, with its WAL and its ledger. */
+function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): void {
+  const db = openDatabase(path, addon);
+  try {
+    takeInLedger(db, { path, addon });
+    db.pragma("wal_checkpoint(TRUNCATE)");
+  } catch (fault) {
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test((fault as { code?: string }).code ?? "")) throw fault;
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * What the ledger of a database has and its tables lack, put into the tables of it or of a copy.
+ * Where a service has gone on meanwhile, and the ledger with it, the copy stays as it is: whole, as
+ * of the moment in which it was made.
+ */
+function takeInLedger(db: Database, file: Pick<SqliteFile, "path" | "addon">): void {
+  const tables = db.prepare("select name from sqlite_master where name = 'ledger'").all();
+  if (tables.length === 0) return;
+  const paths = ledgerPaths(file.path).filter((path) => existsSync(path));
+  const segments = paths.map((path) => new LedgerSegment(path, file.addon));
+  try {
+    for (const segment of segments) segment.hold();
+    const applier = new Applier(db, segments);
+    const through = Math.max(0, ...segments.map(({ last }) => last ?? 0));
+    while (applier.hasNext(through)) applier.apply(through);
+  } finally {
+    for (const segment of segments) segment.close();
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}

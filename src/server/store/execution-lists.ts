@@ -1,0 +1,90 @@
+import { sql, type RawBuilder, type SqlBool } from "kysely";
+import { firstKeyOf } from "../../shared/id.ts";
+import type { Store } from "./database.ts";
+import { toKey } from "./execution-key.ts";
+import type { ExecutionRow } from "./execution-row.ts";
+import { COLUMNS, type LogRow } from "./executions.ts";
+import { whileWanted } from "./reading.ts";
+
+/** Lists of executions and of what they logged, answered by the readers' threads. */
+
+export interface ExecutionFilter {
+  /** Any of these. */
+  readonly statuses?: readonly string[] | undefined;
+  readonly webhook?: string | undefined;
+  readonly flow?: string | undefined;
+  readonly project_id?: string | undefined;
+  readonly parent_id?: string | undefined;
+  /** Created from this time on, and before that; milliseconds since the epoch. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  /** What the status message contains, in any case. */
+  readonly text?: string | undefined;
+  /** Only what ran in these projects; null or undefined: in any. */
+  readonly project_ids?: readonly string[] | null | undefined;
+  /** Identifiers before this one (after it, when ascending). */
+  readonly after?: string | undefined;
+  readonly ascending?: boolean | undefined;
+  readonly limit: number;
+}
+
+/** Newest first: identifiers grow with time. */
+export function listExecutions(store: Store, filter: ExecutionFilter): Promise<ExecutionRow[]> {
+  let query = store.lists.selectFrom("execution").select(COLUMNS).where(whileWanted());
+  query = query.limit(filter.limit);
+  query = query.orderBy("key", filter.ascending ? "asc" : "desc");
+  if (filter.parent_id !== undefined)
+    query = query.where("parent_key", "=", toKey(filter.parent_id));
+  for (const column of ["webhook", "flow", "project_id", "parent_id"] as const) {
+    const value = filter[column];
+    if (value !== undefined) query = query.where(column, "=", value);
+  }
+  if (filter.statuses !== undefined) query = query.where(hasStatus(filter.statuses));
+  if (filter.from !== undefined) query = query.where("key", ">=", firstKeyOf(filter.from));
+  if (filter.to !== undefined) query = query.where("key", "<", firstKeyOf(filter.to));
+  if (filter.text !== undefined) query = query.where(contains("status_message", filter.text));
+  if (filter.project_ids) query = query.where("project_id", "in", [...filter.project_ids, ""]);
+  if (filter.after !== undefined)
+    query = query.where("key", filter.ascending ? ">" : "<", toKey(filter.after));
+  return query.execute();
+}
+
+const FAILURES = ["ENDED_CANCELLED", "ENDED_ERROR", "ENDED_TIMEOUT"];
+
+/** Written out, so that the planner sees that the index of failures or unended ones fits. */
+function hasStatus(statuses: readonly string[]): RawBuilder<SqlBool> {
+  const is_failure = statuses.every((status) => FAILURES.includes(status));
+  const is_unended = statuses.every((status) => status === "PENDING" || status === "RUNNING");
+  const list = sql.join(statuses.map((status) => sql.lit(status)));
+  if (is_failure)
+    return sql<SqlBool>`status in ('ENDED_CANCELLED', 'ENDED_ERROR', 'ENDED_TIMEOUT') and status in (${list})`;
+  if (is_unended) return sql<SqlBool>`ended_at is null and status in (${list})`;
+  return sql<SqlBool>`status in (${list})`;
+}
+
+/** Whether a column contains a text, whatever its case. */
+export function contains(column: string, text: string): RawBuilder<SqlBool> {
+  const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+  return sql<SqlBool>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`;
+}
+
+export function listLog(
+  store: Store,
+  execution_id: string,
+  page: { after: number; limit: number },
+): Promise<LogRow[]> {
+  return store.lists
+    .selectFrom("execution_log")
+    .select(["seq", "at", "level", "text"])
+    .where("execution_key", "=", (e) =>
+      e
+        .selectFrom("execution")
+        .select("key")
+        .where("key", "=", toKey(execution_id))
+        .where("id", "=", execution_id),
+    )
+    .where("seq", ">", page.after)
+    .orderBy("seq")
+    .limit(page.limit)
+    .execute();
+}

@@ -1,0 +1,55 @@
+import { Refusal } from "../../shared/errors.ts";
+import type { UnitFault } from "./thread-protocol.ts";
+
+/** A unit that was not committed, or a read that failed. */
+export class StoreFault extends Error {
+  /** SQLite's extended result code, or what a statement expected. */
+  readonly code: string;
+
+  constructor(fault: UnitFault) {
+    super(fault.message);
+    this.name = "StoreFault";
+    this.code = fault.code;
+  }
+
+  get isUniqueConflict(): boolean {
+    return this.code === "SQLITE_CONSTRAINT_UNIQUE" || this.code === "SQLITE_CONSTRAINT_PRIMARYKEY";
+  }
+
+  /** The disk is full, the file is locked, or cannot be read or written just now. */
+  get isUnavailable(): boolean {
+    return isPassing(this);
+  }
+}
+
+/** Whether the store can be written to again once its disk or its lock is free. */
+export function isPassing(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  const PASSING = /^SQLITE_(FULL|BUSY|LOCKED|IOERR|READONLY|CANTOPEN|NOMEM)/;
+  return typeof code === "string" && PASSING.test(code);
+}
+
+/** What SQLite threw, as plain data. */
+export function toFault(error: unknown): UnitFault {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return {
+    code: typeof code === "string" ? code : "SQLITE_ERROR",
+    message: typeof message === "string" ? message : String(error),
+  };
+}
+
+/** A store that cannot write now, or a list too long, is 503; anything else is passed on. */
+export function toRefusal(fault: unknown): unknown {
+  if (!(fault instanceof StoreFault)) return fault;
+  if (fault.code === "READ_TOO_LONG")
+    return new Refusal(
+      "overloaded",
+      "The list takes too long to read. Ask for less: a shorter time, one webhook, one status",
+      { headers: { "retry-after": "5" }, cause: fault },
+    );
+  if (!fault.isUnavailable) return fault;
+  return new Refusal("store_unavailable", "The store cannot write now. Try again later", {
+    headers: { "retry-after": "5" },
+    cause: fault,
+  });
+}

@@ -1,0 +1,98 @@
+import { renameSync, rmSync, statfsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { sql, type Kysely } from "kysely";
+import { now } from "../../shared/clock.ts";
+import { StartFault } from "../../shared/errors.ts";
+import type { Progress } from "./migrations/migration.ts";
+import { MIGRATIONS } from "./migrations/migrations.ts";
+import type { Schema } from "./schema.ts";
+
+/** @throws StartFault where the database was written by a newer version */
+export function refuseNewer(applied: readonly string[]): void {
+  const unknown = applied.find((name) => !MIGRATIONS.has(name));
+  if (unknown === undefined) return;
+  throw new StartFault(
+    `Cannot open the database: it was written by a newer version of Flowhook ` +
+      `(migration "${unknown}" is not known here). Start that version, or restore a backup`,
+  );
+}
+
+/**
+ * Brings the tables up to this version, all in one transaction: a start that fails leaves the
+ * file as it was. A database that is not new is copied first.
+ *
+ * @param applied names of the migrations that the file has
+ * @param path the database file; the copy lies beside it
+ * @param tell takes a line for whoever waits for it
+ * @throws StartFault where the disk has no room for it
+ */
+export async function migrate(
+  db: Kysely<Schema>,
+  applied: readonly string[],
+  path: string,
+  tell: (line: string) => void,
+): Promise<void> {
+  const due = [...MIGRATIONS.keys()].filter((name) => !applied.includes(name));
+  const [first] = due;
+  if (first === undefined) return;
+  if (applied.length === 0) return apply(db, due);
+  const copy = `${path}.before-${first}`;
+  // The copy has its name once it is needed: a start that is killed leaves no more than one behind.
+  const beside = `${copy}.partial`;
+  rmSync(beside, { force: true });
+  requireSpace(path);
+  tell(`The database is brought up to date; it is copied to "${copy}-..." first`);
+  try {
+    await sql`vacuum into ${sql.lit(beside)}`.execute(db);
+    await apply(db, due, openProgress(tell));
+    renameSync(beside, `${copy}-${now()}`);
+  } finally {
+    rmSync(beside, { force: true });
+  }
+  tell("The database is up to date");
+}
+
+/** The copy, and what the transaction writes, are each as large as the database. */
+function requireSpace(path: string): void {
+  const folder = dirname(path);
+  const { bavail, bsize } = statfsSync(folder);
+  const needed = 2 * statSync(path).size;
+  if (bavail * bsize >= needed) return;
+  const [has, needs] = [bavail * bsize, needed].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MB`);
+  throw new StartFault(
+    `Cannot bring the database up to date: it needs ${needs} of free disk space in "${folder}", ` +
+      `and there are ${has}. Nothing was changed`,
+  );
+}
+
+const TELL_MS = 2000;
+
+/** Tells from time to time how far it is. */
+function openProgress(tell: (line: string) => void): Progress {
+  let told = performance.now();
+  return (done, total) => {
+    if (performance.now() - told < TELL_MS) return;
+    told = performance.now();
+    tell(`Bringing the database up to date: ${done} of ${total} executions`);
+  };
+}
+
+/** Applies these migrations, in one transaction. */
+export async function apply(
+  db: Kysely<Schema>,
+  names: readonly string[],
+  progress: Progress = () => {},
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await tx.schema
+      .createTable("migration")
+      .ifNotExists()
+      .addColumn("name", "text", (c) => c.primaryKey())
+      .addColumn("applied_at", "bigint", (c) => c.notNull())
+      .execute();
+    for (const name of names) {
+      await MIGRATIONS.get(name)?.(tx as unknown as Kysely<unknown>, progress);
+      await tx.insertInto("migration").values({ name, applied_at: now() }).execute();
+    }
+  });
+}

@@ -1,0 +1,79 @@
+import type { Database } from "better-sqlite3";
+import { Kysely, SqliteDialect } from "kysely";
+import { StartFault } from "../../shared/errors.ts";
+import { apply } from "./migrate.ts";
+import type { Schema } from "./schema.ts";
+import { openDatabase } from "./sqlite.ts";
+
+/**
+ * What a database may hold: what its migrations make. A trigger runs with each write, and a view
+ * or a column that computes itself says what whoever wrote it likes.
+ */
+
+interface SchemaObject {
+  readonly type: string;
+  readonly name: string;
+  /** Null for the index of a unique column, which SQLite makes itself. */
+  readonly sql: string | null;
+}
+
+/** What ANALYZE leaves, for the planner alone. */
+const STATISTICS = /^sqlite_stat[14]$/;
+
+/**
+ * @param applied names of the migrations that the database has
+ * @throws StartFault naming what no migration makes, what is otherwise, and what is missing
+ */
+export async function requireOwnSchema(
+  db: Database,
+  applied: readonly string[],
+  addon: string | null,
+): Promise<void> {
+  const expected = await listExpected(applied, addon);
+  const found = listObjects(db);
+  const strange = [...found].filter(([title]) => !expected.has(title)).map(([title]) => title);
+  const missing = [...expected].filter(([title]) => !found.has(title)).map(([title]) => title);
+  const changed = [...found]
+    .filter(([title, sql]) => expected.has(title) && expected.get(title) !== sql)
+    .map(([title]) => title);
+  const faults = [
+    ...strange.map((title) => `found the ${title}`),
+    ...changed.map((title) => `found another ${title}`),
+    ...missing.map((title) => `missed the ${title}`),
+  ];
+  if (faults.length === 0) return;
+  throw new StartFault(
+    `The backup has another schema than Flowhook makes: ${faults.join(", ")}. It was not ` +
+      `restored: whoever wrote it could act as any user`,
+  );
+}
+
+/** The same migrations, in memory. */
+async function listExpected(
+  applied: readonly string[],
+  addon: string | null,
+): Promise<Map<string, string>> {
+  const database = openDatabase(":memory:", addon);
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) });
+  try {
+    await apply(db, applied);
+    return listObjects(database);
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Each object by type and name, with its definition. */
+function listObjects(db: Database): Map<string, string> {
+  const rows = db.prepare("select type, name, sql from sqlite_master").all() as SchemaObject[];
+  const own = rows.filter(({ type, name }) => type !== "table" || !STATISTICS.test(name));
+  return new Map(own.map(({ type, name, sql }) => [`${type} "${name}"`, toPlain(sql)]));
+}
+
+/** Quotes, case and space say nothing; releases may differ in them. */
+function toPlain(sql: string | null): string {
+  return (sql ?? "")
+    .replace(/["`[\]]/g, "")
+    .replace(/\s+/g, " ")
+    .toLowerCase();
+}

@@ -1,0 +1,70 @@
+import { sql } from "kysely";
+import type { Store } from "./database.ts";
+import { firstKeyOf } from "../../shared/id.ts";
+import { toKey } from "./execution-key.ts";
+import { toStatement } from "./prepared.ts";
+import type { Unit } from "./thread-protocol.ts";
+
+/** Statements that delete ended executions, oldest first. */
+
+/** Whether there is any execution that was created before a time. */
+export async function hasOlder(store: Store, before: number): Promise<boolean> {
+  const query = store.rows.selectFrom("execution").select("key").limit(1);
+  return (await query.where("key", "<", firstKeyOf(before)).execute()).length > 0;
+}
+
+/** When the newest execution or audit entry before a time was made; null where there is none. */
+export async function newestBefore(store: Store, before: number): Promise<number | null> {
+  const execution = await store.rows
+    .selectFrom("execution")
+    .select("created_at as at")
+    .where("key", "<", firstKeyOf(before))
+    .orderBy("key", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  const audit = await store.rows
+    .selectFrom("audit")
+    .select("at")
+    .where("at", "<", before)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (execution === undefined) return audit?.at ?? null;
+  return Math.max(execution.at, audit?.at ?? 0);
+}
+
+/** Identifiers of the oldest ended executions, created before a time where one is given. */
+export async function oldestEnded(
+  store: Store,
+  page: { before: number | null; limit: number },
+): Promise<string[]> {
+  let query = store.lists
+    .selectFrom("execution")
+    .select("id")
+    .where("ended_at", "is not", null)
+    .orderBy("key")
+    .limit(page.limit);
+  // Keys grow with time: no look at the rows that are younger.
+  if (page.before !== null) query = query.where("key", "<", firstKeyOf(page.before));
+  return (await query.execute()).map(({ id }) => id);
+}
+
+export async function countExecutions(store: Store): Promise<number> {
+  const { count } = await store.lists
+    .selectFrom("execution")
+    .select(sql<number>`count(*)`.as("count"))
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+export function deleteExecutions(store: Store, ids: readonly string[]): Unit {
+  const keys = ids.map(toKey);
+  const parts = ["execution_log", "execution_input", "execution_output"] as const;
+  return [
+    ...parts.map((table) =>
+      toStatement(store.rows.deleteFrom(table).where("execution_key", "in", keys)),
+    ),
+    toStatement(store.rows.deleteFrom("execution_moved").where("id", "in", [...ids])),
+    toStatement(store.rows.deleteFrom("execution").where("key", "in", keys)),
+  ];
+}

@@ -1,0 +1,97 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import Database from "better-sqlite3";
+import { StartFault } from "../../shared/errors.ts";
+
+export type Durability = "full" | "normal";
+
+export interface SqliteFile {
+  readonly path: string;
+  readonly durability: Durability;
+  /** The unpacked better_sqlite3.node; null: the package finds its own. */
+  readonly addon: string | null;
+}
+
+/** A WAL file that has grown beyond this is cut after a checkpoint, in bytes. */
+const WAL_LIMIT = 64 * 1024 * 1024;
+
+/**
+ * Opens a connection in WAL. `synchronous` is set and read back on every one, because
+ * better-sqlite3 sets FULL only on the open that turns a file into WAL.
+ */
+export function openConnection(file: SqliteFile): Database.Database {
+  const db = openDatabase(file.path, file.addon);
+  db.pragma("busy_timeout = 2000");
+  // Retention gives pages back in small steps. Of a file that is not new it would wait for a lock.
+  if (db.pragma("page_count", { simple: true }) === 0) db.pragma("auto_vacuum = INCREMENTAL");
+  db.pragma("journal_mode = WAL");
+  db.pragma(`synchronous = ${file.durability.toUpperCase()}`);
+  db.pragma(`journal_size_limit = ${WAL_LIMIT}`);
+  db.pragma("foreign_keys = ON");
+  assertSynchronous(db, file.durability);
+  return db;
+}
+
+/** A connection as it comes; `readonly` leaves even an old journal alone. */
+export function openDatabase(
+  path: string,
+  addon: string | null,
+  options: Database.Options = {},
+): Database.Database {
+  const binding = addon === null ? {} : { nativeBinding: load(addon) };
+  return new Database(path, { ...options, ...binding });
+}
+
+function assertSynchronous(db: Database.Database, durability: Durability): void {
+  const found = db.pragma("synchronous", { simple: true });
+  const expected = durability === "full" ? 2 : 1;
+  if (found !== expected)
+    throw new Error(
+      `Cannot open the store: PRAGMA synchronous is ${String(found)}, not ${expected}`,
+    );
+}
+
+/** The addon as an object: a bundle has no folder in which the package could look for it. */
+function load(addon: string): string {
+  return createRequire(addon)(addon) as string;
+}
+
+/** Files up to this size are checked whole at each start, in bytes; it takes about a second. */
+const CHECKED_SIZE = 256 * 1024 * 1024;
+
+/**
+ * Looks at a database file before anything writes to it.
+ *
+ * @returns names of the migrations in it; none for a file that is not there yet
+ * @throws StartFault where it is damaged or is none of ours; the file stays as it is
+ */
+export function inspectDatabase(file: SqliteFile): string[] {
+  if (!existsSync(file.path)) return [];
+  try {
+    const db = openDatabase(file.path, file.addon, { readonly: true });
+    try {
+      return readMigrations(db);
+    } finally {
+      db.close();
+    }
+  } catch (fault) {
+    const { code = "", message } = fault as { code?: string; message: string };
+    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(code)) throw fault;
+    throw new StartFault(
+      `Cannot open the database "${file.path}": ${message}. It was left as it is. ` +
+        `Restore a backup with: flowhook restore FILE`,
+    );
+  }
+}
+
+function readMigrations(db: Database.Database): string[] {
+  const tables = db.prepare("select name from sqlite_master where type = 'table'").pluck().all();
+  if (tables.length === 0) return [];
+  if (!tables.includes("migration"))
+    throw new StartFault(`The file "${db.name}" is a database, but none of Flowhook`);
+  const pages = db.pragma("page_count", { simple: true }) as number;
+  const size = pages * (db.pragma("page_size", { simple: true }) as number);
+  const found = size > CHECKED_SIZE ? "ok" : db.pragma("quick_check(1)", { simple: true });
+  if (found !== "ok") throw Object.assign(new Error(String(found)), { code: "SQLITE_CORRUPT" });
+  return db.prepare("select name from migration").pluck().all() as string[];
+}

@@ -1,0 +1,51 @@
+import { sql } from "kysely";
+import { firstKeyOf } from "../../shared/id.ts";
+import type { Store } from "./database.ts";
+import { whileWanted } from "./reading.ts";
+
+/** Executions of one interval, of one webhook or of all. */
+export interface StatisticsRow {
+  /** Start of the interval, milliseconds since the epoch. */
+  readonly at: number;
+  readonly webhook: string | null;
+  readonly calls: number;
+  readonly failures: number;
+  /** Milliseconds from start to end, of those that have ended. */
+  readonly duration_avg_ms: number | null;
+  readonly duration_max_ms: number | null;
+}
+
+export interface StatisticsRequest {
+  readonly from: number;
+  readonly to: number;
+  readonly interval_ms: number;
+  readonly by_webhook: boolean;
+  /** null: all projects. */
+  readonly project_ids: readonly string[] | null;
+}
+
+/** Grouped in the reader's thread; the range is a range of keys, which grow with time. */
+export function readStatistics(store: Store, request: StatisticsRequest): Promise<StatisticsRow[]> {
+  const { from, to, interval_ms, by_webhook, project_ids } = request;
+  const interval = sql<number>`(created_at / ${sql.lit(interval_ms)}) * ${sql.lit(interval_ms)}`;
+  const webhook = by_webhook ? sql<string | null>`webhook` : sql<string | null>`null`;
+  const duration = sql<number>`ended_at - started_at`;
+  const failed = sql<number>`case when status in ('ENDED_ERROR', 'ENDED_TIMEOUT', 'ENDED_CANCELLED') then 1 else 0 end`;
+  let query = store.lists
+    .selectFrom("execution")
+    .select((e) => [
+      interval.as("at"),
+      webhook.as("webhook"),
+      e.fn.countAll<number>().as("calls"),
+      e.fn.sum<number>(failed).as("failures"),
+      e.fn.avg<number | null>(duration).as("duration_avg_ms"),
+      e.fn.max<number | null>(duration).as("duration_max_ms"),
+    ])
+    .where(whileWanted())
+    .where("key", ">=", firstKeyOf(from))
+    .where("key", "<", firstKeyOf(to))
+    .groupBy(by_webhook ? [interval, sql`webhook`] : [interval])
+    .orderBy("at");
+  if (project_ids !== null) query = query.where("project_id", "in", [...project_ids, ""]);
+  return query.execute();
+}

@@ -1,0 +1,298 @@
+import { parentPort, workerData, type MessagePort } from "node:worker_threads";
+import type { Database, Statement as Prepared } from "better-sqlite3";
+import { Applier } from "./applier.ts";
+import { toFault } from "./fault.ts";
+import { GO_ON } from "./go-on.ts";
+import { ledgerPaths } from "../../shared/ledger-paths.ts";
+import { LedgerSegment } from "./ledger-segment.ts";
+import { openConnection, type SqliteFile } from "./sqlite.ts";
+import type {
+  Answered,
+  Applied,
+  ApplyRequest,
+  Closed,
+  CloseRequest,
+  CommitRequest,
+  CommitResult,
+  EmptyRequest,
+  MaintainRequest,
+  ReadAnswer,
+  ReadRequest,
+  StatementText,
+  StoreSize,
+  StoreThreadData,
+  UnitFault,
+} from "./thread-protocol.ts";
+
+/** Entry of the store's own threads: an fsync or a long list never stops the HTTP loop. */
+
+type WriterRequest = CommitRequest | ApplyRequest | EmptyRequest | MaintainRequest | CloseRequest;
+
+function writeCommits(db: Database, port: MessagePort, file: SqliteFile): void {
+  const known: KnownStatement[] = [];
+  const ledger = new AppliedLedger(db, file);
+  port.on("message", (request: WriterRequest) => {
+    if ("prepared" in request) {
+      for (const text of request.prepared) known[text.number as number] = { text, prepared: null };
+      return port.postMessage(commit(db, request, known));
+    }
+    if ("apply" in request) return answer(port, () => ledger.apply(request.apply));
+    if ("empty" in request) return answer(port, () => ledger.empty(request.empty));
+    if ("maintain" in request) return answer(port, () => maintain(db));
+    ledger.close();
+    close(db, port);
+  });
+}
+
+/** The ledger as the writer sees it; opened with its first use. */
+class AppliedLedger {
+  readonly #db: Database;
+  readonly #file: SqliteFile;
+  #opened: { applier: Applier; segments: LedgerSegment[] } | null = null;
+
+  constructor(db: Database, file: SqliteFile) {
+    this.#db = db;
+    this.#file = file;
+  }
+
+  /** What is lost of it in a power cut, the ledger still has: nothing waits for the disk. */
+  apply(through: number): Applied {
+    this.#db.pragma("synchronous = NORMAL");
+    try {
+      return this.#open().applier.apply(through);
+    } finally {
+      this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
+    }
+  }
+
+  /** Before the ledger loses what was applied, the tables have it on disk. */
+  empty(number: number): void {
+    const { segments } = this.#open();
+    this.#db.pragma("synchronous = FULL");
+    try {
+      // A value that changes: SQLite writes, and so syncs, nothing where the row stays as it is.
+      this.#db.prepare("update ledger set emptied = emptied + 1").run();
+    } finally {
+      this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
+    }
+    segments[number]?.empty();
+  }
+
+  close(): void {
+    for (const segment of this.#opened?.segments ?? []) segment.close();
+  }
+
+  #open(): { applier: Applier; segments: LedgerSegment[] } {
+    if (this.#opened !== null) return this.#opened;
+    const segments = ledgerPaths(this.#file.path).map(
+      (path) => new LedgerSegment(path, this.#file.addon),
+    );
+    return (this.#opened = { applier: new Applier(this.#db, segments), segments });
+  }
+}
+
+interface KnownStatement {
+  readonly text: StatementText;
+  /** Prepared at its first use: while the file cannot be read, preparing fails as well. */
+  prepared: Prepared | null;
+}
+
+/** Pages given back at once: a few milliseconds, during which commits wait. */
+const VACUUM_PAGES = 500;
+
+function maintain(db: Database): StoreSize {
+  db.pragma(`incremental_vacuum(${VACUUM_PAGES})`);
+  // Passive: waits for nobody. Without readers it lets the WAL start again from its beginning.
+  db.pragma("wal_checkpoint(PASSIVE)");
+  const page = db.pragma("page_size", { simple: true }) as number;
+  const free = db.pragma("freelist_count", { simple: true }) as number;
+  const all = db.pragma("page_count", { simple: true }) as number;
+  return { used: (all - free) * page, free: free * page };
+}
+
+/**
+ * One transaction for all units. Where one of them fails, none is kept and each is tried in a
+ * transaction of its own, so that a fault costs nobody but its unit.
+ */
+function commit(
+  db: Database,
+  request: CommitRequest,
+  known: readonly KnownStatement[],
+): CommitResult {
+  const { sizes } = request;
+  const rows = new Rows(db, request, known);
+  try {
+    db.transaction(() => sizes.forEach((size) => rows.write(size))).immediate();
+    return { changes: rows.changes, faults: null };
+  } catch (fault) {
+    const found = toFault(fault);
+    // Locked by another process: each would wait for it again, one after the other.
+    if (sizes.length === 1 || /^SQLITE_(BUSY|LOCKED)/.test(found.code))
+      return { changes: [], faults: new Map(sizes.map((_, index) => [index, found])) };
+    return commitAlone(db, sizes, new Rows(db, request, known));
+  }
+}
+
+function commitAlone(db: Database, sizes: readonly number[], rows: Rows): CommitResult {
+  const faults = new Map<number, UnitFault>();
+  const alone = db.transaction((size: number) => rows.write(size));
+  sizes.forEach((size, index) => {
+    const begun = rows.mark();
+    try {
+      alone.immediate(size);
+    } catch (fault) {
+      faults.set(index, toFault(fault));
+      rows.skip(begun, size);
+    }
+  });
+  return { changes: rows.changes, faults };
+}
+
+/** Walks the flat values of a commit, statement by statement. */
+class Rows {
+  readonly changes: number[] = [];
+  readonly #db: Database;
+  readonly #values: readonly unknown[];
+  readonly #once: readonly KnownStatement[];
+  readonly #known: readonly KnownStatement[];
+  #at = 0;
+
+  constructor(db: Database, { values, once }: CommitRequest, known: readonly KnownStatement[]) {
+    this.#db = db;
+    this.#values = values;
+    this.#once = once.map((text) => ({ text, prepared: null }));
+    this.#known = known;
+  }
+
+  /** Runs the next statements. @throws Unmet, or SQLite's error */
+  write(size: number): void {
+    for (let left = size; left > 0; left -= 1) {
+      const number = this.#values[this.#at] as number;
+      const statement = (
+        number < 0 ? this.#once[-1 - number] : this.#known[number]
+      ) as KnownStatement;
+      const { text, prepared } = statement;
+      const run = prepared ?? (statement.prepared = this.#db.prepare(text.sql));
+      const { changes } = run.run(this.#next());
+      if (changes === 0 && text.expect !== null) throw new Unmet(text.expect);
+      this.changes.push(changes);
+    }
+  }
+
+  /** Where the next unit begins, in the values and in the changes. */
+  mark(): readonly [number, number] {
+    return [this.#at, this.changes.length];
+  }
+
+  /** Passes over a unit that failed somewhere in it. */
+  skip([at, changes]: readonly [number, number], size: number): void {
+    this.#at = at;
+    this.changes.length = changes;
+    for (let left = size; left > 0; left -= 1) {
+      this.#next();
+      this.changes.push(0);
+    }
+  }
+
+  #next(): unknown[] {
+    const begin = this.#at + 2;
+    this.#at = begin + (this.#values[this.#at + 1] as number);
+    return this.#values.slice(begin, this.#at);
+  }
+}
+
+/** A statement that had to change a row changed none. */
+class Unmet extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`No row was changed: ${code}`);
+    this.code = code;
+  }
+}
+
+function answer(port: MessagePort, act: () => unknown): void {
+  try {
+    const answered: Answered = { answer: act() };
+    port.postMessage(answered);
+  } catch (error) {
+    const answered: Answered = { fault: toFault(error) };
+    port.postMessage(answered);
+  }
+}
+
+function attempt<T>(act: () => T): T | UnitFault {
+  try {
+    return act();
+  } catch (fault) {
+    return toFault(fault);
+  }
+}
+
+function answerReads(db: Database, port: MessagePort, stopped: Int32Array): void {
+  const watch = new ReadWatch(stopped);
+  // Not deterministic: SQLite would ask once for all rows.
+  db.function(GO_ON, { deterministic: false }, () => watch.goOn());
+  port.on("message", (request: ReadRequest | CloseRequest) => {
+    if ("close" in request) return close(db, port);
+    watch.begin(request);
+    port.postMessage(read(db, request));
+  });
+}
+
+function read(db: Database, { id, sql, parameters }: ReadRequest): ReadAnswer {
+  const rows = attempt(() => db.prepare(sql).all(...parameters) as Record<string, unknown>[]);
+  return Array.isArray(rows) ? { id, rows } : { id, fault: rows };
+}
+
+/** Rows between two looks at the clock. */
+const ROWS = 1024;
+
+/** Ends a read that takes too long, or that nobody waits for. */
+class ReadWatch {
+  readonly #stopped: Int32Array;
+  #id = 0;
+  #until = 0;
+  #rows = 0;
+
+  constructor(stopped: Int32Array) {
+    this.#stopped = stopped;
+  }
+
+  begin({ id, limit_ms }: ReadRequest): void {
+    this.#id = id;
+    this.#until = performance.now() + limit_ms;
+  }
+
+  /** Asked at each row. */
+  goOn(): 1 {
+    if ((this.#rows += 1) % ROWS === 0) this.#look();
+    return 1;
+  }
+
+  #look(): void {
+    if (Atomics.load(this.#stopped, 0) === this.#id) throw new ReadEnded("READ_STOPPED");
+    if (performance.now() > this.#until) throw new ReadEnded("READ_TOO_LONG");
+  }
+}
+
+class ReadEnded extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`The list was not read to its end: ${code}`);
+    this.code = code;
+  }
+}
+
+function close(db: Database, port: MessagePort): void {
+  db.close();
+  const answer: Closed = { closed: true };
+  port.postMessage(answer);
+}
+
+const { role, file, stopped } = workerData as StoreThreadData;
+const connection = openConnection(file);
+const port = parentPort as MessagePort;
+if (role === "writer") writeCommits(connection, port, file);
+else answerReads(connection, port, stopped as Int32Array);

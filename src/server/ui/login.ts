@@ -1,0 +1,82 @@
+import type { HttpBindings } from "@hono/node-server";
+import type { Hono } from "hono";
+import { isCrossSite, toTokenCookie } from "../access/credentials.ts";
+import { now } from "../../shared/clock.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { readForm } from "../request/form.ts";
+import { LoginPage } from "./pages/login.tsx";
+import { respondPage } from "./page-answer.ts";
+import type { PageFrame } from "./shell.tsx";
+import type { Ui, UiContext } from "./session.ts";
+
+/** Longest form of the login screen. */
+const LIMIT = { bytes: 64 * 1024, what: "" };
+
+type FrameOf = (c: UiContext) => Promise<PageFrame>;
+
+/** The login screen: also the browser's way to a webhook that requires a login (section 5.1). */
+export function addLogin(app: Hono<{ Bindings: HttpBindings }>, ui: Ui, frameOf: FrameOf): void {
+  app.get("/ui/login", async (c) => {
+    const { next, ended } = c.req.query();
+    const frame = await frameOf(c);
+    const fault = ended === undefined ? null : "Your session has ended. Sign in again to go on.";
+    return respondPage(c, frame, LoginPage({ frame, next, fault, name: "" }), 200);
+  });
+  app.post("/ui/login", async (c) => submit(c, ui, await frameOf(c)));
+}
+
+async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response> {
+  const { headers } = c.env.incoming;
+  if (isCrossSite(headers, { host: headers.host ?? "" }))
+    throw new Refusal("cross_site", "A page of another site cannot log in here");
+  const bytes = await ui.bodies.read(c.env.incoming, LIMIT);
+  const form = new Map(readForm(bytes?.toString() ?? ""));
+  const name = form.get("user_name") ?? "";
+  const next = form.get("next");
+  const { address, is_secure } = ui.addressOf(c.env.incoming);
+  const login = await attempt(ui, name, form.get("password") ?? "", address);
+  if ("fault" in login) {
+    const { fault, status } = login;
+    return respondPage(c, frame, LoginPage({ frame, next, fault, name }), status);
+  }
+  const max_age_sec = Math.floor((login.expires_at - now()) / 1000);
+  const path = `${ui.prefix}/`;
+  return new Response(null, {
+    status: 303,
+    headers: {
+      "cache-control": "no-store",
+      location: toSafeNext(next, ui.prefix),
+      "set-cookie": toTokenCookie(login.token, { path, max_age_sec, is_secure }),
+    },
+  });
+}
+
+async function attempt(
+  { logins }: Ui,
+  name: string,
+  password: string,
+  address: string,
+): Promise<{ token: string; expires_at: number } | { fault: string; status: 401 | 429 }> {
+  try {
+    const login = await logins.login(name, password, address);
+    return login ?? { fault: "The user name or the password is wrong.", status: 401 };
+  } catch (fault) {
+    if (fault instanceof Refusal && fault.code === "too_many_attempts")
+      return { fault: `${fault.message}.`, status: 429 };
+    throw fault;
+  }
+}
+
+/** Only a path of this service: anything else would make the login an open redirect. */
+export function toSafeNext(next: string | undefined, prefix: string): string {
+  const home = `${prefix}/ui/`;
+  if (next === undefined || !next.startsWith(`${prefix}/`)) return home;
+  // Browsers read `//host` and `/\host` as another host, and drop tabs and line ends before.
+  if (/^[/\\]{2}|[\p{Cc}\\]/u.test(next)) return home;
+  return toAscii(next);
+}
+
+/** A header takes no other letters; a URL means the same with them encoded (RFC 3987, 3.1). */
+function toAscii(text: string): string {
+  return text.toWellFormed().replace(/[^\x21-\x7e]+/gu, encodeURIComponent);
+}

@@ -1,0 +1,54 @@
+import type { HttpBindings } from "@hono/node-server";
+import type { Context } from "hono";
+import type { AddressReader } from "../access/client-address.ts";
+import { findToken } from "../access/credentials.ts";
+import type { Logins } from "../access/login.ts";
+import { PERMISSIONS } from "../../shared/contract/permission.ts";
+import { isAllowed } from "../access/permission.ts";
+import type { Bodies } from "../request/body.ts";
+import type { BrowserFiles } from "./browser-files.ts";
+import type { PageFrame, Visit } from "./shell.tsx";
+
+/** What the user interface needs of the house: it knows no data but through the API. */
+export interface Ui {
+  readonly logins: Logins;
+  readonly addressOf: AddressReader;
+  readonly bodies: Bodies;
+  /** Path prefix of the service; empty without one. */
+  readonly prefix: string;
+}
+
+export type UiContext = Context<{ Bindings: HttpBindings }>;
+
+export function toFrame(c: UiContext, ui: Ui, files: BrowserFiles): PageFrame {
+  const theme = /(?:^|;\s*)flowhook-theme=(light|dark)/.exec(c.req.header("cookie") ?? "")?.[1];
+  return {
+    prefix: ui.prefix,
+    nonce: Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("base64"),
+    files: `${ui.prefix}/ui/files/${files.digest}`,
+    theme: theme === "light" || theme === "dark" ? theme : null,
+  };
+}
+
+/** The visit of somebody who has logged in; otherwise the way to the login screen. */
+export async function toVisit(
+  c: UiContext,
+  ui: Ui,
+  frame: PageFrame,
+): Promise<Visit | { readonly login: string }> {
+  const sent = findToken(c.env.incoming.headers);
+  const { address } = ui.addressOf(c.env.incoming);
+  const principal = sent === null ? null : await ui.logins.authenticate(sent.token, address);
+  if (principal === null) {
+    const next = encodeURIComponent(c.env.incoming.url ?? "");
+    const ended = sent === null ? "" : "&ended=1";
+    return { login: `${ui.prefix}/ui/login?next=${next}${ended}` };
+  }
+  return {
+    ...frame,
+    user_name: principal.user_name,
+    allowed: PERMISSIONS.filter((permission) => isAllowed(principal.grants, permission)),
+    path: c.req.path,
+    params: c.req.param() as Record<string, string>,
+  };
+}

@@ -1,0 +1,139 @@
+/** @jsxRuntime automatic @jsxImportSource hono/jsx */
+import type { Child } from "hono/jsx";
+import type { Permission } from "../../shared/contract/permission.ts";
+
+/** What every page is made with. */
+export interface PageFrame {
+  /** Path prefix of the service; empty without one. */
+  readonly prefix: string;
+  /** Of the Content-Security-Policy of this answer. */
+  readonly nonce: string;
+  /** Path of the stylesheet and the browser modules. */
+  readonly files: string;
+  readonly theme: "light" | "dark" | null;
+}
+
+/** A page for somebody who has logged in. */
+export interface Visit extends PageFrame {
+  readonly user_name: string;
+  /** What the visitor may do in some project at least. */
+  readonly allowed: readonly Permission[];
+  /** Path below the prefix. */
+  readonly path: string;
+  /** Segments of the path that name what is shown. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+interface Entry {
+  readonly path: string;
+  readonly label: string;
+  readonly needs: readonly Permission[];
+}
+
+const ENTRIES: readonly Entry[] = [
+  { path: "/ui/", label: "Overview", needs: [] },
+  { path: "/ui/webhooks", label: "Webhooks", needs: ["webhook.read"] },
+  { path: "/ui/executions", label: "Executions", needs: ["execution.read"] },
+  { path: "/ui/flows", label: "Flows", needs: ["flow.read"] },
+  {
+    path: "/ui/admin",
+    label: "Administration",
+    needs: ["user.read", "role.read", "project.read", "setting.read", "secret.write", "audit.read"],
+  },
+];
+
+/** The document around every page. */
+export function Document(props: {
+  frame: PageFrame;
+  title: string;
+  module: string | null;
+  body: Record<string, string>;
+  children: Child;
+}) {
+  const { frame, title, module, body, children } = props;
+  const theme = frame.theme === null ? {} : { "data-theme": frame.theme };
+  return (
+    <html lang="en" {...theme}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{title} · Flowhook</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href={`${frame.files}/ui.css`} />
+        {module === null ? null : (
+          <script type="module" nonce={frame.nonce} src={`${frame.files}/${module}.js`}></script>
+        )}
+      </head>
+      <body {...body}>{children}</body>
+    </html>
+  );
+}
+
+/** A page with the navigation beside it. */
+export function Page(props: { visit: Visit; title: string; module: string; children: Child }) {
+  const { visit, title, module, children } = props;
+  const body = {
+    "data-prefix": visit.prefix,
+    "data-allowed": visit.allowed.join(" "),
+    "data-params": JSON.stringify(visit.params),
+  };
+  return (
+    <Document frame={visit} title={title} module={module} body={body}>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <Navigation visit={visit} />
+      <main id="content" tabindex={-1}>
+        <div id="banner" role="alert"></div>
+        {children}
+      </main>
+      <div id="notices" role="status" aria-live="polite"></div>
+    </Document>
+  );
+}
+
+function Navigation({ visit }: { visit: Visit }) {
+  const shown = ENTRIES.filter(
+    ({ needs }) => needs.length === 0 || needs.some((need) => visit.allowed.includes(need)),
+  );
+  return (
+    <header class="side">
+      <a class="brand" href={`${visit.prefix}/ui/`}>
+        Flowhook
+      </a>
+      <button type="button" class="quiet menu" aria-expanded="false" aria-controls="menu">
+        Menu
+      </button>
+      <div id="menu">
+        <nav aria-label="Main">
+          <ul>
+            {shown.map((entry) => (
+              <li>
+                <a href={visit.prefix + entry.path} {...currentOf(entry.path, visit.path)}>
+                  {entry.label}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div class="person">
+          <a href={`${visit.prefix}/ui/account`} {...currentOf("/ui/account", visit.path)}>
+            {visit.user_name}
+          </a>
+          <button type="button" class="quiet" id="theme">
+            Theme
+          </button>
+          <button type="button" class="quiet" id="sign-out">
+            Sign out
+          </button>
+        </div>
+      </div>
+    </header>
+  );
+}
+
+function currentOf(entry: string, path: string): { "aria-current"?: "page" | "true" } {
+  if (path === entry) return { "aria-current": "page" };
+  return entry !== "/ui/" && path.startsWith(`${entry}/`) ? { "aria-current": "true" } : {};
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Principal } from "../access/login.ts";
+import { networkOf } from "../access/network.ts";
+import type { JobOwner } from "../request/job-thread.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import type { Parsed } from "./payload.ts";
+import type { CallTarget } from "./target.ts";
+
+/**
+ * The types at the doors of the corridor. Each holds the one before it and is made by one step
+ * only, so that no step can be skipped:
+ *
+ *     Call --match--> MatchedCall --authenticate--> Caller --admit--> Admission
+ */
+
+/** A request to the call endpoint, as it came. */
+export interface Call {
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  readonly method: string;
+  readonly target: CallTarget;
+  readonly query: URLSearchParams;
+  /** The client's address, for the log and the slow-down of failures. */
+  readonly address: string;
+  /** Echoed by the answer, and in the lines of the log. */
+  readonly request_id: string;
+}
+
+/** Whose turn it is where the call's body is parsed with those of others. */
+export function toJobOwner({ address, outgoing }: Call): JobOwner {
+  return { client: networkOf(address), isWanted: () => !outgoing.destroyed };
+}
+
+/** A call of an enabled webhook. */
+export interface MatchedCall {
+  readonly call: Call;
+  readonly webhook: WebhookRow;
+}
+
+/** A body that has been read; before the key was checked, because it may carry the key. */
+export interface ReadBody {
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** null: not yet, or it cannot be. */
+  readonly parsed: Parsed | null;
+  /** Held back until its turn in the order of checks. */
+  readonly fault: Error | null;
+}
+
+/** A call whose login and key, as far as they are required, were right. */
+export interface Caller extends MatchedCall {
+  readonly principal: Principal | null;
+  /** null: not read yet. */
+  readonly body: ReadBody | null;
+  /** Whether the signature of an earlier leg admitted it, and not the key itself. */
+  readonly is_by_signature: boolean;
+  /** Keys and tokens that came with it, for nobody behind this door to see. */
+  readonly secrets: readonly string[];
+}
+
+/** A call that may start an execution, with the input that the execution will receive. */
+export interface Admission extends Caller {
+  readonly input: {
+    readonly input_value: string;
+    readonly raw_body_at: number | null;
+    readonly raw_body: string | null;
+    readonly target: string;
+  };
+}

@@ -1,0 +1,105 @@
+import { Refusal } from "../../shared/errors.ts";
+import { findTooDeep } from "../../shared/json-text.ts";
+import { describePosition, MAX_DEPTH } from "./position.ts";
+
+/**
+ * Parses a body as JSON (RFC 8259); a byte order mark at the start is passed over.
+ *
+ * @throws Refusal bad_body naming line and column
+ */
+export function parseJson(text: string): unknown {
+  requireShallow(text);
+  try {
+    return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
+  } catch (fault) {
+    const at = findFault(text);
+    const found =
+      at < text.length ? `found ${JSON.stringify(text[at])}` : "the text ends too early";
+    const position = describePosition(text, at);
+    throw new Refusal("bad_body", `The body is not JSON: ${found} at ${position}`, {
+      cause: fault,
+    });
+  }
+}
+
+/** Nothing deep is ever parsed. */
+function requireShallow(text: string): void {
+  const at = findTooDeep(text, MAX_DEPTH);
+  if (at < 0) return;
+  throw new Refusal(
+    "bad_body",
+    `The body is nested deeper than ${MAX_DEPTH} levels at ${describePosition(text, at)}`,
+  );
+}
+
+const TOKEN =
+  /[\t\n\r ]*(?:([[\]{}:,"])|(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null)\b))/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
+
+/** What may come next: a value, a name, a colon, or what follows a value. */
+type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | "next";
+
+/**
+ * The offset of the first character that cannot stand in JSON, because V8 names it in some of
+ * its messages only. Reads the text once more, after JSON.parse has refused it.
+ */
+function findFault(text: string): number {
+  const open: string[] = [];
+  let expected: Expected = "value";
+  TOKEN.lastIndex = text.startsWith("\uFEFF") ? 1 : 0;
+  for (;;) {
+    const before = TOKEN.lastIndex;
+    const match = TOKEN.exec(text);
+    if (match === null) return skipBlanks(text, before);
+    const kind = match[1] ?? "scalar";
+    const next = follow(kind, expected, open);
+    if (next === null) return skipBlanks(text, before);
+    expected = next;
+    if (kind !== '"') continue;
+    const end = findEndOfString(text, TOKEN.lastIndex);
+    if (text[end] !== '"') return end;
+    TOKEN.lastIndex = end + 1;
+  }
+}
+
+/** The offset of the closing quote, or of what cannot stand in a string. */
+function findEndOfString(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && text[at] !== '"') {
+    if (text.charCodeAt(at) < 0x20) return at;
+    ESCAPE.lastIndex = at;
+    if (text[at] !== "\\") at += 1;
+    else if (ESCAPE.test(text)) at = ESCAPE.lastIndex;
+    else return at;
+  }
+  return at;
+}
+
+function skipBlanks(text: string, at: number): number {
+  let found = at;
+  while (found < text.length && "\t\n\r ".includes(text[found] as string)) found += 1;
+  return found;
+}
+
+/** The state after a token; null where the token cannot stand. */
+function follow(kind: string, expected: Expected, open: string[]): Expected | null {
+  const takes_value = expected === "value" || expected === "value or ]";
+  if (kind === "[" || kind === "{") {
+    if (!takes_value) return null;
+    open.push(kind);
+    return kind === "[" ? "value or ]" : "name or }";
+  }
+  if (kind === "]" || kind === "}") {
+    const is_empty = expected === (kind === "]" ? "value or ]" : "name or }");
+    if (!is_empty && expected !== "next") return null;
+    return open.pop() === (kind === "]" ? "[" : "{") ? "next" : null;
+  }
+  if (kind === ":") return expected === ":" ? "value" : null;
+  if (kind === ",") {
+    if (expected !== "next" || open.length === 0) return null;
+    return open.at(-1) === "[" ? "value" : "name";
+  }
+  if (kind === '"' && (expected === "name" || expected === "name or }")) return ":";
+  // Only a string can be a name; a scalar or string can stand wherever a value can.
+  return takes_value ? "next" : null;
+}

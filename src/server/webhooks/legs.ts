@@ -1,0 +1,79 @@
+import { isSame } from "../access/api-key.ts";
+import { sign } from "../access/data-key.ts";
+import { now } from "../../shared/clock.ts";
+import { isId } from "../../shared/id.ts";
+import type { CallTarget } from "./target.ts";
+import { ASYNC, KEY, WAIT, withoutParameters } from "./target.ts";
+
+/**
+ * The legs of a synchronous call (section 4.4): where they lead, and how the later ones are
+ * admitted although clients drop credentials on a redirect.
+ */
+export interface Legs {
+  /** Value of `__wait_execution_id` for an execution of a webhook. */
+  toValue(execution_id: string, webhook: KeyedWebhook): string;
+  /** The execution that a value names; null where it names none. */
+  toExecutionId(value: string): string | null;
+  /** Whether the value carries a signature of this service that holds for the webhook's key. */
+  isSigned(value: string, webhook: KeyedWebhook): boolean;
+}
+
+export interface KeyedWebhook {
+  readonly id: string;
+  readonly key_hash: string | null;
+  readonly previous_key_hash: string | null;
+  readonly previous_key_until: number | null;
+}
+
+/** How long after the end of an execution a signature still admits. */
+export const SIGNATURE_LIFE_MS = 10 * 60 * 1000;
+
+/** @param key derived from the data folder's key */
+export function openLegs(key: Buffer): Legs {
+  const signatureOf = (execution_id: string, webhook_id: string, key_hash: string): string =>
+    sign(key, `${execution_id}\n${webhook_id}\n${key_hash}`);
+  return {
+    toValue: (execution_id, { id, key_hash }) =>
+      key_hash === null
+        ? execution_id
+        : `${execution_id}.${signatureOf(execution_id, id, key_hash)}`,
+    toExecutionId(value) {
+      const id = value.split(".")[0] ?? "";
+      return isId(id) ? id : null;
+    },
+    isSigned(value, webhook) {
+      const [id = "", signature] = value.split(".");
+      if (signature === undefined) return false;
+      return validHashes(webhook).some((hash) =>
+        isSame(signature, signatureOf(id, webhook.id, hash)),
+      );
+    },
+  };
+}
+
+/** A signature is void when its key is: it was made over the key's hash. */
+function validHashes(webhook: KeyedWebhook): string[] {
+  const { key_hash, previous_key_hash, previous_key_until } = webhook;
+  const is_kept = previous_key_hash !== null && (previous_key_until ?? 0) > now();
+  return [key_hash, is_kept ? previous_key_hash : null].filter((hash) => hash !== null);
+}
+
+/**
+ * The relative reference of the next leg (RFC 3986, section 4.2): right behind any proxy and
+ * prefix, with the same query but for the key, which does not belong in a Location.
+ */
+export function toLocation(target: CallTarget, value: string): string {
+  const kept = withoutParameters(target.query, [KEY, WAIT]);
+  const query = `?${kept === "" ? "" : `${kept}&`}${WAIT}=${value}`;
+  // A dot segment would be resolved by the client; a reference of a query alone keeps the path.
+  return isDotSegment(target.last_segment) ? query : `./${target.last_segment}${query}`;
+}
+
+function isDotSegment(segment: string): boolean {
+  return /^(?:\.|%2e){1,2}$/i.test(segment);
+}
+
+/** The same call with `async`, as a hint for people. */
+export function toAsyncHint(target: CallTarget): string {
+  return target.query === "" ? `?${ASYNC}` : `&${ASYNC}`;
+}

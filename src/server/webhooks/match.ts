@@ -1,0 +1,34 @@
+import { Refusal } from "../../shared/errors.ts";
+import type { Store } from "../store/database.ts";
+import { findWebhook } from "../store/webhooks.ts";
+import type { Call, MatchedCall } from "./call.ts";
+import { decodeName } from "./target.ts";
+
+/** The methods of a call (section 4.1). */
+export const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+/** The methods with a body (contract, section 4, number 2). */
+const WITH_BODY: readonly string[] = ["POST", "PUT", "PATCH", "DELETE"];
+
+export function takesBody(method: string): boolean {
+  return WITH_BODY.includes(method);
+}
+
+/**
+ * The enabled webhook of a call. A disabled one answers like one that does not exist.
+ *
+ * @throws Refusal method_not_allowed, bad_target, not_found
+ */
+export async function match(store: Store, call: Call): Promise<MatchedCall> {
+  if (!METHODS.includes(call.method))
+    throw new Refusal(
+      "method_not_allowed",
+      `Found method "${call.method}", expected one of ${METHODS.join(", ")}`,
+      { headers: { allow: METHODS.join(", ") } },
+    );
+  const name = decodeName(call.target.name);
+  const webhook = await findWebhook(store, name);
+  if (webhook === undefined || webhook.is_enabled !== 1)
+    throw new Refusal("not_found", `There is no enabled webhook "${name}"`);
+  return { call, webhook };
+}

@@ -1,0 +1,167 @@
+import { bodyOf, type CustomResponse } from "../executions/custom-response.ts";
+import type { Outcome } from "../executions/outcome.ts";
+import { toProblem, type Refusal } from "../../shared/errors.ts";
+import { REQUEST_ID } from "../request/trace.ts";
+
+/** Every Response of the call endpoint is made here. */
+
+/** An answer before it is sent. */
+export interface Reply {
+  readonly status: number;
+  /** Sent as they are: a name with several values as so many fields. */
+  readonly headers: Record<string, string | readonly string[]>;
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+}
+
+/** @param request_id echoed by every answer */
+export function toResponse({ status, headers, body }: Reply, request_id: string): Response {
+  headers[REQUEST_ID] = request_id;
+  // The server's Response hands a plain object to node:http, which takes lists of values.
+  return new Response(body, { status, headers: headers as Record<string, string> });
+}
+
+export const EXECUTION_ID = "flowhook-execution-id";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+const TEXT_TYPE = "text/plain; charset=utf-8";
+
+/** Number 13 of the contract's section 4: pages from flows share the origin of the UI. */
+const SANDBOX =
+  "sandbox allow-downloads allow-forms allow-modals allow-popups " +
+  "allow-popups-to-escape-sandbox allow-scripts";
+
+const POLICY = "content-security-policy";
+const SNIFFING = "x-content-type-options";
+
+function respond(
+  status: number,
+  type: string,
+  body: string,
+  headers: Record<string, string>,
+): Reply {
+  return {
+    status,
+    headers: { "content-type": type, "cache-control": "no-store", ...headers },
+    body,
+  };
+}
+
+/** Bytes that a flow has shaped, under a type of the service: nothing is guessed behind it. */
+function respondShaped(status: number, type: string, body: string, execution_id: string): Reply {
+  return respond(status, type, body, { [EXECUTION_ID]: execution_id, [SNIFFING]: "nosniff" });
+}
+
+/** The result, the custom response, or the error of a synchronous call (section 4.4). */
+export function respondOutcome(outcome: Outcome, is_sandboxed: boolean): Reply {
+  if (outcome.status !== "ENDED_SUCCESS") return respondError(outcome, is_sandboxed);
+  if (outcome.response !== null) return respondCustom(outcome, outcome.response, is_sandboxed);
+  return respondShaped(200, JSON_TYPE, outcome.output_value ?? "null", outcome.id);
+}
+
+/** A message of a flow may read like a page; JSON is none, and has no policy. */
+function respondError(outcome: Outcome, is_sandboxed: boolean): Reply {
+  const reply = respondShaped(500, TEXT_TYPE, toStatusText(outcome), outcome.id);
+  if (is_sandboxed) reply.headers[POLICY] = SANDBOX;
+  return reply;
+}
+
+/** Section 7: status, a colon and a space, then the status message. */
+export function toStatusText({ status, status_message }: Outcome): string {
+  return `${status}: ${status_message ?? ""}`;
+}
+
+const WITHOUT_BODY: readonly number[] = [204, 205, 304];
+
+function respondCustom(outcome: Outcome, custom: CustomResponse, is_sandboxed: boolean): Reply {
+  const { status } = custom;
+  const own = Object.entries(custom.headers).filter(([name]) => isOfFlow(name, is_sandboxed));
+  // Not by assignment: "__proto__" is a header's name like any other.
+  const headers: Reply["headers"] = Object.fromEntries(own);
+  headers[EXECUTION_ID] = outcome.id;
+  if (is_sandboxed) {
+    // On whatever type: browsers guess pages behind many of them, and behind none.
+    headers[POLICY] = beside(headers[POLICY], SANDBOX);
+    headers[SNIFFING] = "nosniff";
+  }
+  const body = WITHOUT_BODY.includes(status) ? null : bodyOf(custom);
+  return { status, headers, body };
+}
+
+/** Names in any case: of another case it would stand beside the service's. */
+function isOfFlow(name: string, is_sandboxed: boolean): boolean {
+  const lower = name.toLowerCase();
+  if (lower === REQUEST_ID || lower === EXECUTION_ID) return false;
+  return !(is_sandboxed && lower === SNIFFING);
+}
+
+/** The service's value as one more field of its name; of policies, all hold. */
+function beside(own: string | readonly string[] | undefined, value: string) {
+  return own === undefined ? value : [...[own].flat(), value];
+}
+
+/** Section 4.5. */
+export function respondCreated(execution_id: string): Reply {
+  return respond(201, TEXT_TYPE, execution_id, { [EXECUTION_ID]: execution_id });
+}
+
+/** The first leg of a synchronous call, with a word for people (section 4.4). */
+export function respondSeeOther(execution_id: string, location: string, hint: string): Reply {
+  const text =
+    `Execution ${execution_id} has started. Follow the redirect for its result ` +
+    `(curl -L), or add ${hint} to the URL to get its id at once.\n`;
+  return respond(303, TEXT_TYPE, text, { location, [EXECUTION_ID]: execution_id });
+}
+
+/**
+ * The execution has not ended within the poll window (section 4.4).
+ *
+ * @param is_last whether the service stops, so that the connection cannot be used again
+ */
+export function respondFound(execution_id: string, location: string, is_last: boolean): Reply {
+  const text = `Execution ${execution_id} has not ended yet. Follow the redirect to go on waiting.\n`;
+  const connection: Record<string, string> = is_last ? { connection: "close" } : {};
+  return respond(302, TEXT_TYPE, text, { location, [EXECUTION_ID]: execution_id, ...connection });
+}
+
+/** The browser's way over the login screen (section 5.1). */
+export function respondLogin(location: string): Reply {
+  return respond(302, TEXT_TYPE, "Log in first: follow the redirect with a browser.\n", {
+    location,
+  });
+}
+
+/** Section 4.6, without a key on the webhook: the status as a JSON string. */
+export function respondEarlierStatus(outcome: Outcome, is_sandboxed: boolean): Reply {
+  if (outcome.status === "ENDED_SUCCESS" && outcome.response !== null)
+    return respondCustom(outcome, outcome.response, is_sandboxed);
+  const status = outcome.status === "ENDED_SUCCESS" ? 200 : 500;
+  return respondShaped(status, JSON_TYPE, JSON.stringify(toStatusText(outcome)), outcome.id);
+}
+
+/** Section 4.6, with a key: the execution record, as JSON text. */
+export function respondEarlierRecord(execution_id: string, record: string): Reply {
+  return respondShaped(200, JSON_TYPE, record, execution_id);
+}
+
+/** Section 4.6, asynchronous without a key: no JSON body. */
+export function respondEarlierStarted(execution_id: string): Reply {
+  const headers = { "cache-control": "no-store", [EXECUTION_ID]: execution_id };
+  return { status: 200, headers, body: null };
+}
+
+/** The client is gone: nobody reads this. */
+export function respondNobody(): Reply {
+  return { status: 204, headers: {}, body: null };
+}
+
+/** Whether it was the login or the key: the same answer (section 7; contract, number 4). */
+export function respondUnauthorized(): Reply {
+  return respond(401, JSON_TYPE, '"401 Unauthorized"', { "www-authenticate": "Bearer" });
+}
+
+/** A refused call as problem details (RFC 9457). */
+export function respondRefusal(refusal: Refusal, instance: string): Reply {
+  if (refusal.code === "not_authenticated") return respondUnauthorized();
+  const problem = JSON.stringify(toProblem(refusal, instance));
+  return respond(refusal.status, "application/problem+json", problem, refusal.headers);
+}

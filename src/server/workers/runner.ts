@@ -1,0 +1,374 @@
+import type { ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import type { Duplex } from "node:stream";
+import type { Log } from "../../shared/log.ts";
+import {
+  failed,
+  type FlowSpec,
+  type FromRunner,
+  type FromThread,
+  type Inspection,
+  type Job,
+  type OperationAnswer,
+  type RunnerSetup,
+  type ToRunner,
+} from "../../shared/wire/protocol.ts";
+import { Channel, CHANNEL_FD } from "../../shared/wire/channel.ts";
+import { howItEnded, lostEnding } from "./lost.ts";
+import { logPrinted } from "./printed.ts";
+import { openSeal } from "../../shared/wire/seal.ts";
+import { isFromRunner } from "./shapes.ts";
+import { spawnRunner } from "./spawn.ts";
+import { Vitals } from "./vitals.ts";
+import { Worker, type WorkerEvents, type WorkerLine } from "./worker.ts";
+
+/** A thread that has not ended so long after it was told to is held by a native call. */
+const STUCK_MS = 2_000;
+
+/** Hundredths of a core that native calls keep busy; with more, who runs nothing for so long is suspected. */
+const MOST_NATIVE_LOAD = 20;
+const QUIET_MS = 5_000;
+
+export interface RunnerOptions {
+  readonly file: string;
+  readonly setup: RunnerSetup;
+  /** Resident memory above which it takes no more runs; a quarter more ends it. */
+  readonly memory_bytes: number;
+  /** Longest silence while it has something to do. */
+  readonly silence_ms: number;
+  readonly log: Log;
+  /** A thread of it will not end: it takes no more runs, and is lost once the others' have ended. */
+  onDoomed(runner: Runner, death: RunnerDeath): void;
+  /** It has ended, unless by `close`. */
+  onLost(runner: Runner, death: RunnerDeath): void;
+}
+
+export interface RunnerDeath {
+  /** The versions that may have been the cause. */
+  readonly keys: readonly string[];
+  /** No other version has ever been in it. */
+  readonly is_alone: boolean;
+  /** Completes "which ". */
+  readonly how: string;
+}
+
+/** Native calls that were left behind are those of who has run so recently; milliseconds. */
+const RECENT_MS = 60_000;
+
+/** An inspection that ended with its runner, for whatever reason. */
+export interface LostInspection {
+  readonly kind: "lost";
+  readonly how: string;
+}
+
+/** A runner process as the server sees it. */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #child: ChildProcess;
+  readonly #channel: Channel<ToRunner>;
+  /** Its threads, until they have ended. */
+  readonly #workers = new Map<number, Worker>();
+  readonly #inspections = new Map<number, (inspection: Inspection | LostInspection) => void>();
+  /** The versions that it has run or inspected, and when it last did, as performance.now(). */
+  readonly #used = new Map<string, number>();
+  /** The versions that it has threads of, or had. */
+  readonly #known = new Set<string>();
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #gone = Promise.withResolvers<void>();
+  readonly #vitals: Vitals;
+  #last = 0;
+  #closing = false;
+  #ended = false;
+  /** The versions with threads that do not end, though nothing else holds them. */
+  readonly #stuck = new Set<string>();
+  #killed: string | null = null;
+  #is_leaving = false;
+  was_ready = false;
+  /** When it last started a thread or had a run, as performance.now(). */
+  used_at = performance.now();
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#child = spawnRunner(options.file);
+    const stream = this.#child.stdio[CHANNEL_FD] as Duplex;
+    const token = randomBytes(16).toString("hex");
+    this.#channel = new Channel(stream, {
+      expected: token,
+      seal: openSeal(),
+      receive: (message) => this.#receive(message),
+      onDamage: (why) => this.#kill(`its channel was damaged: ${why}`),
+      onUnsent: (messages) => this.#markUnsent(messages as readonly ToRunner[]),
+    });
+    this.#ready.promise.catch(() => {});
+    stream.on("error", () => this.#kill("its channel broke"));
+    this.#child.on("error", (error) => this.#end(`which could not be started: ${error.message}`));
+    this.#child.once("exit", () => this.leave());
+    // Not "exit": what it sent before its end is still being read then.
+    this.#child.on("close", (code, signal) => this.#closed(code, signal));
+    for (const stream of [this.#child.stdout, this.#child.stderr])
+      logPrinted(stream, this.pid, options.log);
+    this.#vitals = new Vitals({
+      pid: this.pid,
+      memory_bytes: options.memory_bytes,
+      silence_ms: options.silence_ms,
+      isBusy: () => !this.is_idle,
+      onWeak: () => this.leave(),
+      onFatal: (why) => this.#kill(why),
+    });
+    this.#channel.send({ type: "setup", setup: options.setup, token });
+  }
+
+  /** Rejects where it ends or refuses before it takes runs. */
+  get ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get rss_bytes(): number {
+    return this.#vitals.rss_bytes;
+  }
+
+  get threads(): number {
+    return this.#workers.size;
+  }
+
+  /** Runs in it, and behind those. */
+  get running(): number {
+    let running = 0;
+    for (const { length } of this.#workers.values()) running += length;
+    return running;
+  }
+
+  /** Whether it neither runs nor inspects anything, nor starts to. */
+  get is_idle(): boolean {
+    if (this.#inspections.size > 0) return false;
+    for (const worker of this.#workers.values())
+      if (worker.isBusy || worker.isStarting) return false;
+    return true;
+  }
+
+  /** Whether no version has been in it. */
+  get is_fresh(): boolean {
+    return this.#used.size === 0;
+  }
+
+  /** Whether it takes no more runs: it has grown too large or has ended. */
+  get leaving(): boolean {
+    return this.#is_leaving;
+  }
+
+  /** Whether it has had a thread of this version. */
+  knows(key: string): boolean {
+    return this.#known.has(key);
+  }
+
+  /** Starts a thread. */
+  start(spec: FlowSpec, events: WorkerEvents): Worker {
+    const thread = (this.#last += 1);
+    const worker = new Worker(spec, this.#lineTo(thread, spec.key), events);
+    this.used_at = performance.now();
+    this.#used.set(spec.key, this.used_at);
+    this.#known.add(spec.key);
+    this.#workers.set(thread, worker);
+    this.#channel.send({ type: "start", thread, spec });
+    return worker;
+  }
+
+  inspect(spec: FlowSpec): Promise<Inspection | LostInspection> {
+    if (this.#ended) return Promise.resolve({ kind: "lost", how: "which had ended" });
+    const { promise, resolve } = Promise.withResolvers<Inspection | LostInspection>();
+    this.#used.set(spec.key, performance.now());
+    this.#inspections.set((this.#last += 1), resolve);
+    this.#channel.send({ type: "inspect", number: this.#last, spec });
+    return promise;
+  }
+
+  /** It takes no more runs; its threads end when they have none. */
+  leave(): void {
+    this.#is_leaving = true;
+    for (const worker of this.#workers.values()) worker.leave();
+  }
+
+  /** Its threads of this version end when they have no run. */
+  retire(key: string): void {
+    this.#known.delete(key);
+    for (const worker of this.#workers.values()) if (worker.spec.key === key) worker.leave();
+  }
+
+  /** Ends it; what still runs in it is lost. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#is_leaving = true;
+    this.#child.kill("SIGKILL");
+    await this.#gone.promise;
+  }
+
+  #lineTo(thread: number, key: string): WorkerLine {
+    const send = (message: ToRunner): void => this.#channel.send(message);
+    return {
+      run: (jobs: readonly Job[]): void => {
+        this.used_at = performance.now();
+        this.#used.set(key, this.used_at);
+        send({ type: "run", thread, jobs });
+      },
+      recall: () => send({ type: "recall", thread }),
+      abort: (id: string, reason: string) => send({ type: "abort", thread, id, reason }),
+      answer: (number: number, answer: OperationAnswer) =>
+        send({ type: "answer", thread, number, answer }),
+      end: () => {
+        send({ type: "end", thread });
+        setTimeout(() => this.#abandon(thread), STUCK_MS).unref();
+      },
+    };
+  }
+
+  /** What a thread ran that does not end has failed, and its runner goes. */
+  #abandon(thread: number): void {
+    const worker = this.#workers.get(thread);
+    if (worker === undefined) return;
+    const { key } = worker.spec;
+    this.#workers.delete(thread);
+    worker.exited(Infinity, failed(`A thread of "${key}" did not end`));
+    this.#doom(key);
+  }
+
+  #receive(message: unknown): void {
+    this.#vitals.hear();
+    if (this.#killed !== null) return;
+    if (isFromRunner(message)) this.#take(message);
+    else
+      this.#options.log.warn(
+        { pid: this.pid },
+        "Dropped a message of a runner without a known shape",
+      );
+  }
+
+  #take(message: FromRunner): void {
+    if (message.type === "inspected") this.#inspected(message.number, message.inspection);
+    else if (message.type === "beat") this.#beat(message);
+    else if (message.type === "ready") this.#open();
+    else if (message.type === "refused") this.#refuse(message.message);
+    else this.#tell(message);
+  }
+
+  #tell(message: FromThread): void {
+    const worker = this.#workers.get(message.thread);
+    if (worker === undefined) return;
+    if (message.type === "ended") this.#ran(worker, message);
+    else if (message.type === "log") worker.log(message.id, message.lines);
+    else if (message.type === "operation") worker.operation(message.number, message.request);
+    else if (message.type === "started") worker.started();
+    else if (message.type === "recalled") worker.recalled(message.begun);
+    else this.#exited(message.thread, worker, message);
+  }
+
+  #ran(worker: Worker, { id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
+    this.#used.set(worker.spec.key, performance.now());
+    worker.ended(id, ending, ms, is_last);
+    this.#endDoomed();
+  }
+
+  #exited(
+    thread: number,
+    worker: Worker,
+    { begun, message }: FromThread & { type: "exited" },
+  ): void {
+    this.#workers.delete(thread);
+    worker.exited(begun, failed(message));
+    this.#endDoomed();
+  }
+
+  #refuse(message: string): void {
+    this.#ready.reject(new Error(message));
+    this.#kill(message);
+  }
+
+  #open(): void {
+    this.was_ready = true;
+    this.#ready.resolve();
+  }
+
+  #markUnsent(messages: readonly ToRunner[]): void {
+    for (const message of messages)
+      if (message.type === "run") this.#workers.get(message.thread)?.unsent(message.jobs.length);
+  }
+
+  #beat({ rss_bytes, native_wait_ms, native_load }: FromRunner & { type: "beat" }): void {
+    this.#vitals.measure(rss_bytes);
+    this.#vitals.measureNative(native_wait_ms);
+    if (native_load > MOST_NATIVE_LOAD) this.#endQuiet(performance.now() - QUIET_MS);
+  }
+
+  /** Who runs may make native calls; who has returned may have left some behind. */
+  #endQuiet(before: number): void {
+    for (const worker of this.#workers.values())
+      if (!worker.isBusy && !worker.isStarting && worker.since < before) worker.end();
+  }
+
+  #inspected(number: number, inspection: Inspection | LostInspection): void {
+    this.#inspections.get(number)?.(inspection);
+    this.#inspections.delete(number);
+    this.#endDoomed();
+  }
+
+  /** Who else runs in it is not to suffer for a version whose thread does not end. */
+  #doom(key: string): void {
+    if (this.#stuck.has(key)) return;
+    this.#stuck.add(key);
+    this.leave();
+    this.#options.onDoomed(this, { keys: [key], is_alone: this.#used.size === 1, how: toHow(key) });
+    this.#endDoomed();
+  }
+
+  #endDoomed(): void {
+    const [key] = this.#stuck;
+    if (key === undefined || !this.is_idle) return;
+    this.#kill(`a thread of "${key}" did not end`);
+  }
+
+  #kill(why: string): void {
+    if (this.#killed !== null) return;
+    this.#killed = why;
+    this.leave();
+    this.#child.kill("SIGKILL");
+  }
+
+  #closed(code: number | null, signal: string | null): void {
+    // It may have ended by itself just before it was killed.
+    const isKilled = this.#killed !== null && signal === "SIGKILL";
+    this.#end(isKilled ? `which was ended because ${this.#killed}` : howItEnded(code, signal));
+  }
+
+  #end(how: string): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#vitals.stop();
+    this.#is_leaving = true;
+    this.#ready.reject(new Error(`A runner was lost, ${how}`));
+    const death = { keys: this.#findCause(), is_alone: this.#used.size === 1, how };
+    const workers = [...this.#workers.values()];
+    this.#workers.clear();
+    for (const number of this.#inspections.keys()) this.#inspected(number, { kind: "lost", how });
+    this.#gone.resolve();
+    // First it is known whom to blame: what waits is given to others at once.
+    if (!this.#closing) this.#options.onLost(this, death);
+    for (const worker of workers) worker.lost(lostEnding(how), this.was_ready);
+  }
+
+  /** The versions that may have been the cause of its end. */
+  #findCause(): string[] {
+    if (this.#vitals.is_native_taken) {
+      const since = performance.now() - RECENT_MS;
+      return [...this.#used].filter(([, at]) => at > since).map(([key]) => key);
+    }
+    const busy = [...this.#workers.values()].filter((worker) => worker.hasBegun);
+    return [...new Set(busy.map(({ spec }) => spec.key))].filter((key) => !this.#stuck.has(key));
+  }
+}
+
+function toHow(key: string): string {
+  return `which has a thread of "${key}" that does not end`;
+}

@@ -1,0 +1,316 @@
+import { now } from "../../shared/clock.ts";
+import type { Log } from "../../shared/log.ts";
+import { type FlowSpec, type Inspection, type RunnerSetup } from "../../shared/wire/protocol.ts";
+import { DEATHS, Quarantine } from "./quarantine.ts";
+import { Runner, type RunnerDeath } from "./runner.ts";
+import type { Worker, WorkerEvents } from "./worker.ts";
+
+export interface RunnersOptions {
+  /** Absolute path of the runner's entry file. */
+  readonly runner: string;
+  /** Absolute path of the thread entry. */
+  readonly thread: string;
+  /** Absolute path of the module that `import "flowhook"` means. */
+  readonly author: string;
+  /** Folders that every thread must be able to read. */
+  readonly readable: readonly string[];
+  readonly runner_memory_mb: number;
+  readonly max_output_bytes: number;
+  /** Largest input_value that a flow may give to a child. */
+  readonly max_input_bytes: number;
+  readonly max_log_lines: number;
+  /** Longest import of a flow by an inspection; 10 s. */
+  readonly inspect_ms?: number;
+  /** Longest silence of a runner that has something to do; 10 s. */
+  readonly silence_ms?: number;
+  /** How long after the latest run or inspection a warm spare is kept; 30 s. */
+  readonly spare_ms?: number;
+  readonly log: Log;
+  /**
+   * Before a runner starts: whether its program was changed, and is put right again.
+   * @throws Error where it cannot be put right
+   */
+  verifyProgram(): boolean;
+  /**
+   * Before a runner has its first run of a version.
+   * @throws Error where the version's files were changed
+   */
+  verify(spec: FlowSpec): void;
+  /** A flow version took runners down three times in ten minutes. */
+  onBroken(key: string, message: string): void;
+}
+
+export interface RunnerStatus {
+  readonly pid: number;
+  readonly rss_bytes: number;
+  readonly threads: number;
+  readonly running: number;
+}
+
+/** All runner processes behind one door. */
+export interface Runners {
+  /** Imports in a fresh thread without grants, bounded in time and memory. Never rejects. */
+  inspect(spec: FlowSpec): Promise<Inspection>;
+  /**
+   * Starts a thread.
+   * @throws {Error} where the version's or the program's files were changed, or a runner cannot be
+   *   started
+   */
+  startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
+  /** This version is no longer used: its idle threads go. */
+  retire(key: string): void;
+  status(): { runners: RunnerStatus[]; restarts: number };
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A runner of one version is let go after so long without a run. */
+const OWN_IDLE_MS = 30_000;
+/** Suspects without a runner of their own share one. */
+const SUSPECTS = "suspects";
+const TIDY_MS = 1_000;
+const SPARE_MS = 30_000;
+
+/**
+ * Starts the first runner and a warm spare.
+ * @throws {Error} where a runner cannot be started or cannot restrict its threads
+ */
+export async function openRunners(options: RunnersOptions): Promise<Runners> {
+  const fleet = new Fleet(options);
+  try {
+    await fleet.ready();
+  } catch (error) {
+    await fleet[Symbol.asyncDispose]();
+    throw error;
+  }
+  return fleet;
+}
+
+class Fleet implements Runners {
+  readonly #options: RunnersOptions;
+  readonly #setup: RunnerSetup;
+  readonly #quarantine = new Quarantine();
+  readonly #all = new Set<Runner>();
+  /** Runners of one version each. */
+  readonly #own = new Map<string, Runner>();
+  readonly #tidying: NodeJS.Timeout;
+  #shared: Runner | null = null;
+  #spare: Runner | null = null;
+  #inspecting = 0;
+  /** Settles when nothing is inspected alone. */
+  #alone: Promise<unknown> = Promise.resolve();
+  /** When something was last inspected, as performance.now(). */
+  #used_at = performance.now();
+  #restarts = 0;
+  #closed = false;
+
+  constructor(options: RunnersOptions) {
+    this.#options = options;
+    const { thread, author, readable } = options;
+    const { max_output_bytes, max_input_bytes, max_log_lines } = options;
+    const limits = {
+      max_output_bytes,
+      max_input_bytes,
+      max_log_lines,
+      inspect_ms: options.inspect_ms ?? 10_000,
+    };
+    this.#setup = { thread, author, readable, ...limits };
+    this.#tidying = setInterval(() => this.#tidy(), TIDY_MS).unref();
+  }
+
+  async ready(): Promise<void> {
+    await this.#take().ready;
+    this.#prepare();
+  }
+
+  startWorker(spec: FlowSpec, events: WorkerEvents): Worker {
+    if (this.#closed) throw new Error("The service was closed");
+    const place = this.#quarantine.placeOf(spec.key, now());
+    const runner =
+      place === "everybody" ? this.#take() : this.#takeOwn(place === "alone" ? spec.key : SUSPECTS);
+    if (!runner.knows(spec.key)) this.#options.verify(spec);
+    return runner.start(spec, events);
+  }
+
+  /** In the spare, so that an import that takes its runner down costs no execution. */
+  async inspect(spec: FlowSpec): Promise<Inspection> {
+    this.#inspecting += 1;
+    try {
+      if (this.#closed) return broken("The service was closed");
+      const found = await this.#takeForInspections().inspect(spec);
+      // What was imported beside it may have been the cause.
+      return found.kind === "lost" ? await this.#inspectAlone(spec) : found;
+    } catch (error) {
+      return broken(error instanceof Error ? error.message : String(error));
+    } finally {
+      this.#used_at = performance.now();
+      this.#inspecting -= 1;
+    }
+  }
+
+  /** One after the other, each in a runner that nobody else is in. */
+  #inspectAlone(spec: FlowSpec): Promise<Inspection> {
+    const inspection = this.#alone.then(async () => {
+      const runner = this.#start();
+      const found = await runner.inspect(spec);
+      runner.leave();
+      return found.kind === "lost" ? broken(`Lost with its runner, ${found.how}`) : found;
+    });
+    this.#alone = inspection.catch(() => {});
+    return inspection;
+  }
+
+  retire(key: string): void {
+    for (const runner of this.#all) runner.retire(key);
+    this.#quarantine.clear(key);
+  }
+
+  status(): { runners: RunnerStatus[]; restarts: number } {
+    const runners = [...this.#all].map(({ pid, rss_bytes, threads, running }) => ({
+      pid,
+      rss_bytes,
+      threads,
+      running,
+    }));
+    return { runners, restarts: this.#restarts };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#tidying);
+    await Promise.all([...this.#all].map((runner) => runner.close()));
+  }
+
+  /** The runner that takes the next run of a version without a runner of its own. */
+  #take(): Runner {
+    if (this.#shared === null || this.#shared.leaving) {
+      this.#shared = this.#takeSpare();
+    }
+    return this.#shared;
+  }
+
+  #takeOwn(key: string): Runner {
+    const own = this.#own.get(key);
+    if (own !== undefined && !own.leaving) return own;
+    // One in which others were inspected would not have it alone.
+    const taken = this.#spare?.is_fresh === true ? this.#takeSpare() : this.#start();
+    this.#own.set(key, taken);
+    return taken;
+  }
+
+  #takeForInspections(): Runner {
+    if (this.#spare === null || this.#spare.leaving) this.#spare = this.#start();
+    return this.#spare;
+  }
+
+  #takeSpare(): Runner {
+    const taken = this.#spare === null || this.#spare.leaving ? this.#start() : this.#spare;
+    // The next one starts with the tidying: until then what runs in this one has the cores.
+    this.#spare = null;
+    return taken;
+  }
+
+  /** The spare is there, or is started. */
+  #prepare(): void {
+    if (!this.#closed) this.#attempt(() => this.#takeForInspections());
+  }
+
+  /** Nobody waits for it: it is tried again with the next tidying. */
+  #attempt(act: () => unknown): void {
+    try {
+      act();
+    } catch (error) {
+      this.#options.log.error({ err: error }, "Cannot start a runner");
+    }
+  }
+
+  /** @throws Error where its program was changed and cannot be put right */
+  #start(): Runner {
+    const { runner: file, runner_memory_mb, log } = this.#options;
+    if (this.#options.verifyProgram())
+      log.warn("Somebody had changed the program's files in DATA_DIR: they are written again");
+    const onDoomed = (runner: Runner, death: RunnerDeath): void => {
+      log.error({ pid: runner.pid, ...toFacts(death) }, "A runner takes no more runs");
+      this.#blame(death);
+    };
+    const onLost = (runner: Runner, death: RunnerDeath): void => this.#lose(runner, death);
+    const memory_bytes = runner_memory_mb * 2 ** 20;
+    const silence_ms = this.#options.silence_ms ?? 10_000;
+    const runner = new Runner({
+      file,
+      setup: this.#setup,
+      memory_bytes,
+      silence_ms,
+      log,
+      onDoomed,
+      onLost,
+    });
+    this.#all.add(runner);
+    return runner;
+  }
+
+  #lose(runner: Runner, death: RunnerDeath): void {
+    this.#all.delete(runner);
+    this.#restarts += 1;
+    if (runner === this.#spare) this.#spare = null;
+    this.#options.log.error({ pid: runner.pid, ...toFacts(death) }, "A runner was lost");
+    this.#blame(death);
+    // One that ends before it is ready would end again: its successor waits for the next tidying.
+    if (runner === this.#shared) this.#shared = null;
+    if (runner.was_ready) this.#prepare();
+  }
+
+  /** The versions that may have been the cause run apart from now on. */
+  #blame({ keys, is_alone, how }: RunnerDeath): void {
+    for (const key of keys) {
+      for (const runner of this.#all) runner.retire(key);
+      if (!this.#quarantine.note(key, now(), is_alone)) continue;
+      const message = `Took its runner down ${DEATHS} times in ten minutes; the last one, ${how}`;
+      this.#options.onBroken(key, message);
+    }
+  }
+
+  #users(): Runner[] {
+    return [...this.#all].filter((runner) => runner !== this.#spare);
+  }
+
+  /** What runs nothing loses nothing: a spare is kept while the service is used. */
+  #keepSpare(): void {
+    const spare_ms = this.#options.spare_ms ?? SPARE_MS;
+    const used_at = Math.max(this.#used_at, ...this.#users().map((runner) => runner.used_at));
+    const is_busy = this.#inspecting > 0 || this.#users().some((runner) => !runner.is_idle);
+    const is_used = is_busy || performance.now() - used_at < spare_ms;
+    if (is_used) this.#prepare();
+    else if (this.#spare !== null) {
+      this.#spare.leave();
+      this.#spare = null;
+    }
+  }
+
+  /** Replaces who is missing, and lets go who is no longer needed. */
+  #tidy(): void {
+    this.#attempt(() => this.#take());
+    this.#keepSpare();
+    for (const [key, runner] of this.#own) {
+      const is_used = !runner.is_idle || performance.now() - runner.used_at < OWN_IDLE_MS;
+      if (is_used && !runner.leaving) continue;
+      runner.leave();
+      this.#own.delete(key);
+    }
+    for (const runner of this.#all) {
+      if (!runner.leaving || !runner.is_idle) continue;
+      this.#all.delete(runner);
+      runner.close().catch((error: unknown) => {
+        this.#options.log.error({ pid: runner.pid, err: error }, "Cannot end a runner");
+      });
+    }
+  }
+}
+
+function broken(message: string): Inspection {
+  return { kind: "broken", message, stack: null };
+}
+
+/** For the log. */
+function toFacts({ keys: versions, how }: RunnerDeath) {
+  return { versions, how };
+}

@@ -1,0 +1,51 @@
+import {
+  isEnding,
+  isLine,
+  isRecord,
+  isRequest,
+  isText,
+  type FromRunner,
+} from "../../shared/wire/protocol.ts";
+
+/** Shapes of what comes over the wall: a flow may have taken over the side that sent it. */
+
+const KINDS = new Set<unknown>(["flow", "module", "broken"]);
+
+type Check = (message: Record<string, unknown>) => boolean;
+
+const CHECKS: Readonly<Record<string, Check>> = {
+  ready: () => true,
+  refused: ({ message }) => isText(message),
+  inspected: ({ number, inspection }) => isCount(number) && isInspection(inspection),
+  beat: ({ rss_bytes, native_wait_ms, native_load }) =>
+    [rss_bytes, native_wait_ms, native_load].every(isCount),
+  started: ({ thread }) => isCount(thread),
+  ended: ({ thread, id, ending, ms, is_last }) =>
+    isCount(thread) &&
+    isText(id) &&
+    isEnding(ending) &&
+    Number.isFinite(ms) &&
+    (ms as number) >= 0 &&
+    typeof is_last === "boolean",
+  log: ({ thread, id, lines }) =>
+    isCount(thread) && isText(id) && Array.isArray(lines) && lines.every(isLine),
+  operation: ({ thread, number, request }) =>
+    isCount(thread) && isCount(number) && isRequest(request),
+  recalled: ({ thread, begun }) => isCount(thread) && isCount(begun),
+  exited: ({ thread, begun, message }) => isCount(thread) && isCount(begun) && isText(message),
+};
+
+export function isFromRunner(value: unknown): value is FromRunner {
+  if (!isRecord(value) || typeof value["type"] !== "string") return false;
+  return Object.hasOwn(CHECKS, value["type"]) && CHECKS[value["type"]]?.(value) === true;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isInspection(value: unknown): boolean {
+  if (!isRecord(value) || !KINDS.has(value["kind"])) return false;
+  if (value["kind"] === "flow") return isRecord(value["manifest"]);
+  return value["kind"] === "module" || isText(value["message"]);
+}

@@ -1,0 +1,281 @@
+import {
+  failed,
+  type Ending,
+  type FlowSpec,
+  type Job,
+  type LogLine,
+} from "../../shared/wire/protocol.ts";
+import type { OperationAnswer, OperationRequest } from "../../shared/wire/protocol.ts";
+
+/** One run of a flow, as the scheduler and the workers see it. */
+export interface Run {
+  /** Of its execution. */
+  readonly id: string;
+  readonly flow: string;
+  readonly spec: FlowSpec;
+  /** Longest time from its begin to its end. */
+  readonly timeoutMs: number;
+  /** What the thread is given; null until its turn comes. */
+  job: Job | null;
+  /** Why it is to end before it has returned; null: nobody has said so. */
+  abortReason: string | null;
+  /** Its place in a queue; null: it stands in none. */
+  link: RunLink | null;
+  /** It has come back, and had not begun. */
+  returned(): void;
+  /** It has no thread any more. */
+  ended(ending: Ending): void;
+  /** It runs longer than its limit. */
+  expired(): void;
+  /** Lines of its log. */
+  log(lines: readonly LogLine[]): void;
+  operate(request: OperationRequest): Promise<OperationAnswer>;
+}
+
+/** A run in a queue, between its neighbours. */
+export interface RunLink {
+  readonly run: Run;
+  previous: RunLink | null;
+  next: RunLink | null;
+}
+
+/** How the thread of a worker is spoken to. */
+export interface WorkerLine {
+  run(jobs: readonly Job[]): void;
+  recall(): void;
+  abort(id: string, reason: string): void;
+  answer(number: number, answer: OperationAnswer): void;
+  /** Ends the thread; `exited` follows, also of a thread that does not end. */
+  end(): void;
+}
+
+/** What a worker tells the scheduler. */
+export interface WorkerEvents {
+  /** Its thread has started. */
+  onReady(worker: Worker): void;
+  /** @param ms time of the run in its thread; told by the thread */
+  onEnded(worker: Worker, run: Run, ending: Ending, ms: number): void;
+  /** Runs that had been handed over and will not begin there. */
+  onRecalled(worker: Worker, runs: readonly Run[]): void;
+  /** The thread is gone, with the runs that had begun in it. */
+  onLost(worker: Worker, runs: readonly Run[], ending: Ending): void;
+  /** The thread is gone before it had started. @param isFinal another would fare no better */
+  onFailed(worker: Worker, ending: Ending, isFinal: boolean): void;
+}
+
+/**
+ * A flow thread as the server sees it: one version of a flow, one run at a time, and the runs that
+ * were handed over and stand behind that one.
+ */
+export class Worker {
+  readonly spec: FlowSpec;
+  readonly #line: WorkerLine;
+  readonly #events: WorkerEvents;
+  readonly #now: () => number;
+  readonly #inbox: Run[] = [];
+  /** Runs that have ended of those handed over since the last recall. */
+  #ended = 0;
+  /** Runs at the end of the inbox that never left the server. */
+  #unsent = 0;
+  #state: "starting" | "ready" | "ending" | "gone" = "starting";
+  #isRecalling = false;
+  #isAborting = false;
+  /** What was handed over came back: what runs now takes longer than was expected. */
+  #isStalled = false;
+  #isLeaving = false;
+  /** Runs that the scheduler prepares for it. */
+  reserved = 0;
+  /** Whether it counts against the limits; the scheduler's. */
+  holdsPlace = false;
+  /** When its current run began, it became idle or was aborted: whichever was last. */
+  since: number;
+
+  constructor(
+    spec: FlowSpec,
+    line: WorkerLine,
+    events: WorkerEvents,
+    now = (): number => performance.now(),
+  ) {
+    this.spec = spec;
+    this.#line = line;
+    this.#events = events;
+    this.#now = now;
+    this.since = now();
+  }
+
+  /** The run that has its thread. */
+  get current(): Run | null {
+    return this.#inbox[0] ?? null;
+  }
+
+  /** Runs that were handed over and have not ended. */
+  get length(): number {
+    return this.#inbox.length;
+  }
+
+  get isStarting(): boolean {
+    return this.#state === "starting";
+  }
+
+  /** Whether it has a run, or one is prepared for it. */
+  get isBusy(): boolean {
+    return this.#inbox.length + this.reserved > 0;
+  }
+
+  /** Whether runs may be handed over. */
+  get isOpen(): boolean {
+    return this.#state === "ready" && !this.#isRecalling && !this.#isStalled && !this.#isLeaving;
+  }
+
+  /** Whether its thread is told to end, or has ended. */
+  get isEnding(): boolean {
+    return this.#state === "ending" || this.#state === "gone";
+  }
+
+  get isRecalling(): boolean {
+    return this.#isRecalling;
+  }
+
+  /** Whether its current run was told to end. */
+  get isAborting(): boolean {
+    return this.#isAborting;
+  }
+
+  /** Hands runs over; each has its job. */
+  assign(runs: readonly Run[]): void {
+    if (this.#inbox.length === 0) this.since = this.#now();
+    this.#inbox.push(...runs);
+    this.#line.run(runs.map(({ job }) => job as Job));
+  }
+
+  /** Whether a run that was sent to its thread has not ended. */
+  get hasBegun(): boolean {
+    return this.#inbox.length > this.#unsent;
+  }
+
+  holds(run: Run): boolean {
+    return this.#inbox.includes(run);
+  }
+
+  /** Asks for what stands behind the current run; `onRecalled` follows. */
+  recall(): void {
+    if (this.#isRecalling || this.#state !== "ready" || this.#inbox.length < 2) return;
+    this.#isRecalling = true;
+    this.#line.recall();
+  }
+
+  /** Gives the signal to the current run. */
+  abort(reason: string): void {
+    const { current } = this;
+    if (current === null || this.#isAborting || this.#state !== "ready") return;
+    this.#isAborting = true;
+    this.since = this.#now();
+    this.#line.abort(current.id, reason);
+  }
+
+  /** Ends its thread; `onLost` follows. */
+  end(): void {
+    if (this.isEnding) return;
+    this.#state = "ending";
+    this.#line.end();
+  }
+
+  /** It takes no more runs, and ends with those that it has. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.endIfUnused();
+  }
+
+  /** Ends its thread where it is to take no more runs and has none. */
+  endIfUnused(): void {
+    if (this.#isLeaving && !this.isBusy && this.#state === "ready") this.end();
+  }
+
+  started(): void {
+    if (this.#state !== "starting") return;
+    this.#state = "ready";
+    this.since = this.#now();
+    this.#events.onReady(this);
+  }
+
+  /**
+   * What a thread says of another run than its current one was made by its flow.
+   *
+   * @param isLast the thread begins no other run
+   */
+  ended(id: string, ending: Ending, ms: number, isLast: boolean): void {
+    const run = this.current;
+    if (run === null || run.id !== id) return;
+    this.#inbox.shift();
+    this.#ended += 1;
+    this.#isAborting = false;
+    this.#isStalled &&= this.#inbox.length > 0;
+    this.since = this.#now();
+    const left = isLast ? this.#inbox.splice(0) : [];
+    if (isLast) this.end();
+    this.#events.onEnded(this, run, ending, ms);
+    if (left.length > 0) this.#events.onRecalled(this, left);
+  }
+
+  /** @param begun how many of the runs handed over since the last recall; no other will */
+  recalled(begun: number): void {
+    this.#isRecalling = false;
+    const left = this.#inbox.splice(Math.max(0, begun - this.#ended));
+    this.#ended = -this.#inbox.length;
+    this.#isStalled = this.#inbox.length > 0;
+    this.#events.onRecalled(this, left);
+  }
+
+  /** @param begun as `recalled` */
+  exited(begun: number, ending: Ending): void {
+    this.#close(Math.max(0, begun - this.#ended), ending, true);
+  }
+
+  /** Its runner is gone. @param hadOpened otherwise others would fare no better */
+  lost(ending: Ending, hadOpened: boolean): void {
+    this.#close(this.#inbox.length - this.#unsent, ending, !hadOpened);
+  }
+
+  /** The latest runs that were handed over never left the server. */
+  unsent(count: number): void {
+    this.#unsent += count;
+  }
+
+  log(id: string, lines: readonly LogLine[]): void {
+    const run = this.current;
+    if (run?.id === id) run.log(lines);
+  }
+
+  operation(number: number, request: OperationRequest): void {
+    const run = this.current;
+    const answer =
+      run?.id === request.id
+        ? run.operate(request)
+        : Promise.resolve({ ok: false, message: "The execution has ended" } as const);
+    answer.then(
+      (told) => this.#line.answer(number, told),
+      (error: unknown) =>
+        this.#line.answer(number, {
+          ok: false,
+          message: error instanceof Error ? error.message : String(error),
+        }),
+    );
+  }
+
+  #close(begun: number, ending: Ending, isFinal: boolean): void {
+    if (this.#state === "gone") return;
+    const hadStarted = this.#state !== "starting";
+    this.#state = "gone";
+    this.#isRecalling = false;
+    const runs = this.#inbox.splice(0);
+    const left = runs.splice(begun);
+    if (left.length > 0) this.#events.onRecalled(this, left);
+    if (hadStarted) this.#events.onLost(this, runs, ending);
+    else this.#events.onFailed(this, ending, isFinal);
+  }
+}
+
+/** The ending of a run whose thread is gone: why it was aborted, or else why it is gone. */
+export function endingOf({ abortReason }: Run, ending: Ending): Ending {
+  return abortReason === null ? ending : { ...failed(abortReason), aborted: true };
+}

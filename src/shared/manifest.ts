@@ -1,0 +1,170 @@
+import * as v from "valibot";
+import type { Manifest } from "./wire/protocol.ts";
+import { nearestWord } from "./nearest.ts";
+
+const FLOW = Symbol.for("flowhook.flow");
+
+/** Longest `timeout_sec` that a flow can declare. */
+export const TIMEOUT_SEC_MAX = 3600;
+/** Bounds of the `memory_mb` that a flow can declare. */
+export const MEMORY_MB_MIN = 16;
+export const MEMORY_MB_MAX = 4096;
+
+const ISOLATIONS = ["flow", "execution"] as const;
+
+const timeout = "a number above 0 and up to 3600";
+const memory = `a whole number from ${MEMORY_MB_MIN} to ${MEMORY_MB_MAX}`;
+const list = "a list of texts";
+
+const Names = v.optional(
+  v.array(v.pipe(v.string(list), v.nonEmpty("texts that are not empty")), list),
+  [],
+);
+
+const Permissions = v.strictObject(
+  { net: v.optional(v.boolean("true or false"), false), read: Names, write: Names, secrets: Names },
+  "an object",
+);
+
+const DECLARED = {
+  description: v.optional(
+    v.nullable(v.pipe(v.string("a text"), v.maxLength(1000, "at most 1000 characters"))),
+    null,
+  ),
+  permissions: v.optional(Permissions, {}),
+  timeout_sec: v.optional(
+    v.nullable(
+      v.pipe(v.number(timeout), v.gtValue(0, timeout), v.maxValue(TIMEOUT_SEC_MAX, timeout)),
+    ),
+    null,
+  ),
+  memory_mb: v.optional(
+    v.nullable(
+      v.pipe(
+        v.number(memory),
+        v.integer(memory),
+        v.minValue(MEMORY_MB_MIN, memory),
+        v.maxValue(MEMORY_MB_MAX, memory),
+      ),
+    ),
+    null,
+  ),
+  isolation: v.optional(v.picklist(ISOLATIONS, "'flow' or 'execution'"), "flow"),
+};
+
+const Definition = v.strictObject({
+  ...DECLARED,
+  input: v.optional(v.custom(isStandardSchema, "a Standard Schema, such as v.object({ ... })")),
+  run: v.function("a function"),
+});
+
+/** A handler's object is often a whole application, so only the members that are known are read. */
+const Handler = v.object(DECLARED);
+
+/** A manifest that came back over the wall or from a file. */
+export const ManifestText = v.strictObject({
+  form: v.picklist(["defined", "function", "fetch"]),
+  description: v.nullable(v.string()),
+  permissions: v.strictObject({
+    net: v.boolean(),
+    read: v.array(v.string()),
+    write: v.array(v.string()),
+    secrets: v.array(v.string()),
+  }),
+  timeout_sec: v.nullable(v.pipe(v.number(), v.gtValue(0), v.maxValue(TIMEOUT_SEC_MAX))),
+  memory_mb: v.nullable(
+    v.pipe(v.number(), v.integer(), v.minValue(MEMORY_MB_MIN), v.maxValue(MEMORY_MB_MAX)),
+  ),
+  // Kept before there was a choice.
+  isolation: v.optional(v.picklist(ISOLATIONS), "flow"),
+  has_input_schema: v.boolean(),
+});
+
+/**
+ * Reads what a flow's default export declares (contract, section 5: the three forms).
+ * Pure: it runs in the thread that imported the flow.
+ * @throws {Error} where the export is no flow or a member is wrong; the message says which.
+ */
+export function toManifest(defaultExport: unknown): Manifest {
+  if (typeof defaultExport === "function") return fromFunction(defaultExport);
+  if (!isObject(defaultExport)) throw new Error(`${noFlow(defaultExport)}; ${FORMS}`);
+  if (Reflect.get(defaultExport, FLOW) === true) return fromDefinition(defaultExport);
+  if (typeof Reflect.get(defaultExport, "fetch") === "function") return fromHandler(defaultExport);
+  if ("run" in defaultExport) {
+    throw new Error(
+      `The default export has 'run' but is not defined: wrap it in defineFlow({ ... })`,
+    );
+  }
+  throw new Error(`The default export is an object without 'fetch'; ${FORMS}`);
+}
+
+const FORMS = "export defineFlow({ ... }), a function, or an object with 'fetch'";
+
+function fromFunction(run: object): Manifest {
+  if (/^class\b/.test(Function.prototype.toString.call(run))) {
+    throw new Error(`The default export is a class, which cannot be called; ${FORMS}`);
+  }
+  return { form: "function", ...v.parse(Handler, {}), has_input_schema: false };
+}
+
+function fromHandler(handler: object): Manifest {
+  return { form: "fetch", ...declared(Handler, handler), has_input_schema: false };
+}
+
+function fromDefinition(definition: object): Manifest {
+  const { input, run: _, ...rest } = declared(Definition, definition);
+  return { form: "defined", ...rest, has_input_schema: input !== undefined };
+}
+
+function declared<Schema extends v.GenericSchema>(
+  schema: Schema,
+  value: object,
+): v.InferOutput<Schema> {
+  const result = v.safeParse(schema, value, { abortEarly: true });
+  if (result.success) return result.output;
+  throw new Error(wrongMember(result.issues[0], value));
+}
+
+function wrongMember(issue: v.BaseIssue<unknown>, definition: object): string {
+  const member = v.getDotPath(issue) ?? "";
+  if (issue.type === "strict_object" && issue.expected === "never")
+    return unknown(member, definition);
+  if (issue.input === undefined) return `The flow has no '${member}', which every flow needs`;
+  return `Member '${member}' of the flow is ${shown(issue.input)}; give ${issue.message}`;
+}
+
+function unknown(member: string, definition: object): string {
+  const inPermissions = member.startsWith("permissions.");
+  const name = inPermissions ? member.slice("permissions.".length) : member;
+  const known = Object.keys(inPermissions ? Permissions.entries : Definition.entries);
+  const meant = nearestWord(
+    name,
+    known.filter((entry) => !(entry in definition)),
+  );
+  const what = inPermissions ? "permission" : "member";
+  const hint = meant === null ? `known are ${known.join(", ")}` : `did you mean '${meant}'?`;
+  return `Unknown ${what} '${name}' of the flow: ${hint}`;
+}
+
+function noFlow(value: unknown): string {
+  return `The default export is ${shown(value)}, which is no flow`;
+}
+
+/** A value in a message: short, and without running code of the flow's. */
+function shown(value: unknown): string {
+  if (value === undefined) return "missing";
+  if (typeof value === "string") return `'${value.length > 40 ? `${value.slice(0, 40)}…` : value}'`;
+  if (value === null || typeof value === "number" || typeof value === "boolean")
+    return String(value);
+  return Array.isArray(value) ? "a list" : `of type ${typeof value}`;
+}
+
+function isStandardSchema(value: unknown): boolean {
+  const standard =
+    isObject(value) || typeof value === "function" ? Reflect.get(value, "~standard") : null;
+  return isObject(standard) && typeof Reflect.get(standard, "validate") === "function";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { membersOf } from "../../src/server/request/json-members.ts";
+
+function readAll(text: string): [string, unknown][] {
+  return [...membersOf(text)].map(({ name, value_start, end }) => [
+    name,
+    JSON.parse(text.slice(value_start, end)),
+  ]);
+}
+
+const name = fc.oneof(fc.constantFrom("key", "", '"', "\\", "__proto__", "a,b", "}"), fc.string());
+const blank = fc.stringMatching(/^[ \t\r\n]{0,2}$/);
+
+test("L6: the members of any object are found, repeated names as well", () => {
+  const member = fc.tuple(name, fc.jsonValue({ maxDepth: 3 }), blank);
+  fc.assert(
+    fc.property(fc.array(member, { maxLength: 6 }), blank, (members, around) => {
+      const texts = members.map(
+        ([key, value, gap]) =>
+          `${gap}${JSON.stringify(key)}${gap}:${gap}${JSON.stringify(value)}${gap}`,
+      );
+      const found = readAll(`${around}{${around}${texts.join(",")}}${around}`);
+      const expected = members.map(([key, value]) => [key, JSON.parse(JSON.stringify(value))]);
+      assert.deepEqual(found, expected);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test("L6: escaped names are read, and what is no object has no members", () => {
+  assert.deepEqual(readAll('\uFEFF{"\\u006bey":1,"key":[{"key":2}]}'), [
+    ["key", 1],
+    ["key", [{ key: 2 }]],
+  ]);
+  for (const text of ["[]", "1", '"{}"', "null", " true "]) assert.deepEqual(readAll(text), []);
+});
