@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
@@ -12,7 +13,12 @@ import {
   ROOMS,
 } from "../scripts/rooms.ts";
 
-const SRC = join(import.meta.dirname, "../src");
+const ROOT = join(import.meta.dirname, "..");
+const SRC = join(ROOT, "src");
+
+const TOP_LEVEL =
+  "package.json package-lock.json tsconfig.json README.md LICENSE CHANGELOG.md " +
+  "src plugins scripts test build";
 
 interface SourceFile {
   /** Relative to src/, with forward slashes. */
@@ -26,6 +32,15 @@ interface SourceFile {
 }
 
 const sources = globSync("**/*.{ts,tsx}", { cwd: SRC }).map(readSource);
+
+test("the top level holds what the owner has named, and files that begin with a dot", () => {
+  const listed = execFileSync("git", ["ls-files"], { cwd: ROOT, encoding: "utf8" }).split("\n");
+  const top = new Set(listed.map((path) => path.split("/")[0] ?? ""));
+  const others = [...top].filter(
+    (name) => !name.startsWith(".") && !TOP_LEVEL.split(" ").includes(name),
+  );
+  assert.deepEqual(others, [""]);
+});
 
 test("every room has a rank", () => {
   assert.deepEqual(

@@ -9,8 +9,7 @@ import { openBench, until, type Bench } from "./runners-fixture.ts";
 /** A runner that dies takes as few with it as can be, and only its cause is blamed for it. */
 
 const HELLO = `export default () => "here"`;
-/** V8 aborts the process where a Map cannot grow. */
-/** A Map that is full is no crash: then it fills another. */
+/** V8 aborts the process where a Map cannot grow. One that is full is no crash: another is filled then. */
 const CRASH = `export default () => {
   for (const maps = [new Map()]; ; maps.push(new Map()))
     try { for (let i = 0; ; i++) maps.at(-1).set(i, i); } catch {}

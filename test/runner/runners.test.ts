@@ -13,8 +13,7 @@ import { openBench, until, type Bench } from "./runners-fixture.ts";
 
 const HELLO = `export default () => "here"`;
 const SLOW = `export default ({ log }) => (log.info("begun"), new Promise((resolve) => setTimeout(resolve, 60_000)))`;
-/** Ends its runner: V8 aborts the process where a Map cannot grow. */
-/** A Map that is full is no crash: then it fills another. */
+/** Ends its runner: V8 aborts where a Map cannot grow. One that is full is no crash: another is filled then. */
 const CRASH = `export default () => {
   for (const maps = [new Map()]; ; maps.push(new Map()))
     try { for (let i = 0; ; i++) maps.at(-1).set(i, i); } catch {}

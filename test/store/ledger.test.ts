@@ -5,17 +5,22 @@ import {
   fdatasync,
   fstatSync,
   mkdtempSync,
+  readFileSync,
   readdirSync,
   rmSync,
   statSync,
   truncateSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { StartFault } from "../../src/shared/errors.ts";
 import { newExecutionId } from "../../src/shared/id.ts";
 import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
+import { openLog } from "../../src/shared/log.ts";
+import { Journal } from "../../src/server/executions/journal.ts";
 import { backupTo, restoreFrom } from "../../src/server/store/backup.ts";
 import { openStore, type Store, type StoreOptions } from "../../src/server/store/database.ts";
 import {
@@ -398,6 +403,77 @@ test("what cannot be written is told so, and the next row can be", async () => {
   holder.exec("rollback");
   assert.deepEqual(await append(ledger, begin(id), "1"), ["written", "synced"]);
   holder.close();
+});
+
+/** Has every row of a file refused whose heads or texts fit a pattern of SQL. */
+function refuseRows(name: string, pattern: string): Disposable {
+  const holder = new Database(ledgerPaths(pathOf(name))[0]);
+  holder.exec(
+    `create trigger refused before insert on record when new.head || new.texts like '${pattern}' ` +
+      "begin select raise(abort, 'refused'); end",
+  );
+  return {
+    [Symbol.dispose]() {
+      holder.exec("drop trigger refused");
+      holder.close();
+    },
+  };
+}
+
+test("what cannot be written keeps out nothing but the start that relies on it", async () => {
+  const ledger = openLedger("split.db");
+  using _ = refuseRows("split.db", "%poison%");
+  const [a, b] = [newExecutionId(), newExecutionId()];
+  const together = new Promise((failed) =>
+    ledger.append({ kind: "start", ids: [a], at: 1 }, null, { written() {}, failed }),
+  );
+  const others = [
+    append(ledger, begin(a), '"poison"'),
+    append(ledger, begin(b), '"good"'),
+    append(ledger, { kind: "start", ids: [b], at: 1 }, null),
+    append(ledger, end(b), '"good"'),
+  ];
+  const written = ["written", "synced"];
+  assert.deepEqual(await Promise.all(others), [["failed"], written, written, written]);
+  assert.ok((await together) instanceof StoreFault);
+});
+
+test("that a run waits again is not written once it has started", async () => {
+  await using store = await open("again.db");
+  const journal = new Journal(store, openLog({ format: "json", level: "silent" }));
+  for (const isWaiting of [false, true]) {
+    const id = newExecutionId();
+    await append(store.ledger, begin(id), "1");
+    await append(store.ledger, { kind: "start", ids: [id], at: 1 }, null);
+    const asked = Promise.withResolvers<void>();
+    {
+      using _ = refuseRows("again.db", '%"kind":"wait"%');
+      journal.wait(id, () => (asked.resolve(), isWaiting));
+      // A record of its own, after which the one before has failed.
+      await append(store.ledger, { kind: "log", id, lines: [] }, null);
+    }
+    await asked.promise;
+    await new Promise(setImmediate);
+    await store.settled();
+    assert.equal((await findExecution(store, id))?.status, isWaiting ? "PENDING" : "RUNNING");
+  }
+});
+
+test("a file of the ledger that is damaged is named, and stays as it is", async () => {
+  const path = pathOf("damaged.db");
+  {
+    await using _ = await open("damaged.db");
+  }
+  const [file] = ledgerPaths(path);
+  const junk = "this is no database ".repeat(500);
+  for (const end of ["-wal", "-shm"]) rmSync(file + end, { force: true });
+  writeFileSync(file, junk);
+  await assert.rejects(open("damaged.db"), (error) => {
+    assert.ok(error instanceof StartFault);
+    assert.match(error.message, /damaged\.db-ledger-0" and ".*not a database.*left as they are/);
+    return true;
+  });
+  assert.equal(readFileSync(file, "utf8"), junk);
 });
 
 test("a command beside the service leaves the ledger to it", async () => {

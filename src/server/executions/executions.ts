@@ -18,6 +18,7 @@ import type { Changes } from "./changes.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
 import { toJob, type Input } from "./input.ts";
 import { Journal } from "./journal.ts";
+import { KeptInputs } from "./kept-inputs.ts";
 import {
   decide,
   isJudgedAtOnce,
@@ -49,10 +50,6 @@ export interface ExecutionsOptions extends Omit<SchedulerOptions, "defer" | "rec
 /** How long a stop waits for what the store or a thread cannot do just now. */
 const WAIT_MS = 1000;
 
-/** Inputs up to this length are kept while they wait, up to so much in all; in characters. */
-const KEPT_LENGTH = 16 * 1024;
-const KEPT_TOTAL = 32 * 1024 * 1024;
-
 /** Until when `start` waits: for a caller who sees nothing before the ending, the disk may come later. */
 export type Recorded = "written" | "synced";
 
@@ -69,8 +66,7 @@ export class Executions implements RunEvents {
     ENDED_TIMEOUT: 0,
     ENDED_CANCELLED: 0,
   };
-  /** Characters of inputs that are kept while they wait. */
-  #kept = 0;
+  readonly #kept = new KeptInputs();
   #isClosing = false;
   #isStopped = false;
 
@@ -120,7 +116,7 @@ export class Executions implements RunEvents {
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
     execution.recordedIn = this.#journal.begin(row, input, month, {
       written: () => {
-        this.#letWait(execution);
+        this.#kept.keep(execution);
         if (until === "written") resolve(execution);
       },
       ...(until === "synced" && { synced: () => resolve(execution) }),
@@ -245,7 +241,7 @@ export class Executions implements RunEvents {
   #refuse(execution: ActiveExecution): void {
     execution.isRefused = true;
     if (execution.run !== null) this.#scheduler.abort(execution.run, "It was not recorded");
-    this.#letGo(execution);
+    this.#kept.release(execution);
     this.#active.delete(execution);
   }
 
@@ -270,7 +266,7 @@ export class Executions implements RunEvents {
       row,
       {
         started: () => {
-          for (const { execution } of own) this.#letGo(execution);
+          for (const { execution } of own) this.#kept.release(execution);
           handOver(own.filter(({ execution }) => !execution.isRefused));
         },
         // The service stops before it could be written: they stay PENDING.
@@ -292,20 +288,6 @@ export class Executions implements RunEvents {
       this.#giveUp(execution, error);
       return [];
     }
-  }
-
-  /** What waits is read again when its turn comes, where there is much of it. */
-  #letWait(execution: ActiveExecution): void {
-    const { run } = execution;
-    if (run === null || run.job === null || run.link === null) return;
-    const { length } = run.job.input_value;
-    if (length > KEPT_LENGTH || this.#kept + length > KEPT_TOTAL) run.job = null;
-    else this.#kept += execution.kept = length;
-  }
-
-  #letGo(execution: ActiveExecution): void {
-    this.#kept -= execution.kept;
-    execution.kept = 0;
   }
 
   /** Work that nobody waits for: what fails in it is logged, and stops nothing else. */
@@ -353,7 +335,7 @@ export class Executions implements RunEvents {
     if (execution.decided !== null) return false;
     const { id, run } = execution;
     const hasWaited = run !== null && this.#scheduler.abort(run, message);
-    if (hasWaited) this.#letGo(execution);
+    if (hasWaited) this.#kept.release(execution);
     const ending = decide(id, status, message);
     if (hasWaited) execution.run = null;
     this.#end(execution, ending);

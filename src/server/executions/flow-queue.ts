@@ -10,7 +10,7 @@ export class FlowQueue {
   /** Those without a run. The one that was busy last is taken first: its caches are warm. */
   readonly #idle: Worker[] = [];
   /** Workers that count against the limits: they have a run, are given one, or start. */
-  places = 0;
+  slots = 0;
 
   add(worker: Worker): void {
     this.workers.push(worker);

@@ -3,6 +3,7 @@ import { endingOf, type Run, type Worker, type WorkerEvents } from "../workers/w
 import { Deadlines } from "./deadlines.ts";
 import { FlowQueue } from "./flow-queue.ts";
 import { CLOCK, type Clock } from "./scheduler-clock.ts";
+import { Slots } from "./slots.ts";
 import { WarmThreads } from "./warm-threads.ts";
 
 export interface SchedulerOptions {
@@ -39,14 +40,12 @@ export interface SchedulerOptions {
  */
 export class Scheduler implements WorkerEvents {
   readonly #options: SchedulerOptions;
-  readonly #most: number;
+  readonly #slots: Slots;
   readonly #deadlines: Deadlines;
   readonly #warm: WarmThreads;
   readonly #flows = new Map<string, FlowQueue>();
   /** Flows with waiting runs, in the order of their turns. */
   #turns: FlowQueue[] = [];
-  /** Workers that count against the limits, of all flows. */
-  #places = 0;
   /** Runs that workers have as soon as they have started, though the service stops. */
   readonly #promised = new Map<Worker, Run>();
   #isDispatching = false;
@@ -56,7 +55,7 @@ export class Scheduler implements WorkerEvents {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    this.#most = Math.min(options.flowMaxConcurrent, Math.max(1, options.workerThreads - 1));
+    this.#slots = new Slots(options);
     const clock = options.clock ?? CLOCK;
     const listWorkers = (): Worker[] => this.#workers();
     const onStall = (run: Run): void => this.#flowOf(run.flow).time.slowDown();
@@ -73,7 +72,7 @@ export class Scheduler implements WorkerEvents {
   /** Whether a run of this flow that comes now need not wait for others. */
   isFree(name: string): boolean {
     const flow = this.#flowOf(name);
-    return flow.uncovered < this.#freePlaces(flow);
+    return flow.uncovered < this.#slots.freeFor(flow);
   }
 
   /** How many wait for others. */
@@ -199,21 +198,9 @@ export class Scheduler implements WorkerEvents {
     return [...this.#flows.values()].flatMap(({ workers }) => workers);
   }
 
-  /** Places that this flow could have beyond those it holds. */
-  #freePlaces(flow: FlowQueue): number {
-    const open = this.#openTo(flow) - this.#places;
-    return Math.max(0, Math.min(this.#most - flow.places, open));
-  }
-
-  /** Places in all, as this flow sees them: the last one is for a flow that has none. */
-  #openTo({ places }: FlowQueue): number {
-    const { workerThreads } = this.#options;
-    return places === 0 ? workerThreads : workerThreads - 1;
-  }
-
   #queuedOf(flow: FlowQueue): number {
     const { uncovered } = flow;
-    return uncovered === 0 ? 0 : Math.max(0, uncovered - this.#freePlaces(flow));
+    return uncovered === 0 ? 0 : Math.max(0, uncovered - this.#slots.freeFor(flow));
   }
 
   #await(flow: FlowQueue): void {
@@ -255,7 +242,7 @@ export class Scheduler implements WorkerEvents {
     const { spec } = next;
     const isAlone = this.#turns.length === 1;
     const together = isAlone ? togetherOf(flow, spec) : 1;
-    const mayHaveMore = this.#mayHaveMore(flow);
+    const mayHaveMore = this.#slots.freeFor(flow) > 0;
     const idle = mayHaveMore ? flow.takeIdle(spec.key) : undefined;
     if (idle !== undefined) return this.#handOver(flow, idle, together);
     if (isAlone && spec.isolation === "flow") {
@@ -268,15 +255,10 @@ export class Scheduler implements WorkerEvents {
     return false;
   }
 
-  /** Whether one more worker of this flow may have a run. */
-  #mayHaveMore(flow: FlowQueue): boolean {
-    return flow.places < this.#most && this.#places < this.#openTo(flow);
-  }
-
   #handOver(flow: FlowQueue, worker: Worker, most: number): true {
     const { key } = worker.spec;
     const runs = flow.runs.take(Math.max(1, most), (run) => run.spec.key === key);
-    this.#takePlace(flow, worker);
+    this.#slots.claim(flow, worker);
     worker.reserved += runs.length;
     this.#record(worker, runs);
     return true;
@@ -321,14 +303,14 @@ export class Scheduler implements WorkerEvents {
   #startFor(flow: FlowQueue, spec: FlowSpec, together: number): void {
     const wanted = Math.ceil(flow.runs.length / together);
     for (let starting = flow.countStarting(spec.key); starting < wanted; starting += 1)
-      if (!this.#mayHaveMore(flow) || !this.#start(flow, spec)) return;
+      if (this.#slots.freeFor(flow) === 0 || !this.#start(flow, spec)) return;
   }
 
   #start(flow: FlowQueue, spec: FlowSpec): boolean {
     try {
       const worker = this.#options.startWorker(spec, this);
       flow.add(worker);
-      this.#takePlace(flow, worker);
+      this.#slots.claim(flow, worker);
       this.#warm.trim();
       return true;
     } catch (error) {
@@ -344,7 +326,8 @@ export class Scheduler implements WorkerEvents {
 
   /** Starts a thread in place of one that ends, unless another of its version is to be had. */
   #replace(flow: FlowQueue, spec: FlowSpec): void {
-    if (!this.#isOpen || flow.countStarting(spec.key) > 0 || !this.#mayHaveMore(flow)) return;
+    if (!this.#isOpen || flow.countStarting(spec.key) > 0) return;
+    if (this.#slots.freeFor(flow) === 0) return;
     if (flow.idle.some((worker) => worker.spec.key === spec.key && worker.isOpen)) return;
     this.#start(flow, spec);
   }
@@ -354,27 +337,13 @@ export class Scheduler implements WorkerEvents {
     run?.ended(ending);
   }
 
-  #takePlace(flow: FlowQueue, worker: Worker): void {
-    if (worker.holdsPlace) return;
-    worker.holdsPlace = true;
-    flow.places += 1;
-    this.#places += 1;
-  }
-
-  #givePlaceBack(flow: FlowQueue, worker: Worker): void {
-    if (!worker.holdsPlace) return;
-    worker.holdsPlace = false;
-    flow.places -= 1;
-    this.#places -= 1;
-  }
-
-  /** Ends a run whose turn has come and that nobody wants; who has no run gives its place back. */
+  /** Ends a run whose turn has come and that nobody wants; who has no run gives its slot back. */
   #settle(worker: Worker): void {
     if (worker.current !== null && worker.current.abortReason !== null)
       this.#deadlines.abort(worker);
-    if (worker.isBusy || worker.isStarting || !worker.holdsPlace) return;
+    if (worker.isBusy || worker.isStarting || !worker.hasSlot) return;
     const flow = this.#flowOf(worker.spec.flow);
-    this.#givePlaceBack(flow, worker);
+    this.#slots.release(flow, worker);
     if (worker.isEnding) return;
     flow.rest(worker);
     worker.endIfUnused();
@@ -383,7 +352,7 @@ export class Scheduler implements WorkerEvents {
   #forget(worker: Worker): FlowQueue {
     const flow = this.#flowOf(worker.spec.flow);
     flow.remove(worker);
-    this.#givePlaceBack(flow, worker);
+    this.#slots.release(flow, worker);
     return flow;
   }
 

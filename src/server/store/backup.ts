@@ -13,8 +13,9 @@ import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { now } from "../../shared/clock.ts";
 import { StartFault } from "../../shared/errors.ts";
-import { Applier } from "./applier.ts";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
+import { Applier } from "./applier.ts";
+import { isDamage } from "./fault.ts";
 import { LedgerSegment, moveLedger } from "./ledger-segment.ts";
 import { refuseNewer } from "./migrate.ts";
 import { makeFile } from "./new-file.ts";
@@ -168,7 +169,7 @@ function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): void {
     takeInLedger(db, { path, addon });
     db.pragma("wal_checkpoint(TRUNCATE)");
   } catch (fault) {
-    if (!/^SQLITE_(CORRUPT|NOTADB)/.test((fault as { code?: string }).code ?? "")) throw fault;
+    if (!isDamage(fault)) throw fault;
   } finally {
     db.close();
   }

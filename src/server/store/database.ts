@@ -3,7 +3,10 @@ import { dirname } from "node:path";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { now } from "../../shared/clock.ts";
+import { StartFault } from "../../shared/errors.ts";
+import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { learnKeys } from "./execution-key.ts";
+import { isDamage } from "./fault.ts";
 import { KeptRows, type Kept } from "./kept-rows.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
 import { Ledger } from "./ledger.ts";
@@ -91,9 +94,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const reader = opened.use(openReader(thread, { role: "reader", file }, list_ms));
   const writer = opened.use(await openWriter(thread, { role: "writer", file }));
   const isBeside = options.isBeside === true;
-  const ledger = isBeside ? NO_LEDGER : openLedger(connection, file, writer, options.onDamage);
+  const ledger = isBeside
+    ? NO_LEDGER
+    : await recoverLedger(path, () => openLedger(connection, file, writer, options.onDamage));
   opened.defer(() => ledger.close());
-  await ledger.recover();
   opened.defer(learnKeys(connection));
   const settled = (): Promise<boolean> => ledger.settled();
   const lists = new Kysely<Schema>({ dialect: new ReaderDialect(reader, settled) });
@@ -141,6 +145,23 @@ const NO_LEDGER: Pick<Ledger, keyof Ledger> = {
   async recover() {},
   async close() {},
 };
+
+/** @throws StartFault where a file of the ledger is damaged; it stays as it is */
+async function recoverLedger(path: string, open: () => Ledger): Promise<Ledger> {
+  try {
+    const ledger = open();
+    await ledger.recover();
+    return ledger;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    throw new StartFault(
+      `Cannot read the ledger of the database, "${ledgerPaths(path).join('" and "')}": ` +
+        `${(error as Error).message}. Both files were left as they are: the last executions are in ` +
+        `them. Restore a backup with: flowhook restore FILE. Or keep both files elsewhere, and ` +
+        `start without what they hold`,
+    );
+  }
+}
 
 function openLedger(
   connection: Database,

@@ -1,5 +1,11 @@
 import { Refusal } from "../../shared/errors.ts";
-import type { UnitFault } from "./thread-protocol.ts";
+
+/** A fault as it crosses from a thread of the store. */
+export interface UnitFault {
+  /** `expect` of a statement, or SQLite's extended result code, e.g. SQLITE_CONSTRAINT_UNIQUE. */
+  readonly code: string;
+  readonly message: string;
+}
 
 /** A unit that was not committed, or a read that failed. */
 export class StoreFault extends Error {
@@ -27,6 +33,12 @@ export function isPassing(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   const PASSING = /^SQLITE_(FULL|BUSY|LOCKED|IOERR|READONLY|CANTOPEN|NOMEM)/;
   return typeof code === "string" && PASSING.test(code);
+}
+
+/** Whether a file is damaged, or is no database. */
+export function isDamage(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" && /^SQLITE_(CORRUPT|NOTADB)/.test(code);
 }
 
 /** What SQLite threw, as plain data. */

@@ -1,9 +1,9 @@
 import { closeSync, fdatasync, fsyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
+import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { StoreFault, toFault } from "./fault.ts";
 import { Backlog, type BacklogRow } from "./ledger-backlog.ts";
 import { encodeRow, type LedgerEntry, type LedgerRecord } from "./ledger-record.ts";
-import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { LedgerSegment } from "./ledger-segment.ts";
 import type { SqliteFile } from "./sqlite.ts";
 import type { Applied } from "./thread-protocol.ts";
@@ -202,10 +202,9 @@ export class Ledger {
     if (entries.length === 0) return;
     const fault = this.#write(entries);
     if (fault === null) return;
-    // One that is too large for what is left of the disk keeps no other out. That a run starts is
-    // not written apart from its begin: one of both could be lost.
+    // One that is too large for what is left of the disk keeps no other out.
     for (const entry of entries) {
-      const isFinal = entries.length === 1 || entry.record.kind === "start";
+      const isFinal = entries.length === 1 || isWithBegin(entry);
       const own = isFinal ? fault : this.#write([entry]);
       if (own !== null) this.#tell(() => entry.events.failed(own));
     }
@@ -306,6 +305,14 @@ export class Ledger {
       this.#options.onDamage(error instanceof Error ? error : new Error(String(error)), false);
     }
   }
+}
+
+/**
+ * Whether a start is in the row of its begin, on which its run relies: one of both could be lost
+ * if they were written apart. A start that has to be on disk before the run relies on nothing.
+ */
+function isWithBegin({ record, events }: Waiting): boolean {
+  return record.kind === "start" && events.synced === undefined;
 }
 
 const CLOSED = { code: "SQLITE_MISUSE", message: "The ledger is closed" };

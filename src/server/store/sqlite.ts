@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import Database from "better-sqlite3";
 import { StartFault } from "../../shared/errors.ts";
+import { isDamage } from "./fault.ts";
 
 export type Durability = "full" | "normal";
 
@@ -75,10 +76,9 @@ export function inspectDatabase(file: SqliteFile): string[] {
       db.close();
     }
   } catch (fault) {
-    const { code = "", message } = fault as { code?: string; message: string };
-    if (!/^SQLITE_(CORRUPT|NOTADB)/.test(code)) throw fault;
+    if (!isDamage(fault)) throw fault;
     throw new StartFault(
-      `Cannot open the database "${file.path}": ${message}. It was left as it is. ` +
+      `Cannot open the database "${file.path}": ${(fault as Error).message}. It was left as it is. ` +
         `Restore a backup with: flowhook restore FILE`,
     );
   }

@@ -1,14 +1,11 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { Database, Statement as Prepared } from "better-sqlite3";
-import { Applier } from "./applier.ts";
-import { toFault } from "./fault.ts";
+import { AppliedLedger } from "./applied-ledger.ts";
+import { toFault, type UnitFault } from "./fault.ts";
 import { GO_ON } from "./go-on.ts";
-import { ledgerPaths } from "../../shared/ledger-paths.ts";
-import { LedgerSegment } from "./ledger-segment.ts";
 import { openConnection, type SqliteFile } from "./sqlite.ts";
 import type {
   Answered,
-  Applied,
   ApplyRequest,
   Closed,
   CloseRequest,
@@ -21,7 +18,6 @@ import type {
   StatementText,
   StoreSize,
   StoreThreadData,
-  UnitFault,
 } from "./thread-protocol.ts";
 
 /** Entry of the store's own threads: an fsync or a long list never stops the HTTP loop. */
@@ -42,53 +38,6 @@ function writeCommits(db: Database, port: MessagePort, file: SqliteFile): void {
     ledger.close();
     close(db, port);
   });
-}
-
-/** The ledger as the writer sees it; opened with its first use. */
-class AppliedLedger {
-  readonly #db: Database;
-  readonly #file: SqliteFile;
-  #opened: { applier: Applier; segments: LedgerSegment[] } | null = null;
-
-  constructor(db: Database, file: SqliteFile) {
-    this.#db = db;
-    this.#file = file;
-  }
-
-  /** What is lost of it in a power cut, the ledger still has: nothing waits for the disk. */
-  apply(through: number): Applied {
-    this.#db.pragma("synchronous = NORMAL");
-    try {
-      return this.#open().applier.apply(through);
-    } finally {
-      this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
-    }
-  }
-
-  /** Before the ledger loses what was applied, the tables have it on disk. */
-  empty(number: number): void {
-    const { segments } = this.#open();
-    this.#db.pragma("synchronous = FULL");
-    try {
-      // A value that changes: SQLite writes, and so syncs, nothing where the row stays as it is.
-      this.#db.prepare("update ledger set emptied = emptied + 1").run();
-    } finally {
-      this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
-    }
-    segments[number]?.empty();
-  }
-
-  close(): void {
-    for (const segment of this.#opened?.segments ?? []) segment.close();
-  }
-
-  #open(): { applier: Applier; segments: LedgerSegment[] } {
-    if (this.#opened !== null) return this.#opened;
-    const segments = ledgerPaths(this.#file.path).map(
-      (path) => new LedgerSegment(path, this.#file.addon),
-    );
-    return (this.#opened = { applier: new Applier(this.#db, segments), segments });
-  }
 }
 
 interface KnownStatement {
@@ -137,7 +86,7 @@ function commitAlone(db: Database, sizes: readonly number[], rows: Rows): Commit
   const faults = new Map<number, UnitFault>();
   const alone = db.transaction((size: number) => rows.write(size));
   sizes.forEach((size, index) => {
-    const begun = rows.mark();
+    const begun = rows.position();
     try {
       alone.immediate(size);
     } catch (fault) {
@@ -180,7 +129,7 @@ class Rows {
   }
 
   /** Where the next unit begins, in the values and in the changes. */
-  mark(): readonly [number, number] {
+  position(): readonly [number, number] {
     return [this.#at, this.changes.length];
   }
 

@@ -1,3 +1,4 @@
+import type { UnitFault } from "./fault.ts";
 import type { Kept } from "./kept-rows.ts";
 import type { SqliteFile } from "./sqlite.ts";
 
@@ -48,12 +49,6 @@ export interface CommitResult {
   readonly changes: readonly number[];
   /** Why a unit was not committed, by its number. */
   readonly faults: ReadonlyMap<number, UnitFault> | null;
-}
-
-export interface UnitFault {
-  /** `expect` of a statement, or SQLite's extended result code, e.g. SQLITE_CONSTRAINT_UNIQUE. */
-  readonly code: string;
-  readonly message: string;
 }
 
 /** Writer: make rows of the tables of what the ledger has, up to a row of it. */

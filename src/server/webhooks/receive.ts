@@ -4,6 +4,7 @@ import type { StartRequest } from "../executions/start-request.ts";
 import type { ActiveExecution } from "../executions/active.ts";
 import { readOutcome, type Outcome } from "../executions/outcome.ts";
 import { toRecordText } from "../executions/record.ts";
+import { waitFor, type Waited } from "../executions/wait.ts";
 import { discardBody } from "../request/body.ts";
 import { now } from "../../shared/clock.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -13,6 +14,7 @@ import { toTrace } from "../request/trace.ts";
 import type { Store } from "../store/database.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution, findPayload } from "../store/executions.ts";
+import { toRefusal } from "../store/fault.ts";
 import { findRole } from "../store/people.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { admit, type AdmissionRules } from "./admit.ts";
@@ -37,7 +39,6 @@ import {
   type Reply,
 } from "./respond.ts";
 import { isAsync, KEY, WAIT, withoutParameters } from "./target.ts";
-import { waitFor, type Waited } from "../executions/wait.ts";
 
 /** What the corridor needs of the house. */
 export interface Corridor extends Gate, AdmissionRules {
@@ -224,7 +225,8 @@ function refuse(corridor: Corridor, call: Call, fault: unknown): Reply {
       ? respondLogin(toLogin(corridor.prefix, path, target.query))
       : respondUnauthorized();
   }
-  const refusal = fault instanceof Refusal ? fault : toInternal(corridor, call, fault);
+  const known = toRefusal(fault);
+  const refusal = known instanceof Refusal ? known : toInternal(corridor, call, fault);
   const { code, message } = refusal;
   corridor.meters.countRefusal(code);
   corridor.log.info({ webhook: target.name, code, reason: message, ...trace }, "Call refused");

@@ -86,7 +86,7 @@ export class Worker {
   /** Runs that the scheduler prepares for it. */
   reserved = 0;
   /** Whether it counts against the limits; the scheduler's. */
-  holdsPlace = false;
+  hasSlot = false;
   /** When its current run began, it became idle or was aborted: whichever was last. */
   since: number;
 
