@@ -18,16 +18,14 @@ export async function openFlows(options: {
 }): Promise<Flows> {
   const { config, log } = options;
   await using opened = new AsyncDisposableStack();
-  const late: { catalog?: Catalog } = {};
   const runners = opened.use(
     await openRunners({
       ...toRunnersOptions(config, options.runtime ?? openRuntime(config.DATA_DIR)),
       log,
-      verify: (spec) => late.catalog?.verify(spec),
-      onBroken: (key, message) => late.catalog?.markBroken(key, message),
     }),
   );
-  const catalog = (late.catalog = opened.use(await openCatalogOf(config, log, runners)));
+  const catalog = opened.use(await openCatalogOf(config, log, runners));
+  runners.connect(catalog);
   const disposal = opened.move();
   return { runners, catalog, [Symbol.asyncDispose]: () => disposal.disposeAsync() };
 }

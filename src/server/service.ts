@@ -15,8 +15,8 @@ import { openStore, type Store } from "./store/database.ts";
 import { connectionsByMonth } from "./store/executions.ts";
 import { takeLock } from "./store/lock.ts";
 import { allSecrets } from "./store/workspace.ts";
+import { connect } from "./connect.ts";
 import { openFlows } from "./flows.ts";
-import { toHouse } from "./house.ts";
 import { closeServer, listen, urlOf } from "./http/listener.ts";
 import { openParser, type Parser } from "./parser.ts";
 
@@ -74,8 +74,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   opened.use(openRetentionOf(config, store, log));
   let is_ready = false;
   const isReady = () => is_ready;
-  const rooms = { config, log, store, executions, catalog, runners, secrets, parser, isReady };
-  const server = await listen(config, await toHouse({ ...rooms, default_project_id }));
+  const parts = { ...given, executions, isReady, default_project_id };
+  const server = await listen(config, await connect(parts));
   opened.defer(() => closeServer(server));
   async function stop(hurried: Promise<void>): Promise<void> {
     is_ready = false;

@@ -17,6 +17,7 @@ import {
 } from "../../src/shared/wire/protocol.ts";
 import {
   openRunners,
+  type VersionKeeper,
   type Runners,
   type RunnersOptions,
 } from "../../src/server/workers/runners.ts";
@@ -54,7 +55,7 @@ let last = 0;
 
 /** The scheduler and real runners on the sources, and flows written to a folder of their own. */
 export async function openBench(
-  options: Partial<RunnersOptions & SchedulerOptions> = {},
+  options: Partial<RunnersOptions & SchedulerOptions & Pick<VersionKeeper, "verify">> = {},
 ): Promise<Bench> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-runner-")));
   const lines = new Map<string, LogLine[]>();
@@ -71,12 +72,14 @@ export async function openBench(
     max_log_lines: 50,
     log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
     verifyProgram: () => false,
-    verify: () => {},
-    onBroken: (key, message) => void broken.push({ key, message }),
     ...options,
   }).catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true });
     throw error;
+  });
+  runners.connect({
+    verify: options.verify ?? (() => {}),
+    markBroken: (key, message) => void broken.push({ key, message }),
   });
   const scheduler = new Scheduler({
     workerThreads: 64,

@@ -13,19 +13,21 @@ import { readCertificate } from "../config/certificate.ts";
 import { openProxyTrust } from "../access/client-address.ts";
 import { prefixOf, type Config } from "../config/resolve.ts";
 import type { Log } from "../../shared/log.ts";
-import { createServer, refuseTarget, respondInternal, type House } from "./app.ts";
+import { createApp, respondInternal, type AppDeps } from "./app.ts";
 import { shareConnections } from "./connections.ts";
+import { refuseTarget } from "./request-target.ts";
 
 /** Starts to listen; resolves when it does. */
-export async function listen(config: Config, house: House): Promise<Server> {
-  const answer = createServer(house);
+export async function listen(config: Config, deps: AppDeps): Promise<Server> {
+  const { log } = deps;
+  const answer = createApp(deps);
   const handle = getRequestListener((request, env) => answer(request, env as HttpBindings), {
     errorHandler: (fault) => {
-      house.log.error({ err: fault }, "Cannot answer");
+      log.error({ err: fault }, "Cannot answer");
       return respondInternal();
     },
   });
-  const server = createSocketServer(config, house.log);
+  const server = createSocketServer(config, log);
   shareConnections(server, {
     isTrusted: openProxyTrust(config.TRUSTED_PROXIES),
     is_tls: Boolean(config.TLS_CERT_FILE),
@@ -34,7 +36,7 @@ export async function listen(config: Config, house: House): Promise<Server> {
     outgoing.on("prefinish", onPrefinish);
     if (refuseTarget(incoming, outgoing)) return;
     handle(incoming, outgoing).catch((fault: unknown) => {
-      house.log.error({ err: fault }, "Cannot answer");
+      log.error({ err: fault }, "Cannot answer");
       outgoing.destroy();
     });
   });

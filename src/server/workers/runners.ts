@@ -31,13 +31,17 @@ export interface RunnersOptions {
    * @throws Error where it cannot be put right
    */
   verifyProgram(): boolean;
+}
+
+/** Who keeps the files of flow versions. */
+export interface VersionKeeper {
   /**
    * Before a runner has its first run of a version.
    * @throws Error where the version's files were changed
    */
   verify(spec: FlowSpec): void;
   /** A flow version took runners down three times in ten minutes. */
-  onBroken(key: string, message: string): void;
+  markBroken(key: string, message: string): void;
 }
 
 export interface RunnerStatus {
@@ -51,6 +55,8 @@ export interface RunnerStatus {
 export interface Runners {
   /** Imports in a fresh thread without grants, bounded in time and memory. Never rejects. */
   inspect(spec: FlowSpec): Promise<Inspection>;
+  /** Before the first thread is started: whom to ask for versions. */
+  connect(versions: VersionKeeper): void;
   /**
    * Starts a thread.
    * @throws {Error} where the version's or the program's files were changed, or a runner cannot be
@@ -93,6 +99,7 @@ class Fleet implements Runners {
   /** Runners of one version each. */
   readonly #own = new Map<string, Runner>();
   readonly #tidying: NodeJS.Timeout;
+  #versions: VersionKeeper | null = null;
   #shared: Runner | null = null;
   #spare: Runner | null = null;
   #inspecting = 0;
@@ -122,12 +129,21 @@ class Fleet implements Runners {
     this.#prepare();
   }
 
+  connect(versions: VersionKeeper): void {
+    this.#versions = versions;
+  }
+
+  get #keeper(): VersionKeeper {
+    if (this.#versions === null) throw new Error("Nobody keeps the versions of flows");
+    return this.#versions;
+  }
+
   startWorker(spec: FlowSpec, events: WorkerEvents): Worker {
     if (this.#closed) throw new Error("The service was closed");
     const place = this.#quarantine.placeOf(spec.key, now());
     const runner =
       place === "everybody" ? this.#take() : this.#takeOwn(place === "alone" ? spec.key : SUSPECTS);
-    if (!runner.knows(spec.key)) this.#options.verify(spec);
+    if (!runner.knows(spec.key)) this.#keeper.verify(spec);
     return runner.start(spec, events);
   }
 
@@ -265,7 +281,7 @@ class Fleet implements Runners {
       for (const runner of this.#all) runner.retire(key);
       if (!this.#quarantine.note(key, now(), is_alone)) continue;
       const message = `Took its runner down ${DEATHS} times in ten minutes; the last one, ${how}`;
-      this.#options.onBroken(key, message);
+      this.#keeper.markBroken(key, message);
     }
   }
 

@@ -2,7 +2,7 @@ import { openActivity } from "./access/activity.ts";
 import { openAttempts } from "./access/attempts.ts";
 import { onceForRange, openAddressReader, openProxyTrust } from "./access/client-address.ts";
 import { openDataKey } from "./access/data-key.ts";
-import { openLogins } from "./access/login.ts";
+import { openLogins, type Logins } from "./access/login.ts";
 import { networkOf } from "./access/network.ts";
 import { openSlowDown } from "./access/slow-down.ts";
 import type { SecretBox } from "./access/secret-box.ts";
@@ -15,13 +15,15 @@ import { openBodies } from "./request/body.ts";
 import type { Log } from "../shared/log.ts";
 import { openMeters } from "../shared/meters.ts";
 import type { Runners } from "./workers/runners.ts";
-import type { House } from "./http/app.ts";
+import type { AppDeps } from "./http/app.ts";
 import type { Store } from "./store/database.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
 import { openLegs } from "./webhooks/legs.ts";
+import type { WebhookRow } from "./store/webhooks.ts";
 import type { Parser } from "./parser.ts";
 
-interface Rooms {
+/** What the service has opened. */
+interface Parts {
   readonly config: Config;
   readonly log: Log;
   readonly store: Store;
@@ -34,32 +36,72 @@ interface Rooms {
   readonly isReady: () => boolean;
 }
 
-/** What the doors see: each value from the one place that knows it. */
-export async function toHouse(rooms: Rooms): Promise<House> {
-  const { config, store, executions, catalog, runners } = rooms;
-  const access = await openAccess(rooms);
-  const { logins } = access;
-  return {
-    ...rooms,
+/** Gives each part of the HTTP side what it uses, each value from the one place that knows it. */
+export async function connect(parts: Parts): Promise<AppDeps> {
+  const { config, log, store, executions, runners } = parts;
+  const access = await openAccess(parts);
+  const shared = {
     ...access,
-    ...toSettings(config),
-    parseLarge: rooms.parser.parseLarge,
-    largeBodies: rooms.parser.largeBodies,
+    ...toDefaults(config),
+    store,
+    log,
+    executions,
+    default_project_id: parts.default_project_id,
     bodies: openBodies(Math.max(BODIES * config.MAX_BODY_BYTES, LEAST_BUDGET), (incoming) =>
       networkOf(access.addressOf(incoming).address),
     ),
-    streams: openEventStreams({ logins, executions }),
-    feed: openExecutionFeed({ store, logins, changes: executions.changes }),
-    reportKeyUse: openKeyUse(store, rooms.log),
-    legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
-    findFlow: (name) => catalog.find(name),
-    permissionsOf: ({ role_id, created_by }) => ({
+    meters: openMeters(),
+    runnersStatus: () => runners.status(),
+    permissionsOf: ({ role_id, created_by }: WebhookRow) => ({
       role_id,
       acts_for: config.EXECUTION_PERMISSIONS === "creator" ? created_by : null,
     }),
-    requireRoom: (flow) => executions.requireRoom(flow),
-    meters: openMeters(),
-    runnersStatus: () => runners.status(),
+  };
+  return {
+    ...shared,
+    calls: { ...shared, ...toCallParts(parts) },
+    api: { ...shared, ...toApiParts(parts, access.logins) },
+    ui: shared,
+    monitoring: { ...shared, isReady: parts.isReady },
+  };
+}
+
+/** What calls alone use. */
+function toCallParts({ config, log, store, executions, catalog, parser }: Parts) {
+  return {
+    parseLarge: parser.parseLarge,
+    reportKeyUse: openKeyUse(store, log),
+    legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
+    slowDown: openSlowDown({ free: 100, step_ms: 100, most_ms: 3000 }),
+    findFlow: (name: string) => catalog.find(name),
+    requireRoom: (flow: string) => executions.requireRoom(flow),
+    inactivity_ms: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
+    max_body_bytes: config.MAX_BODY_BYTES,
+    sync_mode: config.SYNC_MODE,
+    response_matrix: config.RESPONSE_MATRIX,
+    is_cancelling: config.WEBHOOK_CANCEL_ENABLED,
+    is_login_redirect: config.LOGIN_REDIRECT,
+    is_sandboxed: config.RESPONSE_SANDBOX,
+  };
+}
+
+/** What the management API alone uses. */
+function toApiParts({ store, executions, catalog, secrets, parser }: Parts, logins: Logins) {
+  return {
+    catalog,
+    secrets,
+    largeBodies: parser.largeBodies,
+    streams: openEventStreams({ logins, executions }),
+    feed: openExecutionFeed({ store, logins, changes: executions.changes }),
+  };
+}
+
+function toDefaults(config: Config) {
+  return {
+    connection_allowance: config.CONNECTION_ALLOWANCE,
+    window_ms: config.WAIT_POLL_WINDOW_SEC * 1000,
+    base_url: config.BASE_URL,
+    prefix: prefixOf(config),
   };
 }
 
@@ -75,7 +117,7 @@ const UNTRUSTED =
   "one client. If it is your proxy, add it there";
 
 /** Who asks, and how often they may be wrong. */
-async function openAccess({ config, log, store }: Rooms) {
+async function openAccess({ config, log, store }: Parts) {
   const activity = await openActivity(store);
   const attempts = openAttempts({
     free: 3,
@@ -87,26 +129,9 @@ async function openAccess({ config, log, store }: Rooms) {
   return {
     activity,
     logins: openLogins({ store, attempts, activity, ttl_ms }),
-    slowDown: openSlowDown({ free: 100, step_ms: 100, most_ms: 3000 }),
     addressOf: openAddressReader(
       openProxyTrust(config.TRUSTED_PROXIES),
       onceForRange((peer) => log.warn({ peer }, UNTRUSTED)),
     ),
-  };
-}
-
-function toSettings(config: Config) {
-  return {
-    connection_allowance: config.CONNECTION_ALLOWANCE,
-    inactivity_ms: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
-    max_body_bytes: config.MAX_BODY_BYTES,
-    sync_mode: config.SYNC_MODE,
-    response_matrix: config.RESPONSE_MATRIX,
-    window_ms: config.WAIT_POLL_WINDOW_SEC * 1000,
-    is_cancelling: config.WEBHOOK_CANCEL_ENABLED,
-    is_login_redirect: config.LOGIN_REDIRECT,
-    is_sandboxed: config.RESPONSE_SANDBOX,
-    base_url: config.BASE_URL,
-    prefix: prefixOf(config),
   };
 }

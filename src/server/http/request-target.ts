@@ -1,0 +1,51 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Refusal, toProblem } from "../../shared/errors.ts";
+import { isHost } from "../request/host.ts";
+import { identifyRequest } from "../request/trace.ts";
+
+/**
+ * Refuses what an HTTP server in front of others must not guess about: two Host headers or one that
+ * names no host, an absolute-form target, a backslash or NUL in a path (contract, section 4,
+ * numbers 6 and 15).
+ *
+ * @returns whether it was refused, and answered
+ */
+export function refuseTarget(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
+  const fault = findTargetFault(incoming);
+  if (fault === null) return false;
+  identifyRequest(incoming, outgoing);
+  const refusal = new Refusal("bad_target", fault);
+  const problem = JSON.stringify(toProblem(refusal, "/"));
+  outgoing.writeHead(refusal.status, { ...PROBLEM_HEADERS, connection: "close" });
+  outgoing.end(incoming.method === "HEAD" ? undefined : problem);
+  return true;
+}
+
+export const PROBLEM_HEADERS = {
+  "content-type": "application/problem+json",
+  "cache-control": "no-store",
+};
+
+/** Names and values together are bounded in bytes; many short ones would cost more than they weigh. */
+const MOST_HEADERS = 256;
+
+function findTargetFault({ url = "", rawHeaders }: IncomingMessage): string | null {
+  const count = rawHeaders.length / 2;
+  if (count > MOST_HEADERS) return `Found ${count} headers, expected at most ${MOST_HEADERS}`;
+  if (!url.startsWith("/")) return "Expected a target that starts with a slash";
+  const path = url.split("?", 1)[0] ?? "";
+  if (/[\\\0#]/.test(path)) return "The path has a character that must be percent-encoded";
+  return findHostFault(rawHeaders);
+}
+
+function findHostFault(raw: readonly string[]): string | null {
+  let count = 0;
+  let host = "";
+  for (let at = 0; at < raw.length; at += 2) {
+    if (raw[at]?.toLowerCase() !== "host") continue;
+    count += 1;
+    host = raw[at + 1] ?? "";
+  }
+  if (count !== 1) return `Found ${count} Host headers, expected one`;
+  return isHost(host) ? null : "The Host header names no host, expected one and perhaps its port";
+}
