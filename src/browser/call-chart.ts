@@ -21,7 +21,7 @@ interface Point {
   readonly at: number;
   readonly calls: number;
   readonly failures: number;
-  readonly average_ms: number | null;
+  readonly half_ms: number | null;
   readonly most_ms: number | null;
 }
 
@@ -106,13 +106,13 @@ function callSeries(points: readonly Point[]) {
 function latencySeries(points: readonly Point[]) {
   return [
     {
-      label: "Average",
+      label: "Half within",
       colour: "--accent",
-      values: points.map(({ average_ms }) => average_ms),
+      values: points.map(({ half_ms }) => half_ms),
       show: duration,
     },
     {
-      label: "Longest",
+      label: "95 of 100 within",
       colour: "--soft",
       values: points.map(({ most_ms }) => most_ms),
       show: duration,
@@ -144,25 +144,25 @@ function toPoint(at: number, known: ReadonlyMap<number, Interval>): Point {
     at,
     calls: found?.calls ?? 0,
     failures: found?.failures ?? 0,
-    average_ms: found?.duration_avg_ms ?? null,
-    most_ms: found?.duration_max_ms ?? null,
+    half_ms: found?.duration_p50_ms ?? null,
+    most_ms: found?.duration_p95_ms ?? null,
   };
 }
 
 /** The figures for those who do not see the drawing. */
 function tableOf(points: readonly Point[]): HTMLElement {
   const busy = points.filter(({ calls }) => calls > 0);
-  const rows = busy.map(({ at, calls, failures, average_ms, most_ms }) =>
+  const rows = busy.map(({ at, calls, failures, half_ms, most_ms }) =>
     el(
       "tr",
       {},
       el("th", { scope: "row" }, time(new Date(at * 1000).toISOString())),
-      ...[number(calls), number(failures), duration(average_ms), duration(most_ms)].map((text) =>
+      ...[number(calls), number(failures), duration(half_ms), duration(most_ms)].map((text) =>
         el("td", { class: "figure" }, text),
       ),
     ),
   );
-  const heads = ["From", "Calls", "Failed", "Average", "Longest"].map((name) =>
+  const heads = ["From", "Calls", "Failed", "Half within", "95 of 100 within"].map((name) =>
     el("th", { scope: "col" }, name),
   );
   const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...rows));

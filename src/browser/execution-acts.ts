@@ -7,7 +7,7 @@ import { parseExact } from "./json-exact.ts";
 import { attempt, notify } from "./notice.ts";
 import { may, pagePath } from "./page.ts";
 import type { Execution } from "./resources.ts";
-import { isEnded } from "./status.ts";
+import { isEnded } from "../shared/contract/status.ts";
 
 /** Cancel while it runs; replay, also with another input. */
 export function actsOf(execution: Execution): HTMLElement[] {

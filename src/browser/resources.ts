@@ -1,5 +1,7 @@
 /** What the management API answers (contract, section 3), as far as pages look at it. */
 
+import type { Status } from "../shared/contract/status.ts";
+
 export interface Webhook {
   readonly id: string;
   readonly name: string;
@@ -23,7 +25,7 @@ export interface Webhook {
 
 export interface ExecutionSummary {
   readonly id: string;
-  readonly status: string;
+  readonly status: Status;
   readonly status_message: string | null;
   readonly webhook: string | null;
   readonly flow: string;
@@ -107,7 +109,9 @@ export interface Interval {
   readonly failures: number;
   readonly duration_avg_ms: number | null;
   readonly duration_max_ms: number | null;
-  readonly duration_p95_ms?: number | null;
+  readonly duration_p50_ms: number | null;
+  readonly duration_p95_ms: number | null;
+  readonly duration_p99_ms: number | null;
 }
 
 export interface Statistics {

@@ -185,6 +185,24 @@ test("bodies: not JSON is 400, too large 413, another method 405, an unknown pat
   await house.want(404, "GET", "/nothing");
 });
 
+test("a permission is an object, or in short the string", async () => {
+  const permissions = ["webhook.read", { permission: "flow.*" }];
+  const { json } = await house.want(201, "POST", "/role", { body: { name: "short", permissions } });
+  assert.deepEqual((json as { permissions: unknown }).permissions, [
+    { permission: "webhook.read", project_id: null },
+    { permission: "flow.*", project_id: null },
+  ]);
+  for (const [grant, expected] of [
+    ["bundle.write", /expected "\*", "<resource>\.\*" or one of webhook\.read/],
+    [{ permission: "workspace.write" }, /expected "\*", "<resource>\.\*" or one of webhook\.read/],
+    [7, /expected \{"permission": "webhook\.read"\} or "webhook\.read"/],
+  ] as const) {
+    const body = { name: "wrong", permissions: [grant] };
+    const { text } = await house.want(422, "POST", "/role", { body });
+    assert.match(JSON.parse(text).errors[0].message, expected);
+  }
+});
+
 test("everything that is wrong with a body is said at once, each field with what was expected", async () => {
   const body = { name: "", permissions: [{ permission: "nothing" }], propagate: "yes" };
   const { json } = await house.want(422, "POST", "/role", { body });

@@ -33,7 +33,7 @@ import {
   oldestEnded,
 } from "../../src/server/store/retention.ts";
 import type { Schema } from "../../src/server/store/schema.ts";
-import { readStatistics } from "../../src/server/store/statistics.ts";
+import { readStatistics, type StatisticsRow } from "../../src/server/store/statistics.ts";
 import { INPUT, newRow, toId } from "./rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-executions-"));
@@ -271,7 +271,28 @@ test("statistics count what was created in a time, by webhook", async () => {
       failures: of.filter(({ status }) => FAILURES.includes(status)).length,
       duration_avg_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
       duration_max_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
+      duration_p50_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
+      duration_p95_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
+      duration_p99_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
     });
+});
+
+test("statistics tell how long so many of a hundred took at most; cancelled ones are no failures", async () => {
+  await using store = await open("percentiles.db");
+  const rows = Array.from({ length: 101 }, (_, ms) =>
+    newRow(toId(START, ms, ms), {
+      status: ms === 7 ? "ENDED_CANCELLED" : ms === 8 ? "ENDED_TIMEOUT" : "ENDED_SUCCESS",
+      created_at: START,
+      started_at: START,
+      ended_at: START + ms,
+    }),
+  );
+  await insert(store, rows);
+  const request = { from: START, to: START + 1, interval_ms: MINUTE_MS };
+  const [found] = await readStatistics(store, { ...request, by_webhook: false, project_ids: null });
+  const { duration_p50_ms, duration_p95_ms, duration_p99_ms, failures } = found as StatisticsRow;
+  assert.deepEqual([duration_p50_ms, duration_p95_ms, duration_p99_ms], [50, 95, 99]);
+  assert.equal(failures, 1);
 });
 
 test("retention takes the oldest that have ended, with all that belongs to them", async () => {

@@ -299,6 +299,28 @@ function pick({ inputs, outputs, log }: Records) {
   return { inputs, outputs, log };
 }
 
+test("permissions that nothing asks for are taken from the roles that had them", async () => {
+  const path = join(folder, "roles.db");
+  const all = [
+    { permission: "bundle.write", project_id: null },
+    { permission: "webhook.*", project_id: "p" },
+    { permission: "workspace.write", project_id: null },
+  ];
+  await makeOldStore(path, (db) => {
+    const role = db.prepare(
+      "insert into role (id, name, propagate, permissions, created_at, modified_at) values (?, ?, 0, ?, 1, 1)",
+    );
+    role.run("a", "a", JSON.stringify(all));
+    role.run("b", "b", '[{"permission":"*"}]');
+  });
+  await (await open(path))[Symbol.asyncDispose]();
+  const roles = query<{ permissions: string }>(path, "select permissions from role order by id");
+  assert.deepEqual(
+    roles.map(({ permissions }) => JSON.parse(permissions)),
+    [[all[1]], [{ permission: "*" }]],
+  );
+});
+
 const skip = isMountable() ? false : "a small disk cannot be mounted here";
 
 test(

@@ -11,7 +11,8 @@ import { complain } from "../notice.ts";
 import { PARAMS, pagePath } from "../page.ts";
 import type { Execution, ExecutionSummary, LogLine } from "../resources.ts";
 import { start } from "../start.ts";
-import { badge, isEnded, statusBadge } from "../status.ts";
+import { isEnded } from "../../shared/contract/status.ts";
+import { badge, statusBadge } from "../status.ts";
 
 const ID = PARAMS["id"] ?? "";
 

@@ -9,9 +9,10 @@ import { complain } from "../notice.ts";
 import { may, pagePath } from "../page.ts";
 import type { ExecutionSummary, Flow, Workspace } from "../resources.ts";
 import { start } from "../start.ts";
+import { FAILURES } from "../../shared/contract/status.ts";
 import { badge } from "../status.ts";
 
-const FAILED = "ENDED_ERROR,ENDED_TIMEOUT,ENDED_CANCELLED";
+const FAILED = FAILURES.join(",");
 
 /** How often the figures are read again while calls come, in milliseconds. */
 const REFRESH_MS = 3000;

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Principal } from "../access/login.ts";
-import { isEnded } from "../executions/status.ts";
+import { isEnded, UNENDED } from "../../shared/contract/status.ts";
 import { now } from "../../shared/clock.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { listExecutions, type ExecutionFilter } from "../store/execution-lists.ts";
@@ -35,8 +35,6 @@ export const cancelExecution = defineRoute({
     return { status: 200, text: await answerExecution(api, ended) };
   },
 });
-
-const UNENDED = ["PENDING", "RUNNING"] as const;
 
 const FILTER = v.pipe(
   v.strictObject({

@@ -1,4 +1,4 @@
-import { isEnded } from "../executions/status.ts";
+import { isEnded } from "../../shared/contract/status.ts";
 import { toSummary } from "../executions/record.ts";
 import { toIso } from "../../shared/clock.ts";
 import { listLog } from "../store/execution-lists.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Principal } from "../access/login.ts";
 import { toRecordText, toSummary } from "../executions/record.ts";
-import { STATUSES } from "../executions/status.ts";
+import { STATUSES } from "../../shared/contract/status.ts";
 import { toIso } from "../../shared/clock.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { listExecutions, listLog } from "../store/execution-lists.ts";

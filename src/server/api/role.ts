@@ -22,14 +22,28 @@ import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, ROLE } from "./shapes.ts";
 
-/** `webhook.read`, `webhook.*` or `*`, for all projects or for one. */
-const GRANT = v.strictObject({
-  permission: v.pipe(
-    v.string("expected a string"),
-    v.check(isPattern, `expected "*", "<resource>.*" or one of ${PERMISSIONS.join(", ")}`),
+/** `webhook.read`, `webhook.*` or `*`. */
+const PATTERN = v.pipe(
+  v.string("expected a string"),
+  v.check(isPattern, `expected "*", "<resource>.*" or one of ${PERMISSIONS.join(", ")}`),
+);
+
+/** For all projects or for one; in short, the string (contract, section 7, number 4). */
+const GRANT = v.pipe(
+  v.union(
+    [
+      v.strictObject({
+        permission: PATTERN,
+        project_id: v.optional(v.nullable(v.string()), null),
+      }),
+      PATTERN,
+    ],
+    'expected {"permission": "webhook.read"} or "webhook.read"',
   ),
-  project_id: v.optional(v.nullable(v.string()), null),
-});
+  v.transform((grant) =>
+    typeof grant === "string" ? { permission: grant, project_id: null } : grant,
+  ),
+);
 
 function isPattern(text: string): boolean {
   if (text === "*" || (PERMISSIONS as readonly string[]).includes(text)) return true;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { STATUSES } from "../executions/status.ts";
+import { STATUSES } from "../../shared/contract/status.ts";
 
 /**
  * What the API answers: one schema for each resource (contract, section 2). The OpenAPI document
@@ -216,6 +216,9 @@ export const STATISTICS = v.strictObject({
       failures: COUNT,
       duration_avg_ms: v.nullable(v.number()),
       duration_max_ms: v.nullable(v.number()),
+      duration_p50_ms: v.nullable(v.number()),
+      duration_p95_ms: v.nullable(v.number()),
+      duration_p99_ms: v.nullable(v.number()),
     }),
   ),
 });

@@ -13,12 +13,18 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const MOST_INTERVALS = 1000;
 
 function toInterval(row: StatisticsRow): Record<string, unknown> {
-  const { duration_avg_ms: average } = row;
   return {
     ...row,
     at: toIso(row.at),
-    duration_avg_ms: average === null ? null : Math.round(average * 10) / 10,
+    duration_avg_ms: toTenths(row.duration_avg_ms),
+    duration_p50_ms: toTenths(row.duration_p50_ms),
+    duration_p95_ms: toTenths(row.duration_p95_ms),
+    duration_p99_ms: toTenths(row.duration_p99_ms),
   };
+}
+
+function toTenths(value: number | null): number | null {
+  return value === null ? null : Math.round(value * 10) / 10;
 }
 
 export const getStatistics = defineRoute({

@@ -1,5 +1,5 @@
 import { waitFor } from "../executions/wait.ts";
-import { isEnded } from "../executions/status.ts";
+import { isEnded } from "../../shared/contract/status.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { getBundle } from "./bundle.ts";
 import { answerExecution, getExecution, requireExecution } from "./execution.ts";

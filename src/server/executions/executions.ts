@@ -29,7 +29,7 @@ import {
 } from "./outcome.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
-import type { EndedStatus } from "./status.ts";
+import type { EndedStatus } from "../../shared/contract/status.ts";
 
 export interface ExecutionsOptions extends Omit<SchedulerOptions, "defer" | "record"> {
   readonly store: Store;

@@ -3,7 +3,7 @@ import { MAX_DEPTH, type Ending } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import type { PayloadRow } from "../store/executions.ts";
 import { bodyOf, checkResponse, type CustomResponse } from "./custom-response.ts";
-import { isEnded, type EndedStatus } from "./status.ts";
+import { isEnded, type EndedStatus } from "../../shared/contract/status.ts";
 
 /** How an execution ended: a value, whatever happened. */
 export interface Outcome {

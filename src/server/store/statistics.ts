@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { FAILURES } from "../../shared/contract/status.ts";
 import { firstKeyOf } from "../../shared/id.ts";
 import type { Store } from "./database.ts";
 import { whileWanted } from "./reading.ts";
@@ -13,6 +14,10 @@ export interface StatisticsRow {
   /** Milliseconds from start to end, of those that have ended. */
   readonly duration_avg_ms: number | null;
   readonly duration_max_ms: number | null;
+  /** So many of a hundred took at most this long; between two of them, in proportion. */
+  readonly duration_p50_ms: number | null;
+  readonly duration_p95_ms: number | null;
+  readonly duration_p99_ms: number | null;
 }
 
 export interface StatisticsRequest {
@@ -30,7 +35,10 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
   const interval = sql<number>`(created_at / ${sql.lit(interval_ms)}) * ${sql.lit(interval_ms)}`;
   const webhook = by_webhook ? sql<string | null>`webhook` : sql<string | null>`null`;
   const duration = sql<number>`ended_at - started_at`;
-  const failed = sql<number>`case when status in ('ENDED_ERROR', 'ENDED_TIMEOUT', 'ENDED_CANCELLED') then 1 else 0 end`;
+  const failures = sql.join(FAILURES.map((status) => sql.lit(status)));
+  const failed = sql<number>`case when status in (${failures}) then 1 else 0 end`;
+  const percentile = (percent: number) =>
+    sql<number | null>`percentile(${duration}, ${sql.lit(percent)})`;
   let query = store.lists
     .selectFrom("execution")
     .select((e) => [
@@ -40,6 +48,9 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
       e.fn.sum<number>(failed).as("failures"),
       e.fn.avg<number | null>(duration).as("duration_avg_ms"),
       e.fn.max<number | null>(duration).as("duration_max_ms"),
+      percentile(50).as("duration_p50_ms"),
+      percentile(95).as("duration_p95_ms"),
+      percentile(99).as("duration_p99_ms"),
     ])
     .where(whileWanted())
     .where("key", ">=", firstKeyOf(from))

@@ -11,7 +11,6 @@ export const PERMISSIONS = [
   "project.read",
   "project.write",
   "bundle.read",
-  "bundle.write",
   "role.read",
   "role.write",
   "user.read",
@@ -22,7 +21,6 @@ export const PERMISSIONS = [
   "secret.write",
   "audit.read",
   "workspace.read",
-  "workspace.write",
 ] as const;
 
 export type Permission = (typeof PERMISSIONS)[number];

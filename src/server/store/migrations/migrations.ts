@@ -2,6 +2,7 @@ import * as first from "./0001-first.ts";
 import * as keyUse from "./0002-key-use.ts";
 import * as executionKey from "./0003-execution-key.ts";
 import * as ledger from "./0004-ledger.ts";
+import * as permissions from "./0006-permissions.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -10,4 +11,5 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0002-key-use", keyUse.up],
   ["0003-execution-key", executionKey.up],
   ["0004-ledger", ledger.up],
+  ["0006-permissions", permissions.up],
 ]);

@@ -1,20 +1,16 @@
 /** @jsxRuntime automatic @jsxImportSource hono/jsx */
+import { FAILURES, STATUS, STATUSES, UNENDED } from "../../../shared/contract/status.ts";
 import { SelectField, TextField } from "../field.tsx";
 import { PagedList } from "../list.tsx";
 import { Page, type Visit } from "../shell.tsx";
 
 /** `status` as the API takes it: one or several, with commas. */
-const STATUS_CHOICES = [
+const STATUS_CHOICES: readonly (readonly [string, string])[] = [
   ["", "Any status"],
-  ["ENDED_ERROR,ENDED_TIMEOUT,ENDED_CANCELLED", "Any failure"],
-  ["PENDING,RUNNING", "Waiting or running"],
-  ["ENDED_SUCCESS", "Succeeded"],
-  ["ENDED_ERROR", "Failed"],
-  ["ENDED_TIMEOUT", "Timed out"],
-  ["ENDED_CANCELLED", "Cancelled"],
-  ["RUNNING", "Running"],
-  ["PENDING", "Waiting"],
-] as const;
+  [FAILURES.join(","), "Any failure"],
+  [UNENDED.join(","), "Waiting or running"],
+  ...STATUSES.toReversed().map((status) => [status, STATUS[status].label] as const),
+];
 
 export function ExecutionsPage({ visit }: { visit: Visit }) {
   return (
