@@ -46,9 +46,9 @@ function toEntry(name: string, version: string, dev: boolean): Locked {
   const words = name.replace(/^@[^/]+\//, "").split(/[-.]/);
   const find = (known: string) => known.split(" ").filter((word) => words.includes(word));
   const [os, cpu] = [find(SYSTEMS).slice(0, 1), find(PROCESSORS).slice(0, 1)];
-  const is_musl = words.includes("musl") || words.includes("musleabihf");
-  const is_glibc = ["gnu", "gnueabihf", "glibc"].some((word) => words.includes(word));
-  const libc = os[0] === "linux" && (is_musl || is_glibc) ? [is_musl ? "musl" : "glibc"] : null;
+  const isMusl = words.includes("musl") || words.includes("musleabihf");
+  const isGlibc = ["gnu", "gnueabihf", "glibc"].some((word) => words.includes(word));
+  const libc = os[0] === "linux" && (isMusl || isGlibc) ? [isMusl ? "musl" : "glibc"] : null;
   return {
     version,
     cpu,

@@ -54,6 +54,13 @@ export default defineConfig({
     ...walls,
     ...captured,
     {
+      // Migrations name columns of earlier releases.
+      files: ["**/src/**/*.{ts,tsx}"],
+      excludeFiles: ["**/src/server/store/migrations/**"],
+      jsPlugins: ["./names-rule.ts"],
+      rules: { "names/case": "error" },
+    },
+    {
       // node:test's functions give promises that nobody has to wait for.
       files: ["**/test/**"],
       rules: {
@@ -71,7 +78,7 @@ export default defineConfig({
         "**/sandbox/thread.ts",
         "**/pool-task.ts",
         "**/*.config.ts",
-        "**/captured-rule.ts",
+        "**/*-rule.ts",
       ],
       rules: { "import/no-default-export": "off" },
     },

@@ -122,7 +122,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/handles": {
     setup: ["guardHandles", "catchHandle", "handleOfUdp", "silence", "refuseMembers", "hasHandle"],
   },
-  "sandbox/import-fault": {},
+  "sandbox/import-error": {},
   "sandbox/inspect": { setup: ["inspect"] },
   "sandbox/loader": { setup: ["closeLoader", "forgetModules"] },
   "sandbox/modules": { setup: ["guardModules", "folder"] },

@@ -19,8 +19,8 @@ import { ROOT } from "./targets.ts";
 
 const FOLDER = join(ROOT, "build/screenshots");
 
-const LOOKS = [false, true].flatMap((is_narrow) =>
-  [false, true].map((is_dark) => ({ is_narrow, is_dark })),
+const LOOKS = [false, true].flatMap((isNarrow) =>
+  [false, true].map((isDark) => ({ isNarrow, isDark })),
 );
 
 async function main(wanted: readonly string[]): Promise<void> {
@@ -44,7 +44,7 @@ async function shootAll(
   look: (typeof LOOKS)[number],
   pages: readonly (readonly [string, string])[],
 ): Promise<void> {
-  const ending = `${look.is_narrow ? "narrow" : "wide"}-${look.is_dark ? "dark" : "light"}.png`;
+  const ending = `${look.isNarrow ? "narrow" : "wide"}-${look.isDark ? "dark" : "light"}.png`;
   const door = await openStrangeWindow(browser, look);
   const { page: login } = await openPage(door);
   await login.goto(`${service.url}/ui/login`);
@@ -52,10 +52,10 @@ async function shootAll(
   await door.close();
   const context = await openWindow(browser, service, look);
   for (const [name, path] of pages) {
-    const { page, faults } = await openPage(context);
+    const { page, errors } = await openPage(context);
     await visit(page, service, path);
     await page.screenshot({ path: join(FOLDER, `${name}-${ending}`), fullPage: true });
-    for (const fault of faults) console.error(`${name}: ${fault}`);
+    for (const error of errors) console.error(`${name}: ${error}`);
     await page.close();
   }
   await context.close();

@@ -4,7 +4,7 @@ import { globSync } from "node:fs";
 import { Agent } from "node:http";
 import { parseArgs } from "node:util";
 import { send } from "../test/blackbox/client.ts";
-import { openHouse, processFigure, type House } from "../test/faults/house.ts";
+import { openTestService, processFigure, type TestService } from "../test/faults/test-service.ts";
 import { ROOT } from "./targets.ts";
 
 /**
@@ -71,18 +71,18 @@ async function runFamilies(own: string): Promise<boolean> {
 
 /** Resident memory of the server after many calls against after a tenth of them. */
 async function watchMemory(further: number): Promise<void> {
-  await using house = await openHouse({
+  await using service = await openTestService({
     config: { LOG_LEVEL: "info", RETENTION_MAX_EXECUTIONS: 10_000 },
     flows: ["echo"],
   });
-  await house.createWebhook("echo", "echo", { is_productive: true, sync_mode: "hold" });
+  await service.createWebhook("echo", "echo", { is_productive: true, sync_mode: "hold" });
   const first = Math.ceil(further / 10);
-  await callTimes(house, first);
-  const early = residentMb(house);
+  await callTimes(service, first);
+  const early = residentMb(service);
   console.log(`figure  memory: the server after ${first} calls: ${early.toFixed(1)} MB`);
   const begun = performance.now();
-  await callTimes(house, further);
-  const late = residentMb(house);
+  await callTimes(service, further);
+  const late = residentMb(service);
   const rate = further / ((performance.now() - begun) / 1000);
   console.log(`figure  memory: after ${further} further calls: ${late.toFixed(1)} MB`);
   console.log(`figure  memory: growth: ${((late / early - 1) * 100).toFixed(1)} %`);
@@ -90,17 +90,17 @@ async function watchMemory(further: number): Promise<void> {
   if (late > early * 1.1) failed += 1;
 }
 
-function residentMb(house: House): number {
-  return processFigure(house.pid, "VmRSS") / 1024;
+function residentMb(service: TestService): number {
+  return processFigure(service.pid, "VmRSS") / 1024;
 }
 
-async function callTimes(house: House, count: number): Promise<void> {
+async function callTimes(service: TestService, count: number): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 32 });
   const call = { target: "/api/latest/webhook/echo/call", agent };
   let left = count;
   async function callAgain(): Promise<void> {
     while (left-- > 0) {
-      const { status, text } = await send(house.origin, call);
+      const { status, text } = await send(service.origin, call);
       if (status !== 200) throw new Error(`A call was answered with ${status}: ${text}`);
     }
   }

@@ -31,7 +31,7 @@ async function startProgram(): Promise<void> {
 }
 
 /** Everything after the start is reported by the program itself. */
-function reportUnstarted(fault: unknown): void {
-  process.stderr.write(`Cannot start: ${fault instanceof Error ? fault.stack : String(fault)}\n`);
+function reportUnstarted(error: unknown): void {
+  process.stderr.write(`Cannot start: ${error instanceof Error ? error.stack : String(error)}\n`);
   process.exitCode = 1;
 }

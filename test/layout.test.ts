@@ -50,12 +50,12 @@ test("every room has a rank", () => {
 });
 
 test("a file imports its own room or a lower rank", () => {
-  const faults = sources.flatMap((file) =>
+  const errors = sources.flatMap((file) =>
     file.files
       .filter((other) => !maySee(file.path, other))
       .map((other) => `${file.path} imports ${other}`),
   );
-  assert.deepEqual(faults, []);
+  assert.deepEqual(errors, []);
 });
 
 test("no module of a thread waits at its top: one that is ended there takes its process with it", () => {
@@ -68,12 +68,12 @@ test("no module of a thread waits at its top: one that is ended there takes its 
 });
 
 test("each dependency has its owners", () => {
-  const faults = sources.flatMap((file) =>
+  const errors = sources.flatMap((file) =>
     file.packages
       .filter(({ name, typesOnly }) => !mayUse(file.path, name, typesOnly))
       .map(({ name }) => `${file.path} imports ${name}`),
   );
-  assert.deepEqual(faults, []);
+  assert.deepEqual(errors, []);
 });
 
 test("each dependency of the program is in the table of owners", () => {

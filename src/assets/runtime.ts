@@ -14,9 +14,9 @@ export interface Runtime {
   /** What `import 'flowhook'` means in the sandbox. */
   readonly author: string;
   /** Entry of the store's threads. */
-  readonly store_thread: string;
+  readonly storeThread: string;
   /** Entry of the parser's thread. */
-  readonly parser_thread: string;
+  readonly parserThread: string;
   /** The unpacked better_sqlite3.node; null: the package finds its own. */
   readonly addon: string | null;
   /** Files and folders that the threads of the sandbox need to read. */
@@ -37,18 +37,18 @@ export interface Runtime {
  *
  * @throws Error where they cannot be written, or where the build is for another platform
  */
-export function openRuntime(data_dir: string): Runtime {
+export function openRuntime(dataDir: string): Runtime {
   const carried: Embedded | null = EMBEDDED;
-  return carried === null ? sourceRuntime() : unpackedRuntime(carried, data_dir);
+  return carried === null ? sourceRuntime() : unpackedRuntime(carried, dataDir);
 }
 
 /**
  * Removes what earlier versions unpacked. Only for the process that holds the data folder's
  * lock: a service of the earlier version may still start runners from there.
  */
-export function removeOldRuntimes(data_dir: string): void {
+export function removeOldRuntimes(dataDir: string): void {
   const carried: Embedded | null = EMBEDDED;
-  if (carried !== null) removeOthers(unpackingOf(carried, data_dir));
+  if (carried !== null) removeOthers(unpackingOf(carried, dataDir));
 }
 
 function sourceRuntime(): Runtime {
@@ -58,8 +58,8 @@ function sourceRuntime(): Runtime {
     runner: join(root, "src/runner/runner.ts"),
     thread: join(root, "src/sandbox/thread.ts"),
     author: join(root, "src/shared/author.ts"),
-    store_thread: join(root, "src/server/store/store-thread.ts"),
-    parser_thread: join(root, "src/server/parser-thread.ts"),
+    storeThread: join(root, "src/server/store/store-thread.ts"),
+    parserThread: join(root, "src/server/parser-thread.ts"),
     addon: null,
     readable: ["src", "node_modules", "package.json"].map((name) => realpathSync(join(root, name))),
     // Whoever runs the sources may change them.
@@ -67,23 +67,23 @@ function sourceRuntime(): Runtime {
   };
 }
 
-function unpackedRuntime(carried: Embedded, data_dir: string): Runtime {
-  const unpacking = unpackingOf(carried, data_dir);
+function unpackedRuntime(carried: Embedded, dataDir: string): Runtime {
+  const unpacking = unpackingOf(carried, dataDir);
   const folder = unpack(unpacking);
   return {
     mode: carried.mode,
     runner: join(folder, "runner.cjs"),
     thread: join(folder, "thread.mjs"),
     author: join(folder, "flowhook.mjs"),
-    store_thread: join(folder, "store-thread.cjs"),
-    parser_thread: join(folder, "parser-thread.cjs"),
+    storeThread: join(folder, "store-thread.cjs"),
+    parserThread: join(folder, "parser-thread.cjs"),
     addon: join(folder, "better_sqlite3.node"),
     readable: [folder],
     verify: openCheck(unpacking),
   };
 }
 
-function unpackingOf(carried: Embedded, data_dir: string): Unpacking {
+function unpackingOf(carried: Embedded, dataDir: string): Unpacking {
   const addon = addonOf(carried);
   const assets = [...listAssets("runtime/"), addon];
   const files = assets.map((asset) => ({
@@ -91,7 +91,7 @@ function unpackingOf(carried: Embedded, data_dir: string): Unpacking {
     name: asset === addon ? "better_sqlite3.node" : asset.slice("runtime/".length),
     digest: carried.digests[asset]!,
   }));
-  return { parent: join(data_dir, "runtime"), version: VERSION, files };
+  return { parent: join(dataDir, "runtime"), version: VERSION, files };
 }
 
 /** The addon for this platform: with glibc or with musl, as the machine has it. */

@@ -58,10 +58,10 @@ export function openCheck(unpacking: Unpacking): () => boolean {
   let signature = signFolder(folder);
   return () => {
     if (signature !== null && signFolder(folder) === signature) return false;
-    const is_whole = isIntact(folder, unpacking.files);
-    if (!is_whole) unpack(unpacking);
+    const isWhole = isIntact(folder, unpacking.files);
+    if (!isWhole) unpack(unpacking);
     signature = signFolder(folder);
-    return !is_whole;
+    return !isWhole;
   };
 }
 

@@ -2,19 +2,19 @@ import { el, need } from "./element.ts";
 import { parseExact } from "./json-exact.ts";
 import { apiPath, PREFIX } from "./page.ts";
 
-export interface FieldFault {
+export interface FieldError {
   readonly field: string;
   readonly message: string;
 }
 
 /** A refusal of the management API: problem details (RFC 9457). */
-export class ApiFault extends Error {
+export class ApiError extends Error {
   readonly status: number;
   /** `wrong_password`, `conflict`, ...; empty where the answer names none. */
   readonly code: string;
-  readonly fields: readonly FieldFault[];
+  readonly fields: readonly FieldError[];
 
-  constructor(status: number, code: string, detail: string, fields: readonly FieldFault[]) {
+  constructor(status: number, code: string, detail: string, fields: readonly FieldError[]) {
     super(detail);
     this.status = status;
     this.code = code;
@@ -43,7 +43,7 @@ interface ApiOptions {
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** @throws ApiFault */
+/** @throws ApiError */
 export async function call<Body>(
   method: Method,
   path: readonly string[],
@@ -51,13 +51,13 @@ export async function call<Body>(
 ): Promise<ApiAnswer<Body>> {
   const response = await sendInTurn(method, path, options);
   const text = await response.text();
-  if (!response.ok) throw toFault(response.status, text);
-  const is_json = /json/.test(response.headers.get("content-type") ?? "");
-  const body = (is_json && text !== "" ? parseExact(text) : text) as Body;
+  if (!response.ok) throw toError(response.status, text);
+  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  const body = (isJson && text !== "" ? parseExact(text) : text) as Body;
   return { body, etag: response.headers.get("etag") };
 }
 
-/** @throws ApiFault */
+/** @throws ApiError */
 export async function read<Body>(
   path: readonly string[],
   query: ApiOptions["query"] = {},
@@ -125,24 +125,24 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
       },
       ...(signal === undefined ? {} : { signal }),
     });
-  } catch (fault) {
-    if (fault instanceof DOMException && fault.name === "AbortError") throw fault;
-    throw new ApiFault(0, "unreachable", "The service cannot be reached. Is it running?", []);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError(0, "unreachable", "The service cannot be reached. Is it running?", []);
   }
 }
 
-function toFault(status: number, text: string): ApiFault {
+function toError(status: number, text: string): ApiError {
   const problem = toProblem(text);
   const code = (problem.type ?? "").slice("urn:flowhook:error:".length);
   if (status === 401) showEndOfSession();
   const detail = problem.detail ?? `The service answered ${status}`;
-  return new ApiFault(status, code, detail, problem.errors ?? []);
+  return new ApiError(status, code, detail, problem.errors ?? []);
 }
 
 interface Problem {
   readonly type?: string;
   readonly detail?: string;
-  readonly errors?: readonly FieldFault[];
+  readonly errors?: readonly FieldError[];
 }
 
 function toProblem(text: string): Problem {
@@ -163,7 +163,7 @@ export function showEndOfSession(): void {
 }
 
 /** One sentence for people about whatever was thrown. */
-export function sentenceOf(fault: unknown): string {
-  const text = fault instanceof Error ? fault.message : String(fault);
+export function sentenceOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
   return /[.?!]$/.test(text) ? text : `${text}.`;
 }

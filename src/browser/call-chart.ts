@@ -6,14 +6,14 @@ import type { Interval, Statistics } from "./resources.ts";
 
 interface Range {
   readonly label: string;
-  readonly span_sec: number;
+  readonly spanSec: number;
   readonly interval_sec: number;
 }
 
 const RANGES: readonly Range[] = [
-  { label: "Hour", span_sec: 3600, interval_sec: 60 },
-  { label: "Day", span_sec: 86_400, interval_sec: 1800 },
-  { label: "Week", span_sec: 604_800, interval_sec: 10_800 },
+  { label: "Hour", spanSec: 3600, interval_sec: 60 },
+  { label: "Day", spanSec: 86_400, interval_sec: 1800 },
+  { label: "Week", spanSec: 604_800, interval_sec: 10_800 },
 ];
 
 interface Point {
@@ -21,15 +21,15 @@ interface Point {
   readonly at: number;
   readonly calls: number;
   readonly failures: number;
-  readonly half_ms: number | null;
-  readonly most_ms: number | null;
+  readonly halfMs: number | null;
+  readonly mostMs: number | null;
 }
 
 interface ChartOptions {
   /** Only the calls of this webhook. */
   readonly webhook?: string;
   /** How long calls take, in a chart below. */
-  readonly with_latency?: boolean;
+  readonly withLatency?: boolean;
 }
 
 interface CallChart {
@@ -51,7 +51,7 @@ export function callChart(place: HTMLElement, options: ChartOptions): CallChart 
     range = chosen;
     for (const { choice, made } of choices)
       made.setAttribute("aria-pressed", String(choice === chosen));
-    return draw().catch((fault: unknown) => charts.replaceChildren(sentenceOf(fault)));
+    return draw().catch((error: unknown) => charts.replaceChildren(sentenceOf(error)));
   }
 
   async function draw(): Promise<void> {
@@ -59,23 +59,23 @@ export function callChart(place: HTMLElement, options: ChartOptions): CallChart 
     const calls = points.reduce((sum, point) => sum + point.calls, 0);
     const failures = points.reduce((sum, point) => sum + point.failures, 0);
     const sum = `${number(calls)} calls, ${number(failures)} failed`;
-    const drawn = el("div", { class: options.with_latency === true ? "halves" : "" });
+    const drawn = el("div", { class: options.withLatency === true ? "halves" : "" });
     const left = el("div", {}, el("h3", { class: "first" }, sum));
     drawn.append(left);
     charts.replaceChildren(drawn);
     chart(left, {
       label: `Calls over time: ${sum}`,
       at: points.map(({ at }) => at),
-      is_bars: true,
+      isBars: true,
       series: callSeries(points),
     });
-    if (options.with_latency === true) {
+    if (options.withLatency === true) {
       const right = el("div", {}, el("h3", { class: "first" }, "Duration"));
       drawn.append(right);
       chart(right, {
         label: "Duration of executions over time",
         at: points.map(({ at }) => at),
-        is_bars: false,
+        isBars: false,
         series: latencySeries(points),
       });
     }
@@ -108,13 +108,13 @@ function latencySeries(points: readonly Point[]) {
     {
       label: "Half within",
       colour: "--accent",
-      values: points.map(({ half_ms }) => half_ms),
+      values: points.map(({ halfMs }) => halfMs),
       show: duration,
     },
     {
       label: "95 of 100 within",
       colour: "--soft",
-      values: points.map(({ most_ms }) => most_ms),
+      values: points.map(({ mostMs }) => mostMs),
       show: duration,
     },
   ];
@@ -124,7 +124,7 @@ function latencySeries(points: readonly Point[]) {
 async function readPoints(range: Range, webhook: string | undefined): Promise<Point[]> {
   const step = range.interval_sec;
   const to = (Math.floor(new Date().getTime() / 1000 / step) + 1) * step;
-  const from = to - range.span_sec;
+  const from = to - range.spanSec;
   const { items } = await read<Statistics>(["statistics"], {
     from: new Date(from * 1000).toISOString(),
     to: new Date(to * 1000).toISOString(),
@@ -133,7 +133,7 @@ async function readPoints(range: Range, webhook: string | undefined): Promise<Po
   });
   const own = items.filter((item) => webhook === undefined || item.webhook === webhook);
   const known = new Map(own.map((item) => [Date.parse(item.at) / 1000, item]));
-  return Array.from({ length: range.span_sec / step }, (_, count) =>
+  return Array.from({ length: range.spanSec / step }, (_, count) =>
     toPoint(from + count * step, known),
   );
 }
@@ -144,20 +144,20 @@ function toPoint(at: number, known: ReadonlyMap<number, Interval>): Point {
     at,
     calls: found?.calls ?? 0,
     failures: found?.failures ?? 0,
-    half_ms: found?.duration_p50_ms ?? null,
-    most_ms: found?.duration_p95_ms ?? null,
+    halfMs: found?.duration_p50_ms ?? null,
+    mostMs: found?.duration_p95_ms ?? null,
   };
 }
 
 /** The figures for those who do not see the drawing. */
 function tableOf(points: readonly Point[]): HTMLElement {
   const busy = points.filter(({ calls }) => calls > 0);
-  const rows = busy.map(({ at, calls, failures, half_ms, most_ms }) =>
+  const rows = busy.map(({ at, calls, failures, halfMs, mostMs }) =>
     el(
       "tr",
       {},
       el("th", { scope: "row" }, time(new Date(at * 1000).toISOString())),
-      ...[number(calls), number(failures), duration(half_ms), duration(most_ms)].map((text) =>
+      ...[number(calls), number(failures), duration(halfMs), duration(mostMs)].map((text) =>
         el("td", { class: "figure" }, text),
       ),
     ),

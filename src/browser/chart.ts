@@ -14,7 +14,7 @@ interface ChartOptions {
   /** Seconds since the epoch. */
   readonly at: readonly number[];
   readonly series: readonly Series[];
-  readonly is_bars: boolean;
+  readonly isBars: boolean;
 }
 
 const HEIGHT = 180;
@@ -40,7 +40,7 @@ export function chart(place: HTMLElement, options: ChartOptions): void {
   addEventListener("themechange", redraw);
 }
 
-function draw(frame: HTMLElement, { at, series, is_bars }: ChartOptions): uPlot {
+function draw(frame: HTMLElement, { at, series, isBars }: ChartOptions): uPlot {
   const style = getComputedStyle(frame);
   const colourOf = (name: string) => resolve(frame, style.getPropertyValue(name).trim());
   const line = colourOf("--line");
@@ -50,8 +50,8 @@ function draw(frame: HTMLElement, { at, series, is_bars }: ChartOptions): uPlot 
   const lines = series.map(({ label, colour, show: toText }) => ({
     label,
     stroke: colourOf(colour),
-    width: is_bars ? 0 : 1.5,
-    ...(is_bars
+    width: isBars ? 0 : 1.5,
+    ...(isBars
       ? { fill: colourOf(colour), paths: bars(), points: { show: false } }
       : { spanGaps: true, points: { show: true, size: 5 } }),
     value: (_: uPlot, value: number | null) => (value === null ? "–" : toText(value)),
@@ -89,8 +89,8 @@ const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" 
 function times(_: uPlot, ticks: readonly number[]): string[] {
   return ticks.map((tick) => {
     const at = new Date(tick * 1000);
-    const is_midnight = at.getHours() === 0 && at.getMinutes() === 0;
-    return (is_midnight ? DAY : CLOCK).format(at);
+    const isMidnight = at.getHours() === 0 && at.getMinutes() === 0;
+    return (isMidnight ? DAY : CLOCK).format(at);
   });
 }
 

@@ -2,7 +2,7 @@ import { call } from "./api.ts";
 import { copyButton } from "./copy.ts";
 import { passwordField, withPassword } from "./dialog.ts";
 import { el } from "./element.ts";
-import { buttons, formFault } from "./field.ts";
+import { buttons, formError } from "./field.ts";
 import { onSubmit } from "./form.ts";
 import { may, pagePath } from "./page.ts";
 import type { Webhook } from "./resources.ts";
@@ -43,7 +43,7 @@ function enableStep({ name }: Webhook, done: () => void): HTMLElement {
   const page = el("a", { class: "button quiet", href: pagePath("webhooks", name) }, "Later");
   const submit = el("button", { type: "submit" }, "Enable");
   const intro = "A new webhook is disabled: its URL answers 404. Enable it with your password.";
-  const form = el("form", { class: "narrow" }, passwordField(), formFault(), buttons(submit, page));
+  const form = el("form", { class: "narrow" }, passwordField(), formError(), buttons(submit, page));
   const step = el(
     "section",
     { class: "step" },

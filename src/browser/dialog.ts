@@ -1,42 +1,42 @@
 import { button, el, type Child } from "./element.ts";
-import { buttons, field, formFault } from "./field.ts";
+import { buttons, field, formError } from "./field.ts";
 import { control, onSubmit, showAt, valueOf } from "./form.ts";
-import { ApiFault } from "./api.ts";
+import { ApiError } from "./api.ts";
 
 interface DialogOptions {
   readonly title: string;
   readonly content: readonly Child[];
   readonly submit: string;
   /** For what cannot be taken back. */
-  readonly is_dangerous?: boolean;
+  readonly isDangerous?: boolean;
   /** For long texts. */
-  readonly is_broad?: boolean;
+  readonly isBroad?: boolean;
   act(form: HTMLFormElement): Promise<void>;
 }
 
 /** A form in a dialog; resolves with whether it was done, once it is closed. */
 export function openDialog(options: DialogOptions): Promise<boolean> {
-  const { title, content, submit, is_dangerous = false, is_broad = false, act } = options;
+  const { title, content, submit, isDangerous = false, isBroad = false, act } = options;
   const heading = el("h2", { id: "dialog-title" }, title);
-  const done = el("button", { type: "submit", class: is_dangerous ? "danger" : "" }, submit);
+  const done = el("button", { type: "submit", class: isDangerous ? "danger" : "" }, submit);
   const cancel = button("Cancel", "quiet", () => dialog.close());
-  const form = el("form", {}, heading, ...content, formFault(), buttons(done, cancel));
+  const form = el("form", {}, heading, ...content, formError(), buttons(done, cancel));
   const dialog = el(
     "dialog",
-    { "aria-labelledby": "dialog-title", class: is_broad ? "broad" : "" },
+    { "aria-labelledby": "dialog-title", class: isBroad ? "broad" : "" },
     form,
   );
   document.body.append(dialog);
   return new Promise((resolve) => {
-    let is_done = false;
+    let isDone = false;
     onSubmit(form, async () => {
       await act(form);
-      is_done = true;
+      isDone = true;
       dialog.close();
     });
     dialog.addEventListener("close", () => {
       dialog.remove();
-      resolve(is_done);
+      resolve(isDone);
     });
     dialog.showModal();
   });
@@ -50,7 +50,7 @@ export function confirm(
   act: () => Promise<void>,
 ): Promise<boolean> {
   const content = [el("p", {}, text)];
-  return openDialog({ title, content, submit, is_dangerous: true, act });
+  return openDialog({ title, content, submit, isDangerous: true, act });
 }
 
 /** The same, with the visitor's own password again. */
@@ -62,7 +62,7 @@ export function confirmWithPassword(
 ): Promise<boolean> {
   const content = [el("p", {}, text), passwordField()];
   const withIt = (form: HTMLFormElement) => withPassword(form, act);
-  return openDialog({ title, content, submit, is_dangerous: true, act: withIt });
+  return openDialog({ title, content, submit, isDangerous: true, act: withIt });
 }
 
 /** Asks for the visitor's own password again, for what the service guards with it. */
@@ -99,10 +99,10 @@ export async function withPassword(
 ): Promise<void> {
   try {
     await act(valueOf(form, name));
-  } catch (fault) {
-    if (!(fault instanceof ApiFault) || fault.code !== "wrong_password") throw fault;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== "wrong_password") throw error;
     showAt(form, name, "This is not your password");
     control(form, name).focus();
-    throw new Error("Nothing was changed", { cause: fault });
+    throw new Error("Nothing was changed", { cause: error });
   }
 }

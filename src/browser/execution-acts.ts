@@ -49,7 +49,7 @@ function replayChanged({ id, input_value, flow_version }: Execution): Promise<bo
   return openDialog({
     title: "Replay with changes",
     submit: "Replay",
-    is_broad: true,
+    isBroad: true,
     content: [
       field({ name: "input_value", label: "Input", rows: 16, value: input, hint: "JSON" }),
       field({ name: "flow_version", label: "Version of the flow", choices: versions, value: "" }),
@@ -66,8 +66,8 @@ function replayChanged({ id, input_value, flow_version }: Execution): Promise<bo
 export function parseInput(form: HTMLElement): unknown {
   try {
     return parseExact(valueOf(form, "input_value"));
-  } catch (fault) {
-    showAt(form, "input_value", `This is not JSON: ${(fault as Error).message}`);
-    throw new Error("Nothing was started", { cause: fault });
+  } catch (error) {
+    showAt(form, "input_value", `This is not JSON: ${(error as Error).message}`);
+    throw new Error("Nothing was started", { cause: error });
   }
 }

@@ -64,7 +64,7 @@ export function check(name: string, label: string, checked: boolean, hint?: stri
 }
 
 /** The line above a form's buttons for what no field is to blame for. */
-export function formFault(): HTMLElement {
+export function formError(): HTMLElement {
   return el("p", { class: "fault form-fault", role: "alert" });
 }
 

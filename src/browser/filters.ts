@@ -21,8 +21,8 @@ export async function filterForm(form: HTMLFormElement, apply: () => Promise<voi
   });
   form.addEventListener("input", (event) => {
     clearTimeout(timer);
-    const is_text = event.target instanceof HTMLInputElement;
-    timer = setTimeout(run, is_text ? REST_MS : 0);
+    const isText = event.target instanceof HTMLInputElement;
+    timer = setTimeout(run, isText ? REST_MS : 0);
   });
   await apply();
 }

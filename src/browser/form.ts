@@ -1,4 +1,4 @@
-import { ApiFault, sentenceOf } from "./api.ts";
+import { ApiError, sentenceOf } from "./api.ts";
 import { el, find } from "./element.ts";
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
@@ -50,12 +50,12 @@ export function onSubmit(form: HTMLFormElement, act: () => Promise<void>): void 
   form.noValidate = true;
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    clearFaults(form);
+    clearErrors(form);
     if (!checkRequired(form)) return;
     const buttons = form.querySelectorAll<HTMLButtonElement>("button[type=submit]");
     for (const submit of buttons) submit.disabled = true;
     act()
-      .catch((fault: unknown) => showFault(form, fault))
+      .catch((error: unknown) => showError(form, error))
       .finally(() => {
         for (const submit of buttons) submit.disabled = false;
       });
@@ -71,24 +71,24 @@ function checkRequired(form: HTMLFormElement): boolean {
   return missing.length === 0;
 }
 
-export function clearFaults(form: HTMLElement): void {
+export function clearErrors(form: HTMLElement): void {
   for (const field of form.querySelectorAll("[aria-invalid]"))
     field.removeAttribute("aria-invalid");
   for (const text of form.querySelectorAll(".fault")) text.replaceChildren();
 }
 
 /** Puts a refusal where it belongs: at the field that it names, otherwise above the buttons. */
-export function showFault(form: HTMLElement, fault: unknown): void {
-  const fields = fault instanceof ApiFault ? fault.fields : [];
+export function showError(form: HTMLElement, error: unknown): void {
+  const fields = error instanceof ApiError ? error.fields : [];
   const known = fields.filter(({ field, message }) => showAt(form, field, message));
   if (known.length > 0) form.querySelector<HTMLElement>("[aria-invalid]")?.focus();
   else if (
-    fault instanceof ApiFault &&
-    fault.code === "conflict" &&
-    showAt(form, "name", fault.message)
+    error instanceof ApiError &&
+    error.code === "conflict" &&
+    showAt(form, "name", error.message)
   )
     control(form, "name").focus();
-  else find(".form-fault", form)?.replaceChildren(sentenceOf(fault));
+  else find(".form-fault", form)?.replaceChildren(sentenceOf(error));
 }
 
 /** @returns whether the form has that field */

@@ -5,7 +5,7 @@
 export function gather<Value>(
   keyOf: (value: Value) => string,
   take: (values: readonly Value[]) => void,
-  interval_ms = 250,
+  intervalMs = 250,
 ): (value: Value) => void {
   const waiting = new Map<string, Value>();
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -16,6 +16,6 @@ export function gather<Value>(
       const values = [...waiting.values()];
       waiting.clear();
       take(values);
-    }, interval_ms);
+    }, intervalMs);
   };
 }

@@ -19,12 +19,12 @@ const TOKENS = new RegExp(
 );
 
 /** Source with line numbers; the line of an error is marked. */
-export function sourceView(source: string, error_line: number | null): HTMLElement {
+export function sourceView(source: string, errorLine: number | null): HTMLElement {
   const numbers = el("code", { class: "numbers", "aria-hidden": "true" });
   const text = el("code", { class: "text" });
   const lines = toLines(source);
   for (const [at, pieces] of lines.entries()) {
-    const here = at + 1 === error_line ? " here" : "";
+    const here = at + 1 === errorLine ? " here" : "";
     numbers.append(el("span", { class: `at${here}` }, String(at + 1)));
     const line = el("span", { class: `line-of-code${here}` }, ...pieces, "\n");
     if (here !== "") line.id = "error-line";

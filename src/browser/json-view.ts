@@ -16,9 +16,9 @@ export function jsonView(value: unknown, label: string, title: string | null = n
   const tree = el("div", { class: "json", tabindex: 0, role: "group", "aria-label": label });
   const root = nodeOf(value, null, 0);
   tree.append(root.element);
-  const is_nested = isBranch(value);
+  const isNested = isBranch(value);
   const tools = el("div", { class: "json-tools" }, title === null ? null : el("h2", {}, title));
-  if (is_nested) tools.append(...searchTools(value, root, label));
+  if (isNested) tools.append(...searchTools(value, root, label));
   tools.append(copyButton("Copy", () => JSON.stringify(value, null, 2) ?? "null"));
   return el("div", { class: "json-frame" }, tools, tree);
 }
@@ -41,8 +41,8 @@ function nodeOf(value: unknown, name: string | null, level: number): JsonNode {
 }
 
 function isBranch(value: unknown): value is object {
-  const is_value = typeof value !== "object" || value === null || value instanceof ExactNumber;
-  return !is_value && Object.keys(value).length > 0;
+  const isValue = typeof value !== "object" || value === null || value instanceof ExactNumber;
+  return !isValue && Object.keys(value).length > 0;
 }
 
 function leafOf(value: unknown): HTMLElement {
@@ -56,8 +56,8 @@ function leafOf(value: unknown): HTMLElement {
 
 function branchOf(value: object, title: HTMLElement | null, level: number): JsonNode {
   const names = Object.keys(value);
-  const is_list = Array.isArray(value);
-  const size = is_list
+  const isList = Array.isArray(value);
+  const size = isList
     ? `[ ${plural(names.length, "item")} ]`
     : `{ ${plural(names.length, "member")} }`;
   const summary = el("summary", {}, title, el("span", { class: "json-size" }, size));

@@ -7,8 +7,8 @@ export interface Leg {
   readonly what: string;
   readonly status: number;
   /** Milliseconds since the first leg began. */
-  readonly from_ms: number;
-  readonly took_ms: number;
+  readonly fromMs: number;
+  readonly tookMs: number;
 }
 
 export interface CallRequest {
@@ -23,9 +23,9 @@ export interface CallAnswer {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly text: string;
-  readonly execution_id: string | null;
+  readonly executionId: string | null;
   /** Where the final leg can be asked for again; null where there was none. */
-  readonly final_url: string | null;
+  readonly finalUrl: string | null;
 }
 
 /** More legs than any call has: an hour of poll windows. */
@@ -90,7 +90,7 @@ async function follow(
     );
     if (response.type !== "opaqueredirect") {
       onLeg({ ...leg, what: "Final leg" });
-      return { ...(await toAnswer(response, url.href)), execution_id: id };
+      return { ...(await toAnswer(response, url.href)), executionId: id };
     }
     const own = await findOwnRedirect(id);
     if (own !== null) {
@@ -111,24 +111,24 @@ async function findOwnRedirect(id: string): Promise<CallAnswer | null> {
     ([name, value]) => [name, String(value)] as const,
   );
   const { body: text } = response;
-  return { status: response.status, headers, text, execution_id: id, final_url: null };
+  return { status: response.status, headers, text, executionId: id, finalUrl: null };
 }
 
 async function timed(what: string, start: number, send: () => Promise<Response>) {
   const from = performance.now();
   const response = await send();
   const to = performance.now();
-  const leg: Leg = { what, status: response.status, from_ms: from - start, took_ms: to - from };
+  const leg: Leg = { what, status: response.status, fromMs: from - start, tookMs: to - from };
   return { leg, response };
 }
 
-async function toAnswer(response: Response, final_url: string | null): Promise<CallAnswer> {
+async function toAnswer(response: Response, finalUrl: string | null): Promise<CallAnswer> {
   return {
     status: response.status,
     headers: [...response.headers],
     text: await response.text(),
-    execution_id: response.headers.get("flowhook-execution-id"),
-    final_url,
+    executionId: response.headers.get("flowhook-execution-id"),
+    finalUrl,
   };
 }
 

@@ -18,7 +18,7 @@ export function follow(
   path: readonly string[],
   event: Readonly<Record<string, (data: unknown, id: string) => void>>,
   onOpen: () => void = () => {},
-  onState: (is_live: boolean) => void = () => {},
+  onState: (isLive: boolean) => void = () => {},
 ): Live {
   let source: EventSource | null = null;
   let retry: ReturnType<typeof setTimeout> | undefined;

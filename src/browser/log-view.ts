@@ -21,10 +21,10 @@ export function openLogView(): LogView {
   return {
     element,
     add(line) {
-      const is_at_end = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
+      const isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
       list.append(toRow(line));
       count();
-      if (is_at_end) list.scrollTop = list.scrollHeight;
+      if (isAtEnd) list.scrollTop = list.scrollHeight;
     },
     replace(lines) {
       list.replaceChildren(...lines.map(toRow));

@@ -12,8 +12,8 @@ export function notify(text: string): void {
 }
 
 /** Says at the top of the page what could not be done; it stays until it is closed. */
-export function complain(fault: unknown): void {
-  const line = el("p", { class: "complaint" }, sentenceOf(fault));
+export function complain(error: unknown): void {
+  const line = el("p", { class: "complaint" }, sentenceOf(error));
   line.append(button("Close", "quiet", () => line.remove()));
   need("#banner", HTMLElement).append(line);
 }
@@ -23,8 +23,8 @@ export async function attempt(act: () => Promise<void>, by?: HTMLButtonElement):
   if (by !== undefined) by.disabled = true;
   try {
     await act();
-  } catch (fault) {
-    complain(fault);
+  } catch (error) {
+    complain(error);
   } finally {
     if (by !== undefined) by.disabled = false;
   }

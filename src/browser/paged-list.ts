@@ -49,14 +49,14 @@ export function openPagedList<Item>(options: PagedListOptions<Item>): PagedList 
   }
 
   function showEmpty(): void {
-    const is_empty = tbody.childElementCount === 0;
-    empty.hidden = !is_empty;
-    tbody.closest("table")?.toggleAttribute("hidden", is_empty);
+    const isEmpty = tbody.childElementCount === 0;
+    empty.hidden = !isEmpty;
+    tbody.closest("table")?.toggleAttribute("hidden", isEmpty);
   }
 
   function turn(): void {
-    load().catch((fault: unknown) => {
-      if (!(fault instanceof DOMException)) complain(fault);
+    load().catch((error: unknown) => {
+      if (!(error instanceof DOMException)) complain(error);
     });
     scrollTo({ top: 0 });
   }
@@ -78,8 +78,8 @@ export function openPagedList<Item>(options: PagedListOptions<Item>): PagedList 
     async reload() {
       before = [];
       current = undefined;
-      await load().catch((fault: unknown) => {
-        if (!(fault instanceof DOMException)) throw fault;
+      await load().catch((error: unknown) => {
+        if (!(error instanceof DOMException)) throw error;
       });
     },
   };

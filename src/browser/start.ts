@@ -1,5 +1,5 @@
 import { watchActivity } from "./activity.ts";
-import { ApiFault, call } from "./api.ts";
+import { ApiError, call } from "./api.ts";
 import { find, need } from "./element.ts";
 import { attempt, complain } from "./notice.ts";
 import { pagePath, PREFIX } from "./page.ts";
@@ -12,15 +12,15 @@ export function start(show: () => Promise<void>): void {
   find("#theme")?.addEventListener("click", turnTheme);
   const menu = find(".menu");
   menu?.addEventListener("click", () => {
-    const is_open = menu.getAttribute("aria-expanded") === "true";
-    menu.setAttribute("aria-expanded", String(!is_open));
+    const isOpen = menu.getAttribute("aria-expanded") === "true";
+    menu.setAttribute("aria-expanded", String(!isOpen));
   });
   show()
-    .catch((fault: unknown) => {
-      complain(fault);
+    .catch((error: unknown) => {
+      complain(error);
       // Without the resource, the frame of its page says nothing.
-      const is_missing = fault instanceof ApiFault && [403, 404].includes(fault.status);
-      need("main", HTMLElement).classList.toggle("missing", is_missing);
+      const isMissing = error instanceof ApiError && [403, 404].includes(error.status);
+      need("main", HTMLElement).classList.toggle("missing", isMissing);
     })
     .finally(() => {
       // For those who look at the page from outside.
@@ -41,10 +41,10 @@ async function signOut(): Promise<void> {
 /** A cookie, so that the server already sends the page in the right theme. */
 function turnTheme(): void {
   const root = document.documentElement;
-  const is_dark =
+  const isDark =
     root.dataset["theme"] === "dark" ||
     (root.dataset["theme"] === undefined && matchMedia("(prefers-color-scheme: dark)").matches);
-  const theme = is_dark ? "light" : "dark";
+  const theme = isDark ? "light" : "dark";
   root.dataset["theme"] = theme;
   document.cookie = `flowhook-theme=${theme}; path=${PREFIX}/ui; max-age=31536000; samesite=lax`;
   dispatchEvent(new Event("themechange"));

@@ -21,10 +21,10 @@ export function badge(label: string, state: Colour, title?: string): HTMLElement
 }
 
 /** The last outcomes as a row of marks, the newest on the right. */
-export function outcomes(newest_first: readonly ExecutionSummary[]): HTMLElement {
-  const bad = newest_first.filter(({ status }) => STATUS[status].isFailure).length;
-  const text = `${bad} of the last ${newest_first.length} failed`;
-  const marks = [...newest_first]
+export function outcomes(newestFirst: readonly ExecutionSummary[]): HTMLElement {
+  const bad = newestFirst.filter(({ status }) => STATUS[status].isFailure).length;
+  const text = `${bad} of the last ${newestFirst.length} failed`;
+  const marks = [...newestFirst]
     .reverse()
     .map(({ status }) => el("i", { class: colourOf(status), title: STATUS[status].label }));
   return el("span", { class: "outcomes", role: "img", "aria-label": text }, ...marks);

@@ -5,11 +5,11 @@ export function openTabs(list: HTMLElement, onShow: (name: string) => void = () 
 
   function show(chosen: HTMLElement): void {
     for (const tab of tabs) {
-      const is_chosen = tab === chosen;
-      tab.setAttribute("aria-selected", String(is_chosen));
-      tab.tabIndex = is_chosen ? 0 : -1;
+      const isChosen = tab === chosen;
+      tab.setAttribute("aria-selected", String(isChosen));
+      tab.tabIndex = isChosen ? 0 : -1;
       const panel = document.getElementById(nameOf(tab));
-      if (panel !== null) panel.hidden = !is_chosen;
+      if (panel !== null) panel.hidden = !isChosen;
     }
     onShow(nameOf(chosen));
   }

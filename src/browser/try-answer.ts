@@ -41,11 +41,11 @@ function adviceFor(status: number): string {
   return "";
 }
 
-async function executionOf({ execution_id }: CallAnswer): Promise<HTMLElement | null> {
-  if (execution_id === null) return null;
-  const link = el("a", { href: pagePath("executions", execution_id) }, "Open its execution");
-  if (!may("execution.read")) return el("p", { class: "soft" }, `Execution ${execution_id}`);
-  const found = await read<Execution>(["execution", execution_id]).catch(() => null);
+async function executionOf({ executionId }: CallAnswer): Promise<HTMLElement | null> {
+  if (executionId === null) return null;
+  const link = el("a", { href: pagePath("executions", executionId) }, "Open its execution");
+  if (!may("execution.read")) return el("p", { class: "soft" }, `Execution ${executionId}`);
+  const found = await read<Execution>(["execution", executionId]).catch(() => null);
   if (found === null) return el("p", {}, link);
   const took = duration(between(found.started_at, found.ended_at));
   return el(
@@ -61,7 +61,7 @@ function bodyOf(answer: CallAnswer, text: string): HTMLElement {
   const type = answer.headers.find(([name]) => name === "content-type")?.[1] ?? "";
   if (text === "") return el("p", { class: "soft" }, "The answer has no body.");
   if (/json/.test(type)) return jsonOf(text);
-  if (/html|svg|xml/.test(type) && answer.final_url !== null) return pageOf(answer.final_url, text);
+  if (/html|svg|xml/.test(type) && answer.finalUrl !== null) return pageOf(answer.finalUrl, text);
   return sourceOf(text);
 }
 

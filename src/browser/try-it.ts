@@ -1,6 +1,6 @@
 import { sentenceOf } from "./api.ts";
 import { button, el, need } from "./element.ts";
-import { buttons, check, field, formFault } from "./field.ts";
+import { buttons, check, field, formError } from "./field.ts";
 import { isChecked, onSubmit, showAt, valueOf } from "./form.ts";
 import { duration } from "./format.ts";
 import { callByLegs, type CallRequest, type Leg } from "./legs.ts";
@@ -25,9 +25,9 @@ export function openTryIt(place: HTMLElement, webhook: Webhook, key: string): vo
   const type = need("[name=type]", HTMLSelectElement, form);
   const body = need("[name=body]", HTMLTextAreaElement, form);
   const fit = () => {
-    const has_body = !["GET", "HEAD"].includes(valueOf(form, "method"));
-    type.disabled = !has_body;
-    body.disabled = !has_body || type.value === "";
+    const hasBody = !["GET", "HEAD"].includes(valueOf(form, "method"));
+    type.disabled = !hasBody;
+    body.disabled = !hasBody || type.value === "";
   };
   form.addEventListener("change", fit);
   fit();
@@ -76,7 +76,7 @@ function fieldsOf(webhook: Webhook, key: string): HTMLElement[] {
     field({ name: "type", label: "Body", choices: TYPES, value: "application/json" }),
     field({ name: "body", label: "Content of the body", rows: 5, value: '{ "name": "Ada" }' }),
     check("async", "Asynchronous: answer with the execution's ID at once", false),
-    formFault(),
+    formError(),
     buttons(
       el("button", { type: "submit" }, "Send"),
       el("span", { class: "soft" }, "or Ctrl+Enter"),
@@ -90,22 +90,22 @@ function toRequest(form: HTMLFormElement, webhook: Webhook): CallRequest | null 
   if (headers === null) return null;
   const method = valueOf(form, "method");
   const type = valueOf(form, "type");
-  const has_body = method !== "GET" && method !== "HEAD" && type !== "";
+  const hasBody = method !== "GET" && method !== "HEAD" && type !== "";
   const content = valueOf(form, "body");
-  if (has_body && type === "application/json" && !isJson(form, content)) return null;
-  if (has_body && !headers.has("content-type")) headers.set("content-type", type);
+  if (hasBody && type === "application/json" && !isJson(form, content)) return null;
+  if (hasBody && !headers.has("content-type")) headers.set("content-type", type);
   const key = webhook.is_key_required ? valueOf(form, "key") : "";
   if (key !== "" && !headers.has("authorization")) headers.set("authorization", `Bearer ${key}`);
   const url = toUrl(form, webhook.name);
-  return { webhook: webhook.name, url, method, headers, body: has_body ? content : null };
+  return { webhook: webhook.name, url, method, headers, body: hasBody ? content : null };
 }
 
 function isJson(form: HTMLFormElement, content: string): boolean {
   try {
     JSON.parse(content);
     return true;
-  } catch (fault) {
-    showAt(form, "body", `This is not JSON: ${sentenceOf(fault)}`);
+  } catch (error) {
+    showAt(form, "body", `This is not JSON: ${sentenceOf(error)}`);
     return false;
   }
 }
@@ -128,8 +128,8 @@ function toHeaders(form: HTMLFormElement): Headers | null {
 }
 
 function toUrl(form: HTMLFormElement, webhook: string): string {
-  const sub_path = valueOf(form, "sub_path").replace(/^\//, "");
-  const path = apiPath("webhook", webhook, "call") + (sub_path === "" ? "" : `/${sub_path}`);
+  const subPath = valueOf(form, "sub_path").replace(/^\//, "");
+  const path = apiPath("webhook", webhook, "call") + (subPath === "" ? "" : `/${subPath}`);
   const url = new URL(path, location.origin);
   for (const line of linesOf(valueOf(form, "query"))) {
     const [name = "", ...value] = line.split("=");
@@ -169,18 +169,18 @@ async function send(request: CallRequest, result: HTMLElement): Promise<void> {
   try {
     const answer = await callByLegs(request, (leg) => rows.append(toRow(leg)));
     waiting.replaceWith(await showAnswer(answer), stop);
-  } catch (fault) {
-    waiting.replaceWith(el("p", { class: "fault" }, sentenceOf(fault)));
+  } catch (error) {
+    waiting.replaceWith(el("p", { class: "fault" }, sentenceOf(error)));
   }
 }
 
-function toRow({ what, status, from_ms, took_ms }: Leg): HTMLElement {
+function toRow({ what, status, fromMs, tookMs }: Leg): HTMLElement {
   return el(
     "tr",
     {},
     el("th", { scope: "row" }, what),
     el("td", {}, String(status)),
-    el("td", {}, duration(from_ms)),
-    el("td", {}, duration(took_ms)),
+    el("td", {}, duration(fromMs)),
+    el("td", {}, duration(tookMs)),
   );
 }

@@ -84,13 +84,13 @@ function key({ is_key_required }: Webhook, change: Change): HTMLElement {
   return row("Key", badge(is_key_required ? "Set" : "None", "idle"), text, ...acts);
 }
 
-function keyFields(has_key: boolean): HTMLElement[] {
+function keyFields(hasKey: boolean): HTMLElement[] {
   const own = field({
     name: "key",
     label: "Key",
     hint: "At least 16 characters. Leave it empty, and a random one is made.",
   });
-  if (!has_key) return [own];
+  if (!hasKey) return [own];
   const choices = [
     ["0", "Ends now"],
     ["3600", "Works for another hour"],

@@ -7,16 +7,16 @@ import { takeLock } from "../server/store/lock.ts";
 import type { SqliteFile } from "../server/store/sqlite.ts";
 import { readConfiguration } from "./configuration.ts";
 import { openDataOf } from "./data-folder.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 /** These commands work on the data folder; a backup also of a running service. */
 
-/** @throws CommandFailure */
+/** @throws CommandError */
 export async function backup(path: string, options: { config?: string }): Promise<void> {
   const loaded = readConfiguration(options);
   const { config } = loaded;
   const database = databaseFile(config);
-  if (!existsSync(database)) throw new CommandFailure(`There is no database at "${database}"`);
+  if (!existsSync(database)) throw new CommandError(`There is no database at "${database}"`);
   const file = openFile(loaded);
   await attempt("back up", () => backupTo(file, resolve(path)));
   process.stdout.write(
@@ -26,12 +26,12 @@ export async function backup(path: string, options: { config?: string }): Promis
   );
 }
 
-/** @throws CommandFailure where a service runs on the data folder, or the file is no backup */
+/** @throws CommandError where a service runs on the data folder, or the file is no backup */
 export async function restore(path: string, options: { config?: string }): Promise<void> {
   const loaded = readConfiguration(options);
   const { config } = loaded;
   const source = resolve(path);
-  if (!existsSync(source)) throw new CommandFailure(`There is no file "${path}"`);
+  if (!existsSync(source)) throw new CommandError(`There is no file "${path}"`);
   const file = openFile(loaded);
   const old = await attempt("restore", async () => {
     const lock = takeLock(config.DATA_DIR, file.addon);
@@ -54,7 +54,7 @@ function openFile(loaded: Loaded): SqliteFile {
 async function attempt<T>(act: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
-  } catch (fault) {
-    throw new CommandFailure(`Cannot ${act}: ${(fault as Error).message}`);
+  } catch (error) {
+    throw new CommandError(`Cannot ${act}: ${(error as Error).message}`);
   }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { reasonOf } from "./client.ts";
 import { openConnection } from "./connection.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 export interface CallOptions {
   readonly method?: string;
@@ -20,7 +20,7 @@ const TIMEOUT_MS = 30_000;
 /**
  * Calls a webhook and prints the body of the answer.
  *
- * @throws CommandFailure for an answer of 400 and above, too many redirects, or no answer
+ * @throws CommandError for an answer of 400 and above, too many redirects, or no answer
  */
 export async function call(name: string, options: CallOptions): Promise<void> {
   const { url: base, token } = openConnection(options);
@@ -34,12 +34,12 @@ export async function call(name: string, options: CallOptions): Promise<void> {
   process.stdout.write(new Uint8Array(await answer.arrayBuffer()));
   if (process.stdout.isTTY) process.stdout.write("\n");
   if (answer.status >= 400)
-    throw new CommandFailure(`The call was answered with ${answer.status} ${answer.statusText}`);
+    throw new CommandError(`The call was answered with ${answer.status} ${answer.statusText}`);
 }
 
 function toUrl(base: string, name: string, { query = [], async: is_async }: CallOptions): string {
-  const [webhook = "", ...sub_path] = name.split("/");
-  const path = ["call", ...sub_path].join("/");
+  const [webhook = "", ...subPath] = name.split("/");
+  const path = ["call", ...subPath].join("/");
   const pairs = query.map((pair): [string, string] => {
     const at = pair.indexOf("=");
     return at === -1 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)];
@@ -53,7 +53,7 @@ function toHeaders({ header = [], key }: CallOptions, token: string | null): Hea
   const headers = new Headers();
   for (const line of header) {
     const at = line.indexOf(":");
-    if (at < 1) throw new CommandFailure(`Found header "${line}", expected "Name: value"`, 2);
+    if (at < 1) throw new CommandError(`Found header "${line}", expected "Name: value"`, 2);
     headers.append(line.slice(0, at).trim(), line.slice(at + 1).trim());
   }
   if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
@@ -65,8 +65,8 @@ function readData(data: string): string | Uint8Array<ArrayBuffer> {
   if (!data.startsWith("@")) return data;
   try {
     return new Uint8Array(readFileSync(data === "@-" ? 0 : data.slice(1)));
-  } catch (fault) {
-    throw new CommandFailure(`Cannot read the data: ${(fault as Error).message}`);
+  } catch (error) {
+    throw new CommandError(`Cannot read the data: ${(error as Error).message}`);
   }
 }
 
@@ -80,12 +80,12 @@ async function follow(url: string, init: RequestInit): Promise<Response> {
     if (answer.status < 300 || answer.status >= 400 || location === null) return answer;
     await answer.body?.cancel();
     const target = URL.parse(location, next);
-    if (target === null) throw new CommandFailure(`Cannot follow the redirect to "${location}"`);
+    if (target === null) throw new CommandError(`Cannot follow the redirect to "${location}"`);
     if (answer.status === 303) request = toGet(request);
     if (target.origin !== new URL(next).origin) request = withoutSecrets(request);
     next = target.href;
   }
-  throw new CommandFailure(
+  throw new CommandError(
     `Stopped after ${MOST_REDIRECTS} redirects: the execution goes on. Use --async for long ones`,
   );
 }
@@ -106,13 +106,11 @@ function withoutSecrets({ headers, ...request }: RequestInit): RequestInit {
 async function send(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
-  } catch (fault) {
-    if ((fault as Error).name === "TimeoutError")
-      throw new CommandFailure(
-        `No answer within ${TIMEOUT_MS / 1000} s. Use --async for long ones`,
-      );
-    throw new CommandFailure(
-      `Cannot reach ${new URL(url).origin}: ${reasonOf(fault as Error)}. Is the service running?`,
+  } catch (error) {
+    if ((error as Error).name === "TimeoutError")
+      throw new CommandError(`No answer within ${TIMEOUT_MS / 1000} s. Use --async for long ones`);
+    throw new CommandError(
+      `Cannot reach ${new URL(url).origin}: ${reasonOf(error as Error)}. Is the service running?`,
     );
   }
 }

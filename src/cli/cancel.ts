@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 import { printJson, type ListOptions } from "./table.ts";
 
 interface Filter {
@@ -31,20 +31,20 @@ export function addCancelCommand(execution: Command, url: readonly [string, stri
 async function cancel(id: string | undefined, options: CancelOptions): Promise<void> {
   const { flow, webhook, status, parent } = options;
   const filter = { flow, webhook, status: status?.toUpperCase(), parent_id: parent };
-  const is_filtered = Object.values(filter).some((value) => value !== undefined);
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const names = "--status, --webhook, --flow or --parent";
-  if (id !== undefined && is_filtered)
-    throw new CommandFailure(`Found an id and options. Give the id alone, or only ${names}`, 2);
+  if (id !== undefined && isFiltered)
+    throw new CommandError(`Found an id and options. Give the id alone, or only ${names}`, 2);
   if (id !== undefined) return cancelOne(id, options);
-  if (is_filtered) return cancelAll(filter, options);
-  throw new CommandFailure(`Which executions? Expected an id, or at least one of ${names}`, 2);
+  if (isFiltered) return cancelAll(filter, options);
+  throw new CommandError(`Which executions? Expected an id, or at least one of ${names}`, 2);
 }
 
 async function cancelOne(id: string, options: CancelOptions): Promise<void> {
   const path = `${toPath("execution", id)}/cancel`;
   const ended = await openClient(options).json<{ status: string }>("POST", path);
   if (ended.status !== "ENDED_CANCELLED")
-    throw new CommandFailure(`The execution was not cancelled: it ended as ${ended.status}`);
+    throw new CommandError(`The execution was not cancelled: it ended as ${ended.status}`);
   if (options.json) printJson(ended);
   else process.stdout.write(`Cancelled ${id}\n`);
 }

@@ -8,12 +8,12 @@ import type { Flow } from "../server/flows/catalog.ts";
 import { openLog } from "../shared/log.ts";
 import { openFlows } from "../server/flows.ts";
 import { readConfiguration } from "./configuration.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 /**
  * Checks the configuration, and loads every flow as the service would, apart from its data.
  *
- * @throws CommandFailure with each broken flow
+ * @throws CommandError with each broken flow
  */
 export async function check(options: { config?: string; json?: true }): Promise<void> {
   const loaded = readConfiguration(options);
@@ -33,7 +33,7 @@ export async function check(options: { config?: string; json?: true }): Promise<
     const text = options.json ? toJson(list) : describe(list, file, config.PLUGINS_DIR);
     process.stdout.write(text);
     const broken = list.filter((flow) => flow.state === "broken").length;
-    if (broken > 0) throw new CommandFailure(`${broken} of ${list.length} flows cannot run`);
+    if (broken > 0) throw new CommandError(`${broken} of ${list.length} flows cannot run`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

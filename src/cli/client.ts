@@ -1,6 +1,6 @@
-import type { FieldFault } from "../shared/errors.ts";
+import type { FieldError } from "../shared/errors.ts";
 import { openConnection, type Connection, type ConnectionOptions } from "./connection.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 type Query = Readonly<Record<string, string | readonly string[] | number | undefined>>;
 
@@ -14,7 +14,7 @@ export interface RequestOptions {
 
 /** The management API of a running service (contract, section 3). */
 export interface Client extends Connection {
-  /** @throws CommandFailure with the service's reason, or where it cannot be reached */
+  /** @throws CommandError with the service's reason, or where it cannot be reached */
   request(method: string, path: string, options?: RequestOptions): Promise<Response>;
   /** The answer as the caller knows it from the contract. */
   json<T>(method: string, path: string, options?: RequestOptions): Promise<T>;
@@ -23,7 +23,7 @@ export interface Client extends Connection {
 }
 
 /** The service refused. */
-export class RefusedFailure extends CommandFailure {
+export class RefusedFailure extends CommandError {
   readonly status: number;
 
   constructor(message: string, status: number) {
@@ -35,7 +35,7 @@ export class RefusedFailure extends CommandFailure {
 /** Most items of one page. */
 const PAGE = 500;
 
-/** @throws CommandFailure (usage) where the URL is none */
+/** @throws CommandError (usage) where the URL is none */
 export function openClient(options: ConnectionOptions): Client {
   return createClient(openConnection(options));
 }
@@ -99,13 +99,13 @@ function toSearch(query: Query): string {
   return search.size === 0 ? "" : `?${search.toString()}`;
 }
 
-/** @throws CommandFailure where there is no answer */
+/** @throws CommandError where there is no answer */
 async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
-  } catch (fault) {
-    throw new CommandFailure(
-      `Cannot reach ${new URL(url).origin}: ${reasonOf(fault as Error)}. Start the service with ` +
+  } catch (error) {
+    throw new CommandError(
+      `Cannot reach ${new URL(url).origin}: ${reasonOf(error as Error)}. Start the service with ` +
         `"flowhook serve", or name another with --url or FLOWHOOK_URL`,
     );
   }
@@ -119,18 +119,18 @@ export function reasonOf({ message, cause }: Error): string {
 
 interface Problem {
   readonly detail?: string;
-  readonly errors?: readonly FieldFault[];
+  readonly errors?: readonly FieldError[];
 }
 
 async function toFailure(
   answer: Response,
   url: string,
   token: string | null,
-): Promise<CommandFailure> {
+): Promise<CommandError> {
   const type = answer.headers.get("content-type") ?? "";
   if (!type.startsWith("application/problem+json")) {
     await answer.body?.cancel();
-    return new CommandFailure(
+    return new CommandError(
       `Found ${answer.status} ${answer.statusText} at ${url}, which is no answer of Flowhook. ` +
         `Is the URL right?`,
     );

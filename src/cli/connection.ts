@@ -1,6 +1,6 @@
 import { readCredentials, readEnvironment } from "../server/config/environment.ts";
-import { ConfigError } from "../server/config/fault.ts";
-import { CommandFailure } from "./failure.ts";
+import { ConfigError } from "../server/config/config-error.ts";
+import { CommandError } from "./command-error.ts";
 import { readConfiguration } from "./configuration.ts";
 import { readLogins } from "./kept-logins.ts";
 
@@ -19,7 +19,7 @@ export interface ConnectionOptions {
  * `--url`, else FLOWHOOK_URL, else the service of the last login, else the one that the
  * configuration of this folder describes. FLOWHOOK_TOKEN goes before a kept login.
  *
- * @throws CommandFailure (usage) where the URL is none, or is another machine's and nobody but a
+ * @throws CommandError (usage) where the URL is none, or is another machine's and nobody but a
  *   file of this folder names it: a token, a password or a key would go there
  */
 export function openConnection(options: ConnectionOptions): Connection {
@@ -36,7 +36,7 @@ function requireLocal(url: string, token: string | null): void {
   const { hostname } = new URL(url);
   if (/^(localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname)) return;
   const what = token === null ? "Nothing is" : "FLOWHOOK_TOKEN is not";
-  throw new CommandFailure(
+  throw new CommandError(
     `${what} sent to ${url}: only the configuration of this folder names it, and it is no ` +
       `address of this machine alone. Name the service with --url or FLOWHOOK_URL`,
     2,
@@ -47,7 +47,7 @@ function toServiceUrl(text: string): string {
   const url = URL.parse(text);
   if (url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "")
     return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
-  throw new CommandFailure(`Found "${text}", expected the URL of a service: http://HOST:PORT`, 2);
+  throw new CommandError(`Found "${text}", expected the URL of a service: http://HOST:PORT`, 2);
 }
 
 const DEFAULT_PORT = 8080;
@@ -60,9 +60,9 @@ function configuredUrl(): string {
     const scheme = config.TLS_CERT_FILE === null ? "http" : "https";
     const path = base === null ? "" : new URL(base).pathname;
     return `${scheme}://${toReachable(host)}:${port || DEFAULT_PORT}${path}`;
-  } catch (fault) {
-    if (fault instanceof ConfigError) return `http://127.0.0.1:${DEFAULT_PORT}`;
-    throw fault;
+  } catch (error) {
+    if (error instanceof ConfigError) return `http://127.0.0.1:${DEFAULT_PORT}`;
+    throw error;
   }
 }
 

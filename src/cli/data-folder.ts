@@ -6,7 +6,7 @@ import { openDataFolder } from "../server/config/data-folder.ts";
 import type { Loaded } from "../server/config/load.ts";
 import { databaseFile } from "../server/config/resolve.ts";
 import { explainUnwritable } from "../server/config/unwritable.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 /** DATA_DIR for commands: beside a service that runs, or of a stopped one. */
 
@@ -38,11 +38,11 @@ function makeOwnFolder(): string {
   return folder;
 }
 
-/** @throws CommandFailure where a service has made no database yet; none is made here */
+/** @throws CommandError where a service has made no database yet; none is made here */
 export function requireDatabase({ config }: Pick<Loaded, "config">): void {
   const path = databaseFile(config);
   if (isDatabase(path)) return;
-  throw new CommandFailure(
+  throw new CommandError(
     `There is no database at "${path}". Name the configuration of the service with --config ` +
       `FILE, or its folder with FLOWHOOK_DATA_DIR; the first start of a service makes one`,
   );
@@ -52,9 +52,9 @@ export function requireDatabase({ config }: Pick<Loaded, "config">): void {
 function isDatabase(path: string): boolean {
   try {
     return statSync(path).size > 0;
-  } catch (fault) {
-    const { code } = fault as NodeJS.ErrnoException;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return false;
-    throw new CommandFailure(explainUnwritable("the database", path, fault), 78);
+    throw new CommandError(explainUnwritable("the database", path, error), 78);
   }
 }

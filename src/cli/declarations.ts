@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readAsset } from "../assets/read.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 /** What editors read to understand `import 'flowhook'`: valibot's declarations are beside ours. */
 const DECLARATIONS = ["types/flowhook.d.ts", "types/valibot.d.ts"];
@@ -25,7 +25,7 @@ export function writeDeclarations(folder: string): string[] {
       writeFileSync(path, readAsset(name));
       return path;
     });
-  } catch (fault) {
-    throw new CommandFailure(`Cannot write the declarations: ${(fault as Error).message}`);
+  } catch (error) {
+    throw new CommandError(`Cannot write the declarations: ${(error as Error).message}`);
   }
 }

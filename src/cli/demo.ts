@@ -14,7 +14,7 @@ interface Example {
   readonly flow: string;
   readonly what: string;
   /** Whether its webhook requires the key. */
-  readonly has_key: boolean;
+  readonly hasKey: boolean;
   curl(url: string, key: string): string;
 }
 
@@ -26,25 +26,25 @@ const EXAMPLES: readonly Example[] = [
   {
     flow: "hello",
     what: "A first answer",
-    has_key: false,
+    hasKey: false,
     curl: (url) => `curl -L '${url}' --json '{"name": "Ada"}'`,
   },
   {
     flow: "slow",
     what: "Waits; the client follows redirects until it is done",
-    has_key: false,
+    hasKey: false,
     curl: (url) => `curl -L '${url}?seconds=3'`,
   },
   {
     flow: "failing",
     what: "What a caller sees of a failure",
-    has_key: false,
+    hasKey: false,
     curl: (url) => `curl -L '${url}?item=lamp'`,
   },
   {
     flow: "github-push",
     what: "Started by a third-party system, which follows no redirects",
-    has_key: false,
+    hasKey: false,
     curl: (url) =>
       `curl '${url}?async' --json '${PUSH}' -H 'X-GitHub-Event: push' ` +
       `-H 'X-Hub-Signature-256: sha256=${signPush()}'`,
@@ -52,7 +52,7 @@ const EXAMPLES: readonly Example[] = [
   {
     flow: "notification",
     what: "Receives a notification; the key is in a header",
-    has_key: true,
+    hasKey: true,
     curl: (url, key) =>
       `curl -L -i '${url}' -H 'Authorization: Bearer ${key}' ` +
       `--json '{"severity": "warning", "text": "Disk is 91 % full"}'`,
@@ -60,27 +60,27 @@ const EXAMPLES: readonly Example[] = [
   {
     flow: "callback",
     what: "Receives the callback of a job at a sub-path; the key is in the query",
-    has_key: true,
+    hasKey: true,
     curl: (url, key) =>
       `curl -L '${url}/job-7?key=${key}' --json '{"state": "done", "result": {"pages": 12}}'`,
   },
   {
     flow: "status-page",
     what: "A page for people: open it in a browser",
-    has_key: false,
+    hasKey: false,
     curl: (url) => `curl -L '${url}'`,
   },
   {
     flow: "public-form",
     what: "A function for callers without an account",
-    has_key: false,
+    hasKey: false,
     curl: (url) =>
       `curl -L '${url}' --json '{"item": "lamp", "quantity": 2, "email": "ada@example.com"}'`,
   },
   {
     flow: "fetch-handler",
     what: "A web-standard handler",
-    has_key: false,
+    hasKey: false,
     curl: (url) => `curl -L '${url}/items/7?colour=red'`,
   },
 ];
@@ -118,7 +118,7 @@ export async function fillDemo(service: Service): Promise<readonly DemoWebhook[]
 }
 
 async function createDemoWebhook({ store }: Service, example: Example): Promise<DemoWebhook> {
-  const key = example.has_key ? generateKey() : null;
+  const key = example.hasKey ? generateKey() : null;
   const admin = await findUserByName(store, "admin");
   const role = await findRoleByName(store, "webhook");
   const at = now();
@@ -154,7 +154,7 @@ async function createDemoWebhook({ store }: Service, example: Example): Promise<
 export function describeDemo(url: string, webhooks: readonly DemoWebhook[]): string {
   const lines = webhooks.map(({ example, name, key }) => {
     const call = `${url}/api/latest/webhook/${encodeURIComponent(name)}/call`;
-    const hint = example.has_key && key === null ? " (put in the key of the first start)" : "";
+    const hint = example.hasKey && key === null ? " (put in the key of the first start)" : "";
     return `# ${example.what}${hint}\n${example.curl(call, key ?? "KEY")}\n`;
   });
   return `\nTry the example flows:\n\n${lines.join("\n")}\n`;

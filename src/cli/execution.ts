@@ -106,8 +106,8 @@ async function listExecutions(options: ListFilter): Promise<void> {
   const order = oldestFirst ? "asc" : "desc";
   const filter = { status: status?.toUpperCase(), webhook, flow, project_id, from, to, text };
   const rows = await client.list<Summary>("/execution", { ...filter, order }, limit);
-  const is_filtered = Object.values(filter).some((value) => value !== undefined);
-  const empty = is_filtered
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  const empty = isFiltered
     ? "No execution matches"
     : "No executions yet. Start one with: flowhook call WEBHOOK, or flowhook flow run FLOW";
   printList(rows, COLUMNS, { ...options, empty });

@@ -1,30 +1,30 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { flowName, nameFault } from "../server/flows/names.ts";
+import { flowName, nameError } from "../server/flows/names.ts";
 import { readConfiguration } from "./configuration.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 const EXTENSIONS = ["ts", "mts", "js", "mjs"];
 
 /**
  * Writes the first version of a flow: folders are the parts of its name before the last dot.
  *
- * @throws CommandFailure where there is a flow of this name, or none can have it
+ * @throws CommandError where there is a flow of this name, or none can have it
  */
 export function newFlow(name: string, options: { config?: string }): void {
   const { config } = readConfiguration(options);
   const path = `${name.split(".").join("/")}.ts`;
-  const fault = nameFault(name);
-  const has_empty_part = name.split(".").includes("");
-  if (fault !== null || has_empty_part || flowName(path) !== name.normalize("NFC"))
-    throw new CommandFailure(
-      fault ??
+  const error = nameError(name);
+  const hasEmptyPart = name.split(".").includes("");
+  if (error !== null || hasEmptyPart || flowName(path) !== name.normalize("NFC"))
+    throw new CommandError(
+      error ??
         `No flow can be called "${name}": parts between dots are not empty, do not start with "_", ` +
           `are not "node_modules", and the last is not "index"`,
       2,
     );
   const taken = findTaken(config.PLUGINS_DIR, path);
-  if (taken !== null) throw new CommandFailure(`There is a flow "${name}" already: "${taken}"`);
+  if (taken !== null) throw new CommandError(`There is a flow "${name}" already: "${taken}"`);
   const file = join(config.PLUGINS_DIR, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, template(name), { flag: "wx" });

@@ -2,7 +2,7 @@ import { toPath, openClient, type Client } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { printLog, readLog } from "./execution-log.ts";
 import type { ExecutionRecord } from "./execution.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 import { readJson } from "./input.ts";
 import { printJson, toLine } from "./table.ts";
 
@@ -15,7 +15,7 @@ interface RunOptions extends ConnectionOptions {
 /**
  * Runs a flow and waits for its end, however long that takes.
  *
- * @throws CommandFailure with status and status message where it did not succeed
+ * @throws CommandError with status and status message where it did not succeed
  */
 export async function runFlow(name: string, options: RunOptions): Promise<void> {
   const client = openClient(options);
@@ -29,7 +29,7 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
   if (options.json) printJson(record);
   else if (status === "ENDED_SUCCESS") printJson(output_value);
   if (status !== "ENDED_SUCCESS")
-    throw new CommandFailure(toLine(`${status}: ${status_message ?? ""}`));
+    throw new CommandError(toLine(`${status}: ${status_message ?? ""}`));
   if (response !== null && !options.json)
     process.stderr.write(
       `It made a custom response with status ${response.status}: flowhook execution show ${id}\n`,

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { readAsset } from "../assets/read.ts";
 import { sampleConfig } from "../server/config/sample.ts";
 import { writeDeclarations } from "./declarations.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 /** `module: preserve` reads flows as the service does: as modules, whatever a package.json says. */
 const TSCONFIG = `{
@@ -47,8 +47,8 @@ export function init(folder = "."): void {
     else left.push(join(folder, "plugins"));
     put("tsconfig.json", TSCONFIG);
     put(".gitignore", "/data/\n");
-  } catch (fault) {
-    throw new CommandFailure(`Cannot set up "${folder}": ${(fault as Error).message}`);
+  } catch (error) {
+    throw new CommandError(`Cannot set up "${folder}": ${(error as Error).message}`);
   }
   wrote.push(...writeDeclarations(folder));
   report(folder, wrote, left);

@@ -1,26 +1,26 @@
 import { readFileSync } from "node:fs";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 /**
  * The text of a file; `-` is standard input.
  *
- * @throws CommandFailure
+ * @throws CommandError
  */
 export function readText(file: string): string {
   try {
     return readFileSync(file === "-" ? 0 : file, "utf8");
-  } catch (fault) {
-    throw new CommandFailure(`Cannot read "${file}": ${(fault as Error).message}`);
+  } catch (error) {
+    throw new CommandError(`Cannot read "${file}": ${(error as Error).message}`);
   }
 }
 
-/** @throws CommandFailure where it cannot be read, or is not JSON */
+/** @throws CommandError where it cannot be read, or is not JSON */
 export function readJson(file: string): unknown {
   const text = readText(file);
   try {
     return JSON.parse(text);
-  } catch (fault) {
-    throw new CommandFailure(`Expected JSON in "${file}": ${(fault as Error).message}`);
+  } catch (error) {
+    throw new CommandError(`Expected JSON in "${file}": ${(error as Error).message}`);
   }
 }
 
@@ -28,5 +28,5 @@ export function readJson(file: string): unknown {
 export function toCount(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count > 0) return count;
-  throw new CommandFailure(`Found "${text}", expected a whole number of at least 1`, 2);
+  throw new CommandError(`Found "${text}", expected a whole number of at least 1`, 2);
 }

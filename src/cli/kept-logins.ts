@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { personalFolder, readEnvironment } from "../server/config/environment.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 /** What `flowhook login` keeps about one service. */
 export interface KeptLogin {
@@ -22,16 +22,16 @@ function loginsFile(): string {
   return join(personalFolder(readEnvironment()), "logins.json");
 }
 
-/** @throws CommandFailure where the file is there and cannot be read */
+/** @throws CommandError where the file is there and cannot be read */
 export function readLogins(): KeptLogins {
   const file = loginsFile();
   try {
     const { current, logins } = JSON.parse(readFileSync(file, "utf8")) as Partial<KeptLogins>;
     return { current: current ?? null, logins: logins ?? {} };
-  } catch (fault) {
-    const { code, message } = fault as NodeJS.ErrnoException;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return { current: null, logins: {} };
-    throw new CommandFailure(`Cannot read "${file}": ${message}. Remove it, and log in again`);
+    throw new CommandError(`Cannot read "${file}": ${message}. Remove it, and log in again`);
   }
 }
 
@@ -54,8 +54,8 @@ function writeLogins(kept: KeptLogins): void {
   try {
     writeFileSync(beside, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
     renameSync(beside, file);
-  } catch (fault) {
+  } catch (error) {
     rmSync(beside, { force: true });
-    throw new CommandFailure(`Cannot keep the login: ${(fault as Error).message}`);
+    throw new CommandError(`Cannot keep the login: ${(error as Error).message}`);
   }
 }

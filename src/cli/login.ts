@@ -1,6 +1,6 @@
 import { createClient, openClient, RefusedFailure } from "./client.ts";
 import { openConnection, type ConnectionOptions } from "./connection.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 import { forgetLogin, keepLogin, readLogins } from "./kept-logins.ts";
 import { ask, readPassword, type PasswordOptions } from "./prompt.ts";
 
@@ -31,11 +31,11 @@ export async function login(
 export async function logout(url: string | undefined, options: ConnectionOptions): Promise<void> {
   const connection = openConnection(url === undefined ? options : { url });
   const { token } = readLogins().logins[connection.url] ?? {};
-  if (token === undefined) throw new CommandFailure(`There is no kept login to ${connection.url}`);
+  if (token === undefined) throw new CommandError(`There is no kept login to ${connection.url}`);
   forgetLogin(connection.url);
-  const fault = await endToken(connection.url, token);
+  const error = await endToken(connection.url, token);
   process.stdout.write(`Logged out of ${connection.url}\n`);
-  if (fault !== null) process.stderr.write(`The token was not ended at the service: ${fault}\n`);
+  if (error !== null) process.stderr.write(`The token was not ended at the service: ${error}\n`);
 }
 
 /** @returns why the service did not end it; null where it did, or had before */
@@ -43,9 +43,9 @@ async function endToken(url: string, token: string): Promise<string | null> {
   try {
     await createClient({ url, token }).request("POST", "/auth/logout");
     return null;
-  } catch (fault) {
-    if (fault instanceof RefusedFailure && fault.status === 401) return null;
-    if (fault instanceof CommandFailure) return fault.message;
-    throw fault;
+  } catch (error) {
+    if (error instanceof RefusedFailure && error.status === 401) return null;
+    if (error instanceof CommandError) return error.message;
+    throw error;
   }
 }

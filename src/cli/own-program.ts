@@ -2,13 +2,13 @@ import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { EMBEDDED, type Embedded } from "../assets/embedded.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 /**
  * How this program is started from any folder: the single binary alone, or a runtime with the
  * program's file. What was typed tells nothing: a shell looks names up in PATH.
  *
- * @throws CommandFailure where that cannot be told, e.g. for a program that was replaced
+ * @throws CommandError where that cannot be told, e.g. for a program that was replaced
  */
 export function findProgram(): string[] {
   const { execPath, argv } = process;
@@ -19,8 +19,8 @@ export function findProgram(): string[] {
     return "Deno" in globalThis
       ? [runtime, "run", "-A", file]
       : [runtime, ...process.execArgv.map((word) => toWhole(word, file)), file];
-  } catch (fault) {
-    throw new CommandFailure(`Cannot tell where this program lies: ${(fault as Error).message}`);
+  } catch (error) {
+    throw new CommandError(`Cannot tell where this program lies: ${(error as Error).message}`);
   }
 }
 

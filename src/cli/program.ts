@@ -1,11 +1,11 @@
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../assets/read.ts";
-import { ConfigError } from "../server/config/fault.ts";
-import { StartFault } from "../shared/errors.ts";
+import { ConfigError } from "../server/config/config-error.ts";
+import { StartError } from "../shared/errors.ts";
 import { call } from "./call.ts";
 import { writeTypes } from "./declarations.ts";
 import { addExecutionCommands } from "./execution.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 import { addFlowCommands } from "./flow.ts";
 import { init } from "./init.ts";
 import { login, logout } from "./login.ts";
@@ -149,27 +149,27 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: "user" });
     return 0;
-  } catch (fault) {
-    return report(fault);
+  } catch (error) {
+    return report(error);
   }
 }
 
-function report(fault: unknown): number {
+function report(error: unknown): number {
   // Commander has printed its message already.
-  if (fault instanceof CommanderError) return fault.exitCode === 0 ? 0 : 2;
-  const known = toKnown(fault);
-  process.stderr.write(`${known?.message ?? describe(fault)}\n`);
-  return known?.exit_code ?? 1;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  const known = toKnown(error);
+  process.stderr.write(`${known?.message ?? describe(error)}\n`);
+  return known?.exitCode ?? 1;
 }
 
 /** The faults that people can mend: one line, no stack. */
-function toKnown(fault: unknown): { message: string; exit_code: number } | null {
-  if (fault instanceof CommandFailure) return fault;
-  if (fault instanceof ConfigError) return { message: fault.message, exit_code: 78 };
-  if (fault instanceof StartFault) return { message: fault.message, exit_code: 1 };
+function toKnown(error: unknown): { message: string; exitCode: number } | null {
+  if (error instanceof CommandError) return error;
+  if (error instanceof ConfigError) return { message: error.message, exitCode: 78 };
+  if (error instanceof StartError) return { message: error.message, exitCode: 1 };
   return null;
 }
 
-function describe(fault: unknown): string {
-  return fault instanceof Error ? (fault.stack ?? fault.message) : String(fault);
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,6 +1,6 @@
 import { toPath, type Client } from "./client.ts";
 
-/** @throws CommandFailure where there is no such project */
+/** @throws CommandError where there is no such project */
 export async function findProjectId(client: Client, name: string): Promise<string> {
   const { id } = await client.json<{ id: string }>("GET", toPath("project", name));
   return id;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 
 export interface PasswordOptions {
   readonly passwordStdin?: true;
@@ -11,40 +11,40 @@ export interface PasswordOptions {
  * A password: the whole of standard input with `--password-stdin`, otherwise typed on the
  * terminal without being shown.
  *
- * @throws CommandFailure (usage) where there is neither
+ * @throws CommandError (usage) where there is neither
  */
 export async function readPassword(question: string, options: PasswordOptions): Promise<string> {
   if (options.passwordStdin) return readFileSync(0, "utf8").replace(/\r?\n$/, "");
   requireTerminal("the password", "--password-stdin");
-  const password = await readAnswer(question, { is_shown: false });
+  const password = await readAnswer(question, { isShown: false });
   process.stderr.write("\n");
   return password;
 }
 
-/** @throws CommandFailure (usage) where there is no terminal */
+/** @throws CommandError (usage) where there is no terminal */
 export async function ask(question: string, option: string): Promise<string> {
   requireTerminal(question.replace(/\W+$/, "").toLowerCase(), option);
-  return readAnswer(question, { is_shown: true });
+  return readAnswer(question, { isShown: true });
 }
 
 function requireTerminal(what: string, option: string): void {
   if (process.stdin.isTTY) return;
-  throw new CommandFailure(`There is no terminal to ask for ${what}: use ${option}`, 2);
+  throw new CommandError(`There is no terminal to ask for ${what}: use ${option}`, 2);
 }
 
 /** Prompts go to standard error: standard output may be a file. */
-function readAnswer(question: string, { is_shown }: { is_shown: boolean }): Promise<string> {
+function readAnswer(question: string, { isShown }: { isShown: boolean }): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const output = is_shown ? process.stderr : silent;
+  const output = isShown ? process.stderr : silent;
   return new Promise((resolve, reject) => {
     // Opened before the question is shown: from here on the terminal itself echoes nothing.
     const lines = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 });
     let answer: string | null = null;
     lines.once("SIGINT", () => lines.close());
     lines.once("close", () =>
-      answer === null ? reject(new CommandFailure("Stopped at a question")) : resolve(answer),
+      answer === null ? reject(new CommandError("Stopped at a question")) : resolve(answer),
     );
-    if (!is_shown) process.stderr.write(question);
+    if (!isShown) process.stderr.write(question);
     lines.question(question, (text) => {
       answer = text;
       lines.close();

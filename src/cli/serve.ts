@@ -1,13 +1,13 @@
 import { readCertificate } from "../server/config/certificate.ts";
 import { openDataFolder } from "../server/config/data-folder.ts";
 import { warnOfWriters } from "../server/config/plugins-folder.ts";
-import { StartFault } from "../shared/errors.ts";
+import { StartError } from "../shared/errors.ts";
 import { openLog } from "../shared/log.ts";
 import { openService, type Service } from "../server/service.ts";
 import { logStrayErrors } from "../server/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
 import { describeDemo, fillDemo, writeExamples } from "./demo.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 import { watchStopSignals } from "./stop-signals.ts";
 import { welcome } from "./welcome.ts";
 
@@ -20,21 +20,21 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   const warnings = [...loaded.warnings, ...warnOfWriters(config)];
   for (const warning of warnings) log.warn(warning);
   readCertificate(config, loaded.placeOf);
-  const is_demo = options.demo === true;
+  const isDemo = options.demo === true;
   // Before the data folder is opened: who writes flows may be another user.
-  if (is_demo) writeExamples(config.PLUGINS_DIR);
+  if (isDemo) writeExamples(config.PLUGINS_DIR);
   for (const warning of openDataFolder(loaded)) log.warn(warning);
   const signals = watchStopSignals(log, config.SHUTDOWN_GRACE_SEC);
   const service = await open({
     config,
     log,
-    admin_password: credentials.adminPassword,
+    adminPassword: credentials.adminPassword,
     showPassword: (started) => welcome(started, config),
   });
   signals.service = service;
   log.info({ url: service.url }, `Listening on ${service.url}`);
-  if (service.admin_password === null) await welcome(service, config);
-  if (is_demo) process.stdout.write(describeDemo(service.url, await fillDemo(service)));
+  if (service.adminPassword === null) await welcome(service, config);
+  if (isDemo) process.stdout.write(describeDemo(service.url, await fillDemo(service)));
   await signals.first;
   await service.stop(signals.second);
   log.info("Stopped");
@@ -43,12 +43,12 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
 async function open(options: Parameters<typeof openService>[0]): Promise<Service> {
   try {
     return await openService(options);
-  } catch (fault) {
-    if (fault instanceof StartFault) throw new CommandFailure(fault.message);
-    const { message, syscall = "" } = fault as NodeJS.ErrnoException;
-    if (!["listen", "bind", "getaddrinfo"].includes(syscall)) throw fault;
+  } catch (error) {
+    if (error instanceof StartError) throw new CommandError(error.message);
+    const { message, syscall = "" } = error as NodeJS.ErrnoException;
+    if (!["listen", "bind", "getaddrinfo"].includes(syscall)) throw error;
     const { LISTEN_HOST: host, LISTEN_PORT: port } = options.config;
-    throw new CommandFailure(
+    throw new CommandError(
       `Cannot listen on ${host}:${port}: ${message}. Set LISTEN_HOST and LISTEN_PORT, ` +
         `or FLOWHOOK_LISTEN_PORT=0 for any free port`,
     );

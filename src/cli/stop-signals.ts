@@ -14,7 +14,7 @@ export interface StopSignals {
   service: Stopped | null;
 }
 
-export function watchStopSignals(log: Log, grace_sec: number): StopSignals {
+export function watchStopSignals(log: Log, graceSec: number): StopSignals {
   const first = Promise.withResolvers<void>();
   const second = Promise.withResolvers<void>();
   const signals: StopSignals = { first: first.promise, second: second.promise, service: null };
@@ -27,7 +27,7 @@ export function watchStopSignals(log: Log, grace_sec: number): StopSignals {
     last = at;
     count += 1;
     if (count === 1) {
-      log.info({ signal }, describeStop(signals.service, grace_sec));
+      log.info({ signal }, describeStop(signals.service, graceSec));
       first.resolve();
     } else if (signals.service === null) process.exit(1);
     else if (count === 2) {
@@ -40,10 +40,10 @@ export function watchStopSignals(log: Log, grace_sec: number): StopSignals {
   return signals;
 }
 
-function describeStop(service: Stopped | null, grace_sec: number): string {
+function describeStop(service: Stopped | null, graceSec: number): string {
   if (service === null) return "Stopping once the start is complete; a second signal ends it";
   const running = service.running();
   if (running === 0) return "Stopping: nothing runs";
   const what = running === 1 ? "1 execution runs, it has" : `${running} executions run, they have`;
-  return `Stopping: ${what} up to ${grace_sec} s; a second signal (Ctrl-C) interrupts what runs`;
+  return `Stopping: ${what} up to ${graceSec} s; a second signal (Ctrl-C) interrupts what runs`;
 }

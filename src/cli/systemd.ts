@@ -13,7 +13,7 @@ const CONFIG_FILE = "/etc/flowhook/flowhook.yaml";
  * Prints a unit for systemd 247 and later: what layer 5 of the sandbox consists of. It sets no
  * key of the configuration, so that commands with the same --config work on the same data.
  *
- * @throws CommandFailure where it cannot tell how the service is started; nothing is printed then
+ * @throws CommandError where it cannot tell how the service is started; nothing is printed then
  */
 export function printUnit(options: { config?: string }): void {
   const file = resolve(options.config ?? CONFIG_FILE);
@@ -28,9 +28,9 @@ export function printUnit(options: { config?: string }): void {
 }
 
 /** As the service will read it: without this shell's environment and folder. */
-function load(file: string, is_given: boolean): Loaded {
+function load(file: string, isGiven: boolean): Loaded {
   const cwd = dirname(file);
-  return loadConfig({ env: {}, cwd, ...(is_given || existsSync(file) ? { file } : {}) });
+  return loadConfig({ env: {}, cwd, ...(isGiven || existsSync(file) ? { file } : {}) });
 }
 
 function warningsOf(file: string, config: Config): string[] {
@@ -100,10 +100,10 @@ After=network-online.target
 `;
 
 /** Who the service is, what it owns and what it may write. */
-function ownership(config: Config, is_configured: boolean): string {
+function ownership(config: Config, isConfigured: boolean): string {
   const folders = [config.DATA_DIR, dirname(databaseFile(config))];
-  const states = is_configured ? folders.map(stateOf) : ["flowhook"];
-  const outside = folders.filter((folder) => is_configured && stateOf(folder) === null);
+  const states = isConfigured ? folders.map(stateOf) : ["flowhook"];
+  const outside = folders.filter((folder) => isConfigured && stateOf(folder) === null);
   const owner = outside.length === 0 ? dynamicUser(states) : namedUser(outside);
   const writable = [...new Set([...outside, ...config.ALLOW_WRITE])];
   return [

@@ -15,7 +15,7 @@ import {
 } from "../server/store/people.ts";
 import { readConfiguration } from "./configuration.ts";
 import { openDataOf, requireDatabase } from "./data-folder.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 import { showPassword } from "./welcome.ts";
 
 /** These commands work on the data folder, whether the service runs or not. */
@@ -27,15 +27,15 @@ interface UserOptions {
 /** Shortest password that is accepted. */
 const MIN_LENGTH = 12;
 
-/** @throws CommandFailure where the name is taken, or a role is not there */
+/** @throws CommandError where the name is taken, or a role is not there */
 export async function createUser(
   name: string,
   options: UserOptions & { email: string; role: readonly string[] },
 ): Promise<void> {
-  const { password, is_generated } = readPassword();
+  const { password, isGenerated } = readPassword();
   await using store = await openStoreOf(options, null);
   if ((await findUserByName(store, name)) !== undefined)
-    throw new CommandFailure(`There is a user "${name}" already`);
+    throw new CommandError(`There is a user "${name}" already`);
   const at = now();
   const id = newId();
   const row = {
@@ -53,21 +53,21 @@ export async function createUser(
     insertUser(store, row),
     ...roles.map((role_id) => insertUserRole(store, id, role_id)),
   ]);
-  report(`Created the user "${name}"`, password, is_generated);
+  report(`Created the user "${name}"`, password, isGenerated);
 }
 
 /** Ends the user's login tokens as well. */
 export async function setPassword(name: string, options: UserOptions): Promise<void> {
-  const { password, is_generated } = readPassword();
+  const { password, isGenerated } = readPassword();
   await using store = await openStoreOf(options, name === "admin" ? password : null);
   const user = await findUserByName(store, name);
-  if (user === undefined) throw new CommandFailure(`There is no user "${name}"`);
+  if (user === undefined) throw new CommandError(`There is no user "${name}"`);
   const password_hash = await hashPassword(password);
   await store.commit([
     updatePassword(store, { id: user.id, password_hash, at: now() }),
     deleteTokensOfUser(store, user.id),
   ]);
-  report(`Set the password of "${name}"`, password, is_generated);
+  report(`Set the password of "${name}"`, password, isGenerated);
 }
 
 /**
@@ -85,30 +85,30 @@ async function openStoreOf(options: UserOptions, given: string | null): Promise<
     path: databaseFile(config),
     durability: config.DURABILITY,
     addon: runtime.addon,
-    thread: runtime.store_thread,
+    thread: runtime.storeThread,
     isBeside: true,
     tell: (line) => process.stderr.write(`${line}\n`),
   });
   const first = await prepareFirstStart(store, given ?? credentials.adminPassword);
-  if (first.admin_password !== null) await showPassword(first.admin_password);
+  if (first.adminPassword !== null) await showPassword(first.adminPassword);
   await first.commit();
   return store;
 }
 
 async function requireRole(store: Store, name: string): Promise<string> {
   const role = await findRoleByName(store, name);
-  if (role === undefined) throw new CommandFailure(`There is no role "${name}"`);
+  if (role === undefined) throw new CommandError(`There is no role "${name}"`);
   return role.id;
 }
 
-function readPassword(): { password: string; is_generated: boolean } {
+function readPassword(): { password: string; isGenerated: boolean } {
   const given = process.stdin.isTTY ? "" : readFileSync(0, "utf8").replace(/\r?\n$/, "");
-  if (given === "") return { password: generatePassword(), is_generated: true };
+  if (given === "") return { password: generatePassword(), isGenerated: true };
   if (given.length < MIN_LENGTH)
-    throw new CommandFailure(`Expected a password of at least ${MIN_LENGTH} characters`);
-  return { password: given, is_generated: false };
+    throw new CommandError(`Expected a password of at least ${MIN_LENGTH} characters`);
+  return { password: given, isGenerated: false };
 }
 
-function report(what: string, password: string, is_generated: boolean): void {
-  process.stdout.write(`${what}${is_generated ? `, with the password: ${password}` : ""}\n`);
+function report(what: string, password: string, isGenerated: boolean): void {
+  process.stdout.write(`${what}${isGenerated ? `, with the password: ${password}` : ""}\n`);
 }

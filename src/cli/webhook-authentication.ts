@@ -1,7 +1,7 @@
 import { Option, type Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 import { toCount } from "./input.ts";
 import { readPassword, type PasswordOptions } from "./prompt.ts";
 import { printJson } from "./table.ts";
@@ -73,7 +73,7 @@ interface KeyOptions extends AuthenticationOptions {
 async function changeKey(name: string, options: KeyOptions): Promise<void> {
   const { generate, set, none, keepPrevious } = options;
   if (!generate && !none && set === undefined)
-    throw new CommandFailure("Expected one of --generate, --set - and --none", 2);
+    throw new CommandError("Expected one of --generate, --set - and --none", 2);
   const keep = keepPrevious === undefined ? {} : { keep_previous_sec: keepPrevious };
   await authenticate(name, { ...(await readKey(name, options)), ...keep }, options);
 }
@@ -106,8 +106,8 @@ async function authenticate(
   const body = { ...change, password };
   const { key, ...webhook } = await client.json<Webhook>("PUT", path, { body });
   // A key that was typed is known: only a generated one has to be shown.
-  const is_new = key !== undefined && key !== change["key"];
-  const shown = is_new ? { ...webhook, key } : webhook;
+  const isNew = key !== undefined && key !== change["key"];
+  const shown = isNew ? { ...webhook, key } : webhook;
   if (options.json) printJson(shown);
   else printWebhook(shown);
 }

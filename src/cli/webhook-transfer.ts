@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { Option, type Command } from "commander";
 import { openClient } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
-import { CommandFailure } from "./failure.ts";
+import { CommandError } from "./command-error.ts";
 import { readText } from "./input.ts";
 import { printJson, printList, type Column, type ListOptions } from "./table.ts";
 
@@ -39,8 +39,8 @@ async function exportWebhooks(
   if (options.output === undefined) return void process.stdout.write(text);
   try {
     writeFileSync(options.output, text);
-  } catch (fault) {
-    throw new CommandFailure(`Cannot write the export: ${(fault as Error).message}`);
+  } catch (error) {
+    throw new CommandError(`Cannot write the export: ${(error as Error).message}`);
   }
 }
 
@@ -69,8 +69,8 @@ async function importWebhooks(
   const client = openClient(options);
   const answer = await client.json<{ items: Step[] }>("POST", "/import", { yaml, query });
   if (options.json) return printJson(answer);
-  const has_keys = answer.items.some((step) => step.key !== undefined);
-  const columns = has_keys ? [...COLUMNS, KEY] : COLUMNS;
+  const hasKeys = answer.items.some((step) => step.key !== undefined);
+  const columns = hasKeys ? [...COLUMNS, KEY] : COLUMNS;
   printList(answer.items, columns, { empty: "The document has no webhooks" });
   if (options.dryRun) process.stdout.write("\nNothing was changed: this was a dry run\n");
 }

@@ -72,8 +72,8 @@ async function listWebhooks(options: ListFilter): Promise<void> {
   const is_enabled = enabled === disabled ? undefined : String(enabled === true);
   const query = { flow, text, is_enabled };
   const rows = await openClient(options).list<Webhook>("/webhook", query, limit);
-  const is_filtered = Object.values(query).some((value) => value !== undefined);
-  const empty = is_filtered
+  const isFiltered = Object.values(query).some((value) => value !== undefined);
+  const empty = isFiltered
     ? "No webhook matches"
     : "No webhooks yet. Create one with: flowhook webhook create NAME --flow FLOW";
   printList(rows, COLUMNS, { ...options, empty });

@@ -2,7 +2,7 @@ import { VERSION } from "../assets/read.ts";
 import type { Config } from "../server/config/resolve.ts";
 import type { Service } from "../server/service.ts";
 
-type Started = Pick<Service, "url" | "catalog" | "admin_password">;
+type Started = Pick<Service, "url" | "catalog" | "adminPassword">;
 
 /**
  * Greets whoever looks at a terminal; elsewhere shows a generated password alone. On standard
@@ -12,9 +12,9 @@ export async function welcome(
   started: Started,
   config: Pick<Config, "PLUGINS_DIR">,
 ): Promise<void> {
-  const { admin_password } = started;
+  const { adminPassword } = started;
   if (process.stdout.isTTY) await print(describeStart(started, config));
-  else if (admin_password !== null) await showPassword(admin_password);
+  else if (adminPassword !== null) await showPassword(adminPassword);
 }
 
 /** The password of the user "admin", where it was generated. */
@@ -25,12 +25,12 @@ export function showPassword(password: string): Promise<void> {
 /** Resolves when the text was taken, and fails where nobody takes it. */
 function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stderr.write(text, (fault) => (fault ? reject(fault) : resolve()));
+    process.stderr.write(text, (error) => (error ? reject(error) : resolve()));
   });
 }
 
 function describeStart(started: Started, config: Pick<Config, "PLUGINS_DIR">): string {
-  const { url, admin_password: password } = started;
+  const { url, adminPassword: password } = started;
   const login = password === null ? [] : [["Log in", `as "admin" with ${password} (shown once)`]];
   const lines = [
     ["Open", `${url}/`],

@@ -45,19 +45,19 @@ export class FlowThread {
   readonly #longest: number;
   /** A recall ends one, and the next run begins another. */
   #round = 0;
-  #is_open = false;
+  #isOpen = false;
   #port: MessagePort | null = null;
   #error: unknown = null;
-  #is_ending = false;
+  #isEnding = false;
   /** The runs that it was given and has not ended; the first has its thread. */
   #ids: string[] = [];
   /** Runs that have ended of those of this round. */
-  #ended_runs = 0;
+  #endedRuns = 0;
   /** Lines of the log of the run that has the thread. */
   #lines = 0;
   /** Lengths of the values of its operations that wait for an answer, in characters. */
   readonly #waiting = new Map<number, number>();
-  #waiting_length = 0;
+  #waitingLength = 0;
 
   constructor(options: FlowThreadOptions) {
     this.#options = options;
@@ -75,8 +75,8 @@ export class FlowThread {
   }
 
   run(jobs: readonly Job[]): void {
-    if (!this.#is_open) openRound(this.#claims, this.#round);
-    this.#is_open = true;
+    if (!this.#isOpen) openRound(this.#claims, this.#round);
+    this.#isOpen = true;
     for (const { id } of jobs) this.#ids.push(id);
     this.#post({ type: "run", round: this.#round, jobs });
   }
@@ -87,7 +87,7 @@ export class FlowThread {
 
   /** @param number which operation is answered */
   answer(number: number, answer: OperationAnswer): void {
-    this.#waiting_length -= this.#waiting.get(number) ?? 0;
+    this.#waitingLength -= this.#waiting.get(number) ?? 0;
     this.#waiting.delete(number);
     this.#post({ type: "answer", number, answer });
   }
@@ -96,16 +96,16 @@ export class FlowThread {
   recall(): void {
     const begun = recall(this.#claims, this.#round);
     this.#round += 1;
-    this.#is_open = false;
-    this.#ids.length = Math.min(this.#ids.length, Math.max(0, begun - this.#ended_runs));
-    this.#ended_runs = -this.#ids.length;
+    this.#isOpen = false;
+    this.#ids.length = Math.min(this.#ids.length, Math.max(0, begun - this.#endedRuns));
+    this.#endedRuns = -this.#ids.length;
     this.#tell({ type: "recalled", thread: this.#options.number, begun });
   }
 
   /** Terminates it. */
   end(): void {
-    if (this.#is_ending) return;
-    this.#is_ending = true;
+    if (this.#isEnding) return;
+    this.#isEnding = true;
     this.#drain();
     this.recall();
     // Where that fails the thread stays, and the server ends the runner.
@@ -113,7 +113,7 @@ export class FlowThread {
   }
 
   #exit(): void {
-    this.#is_ending = true;
+    this.#isEnding = true;
     this.#drain();
     const { number, spec } = this.#options;
     const message = causeOf(this.#error, spec.memory_mb);
@@ -159,7 +159,7 @@ export class FlowThread {
   #ended({ id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
     if (id !== this.#ids[0]) return;
     this.#ids.shift();
-    this.#ended_runs += 1;
+    this.#endedRuns += 1;
     this.#lines = 0;
     const { number, setup } = this.#options;
     const told = toPlain(ending, setup.max_output_bytes);
@@ -182,7 +182,7 @@ export class FlowThread {
     if (why !== null)
       return this.#post({ type: "answer", number, answer: { ok: false, message: why } });
     this.#waiting.set(number, length);
-    this.#waiting_length += length;
+    this.#waitingLength += length;
     const plain = { id, operation, name, value };
     this.#tell({ type: "operation", thread: this.#options.number, number, request: plain });
   }
@@ -191,8 +191,8 @@ export class FlowThread {
   #refuse(number: number, id: string, length: number): string | null {
     if (id !== this.#ids[0]) return "The execution has ended";
     if (length > this.#longest) return "Its value is too large";
-    const is_full = this.#waiting_length > MAX_WAITING_BYTES || this.#waiting.size >= MOST_WAITING;
-    return is_full || this.#waiting.has(number) ? "Too many operations wait" : null;
+    const isFull = this.#waitingLength > MAX_WAITING_BYTES || this.#waiting.size >= MOST_WAITING;
+    return isFull || this.#waiting.has(number) ? "Too many operations wait" : null;
   }
 }
 

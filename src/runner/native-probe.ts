@@ -5,17 +5,17 @@ import { stat } from "node:fs";
  * would let everybody else's wait. A short one, asked again and again, tells how long.
  */
 export class NativeProbe {
-  #asked_at: number | null = null;
+  #askedAt: number | null = null;
 
   /** Milliseconds that the latest call has waited without an answer; 0 where none is out. */
-  get waited_ms(): number {
-    return this.#asked_at === null ? 0 : Math.round(performance.now() - this.#asked_at);
+  get waitedMs(): number {
+    return this.#askedAt === null ? 0 : Math.round(performance.now() - this.#askedAt);
   }
 
   /** Asks again, unless an answer is still to come. */
   ask(): void {
-    if (this.#asked_at !== null) return;
-    this.#asked_at = performance.now();
-    stat(".", () => (this.#asked_at = null));
+    if (this.#askedAt !== null) return;
+    this.#askedAt = performance.now();
+    stat(".", () => (this.#askedAt = null));
   }
 }

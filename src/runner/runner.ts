@@ -114,11 +114,11 @@ function start(given: RunnerSetup, number: number, spec: FlowSpec): void {
 }
 
 function beat(): void {
-  const { waited_ms: native_wait_ms } = probe;
+  const { waitedMs: native_wait_ms } = probe;
   if (beats % BEATS_TO_LOAD === 0) native_load = Math.round(load.measure() * 100);
   beats += 1;
   measure();
-  send({ type: "beat", rss_bytes, native_wait_ms, native_load });
+  send({ type: "heartbeat", rss_bytes, native_wait_ms, native_load });
   probe.ask();
 }
 

@@ -87,13 +87,13 @@ export async function fromResponse(response: unknown, maxBytes: number): Promise
     throw new TypeError(`The flow's Response has status ${status}, expected 200 to 599`);
   }
   const bytes = await readBody(response, maxBytes);
-  const is_text = isUtf8(bytes);
+  const isText = isUtf8(bytes);
   return stringify({
     __proto__: null,
     status,
     headers: headersOf(response),
-    body: toString(bytes, is_text ? "utf8" : "base64"),
-    body_encoding: is_text ? undefined : "base64",
+    body: toString(bytes, isText ? "utf8" : "base64"),
+    body_encoding: isText ? undefined : "base64",
   });
 }
 

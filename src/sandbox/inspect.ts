@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 import { toManifest } from "../shared/manifest.ts";
 import type { Inspection, Manifest } from "../shared/wire/protocol.ts";
 import { lineFor } from "./builtins.ts";
-import { importFault } from "./import-fault.ts";
+import { importError } from "./import-error.ts";
 import type { Imports } from "./modules.ts";
 import { relative, toStack } from "./text.ts";
 import type { ThreadData } from "../shared/wire/thread-messages.ts";
@@ -19,7 +19,7 @@ export async function inspect(data: ThreadData, imports: Imports): Promise<Inspe
     if (missing !== null) return { kind: "broken", message: missing, stack: null };
     return { kind: "flow", manifest };
   } catch (error) {
-    const message = importFault(error, directory, imports);
+    const message = importError(error, directory, imports);
     return { kind: "broken", message, stack: relative(toStack(error), directory, data.hidden) };
   }
 }

@@ -34,7 +34,7 @@ export interface Operations {
 }
 
 /** Asks the server over the wall; answers arrive by number. */
-export interface Desk {
+export interface OperationClient {
   /** @param settled is told whether it failed, and why, before whoever asked */
   ask(request: OperationRequest, settled: (failure: string | null) => void): Promise<unknown>;
   answer(number: number, answer: OperationAnswer): void;
@@ -49,7 +49,9 @@ interface Waiter {
 }
 
 /** @param send hands a numbered request to the runner */
-export function openDesk(send: (number: number, request: OperationRequest) => void): Desk {
+export function openOperationClient(
+  send: (number: number, request: OperationRequest) => void,
+): OperationClient {
   const waiting = new Map<number, Waiter>();
   let last = 0;
   let waitingBytes = 0;
@@ -95,7 +97,7 @@ export interface Pending {
  */
 export function makeOperations(
   id: string,
-  desk: Desk,
+  client: OperationClient,
   pending: Pending,
   max_input_bytes: number,
 ): Operations {
@@ -110,7 +112,7 @@ export function makeOperations(
     value: string | null,
   ): Promise<unknown> => {
     const request = { id, operation, name: toName(operation, name), value };
-    const answer = desk.ask(request, settled);
+    const answer = client.ask(request, settled);
     pending.count += 1;
     return answer;
   };

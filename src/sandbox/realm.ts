@@ -31,7 +31,7 @@ interface Holder {
 
 /** How many members it has; of many only those that a loop meets. */
 interface Count {
-  readonly is_listed: boolean;
+  readonly isListed: boolean;
   readonly members: number;
 }
 
@@ -75,10 +75,10 @@ export class Realm {
    */
   constructor(shared: readonly Shared[]) {
     for (let at = 0; at < shared.length; at += 1) {
-      const { name, object, is_open } = shared[at] as Shared;
+      const { name, object, isOpen } = shared[at] as Shared;
       // Deno puts some of its own in their place when they are first used.
       if (object === GLOBAL && !IS_DENO) lockMembers(object);
-      if (is_open) push(this.#holders, toHolder(name, object));
+      if (isOpen) push(this.#holders, toHolder(name, object));
       else {
         if (endsWith(name, "Error.prototype")) pin(object);
         freeze(object);
@@ -94,10 +94,10 @@ export class Realm {
    * @param ms how long the run took
    */
   findChange(ms: number): string | null {
-    const is_whole = ms > LONG_MS || this.#isTouched();
-    const is_due = (this.#runs += 1) % RUNS_EACH === 0;
-    const some = is_due ? 1 : 0;
-    for (let left = is_whole ? this.#holders.length : some; left > 0; left -= 1) {
+    const isWhole = ms > LONG_MS || this.#isTouched();
+    const isDue = (this.#runs += 1) % RUNS_EACH === 0;
+    const some = isDue ? 1 : 0;
+    for (let left = isWhole ? this.#holders.length : some; left > 0; left -= 1) {
       const change = compare(this.#holders[this.#next] as Holder);
       if (change !== null) return change;
       this.#next = (this.#next + 1) % this.#holders.length;
@@ -109,7 +109,7 @@ export class Realm {
   #isTouched(): boolean {
     for (let at = 0; at < this.#holders.length; at += 1) {
       const { plain, count } = this.#holders[at] as Holder;
-      if (isChanged(plain) || countMembers(plain.object, count.is_listed) !== count.members)
+      if (isChanged(plain) || countMembers(plain.object, count.isListed) !== count.members)
         return true;
     }
     return false;
@@ -119,7 +119,7 @@ export class Realm {
 export interface Shared {
   readonly name: string;
   readonly object: object;
-  readonly is_open: boolean;
+  readonly isOpen: boolean;
 }
 
 /** Node makes its classes of the web here, which takes half of a thread's start. */
@@ -141,8 +141,8 @@ export function findShared(): readonly Shared[] {
       if (typeof value.value === "function") note(`${name}.${member}`, value.value);
   }
   note("process.env", process.env);
-  const shared: Shared[] = [{ name: "globalThis", object: GLOBAL, is_open: true }];
-  for (const [object, name] of found) shared.push({ name, object, is_open: isOpen(name) });
+  const shared: Shared[] = [{ name: "globalThis", object: GLOBAL, isOpen: true }];
+  for (const [object, name] of found) shared.push({ name, object, isOpen: isOpen(name) });
   return shared;
 }
 
@@ -207,8 +207,8 @@ function toHolder(name: string, object: object): Holder {
     // Classes of the web are made when they are first asked for.
     push(values, object === GLOBAL && found?.get !== undefined ? LAZY : valueOf(found));
   }
-  const is_listed = keys.length > MANY;
-  const count = { is_listed, members: countMembers(object, is_listed) };
+  const isListed = keys.length > MANY;
+  const count = { isListed, members: countMembers(object, isListed) };
   const plain = toPlain(object, keys);
   return { name, object, prototype: getPrototypeOf(object), keys, values, plain, count };
 }
@@ -232,8 +232,8 @@ function isChanged({ object, keys, values }: Plain): boolean {
   return false;
 }
 
-function countMembers(object: object, is_listed: boolean): number {
-  if (!is_listed) return ownKeys(object).length;
+function countMembers(object: object, isListed: boolean): number {
+  if (!isListed) return ownKeys(object).length;
   let count = 0;
   for (const _ in object) count += 1;
   return count;

@@ -19,7 +19,7 @@ import {
 } from "../shared/intrinsics.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
-import { makeOperations, type Desk, type Pending } from "./operations.ts";
+import { makeOperations, type OperationClient, type Pending } from "./operations.ts";
 import { cut, linesOf, shown, toMessage } from "./text.ts";
 import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
 
@@ -66,7 +66,7 @@ class Success implements Ending {
 inheritNothing(Success);
 
 /** The request does not fit the flow's input schema: none of its `run` was run. */
-export class InputRefused extends Error {}
+export class InputError extends Error {}
 
 interface Schema {
   validate(value: unknown): unknown;
@@ -80,10 +80,10 @@ interface Schema {
 export async function run(
   flow: unknown,
   execution: Execution,
-  desk: Desk,
+  client: OperationClient,
   limits: RunLimits,
 ): Promise<Ending> {
-  const ending = await call(flow, execution, desk, limits);
+  const ending = await call(flow, execution, client, limits);
   if (execution.pending.count > 0) await drain(execution);
   return ending;
 }
@@ -99,7 +99,7 @@ function drain({ pending, log }: Execution): Promise<void> {
 async function call(
   flow: unknown,
   execution: Execution,
-  desk: Desk,
+  client: OperationClient,
   limits: RunLimits,
 ): Promise<Ending> {
   const input = parse(execution.job.input_value);
@@ -107,7 +107,9 @@ async function call(
   const start = member("run");
   if (typeof start === "function") {
     const value = await validate(member("input"), input);
-    const returned: unknown = await apply(start, flow, [makeFlow(execution, value, desk, limits)]);
+    const returned: unknown = await apply(start, flow, [
+      makeFlow(execution, value, client, limits),
+    ]);
     return toEnding(execution, returned, limits.max_output_bytes);
   }
   const handle = member("fetch");
@@ -119,7 +121,7 @@ async function call(
   }
   if (typeof flow !== "function") throw new Error("The file has no flow as its default export");
   const returned: unknown = await apply(flow, undefined, [
-    makeFlow(execution, input, desk, limits),
+    makeFlow(execution, input, client, limits),
   ]);
   return toEnding(execution, returned, limits.max_output_bytes);
 }
@@ -141,7 +143,7 @@ function signalOf(execution: Execution): AbortSignal {
 function makeFlow(
   execution: Execution,
   input_value: unknown,
-  desk: Desk,
+  client: OperationClient,
   { max_input_bytes }: RunLimits,
 ): object {
   const { job, log } = execution;
@@ -170,11 +172,11 @@ function makeFlow(
     webhook_json_response: (body: unknown) => {
       execution.response = toJsonResponse(body);
     },
-    ...makeOperations(job.id, desk, execution.pending, max_input_bytes),
+    ...makeOperations(job.id, client, execution.pending, max_input_bytes),
   });
 }
 
-/** @throws {InputRefused} listing each path of the input and what was expected there. */
+/** @throws {InputError} listing each path of the input and what was expected there. */
 async function validate(input: unknown, value: unknown): Promise<unknown> {
   const standard: unknown = isObject(input) ? get(input, "~standard") : undefined;
   if (!isSchema(standard)) return value;
@@ -182,10 +184,10 @@ async function validate(input: unknown, value: unknown): Promise<unknown> {
   if (!isObject(result)) throw new TypeError("The flow's input schema gave no result");
   const issues: unknown = get(result, "issues");
   if (!isArray(issues)) return get(result, "value");
-  const faults: string[] = [];
+  const errors: string[] = [];
   for (let at = 0; at < issues.length && at < MAX_ISSUES; at += 1)
-    push(faults, describeIssue(issues[at]));
-  throw new InputRefused(`Input does not fit the flow's schema: ${join(faults, "; ")}`);
+    push(errors, describeIssue(issues[at]));
+  throw new InputError(`Input does not fit the flow's schema: ${join(errors, "; ")}`);
 }
 
 /** Told of one input. */

@@ -17,14 +17,14 @@ import { openSample } from "./file-handles.ts";
 import { makeLog, replaceConsole } from "./flow-log.ts";
 import { closeGlobals } from "./globals.ts";
 import { guardHandles } from "./handles.ts";
-import { ImportFault, importFault } from "./import-fault.ts";
+import { ImportError, importError } from "./import-error.ts";
 import { guardModules } from "./modules.ts";
-import { openDesk } from "./operations.ts";
+import { openOperationClient } from "./operations.ts";
 import { listen } from "../shared/wire/ports.ts";
 import { replaceProcess } from "./process-object.ts";
 import { Realm, findShared } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
-import { InputRefused, abort, run, type Execution } from "./run.ts";
+import { InputError, abort, run, type Execution } from "./run.ts";
 import { relative, toMessage, toStack } from "./text.ts";
 import type {
   FromThread,
@@ -48,7 +48,9 @@ const most = data.spec.isolation === "execution" ? 1 : MAX_RUNS;
 const realProcess = process;
 const { port1: port, port2 } = new MessageChannel();
 const post = port.postMessage.bind(port) as (message: FromThread) => void;
-const desk = openDesk((number, request) => post({ type: "operation", number, request }));
+const client = openOperationClient((number, request) =>
+  post({ type: "operation", number, request }),
+);
 /** Which execution the running code belongs to, also in timers and rejections it left behind. */
 const belonging = pinned(new AsyncLocalStorage<Execution>());
 let current: Execution | null = null;
@@ -77,7 +79,7 @@ inheritNothing(Loaded);
 listen(port, (from) => {
   const message = from as ToThread;
   if (message.type === "run") take(message);
-  else if (message.type === "answer") desk.answer(message.number, message.answer);
+  else if (message.type === "answer") client.answer(message.number, message.answer);
   else if (current?.job.id === message.id) abort(current, message.reason);
 });
 realProcess.on("uncaughtException", onStray);
@@ -162,9 +164,9 @@ async function serve(): Promise<never> {
 async function performOne(job: Job): Promise<void> {
   const begun = monotonicClock();
   const execution = begin(job);
-  const { ending, is_clean } = await belonging.run(execution, () => settle(execution));
+  const { ending, isClean } = await belonging.run(execution, () => settle(execution));
   runs += 1;
-  const is_last = tainted || runs >= most || ending.aborted || !is_clean;
+  const is_last = tainted || runs >= most || ending.aborted || !isClean;
   if (!end(execution, ending, monotonicClock() - begun, is_last) || is_last)
     await new Promise<never>(() => {});
   current = null;
@@ -188,11 +190,11 @@ function begin(job: Job): Execution {
 /** An ending, and whether the thread is as it was before the run. */
 class Settled {
   readonly ending: Ending;
-  readonly is_clean: boolean;
+  readonly isClean: boolean;
 
-  constructor(ending: Ending, is_clean: boolean) {
+  constructor(ending: Ending, isClean: boolean) {
     this.ending = ending;
-    this.is_clean = is_clean;
+    this.isClean = isClean;
   }
 }
 inheritNothing(Settled);
@@ -213,15 +215,15 @@ async function settleIn(
 ): Promise<Settled> {
   const begun = monotonicClock();
   try {
-    const ending = await run(flow, execution, desk, data);
+    const ending = await run(flow, execution, client, data);
     const change = realm?.findChange(monotonicClock() - begun) ?? null;
     if (change !== null) tellChange(execution, change);
     const told = execution.aborted === null ? ending : { ...ending, aborted: true };
     return new Settled(told, change === null);
   } catch (thrown) {
     // Nothing of the flow's own has run where the input was refused.
-    const is_clean = thrown instanceof InputRefused && (realm?.findChange(0) ?? null) === null;
-    return new Settled(failure(execution, thrown), is_clean);
+    const isClean = thrown instanceof InputError && (realm?.findChange(0) ?? null) === null;
+    return new Settled(failure(execution, thrown), isClean);
   }
 }
 
@@ -242,12 +244,12 @@ async function importFlow(): Promise<Loaded> {
     const module: { default?: unknown } = await import(href);
     return new Loaded(module.default);
   } catch (error) {
-    throw new ImportFault(importFault(error, data.spec.directory, imports), { cause: error });
+    throw new ImportError(importError(error, data.spec.directory, imports), { cause: error });
   }
 }
 
 function failure(execution: Execution, thrown: unknown): Ending {
-  const origin = thrown instanceof ImportFault ? thrown.cause : thrown;
+  const origin = thrown instanceof ImportError ? thrown.cause : thrown;
   execution.log.write("error", [toStack(origin)]);
   return {
     status: "ENDED_ERROR",

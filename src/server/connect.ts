@@ -1,10 +1,10 @@
 import { openActivity } from "./access/activity.ts";
-import { openAttempts } from "./access/attempts.ts";
+import { openLockout } from "./access/lockout.ts";
 import { onceForRange, openAddressReader, openProxyTrust } from "./access/client-address.ts";
 import { openDataKey } from "./access/data-key.ts";
 import { openLogins, type Logins } from "./access/login.ts";
 import { networkOf } from "./access/network.ts";
-import { openSlowDown } from "./access/slow-down.ts";
+import { openThrottle } from "./access/throttle.ts";
 import type { SecretBox } from "./access/secret-box.ts";
 import { openEventStreams } from "./api/event-streams.ts";
 import { openExecutionFeed } from "./api/execution-feed.ts";
@@ -14,7 +14,7 @@ import type { Catalog } from "./flows/catalog.ts";
 import { openBodies } from "./request/body.ts";
 import type { Log } from "../shared/log.ts";
 import { openMeters } from "../shared/meters.ts";
-import type { Runners } from "./workers/runners.ts";
+import type { Runners } from "./workers/supervisor.ts";
 import type { AppDeps } from "./http/app.ts";
 import type { Store } from "./store/database.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
@@ -32,7 +32,7 @@ interface Parts {
   readonly runners: Runners;
   readonly secrets: SecretBox;
   readonly parser: Parser;
-  readonly default_project_id: string;
+  readonly defaultProjectId: string;
   readonly isReady: () => boolean;
 }
 
@@ -46,7 +46,7 @@ export async function connect(parts: Parts): Promise<AppDeps> {
     store,
     log,
     executions,
-    default_project_id: parts.default_project_id,
+    defaultProjectId: parts.defaultProjectId,
     bodies: openBodies(Math.max(BODIES * config.MAX_BODY_BYTES, LEAST_BUDGET), (incoming) =>
       networkOf(access.addressOf(incoming).address),
     ),
@@ -72,16 +72,16 @@ function toCallParts({ config, log, store, executions, catalog, parser }: Parts)
     parseLarge: parser.parseLarge,
     reportKeyUse: openKeyUse(store, log),
     legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
-    slowDown: openSlowDown({ free: 100, step_ms: 100, most_ms: 3000 }),
+    throttle: openThrottle({ free: 100, stepMs: 100, mostMs: 3000 }),
     findFlow: (name: string) => catalog.find(name),
     requireRoom: (flow: string) => executions.requireRoom(flow),
-    inactivity_ms: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
-    max_body_bytes: config.MAX_BODY_BYTES,
+    inactivityMs: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
+    maxBodyBytes: config.MAX_BODY_BYTES,
     sync_mode: config.SYNC_MODE,
-    response_matrix: config.RESPONSE_MATRIX,
-    is_cancelling: config.WEBHOOK_CANCEL_ENABLED,
-    is_login_redirect: config.LOGIN_REDIRECT,
-    is_sandboxed: config.RESPONSE_SANDBOX,
+    responseMatrix: config.RESPONSE_MATRIX,
+    isCancelling: config.WEBHOOK_CANCEL_ENABLED,
+    isLoginRedirect: config.LOGIN_REDIRECT,
+    isSandboxed: config.RESPONSE_SANDBOX,
   };
 }
 
@@ -98,8 +98,8 @@ function toApiParts({ store, executions, catalog, secrets, parser }: Parts, logi
 
 function toDefaults(config: Config) {
   return {
-    connection_allowance: config.CONNECTION_ALLOWANCE,
-    window_ms: config.WAIT_POLL_WINDOW_SEC * 1000,
+    connectionAllowance: config.CONNECTION_ALLOWANCE,
+    windowMs: config.WAIT_POLL_WINDOW_SEC * 1000,
     base_url: config.BASE_URL,
     prefix: prefixOf(config),
   };
@@ -119,16 +119,16 @@ const UNTRUSTED =
 /** Who asks, and how often they may be wrong. */
 async function openAccess({ config, log, store }: Parts) {
   const activity = await openActivity(store);
-  const attempts = openAttempts({
+  const lockout = openLockout({
     free: 3,
     most: 10,
-    most_of_address: 100,
-    window_ms: 15 * 60 * 1000,
+    mostOfAddress: 100,
+    windowMs: 15 * 60 * 1000,
   });
-  const ttl_ms = config.LOGIN_TOKEN_TTL_SEC * 1000;
+  const ttlMs = config.LOGIN_TOKEN_TTL_SEC * 1000;
   return {
     activity,
-    logins: openLogins({ store, attempts, activity, ttl_ms }),
+    logins: openLogins({ store, lockout, activity, ttlMs }),
     addressOf: openAddressReader(
       openProxyTrust(config.TRUSTED_PROXIES),
       onceForRange((peer) => log.warn({ peer }, UNTRUSTED)),

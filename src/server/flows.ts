@@ -2,7 +2,7 @@ import { openRuntime, type Runtime } from "../assets/runtime.ts";
 import { type Config } from "./config/resolve.ts";
 import { openCatalog, type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
-import { openRunners, type Runners } from "./workers/runners.ts";
+import { openRunners, type Runners } from "./workers/supervisor.ts";
 
 /** The flows and the runners that load them: what serving and checking have in common. */
 export interface Flows {
@@ -37,7 +37,7 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
     author: runtime.author,
     readable: runtime.readable,
     verifyProgram: () => runtime.verify(),
-    runner_memory_mb: config.RUNNER_MEMORY_MB,
+    runnerMemoryMb: config.RUNNER_MEMORY_MB,
     max_output_bytes: config.MAX_OUTPUT_BYTES,
     max_input_bytes: config.MAX_BODY_BYTES,
     max_log_lines: config.MAX_LOG_LINES,
@@ -47,12 +47,12 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
 function openCatalogOf(config: Config, log: Log, runners: Runners): Promise<Catalog> {
   return openCatalog({
     plugins_dir: config.PLUGINS_DIR,
-    data_dir: config.DATA_DIR,
+    dataDir: config.DATA_DIR,
     inspect: (spec) => runners.inspect(spec),
     retire: (key) => runners.retire(key),
     allow: { net: config.ALLOW_NET, read: config.ALLOW_READ, write: config.ALLOW_WRITE },
-    timeout_ms: config.FLOW_TIMEOUT_SEC * 1000,
-    timeout_max_ms: config.FLOW_TIMEOUT_MAX_SEC * 1000,
+    timeoutMs: config.FLOW_TIMEOUT_SEC * 1000,
+    timeoutMaxMs: config.FLOW_TIMEOUT_MAX_SEC * 1000,
     memory_mb: config.FLOW_MEMORY_MB,
     log,
   });

@@ -2,7 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { readMembers } from "./api/json-body.ts";
 import { readDocument } from "./api/import-document.ts";
 import { toOutcome, type OutcomeJob } from "./executions/outcome.ts";
-import { findValueFault } from "./executions/value.ts";
+import { findValueError } from "./executions/value.ts";
 import { decodeText } from "./request/body.ts";
 import { doJob, type JobRequest } from "./request/job-thread.ts";
 import { parsePayload, type PayloadJob } from "./webhooks/payload.ts";
@@ -13,7 +13,7 @@ const JOBS = {
   payload: ({ bytes, rules }: PayloadJob) => parsePayload(decodeText(bytes), rules),
   members: readMembers,
   document: readDocument,
-  value: findValueFault,
+  value: findValueError,
   outcome: ({ id, ending, limits }: OutcomeJob) => toOutcome(id, ending, limits),
 };
 

@@ -26,18 +26,18 @@ export interface Parser {
 }
 
 /** @param file gives the threads' entry, once one is needed */
-export function openParser(file: () => string, max_body_bytes: number): Parser {
-  const heap_mb = HEAP_MB + Math.ceil(max_body_bytes / 2 ** 20) * HEAP_PER_BODY_MB;
+export function openParser(file: () => string, maxBodyBytes: number): Parser {
+  const heapMb = HEAP_MB + Math.ceil(maxBodyBytes / 2 ** 20) * HEAP_PER_BODY_MB;
   const hire = (): Worker =>
     new Worker(file(), {
       name: "parser",
       env: {},
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: heap_mb },
+      resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
   const bodies = new JobThread<ParserJobs>(hire);
-  const yaml = new JobThread<ParserJobs>(hire, { most_bytes: MOST_YAML_BYTES });
-  const flows = new JobThread<ParserJobs>(hire, { most_jobs: Infinity, most_bytes: Infinity });
+  const yaml = new JobThread<ParserJobs>(hire, { mostBytes: MOST_YAML_BYTES });
+  const flows = new JobThread<ParserJobs>(hire, { mostJobs: Infinity, mostBytes: Infinity });
   return {
     parseLarge: (job, owner) =>
       (job.rules.type === "yaml" ? yaml : bodies).run("payload", job, toTerms(job.bytes, owner)),
@@ -57,6 +57,6 @@ function ofFlow({ length }: string) {
 /** Bytes that share their memory with others are copied. */
 function toTerms(bytes: Uint8Array, owner: JobOwner) {
   const { buffer, length } = bytes;
-  const is_own = buffer instanceof ArrayBuffer && buffer.byteLength === length;
-  return { size: length, ...owner, moved: is_own ? [buffer] : [] };
+  const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === length;
+  return { size: length, ...owner, moved: isOwn ? [buffer] : [] };
 }

@@ -10,7 +10,7 @@ import { operate } from "./executions/operations.ts";
 import { recover } from "./executions/recover.ts";
 import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
-import { type Runners } from "./workers/runners.ts";
+import { type Runners } from "./workers/supervisor.ts";
 import { openStore, type Store } from "./store/database.ts";
 import { connectionsByMonth } from "./store/executions.ts";
 import { takeLock } from "./store/lock.ts";
@@ -26,9 +26,9 @@ export interface Service {
   readonly url: string;
   readonly store: Store;
   readonly catalog: Catalog;
-  readonly default_project_id: string;
+  readonly defaultProjectId: string;
   /** Null unless it was generated at this start. */
-  readonly admin_password: string | null;
+  readonly adminPassword: string | null;
   /** How many executions are in a thread now. */
   running(): number;
   /**
@@ -43,9 +43,9 @@ export interface ServiceOptions {
   readonly config: Config;
   readonly log: Log;
   /** FLOWHOOK_ADMIN_PASSWORD, for an empty store. */
-  readonly admin_password: string | null;
+  readonly adminPassword: string | null;
   /** Shows a generated password. It becomes valid after this, and is never told again. */
-  showPassword(service: Pick<Service, "url" | "catalog" | "admin_password">): Promise<void>;
+  showPassword(service: Pick<Service, "url" | "catalog" | "adminPassword">): Promise<void>;
 }
 
 /** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
@@ -57,14 +57,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   opened.defer(() => lock.release());
   removeOldRuntimes(config.DATA_DIR);
   const store = opened.use(await openStoreOf(config, runtime, log));
-  const first = await prepareFirstStart(store, options.admin_password);
-  const { default_project_id, admin_password } = first;
+  const first = await prepareFirstStart(store, options.adminPassword);
+  const { defaultProjectId, adminPassword } = first;
   const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
   await warnOfUnreadable(config, log, store, secrets);
-  const parser = openParser(
-    () => openRuntime(config.DATA_DIR).parser_thread,
-    config.MAX_BODY_BYTES,
-  );
+  const parser = openParser(() => openRuntime(config.DATA_DIR).parserThread, config.MAX_BODY_BYTES);
   const flows = opened.use(await openFlows({ config, log, runtime }));
   const { runners, catalog } = flows;
   const allowance = new Allowance(config.CONNECTION_ALLOWANCE, await connectionsByMonth(store));
@@ -72,26 +69,26 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const executions = openExecutionsOf({ ...given, allowance });
   await putInOrder({ store, executions, catalog, log });
   opened.use(openRetentionOf(config, store, log));
-  let is_ready = false;
-  const isReady = () => is_ready;
-  const parts = { ...given, executions, isReady, default_project_id };
+  let isServing = false;
+  const isReady = () => isServing;
+  const parts = { ...given, executions, isReady, defaultProjectId };
   const server = await listen(config, await connect(parts));
   opened.defer(() => closeServer(server));
   async function stop(hurried: Promise<void>): Promise<void> {
-    is_ready = false;
+    isServing = false;
     const drained = executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
     await Promise.race([drained, hurried.then(() => executions.drain(0))]);
     await disposal.disposeAsync();
   }
   const url = urlOf(config, server);
   const running = () => executions.counts().running;
-  const service = { url, store, catalog, default_project_id, admin_password, running, stop };
+  const service = { url, store, catalog, defaultProjectId, adminPassword, running, stop };
   // The store is filled last: a start that fails, for whatever reason, leaves it empty.
-  if (admin_password !== null) await options.showPassword(service);
+  if (adminPassword !== null) await options.showPassword(service);
   await first.commit();
   const disposal = opened.move();
   executions.open();
-  is_ready = true;
+  isServing = true;
   return service;
 }
 
@@ -117,7 +114,7 @@ function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store>
     path: databaseFile(config),
     durability: config.DURABILITY,
     addon: runtime.addon,
-    thread: runtime.store_thread,
+    thread: runtime.storeThread,
     tell: (line) => log.info(line),
     onDamage: (error, isLost) => {
       if (!isLost)
@@ -147,8 +144,8 @@ async function putInOrder(rooms: {
 function openRetentionOf(config: Config, store: Store, log: Log): Retention {
   const limits = {
     days: config.RETENTION_DAYS,
-    max_executions: config.RETENTION_MAX_EXECUTIONS,
-    max_bytes: config.RETENTION_MAX_BYTES,
+    maxExecutions: config.RETENTION_MAX_EXECUTIONS,
+    maxBytes: config.RETENTION_MAX_BYTES,
   };
   return new Retention(store, limits, log);
 }
@@ -156,7 +153,7 @@ function openRetentionOf(config: Config, store: Store, log: Log): Retention {
 function findVersion(catalog: Catalog, name: string, version: string | null) {
   const flow = catalog.find(name);
   const kept = version === null ? undefined : catalog.findVersion(name, version);
-  return kept === undefined ? flow : { spec: kept, timeout_ms: flow?.timeout_ms ?? 300_000 };
+  return kept === undefined ? flow : { spec: kept, timeoutMs: flow?.timeoutMs ?? 300_000 };
 }
 
 function openExecutionsOf(rooms: {
@@ -172,8 +169,8 @@ function openExecutionsOf(rooms: {
   const { config, store, runners, catalog, secrets, parser } = rooms;
   const limits = {
     max_input_bytes: config.MAX_BODY_BYTES,
-    max_child_depth: config.MAX_CHILD_DEPTH,
-    max_children: config.MAX_CHILDREN,
+    maxChildDepth: config.MAX_CHILD_DEPTH,
+    maxChildren: config.MAX_CHILDREN,
   };
   const findFlow = (name: string) => catalog.find(name);
   const { checkLarge, judgeLarge } = parser;

@@ -33,7 +33,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** One member of the input that was refused. */
-export interface FieldFault {
+export interface FieldError {
   readonly field: string;
   readonly message: string;
 }
@@ -42,16 +42,16 @@ export interface FieldFault {
  * A request refused before anything was recorded. Thrown anywhere below a door; the door
  * (webhooks/respond, api) turns it into a response.
  */
-export class Refusal extends Error {
+export class RequestError extends Error {
   readonly code: ErrorCode;
   readonly headers: Readonly<Record<string, string>>;
-  readonly fields: readonly FieldFault[];
+  readonly fields: readonly FieldError[];
 
   /** @param detail One sentence for people: what was found, what was expected, what to do. */
   constructor(
     code: ErrorCode,
     detail: string,
-    more: { headers?: Record<string, string>; fields?: FieldFault[]; cause?: unknown } = {},
+    more: { headers?: Record<string, string>; fields?: FieldError[]; cause?: unknown } = {},
   ) {
     super(detail, { cause: more.cause });
     this.name = "Refusal";
@@ -70,17 +70,17 @@ export class Refusal extends Error {
  *
  * @param instance path of the request, without its query: that may carry a key
  */
-export function toProblem(refusal: Refusal, instance: string): Record<string, unknown> {
-  const { status, title } = ERRORS[refusal.code];
+export function toProblem(refused: RequestError, instance: string): Record<string, unknown> {
+  const { status, title } = ERRORS[refused.code];
   return {
-    type: `urn:flowhook:error:${refusal.code}`,
+    type: `urn:flowhook:error:${refused.code}`,
     title,
     status,
-    detail: refusal.message,
+    detail: refused.message,
     instance,
-    ...(refusal.fields.length === 0 ? {} : { errors: refusal.fields }),
+    ...(refused.fields.length === 0 ? {} : { errors: refused.fields }),
   };
 }
 
 /** The service cannot start, for a reason that an operator can mend: one line, no stack. */
-export class StartFault extends Error {}
+export class StartError extends Error {}

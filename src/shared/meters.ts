@@ -8,15 +8,15 @@ export interface Readings {
   readonly ended: Readonly<Record<string, number>>;
   readonly threads: number;
   readonly runners: number;
-  readonly runner_restarts: number;
-  readonly runner_memory_bytes: number;
+  readonly runnerRestarts: number;
+  readonly runnerMemoryBytes: number;
   readonly commits: number;
   /** Units of work in those commits. */
   readonly units: number;
   /** Connections used in this calendar month (UTC). */
-  readonly connections_used: number;
+  readonly connectionsUsed: number;
   /** CONNECTION_ALLOWANCE; null: unlimited. */
-  readonly connection_allowance: number | null;
+  readonly connectionAllowance: number | null;
 }
 
 /** The figures of the service in Prometheus' text format. */
@@ -103,14 +103,14 @@ const GAUGES = {
   waiting: ["flowhook_executions_waiting", "Executions recorded and waiting for a thread"],
   threads: ["flowhook_runner_threads", "Threads of all runners, busy and idle"],
   runners: ["flowhook_runners", "Runner processes"],
-  runner_memory_bytes: ["flowhook_runner_memory_bytes", "Resident memory of all runners"],
-  connections_used: ["flowhook_connections_used", "Connections used in this month (UTC)"],
-  connection_allowance: ["flowhook_connection_allowance", "CONNECTION_ALLOWANCE, where it is set"],
+  runnerMemoryBytes: ["flowhook_runner_memory_bytes", "Resident memory of all runners"],
+  connectionsUsed: ["flowhook_connections_used", "Connections used in this month (UTC)"],
+  connectionAllowance: ["flowhook_connection_allowance", "CONNECTION_ALLOWANCE, where it is set"],
 } as const;
 
 /** Counted elsewhere, and so set to what was read. */
 const TOTALS = {
-  runner_restarts: ["flowhook_runner_restarts_total", "Runners that were lost or replaced"],
+  runnerRestarts: ["flowhook_runner_restarts_total", "Runners that were lost or replaced"],
   commits: ["flowhook_store_commits_total", "Commits of the store"],
   units: ["flowhook_store_units_total", "Units of work in the commits of the store"],
 } as const;

@@ -4,7 +4,7 @@ export function toResourceName(text: string): string {
 }
 
 /** What is wrong with a name, in words that follow "expected"; null for a good one. */
-export function findNameFault(name: string): string | null {
+export function findNameError(name: string): string | null {
   if (name === "") return "at least 1 character";
   if ([...name].length > 128) return "at most 128 characters";
   if (!name.isWellFormed()) return "well-formed Unicode";

@@ -2,54 +2,54 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { openAttempts } from "../../src/server/access/attempts.ts";
-import { openSlowDown } from "../../src/server/access/slow-down.ts";
-import { Refusal } from "../../src/shared/errors.ts";
+import { openLockout } from "../../src/server/access/lockout.ts";
+import { openThrottle } from "../../src/server/access/throttle.ts";
+import { RequestError } from "../../src/shared/errors.ts";
 
-const LIMITS = { free: 100, most: 3, most_of_address: 5, window_ms: 60_000 };
+const LIMITS = { free: 100, most: 3, mostOfAddress: 5, windowMs: 60_000 };
 
 const fail = async () => null;
 const pass = async () => "in";
 
 function isRefused(error: unknown): boolean {
-  return error instanceof Refusal && error.code === "too_many_attempts";
+  return error instanceof RequestError && error.code === "too_many_attempts";
 }
 
 test("a subject is locked for the address that failed, and for no other", async () => {
-  const attempts = openAttempts(LIMITS);
+  const lockout = openLockout(LIMITS);
   for (let failed = 0; failed < 3; failed += 1)
-    assert.equal(await attempts.guard({ subject: "a", address: "1" }, fail), null);
-  await assert.rejects(attempts.guard({ subject: "a", address: "1" }, pass), isRefused);
-  assert.equal(await attempts.guard({ subject: "a", address: "2" }, pass), "in");
-  assert.equal(await attempts.guard({ subject: "b", address: "1" }, pass), "in");
+    assert.equal(await lockout.guard({ subject: "a", address: "1" }, fail), null);
+  await assert.rejects(lockout.guard({ subject: "a", address: "1" }, pass), isRefused);
+  assert.equal(await lockout.guard({ subject: "a", address: "2" }, pass), "in");
+  assert.equal(await lockout.guard({ subject: "b", address: "1" }, pass), "in");
 });
 
 test("an address that fails with many subjects is locked, whatever it succeeds with between", async () => {
-  const attempts = openAttempts(LIMITS);
+  const lockout = openLockout(LIMITS);
   for (const subject of ["a", "b", "c", "d", "e"]) {
-    await attempts.guard({ subject, address: "1" }, fail);
-    if (subject !== "e") await attempts.guard({ subject: "own", address: "1" }, pass);
+    await lockout.guard({ subject, address: "1" }, fail);
+    if (subject !== "e") await lockout.guard({ subject: "own", address: "1" }, pass);
   }
-  await assert.rejects(attempts.guard({ subject: "own", address: "1" }, pass), isRefused);
-  assert.equal(await attempts.guard({ subject: "own", address: "2" }, pass), "in");
+  await assert.rejects(lockout.guard({ subject: "own", address: "1" }, pass), isRefused);
+  assert.equal(await lockout.guard({ subject: "own", address: "2" }, pass), "in");
 });
 
 test("a success forgives the failures with this subject", async () => {
-  const attempts = openAttempts(LIMITS);
+  const lockout = openLockout(LIMITS);
   for (const check of [fail, fail, pass, fail, fail, pass])
-    await attempts.guard({ subject: "a", address: "1" }, check);
+    await lockout.guard({ subject: "a", address: "1" }, check);
 });
 
 test("attempts at once are counted before they are checked", async () => {
-  const attempts = openAttempts(LIMITS);
+  const lockout = openLockout(LIMITS);
   const all = await Promise.allSettled(
-    Array.from({ length: 10 }, () => attempts.guard({ subject: "a", address: "1" }, fail)),
+    Array.from({ length: 10 }, () => lockout.guard({ subject: "a", address: "1" }, fail)),
   );
   assert.equal(all.filter(({ status }) => status === "rejected").length, 7);
 });
 
 test("M1: names as long as one likes cost no memory", async () => {
-  const attempts = openAttempts({ ...LIMITS, most_of_address: 1e6 });
+  const lockout = openLockout({ ...LIMITS, mostOfAddress: 1e6 });
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const kept = (): number => {
@@ -60,22 +60,22 @@ test("M1: names as long as one likes cost no memory", async () => {
   for (let n = 0; n < 300; n += 1) {
     // Made anew each time, as a body is read.
     const subject = Buffer.alloc(500_000, String(n)).toString();
-    await attempts.guard({ subject, address: `2001:db8::${n}` }, fail);
+    await lockout.guard({ subject, address: `2001:db8::${n}` }, fail);
   }
   assert.ok(kept() - begun < 50_000_000, "150 MB of names were given");
 });
 
 test("M1: the addresses of an IPv6 network of 64 bits count as one", async () => {
-  const attempts = openAttempts(LIMITS);
+  const lockout = openLockout(LIMITS);
   for (const address of ["2001:db8:0:7::1", "2001:db8:0:7:2:3:4:5", "2001:db8:0:7:ffff::"])
-    await attempts.guard({ subject: "a", address }, fail);
+    await lockout.guard({ subject: "a", address }, fail);
   const same = { subject: "a", address: "2001:0db8::7:0:0:0:9" };
-  await assert.rejects(attempts.guard(same, pass), isRefused);
-  assert.equal(await attempts.guard({ subject: "a", address: "2001:db8:0:8::1" }, pass), "in");
+  await assert.rejects(lockout.guard(same, pass), isRefused);
+  assert.equal(await lockout.guard({ subject: "a", address: "2001:db8:0:8::1" }, pass), "in");
 });
 
 test("M1: wrong keys from one IPv6 network are slowed together", async () => {
-  const slowDown = openSlowDown({ free: 2, step_ms: 50, most_ms: 50 });
+  const slowDown = openThrottle({ free: 2, stepMs: 50, mostMs: 50 });
   for (const end of [1, 2]) await slowDown.refused(`2001:db8::${end}`);
   const begun = performance.now();
   await slowDown.refused("2001:db8::3");

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { openActivity } from "../../src/server/access/activity.ts";
-import { openAttempts } from "../../src/server/access/attempts.ts";
-import { openSlowDown } from "../../src/server/access/slow-down.ts";
+import { openLockout } from "../../src/server/access/lockout.ts";
+import { openThrottle } from "../../src/server/access/throttle.ts";
 import { openStore, type Store } from "../../src/server/store/database.ts";
 import { insertUser, updateActivity } from "../../src/server/store/people.ts";
 
@@ -36,12 +36,12 @@ async function openWithUser(name: string, active_at: number | null): Promise<Sto
 }
 
 const fail = async () => null;
-const LIMITS = { free: 100, most: 2, most_of_address: 100, window_ms: 60_000 };
+const LIMITS = { free: 100, most: 2, mostOfAddress: 100, windowMs: 60_000 };
 
 for (const by_ms of [-DAY_MS, DAY_MS])
   test(`L8: a lock of a login lasts as long when the time is set by ${by_ms} ms`, async () => {
-    const attempts = openAttempts({ ...LIMITS, window_ms: 2000 });
-    const guess = () => attempts.guard({ subject: "a", address: "1" }, fail);
+    const lockout = openLockout({ ...LIMITS, windowMs: 2000 });
+    const guess = () => lockout.guard({ subject: "a", address: "1" }, fail);
     await guess();
     await guess();
     setTime(by_ms);
@@ -52,7 +52,7 @@ for (const by_ms of [-DAY_MS, DAY_MS])
 
 for (const by_ms of [-DAY_MS, DAY_MS])
   test(`L8: guesses of keys are slowed alike when the time is set by ${by_ms} ms`, async () => {
-    const slowDown = openSlowDown({ free: 2, step_ms: 100, most_ms: 300 });
+    const slowDown = openThrottle({ free: 2, stepMs: 100, mostMs: 300 });
     for (let n = 0; n < 2; n += 1) await slowDown.refused("1");
     setTime(by_ms);
     const begun = performance.now();

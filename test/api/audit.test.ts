@@ -1,24 +1,30 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ADMIN_PASSWORD, itemsOf, openHouse, PASSWORD, type House } from "./house.ts";
+import {
+  ADMIN_PASSWORD,
+  itemsOf,
+  openTestService,
+  PASSWORD,
+  type TestService,
+} from "./test-service.ts";
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse();
+  service = await openTestService();
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 async function latest(query = ""): Promise<{ [name: string]: unknown }> {
-  const { json } = await house.want(200, "GET", `/audit?limit=1${query}`);
+  const { json } = await service.want(200, "GET", `/audit?limit=1${query}`);
   return itemsOf(json)[0]!;
 }
 
 test("a change is written down: who, what, to what, from where, with what result", async () => {
   const before = Date.now();
   const body = { name: "audited", flow: "echo", description: "words" };
-  await house.want(201, "POST", "/webhook", { body });
+  await service.want(201, "POST", "/webhook", { body });
   const { id: _id, at, ...entry } = await latest();
   assert.ok(Date.parse(String(at)) >= before);
   assert.deepEqual(entry, {
@@ -32,17 +38,17 @@ test("a change is written down: who, what, to what, from where, with what result
 });
 
 test("so are refused attempts, with the reason, whoever they were", async () => {
-  const token = await house.user("viewer", ["viewer"]);
+  const token = await service.user("viewer", ["viewer"]);
   const body = { value: "a value of a test" };
-  const attempts = [
+  const lockout = [
     [403, { token, body }, ["viewer", "forbidden"]],
     [401, { token: null, body }, [null, "not_authenticated"]],
     [401, { token: "fht_made-up", body }, [null, "not_authenticated"]],
     [404, { body }, ["admin", "not_found"]],
     [422, { body: { value: 7 } }, ["admin", "invalid"]],
   ] as const;
-  for (const [status, request, expected] of attempts) {
-    await house.want(status, "PATCH", "/secret/audited", request);
+  for (const [status, request, expected] of lockout) {
+    await service.want(status, "PATCH", "/secret/audited", request);
     const entry = await latest();
     assert.deepEqual([entry["user_name"], entry["result"]], expected);
     assert.deepEqual([entry["action"], entry["target"]], ["secret.change", "audited"]);
@@ -51,7 +57,7 @@ test("so are refused attempts, with the reason, whoever they were", async () => 
 
 test("so are logins, and failed ones", async () => {
   const login = (password: string) =>
-    house.ask("POST", "/auth/login", { token: null, body: { user_name: "viewer", password } });
+    service.ask("POST", "/auth/login", { token: null, body: { user_name: "viewer", password } });
   for (const [password, result] of [
     ["wrong", "not_authenticated"],
     [PASSWORD, "200"],
@@ -67,35 +73,35 @@ test("so are logins, and failed ones", async () => {
 
 test("an import, a password and a logout name what they acted on", async () => {
   const text = "format: flowhook/export/v1\nwebhooks:\n  - { name: one, flow: echo }\n";
-  await house.want(200, "POST", "/import", { text });
+  await service.want(200, "POST", "/import", { text });
   assert.deepEqual(
     [(await latest())["action"], (await latest())["target"]],
     ["webhook.import", "one"],
   );
   const body = { password: ADMIN_PASSWORD, new_password: ADMIN_PASSWORD };
-  await house.want(204, "PUT", "/auth/password", { body });
+  await service.want(204, "PUT", "/auth/password", { body });
   assert.equal((await latest())["target"], "admin");
 });
 
 test("names of members that nobody knows are left out: they might be a value gone astray", async () => {
   const body = { name: "astray", "sk-live-123": 1, flow: "echo" };
-  await house.want(422, "POST", "/webhook", { body });
+  await service.want(422, "POST", "/webhook", { body });
   assert.deepEqual((await latest())["members"], ["name", "flow"]);
 });
 
 test("what only reads leaves no entry", async () => {
   const before = await latest();
-  await house.want(200, "GET", "/webhook");
-  await house.want(404, "GET", "/webhook/nothing");
+  await service.want(200, "GET", "/webhook");
+  await service.want(404, "GET", "/webhook/nothing");
   assert.deepEqual(await latest(), before);
 });
 
 test("a flood of strangers fills no audit, and hides nobody who is logged in", async () => {
-  await using flooded = await openHouse();
-  const attempts = Array.from({ length: 400 }, () =>
+  await using flooded = await openTestService();
+  const lockout = Array.from({ length: 400 }, () =>
     flooded.ask("POST", "/flow/reload", { token: null }),
   );
-  assert.ok((await Promise.all(attempts)).every(({ status }) => status === 401));
+  assert.ok((await Promise.all(lockout)).every(({ status }) => status === 401));
   const query = "/audit?action=flow.reload&limit=500";
   const { json } = await flooded.want(200, "GET", query);
   assert.equal(itemsOf(json).length, 300);
@@ -106,7 +112,7 @@ test("a flood of strangers fills no audit, and hides nobody who is logged in", a
 
 test("entries are filtered by who, what and to what", async () => {
   const by = async (query: string) =>
-    itemsOf((await house.want(200, "GET", `/audit?${query}`)).json);
+    itemsOf((await service.want(200, "GET", `/audit?${query}`)).json);
   assert.ok((await by("user_name=viewer")).every((entry) => entry["user_name"] === "viewer"));
   assert.ok((await by("action=auth.login")).every((entry) => entry["action"] === "auth.login"));
   assert.ok((await by("target=audited")).every((entry) => entry["target"] === "audited"));

@@ -2,30 +2,30 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openGate } from "./gate.ts";
-import { itemsOf, memberOf, openHouse, type House } from "./house.ts";
+import { itemsOf, memberOf, openTestService, type TestService } from "./test-service.ts";
 import { callWebhook, endedExecution, openWebhook } from "./running.ts";
 
 const [PACED, FAMILY] = ["paced", "family"].map((name) =>
   fileURLToPath(new URL(`flows/${name}.ts`, import.meta.url)),
 ) as [string, string];
 
-let house: House;
+let service: TestService;
 
 before(async () => {
   const config = { WORKER_THREADS: 2, MAX_QUEUED_EXECUTIONS: 4000 };
-  house = await openHouse({ plugins: [PACED, FAMILY], config });
-  for (const name of ["first", "second"]) await openWebhook(house, name, { flow: "paced" });
+  service = await openTestService({ plugins: [PACED, FAMILY], config });
+  for (const name of ["first", "second"]) await openWebhook(service, name, { flow: "paced" });
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 async function start(webhook: string, gate: string): Promise<string> {
-  const url = `${house.url}/api/latest/webhook/${webhook}/call?async&gate=${gate}`;
+  const url = `${service.url}/api/latest/webhook/${webhook}/call?async&gate=${gate}`;
   return (await fetch(url, { method: "POST" })).text();
 }
 
 async function cancel(filter: object, more: object = {}) {
-  return (await house.want(200, "POST", "/execution/cancel", { body: { filter }, ...more })).json;
+  return (await service.want(200, "POST", "/execution/cancel", { body: { filter }, ...more })).json;
 }
 
 test("H5: what fits a filter is cancelled at once, what runs and what waits, and nothing else", async () => {
@@ -40,36 +40,36 @@ test("H5: what fits a filter is cancelled at once, what runs and what waits, and
     cancelled: 600,
   });
   assert.deepEqual(await cancel({ webhook: "first" }), { matched: 1, cancelled: 1 });
-  const { json } = await house.want(200, "GET", "/execution?status=ENDED_CANCELLED&limit=1");
+  const { json } = await service.want(200, "GET", "/execution?status=ENDED_CANCELLED&limit=1");
   assert.equal(memberOf(itemsOf(json)[0]!, "status_message"), "Cancelled by the user admin");
   gate.open();
   for (const id of others)
-    assert.equal(memberOf(await endedExecution(house, id), "status"), "ENDED_SUCCESS");
+    assert.equal(memberOf(await endedExecution(service, id), "status"), "ENDED_SUCCESS");
 });
 
 test("H5: a family that goes on starting others ends with one call", async () => {
-  await openWebhook(house, "family", { flow: "family", role: "webhook" });
-  const id = await (await callWebhook(house, "family", {})).text();
+  await openWebhook(service, "family", { flow: "family", role: "webhook" });
+  const id = await (await callWebhook(service, "family", {})).text();
   for (;;) {
-    const { json } = await house.want(200, "GET", `/execution?flow=family&limit=10`);
+    const { json } = await service.want(200, "GET", `/execution?flow=family&limit=10`);
     if (itemsOf(json).length === 10) break;
   }
   assert.deepEqual(await cancel({ parent_id: "nobody" }), { matched: 0, cancelled: 0 });
   assert.ok(Number(memberOf(await cancel({ parent_id: id }), "matched")) > 0);
   await cancel({ flow: "family" });
   assert.deepEqual(await cancel({ flow: "family" }), { matched: 0, cancelled: 0 });
-  assert.match(memberOf(await endedExecution(house, id), "status"), /^ENDED_/);
+  assert.match(memberOf(await endedExecution(service, id), "status"), /^ENDED_/);
 });
 
 test("a filter that says nothing, or what cannot be, is refused", async () => {
-  const faults: [unknown, RegExp][] = [
+  const errors: [unknown, RegExp][] = [
     [{}, /expected at least one of webhook, flow, status, parent_id/],
     [{ status: "ENDED_SUCCESS" }, /expected PENDING or RUNNING/],
     [{ webhok: "first" }, /not known here/],
     [undefined, /filter/],
   ];
-  for (const [filter, says] of faults) {
-    const { status, text } = await house.ask("POST", "/execution/cancel", { body: { filter } });
+  for (const [filter, says] of errors) {
+    const { status, text } = await service.ask("POST", "/execution/cancel", { body: { filter } });
     assert.equal(status, 422, text);
     assert.match(text, says);
   }

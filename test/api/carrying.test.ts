@@ -1,38 +1,38 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { itemsOf, memberOf, openHouse, type House } from "./house.ts";
+import { itemsOf, memberOf, openTestService, type TestService } from "./test-service.ts";
 import { callWebhook, enable, openWebhook } from "./running.ts";
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse({ flows: ["echo", "identity"] });
-  await house.want(201, "POST", "/project", { body: { name: "Shop" } });
-  const { json } = await house.want(200, "GET", "/project/Shop");
+  service = await openTestService({ flows: ["echo", "identity"] });
+  await service.want(201, "POST", "/project", { body: { name: "Shop" } });
+  const { json } = await service.want(200, "GET", "/project/Shop");
   const project_id = memberOf(json, "id");
   const more = {
     description: "Takes orders: all of them",
     is_productive: false,
     sync_mode: "hold",
   };
-  await openWebhook(house, "orders", { flow: "echo", project_id, ...more });
-  await enable(house, "orders", { require_login: true, key: { generate: true } });
-  await openWebhook(house, "plain", { flow: "echo", role: null, execution_location: "flow" });
+  await openWebhook(service, "orders", { flow: "echo", project_id, ...more });
+  await enable(service, "orders", { require_login: true, key: { generate: true } });
+  await openWebhook(service, "plain", { flow: "echo", role: null, execution_location: "flow" });
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
-const take = (query: string, text: string, at = house) =>
+const take = (query: string, text: string, at = service) =>
   at.want(200, "POST", `/import${query}`, {
     text,
     headers: { "content-type": "application/yaml" },
   });
 
 async function exported(query = ""): Promise<string> {
-  return (await house.want(200, "GET", `/export${query}`)).text;
+  return (await service.want(200, "GET", `/export${query}`)).text;
 }
 
-async function webhook(name: string, at = house): Promise<{ [name: string]: unknown }> {
+async function webhook(name: string, at = service): Promise<{ [name: string]: unknown }> {
   const { json } = await at.want(200, "GET", `/webhook/${encodeURIComponent(name)}`);
   return json as { [name: string]: unknown };
 }
@@ -54,17 +54,17 @@ test("what is carried is carried, and nothing of the authentication", async () =
   assert.doesNotMatch(text, /is_enabled|require_login|key|hold|plain/);
   assert.match(await exported(), /orders[^]*plain/);
   assert.match(await exported("?webhook=plain&webhook=orders"), /plain[^]*orders/);
-  await house.want(404, "GET", "/export?webhook=nothing");
-  await house.want(422, "GET", "/export?flow=echo");
+  await service.want(404, "GET", "/export?webhook=nothing");
+  await service.want(422, "GET", "/export?flow=echo");
 });
 
 test("exported, deleted and imported it is back: disabled, with a new key; here and elsewhere", async () => {
   const before = await webhook("orders");
   const text = await exported("?webhook=orders");
-  await house.want(204, "DELETE", "/webhook/orders");
-  await using other = await openHouse();
+  await service.want(204, "DELETE", "/webhook/orders");
+  await using other = await openTestService();
   await other.want(201, "POST", "/project", { body: { name: "Shop" } });
-  for (const at of [house, other]) {
+  for (const at of [service, other]) {
     const { json } = await take("", text, at);
     const [item] = itemsOf(json);
     assert.equal(item?.["action"], "create");
@@ -98,7 +98,7 @@ test("a dry run tells the difference and changes nothing", async () => {
     ],
   });
   assert.deepEqual(await webhook("plain"), before);
-  await house.want(404, "GET", "/webhook/fresh");
+  await service.want(404, "GET", "/webhook/fresh");
 });
 
 test("conflicts are skipped, replaced or renamed", async () => {
@@ -119,7 +119,7 @@ test("conflicts are skipped, replaced or renamed", async () => {
   assert.equal(itemsOf(replaced.json)[0]?.["key"], undefined);
   const found = await webhook("plain");
   assert.deepEqual([found["flow"], found["is_enabled"]], ["identity", true]);
-  assert.equal((await callWebhook(house, "plain", {})).status, 201);
+  assert.equal((await callWebhook(service, "plain", {})).status, 201);
   const long = `{ name: ${"n".repeat(128)}, flow: echo }`;
   const document = `format: flowhook/export/v1\nwebhooks:\n  - ${long}\n`;
   await take("", document);
@@ -144,9 +144,9 @@ test("an import that fails anywhere changes nothing", async () => {
     [400, `a: &a [1]\nb: [${"*a,".repeat(50)}]\n`, "alias"],
     [400, "a: !!js/function 1\n", "tag"],
   ] as const) {
-    const reply = await house.want(status, "POST", "/import", { text });
+    const reply = await service.want(status, "POST", "/import", { text });
     assert.ok(reply.text.includes(words), `${words}: ${reply.text}`);
   }
-  await house.want(404, "GET", "/webhook/never");
-  await house.want(422, "POST", "/import?conflicts=merge", { text: head });
+  await service.want(404, "GET", "/webhook/never");
+  await service.want(422, "POST", "/import?conflicts=merge", { text: head });
 });

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { PERMISSIONS } from "../../src/shared/contract/permission.ts";
 import { FIRST_ROLES } from "../../src/server/access/permission.ts";
-import { ADMIN_PASSWORD, itemsOf, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
+import {
+  ADMIN_PASSWORD,
+  itemsOf,
+  memberOf,
+  openTestService,
+  PASSWORD,
+  type TestService,
+} from "./test-service.ts";
 
 /**
  * Nobody gives, edits or uses a role with a permission that they do not hold (contract, section
@@ -18,20 +25,20 @@ interface Actor {
   readonly may: readonly string[];
 }
 
-let house: House;
+let service: TestService;
 const actors: Actor[] = [];
 
 before(async () => {
-  house = await openHouse();
+  service = await openTestService();
   for (const { name, permissions } of FIRST_ROLES) {
     const may = [...permissions, ...TOOLS];
     await makeRole(`${name}-with-tools`, may);
-    const token = await house.user(`the-${name}`, [`${name}-with-tools`]);
+    const token = await service.user(`the-${name}`, [`${name}-with-tools`]);
     actors.push({ role: name, token, may });
   }
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 let made = 0;
 
@@ -41,27 +48,27 @@ function freshName(): string {
 
 async function makeRole(name: string, permissions: readonly string[]): Promise<string> {
   const grants = permissions.map((permission) => ({ permission }));
-  await house.want(201, "POST", "/role", { body: { name, permissions: grants } });
+  await service.want(201, "POST", "/role", { body: { name, permissions: grants } });
   return name;
 }
 
 async function makeUser(roles: readonly string[]): Promise<string> {
   const name = freshName();
-  await house.want(201, "POST", "/user", { body: { name, password: PASSWORD, roles } });
+  await service.want(201, "POST", "/user", { body: { name, password: PASSWORD, roles } });
   return name;
 }
 
 async function makeWebhook(role: string | null): Promise<string> {
   const name = freshName();
-  await house.want(201, "POST", "/webhook", { body: { name, flow: "echo", role } });
+  await service.want(201, "POST", "/webhook", { body: { name, flow: "echo", role } });
   return name;
 }
 
 async function makeExecution(role: string): Promise<string> {
   const name = await makeWebhook(role);
   const body = { password: ADMIN_PASSWORD, is_enabled: true, key: null };
-  await house.want(200, "PUT", `/webhook/${name}/authentication`, { body });
-  const url = `${house.url}/api/latest/webhook/${name}/call?async`;
+  await service.want(200, "PUT", `/webhook/${name}/authentication`, { body });
+  const url = `${service.url}/api/latest/webhook/${name}/call?async`;
   return (await fetch(url, { method: "POST" })).text();
 }
 
@@ -77,7 +84,7 @@ interface Target {
 type Way = (target: Target, token: string) => Promise<number>;
 
 async function status(method: string, path: string, token: string, body: object): Promise<number> {
-  return (await house.ask(method, path, { token, body, password: PASSWORD })).status;
+  return (await service.ask(method, path, { token, body, password: PASSWORD })).status;
 }
 
 const WAYS: Readonly<Record<string, Way>> = {
@@ -120,8 +127,8 @@ const WAYS: Readonly<Record<string, Way>> = {
   },
   "ending the login of a user who is above": async ({ role }, token) => {
     const name = await makeUser([role]);
-    const own = await house.login(name, PASSWORD);
-    const { json } = await house.want(200, "GET", "/token", { token: own });
+    const own = await service.login(name, PASSWORD);
+    const { json } = await service.want(200, "GET", "/token", { token: own });
     return status("DELETE", `/token/${String(itemsOf(json)[0]!["id"])}`, token, {});
   },
   "making a webhook": ({ role }, token) =>
@@ -137,25 +144,25 @@ const WAYS: Readonly<Record<string, Way>> = {
   "replaying an execution": async ({ role }, token) =>
     status("POST", `/execution/${await makeExecution(role)}/replay`, token, {}),
   "importing a webhook": async ({ role }, token) =>
-    (await house.ask("POST", "/import", { token, text: toImport(freshName(), role) })).status,
+    (await service.ask("POST", "/import", { token, text: toImport(freshName(), role) })).status,
   "importing over a webhook with a role": async ({ role }, token) => {
     const text = toImport(await makeWebhook(role), "viewer");
-    return (await house.ask("POST", "/import?conflicts=replace", { token, text })).status;
+    return (await service.ask("POST", "/import?conflicts=replace", { token, text })).status;
   },
 };
 
 test("the role admin cannot be changed, and its last enabled user stays", async () => {
   const body = { permissions: [] };
-  await house.want(403, "PATCH", "/role/admin", { body });
-  await house.want(403, "DELETE", "/role/admin");
-  await house.want(409, "PATCH", "/user/admin", { body: { is_enabled: false } });
-  await house.want(409, "PATCH", "/user/admin", { body: { roles: [] } });
-  await house.want(409, "DELETE", "/user/admin");
+  await service.want(403, "PATCH", "/role/admin", { body });
+  await service.want(403, "DELETE", "/role/admin");
+  await service.want(409, "PATCH", "/user/admin", { body: { is_enabled: false } });
+  await service.want(409, "PATCH", "/user/admin", { body: { roles: [] } });
+  await service.want(409, "DELETE", "/user/admin");
 });
 
 for (const [way, take] of Object.entries(WAYS)) {
   test(`${way} leads nobody higher`, async () => {
-    const faults: string[] = [];
+    const errors: string[] = [];
     for (const actor of actors) {
       for (const { name, permissions } of FIRST_ROLES) {
         const target = {
@@ -163,12 +170,12 @@ for (const [way, take] of Object.entries(WAYS)) {
           permissions: permissions.map((permission) => ({ permission })),
         };
         const found = await take(target, actor.token);
-        const is_held = isHeld(actor.may, permissions) && isAlsoHeld(way, actor.may);
-        const is_right = is_held ? found >= 200 && found < 300 : found === 403;
-        if (!is_right) faults.push(`${actor.role} with "${name}": ${found}`);
+        const holds = isHeld(actor.may, permissions) && isAlsoHeld(way, actor.may);
+        const isRight = holds ? found >= 200 && found < 300 : found === 403;
+        if (!isRight) errors.push(`${actor.role} with "${name}": ${found}`);
       }
     }
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
   });
 }
 
@@ -194,30 +201,30 @@ function expand(pattern: string): string[] {
 }
 
 test("a permission for one project is not one for all, or for another", async () => {
-  const project = await house.want(201, "POST", "/project", { body: { name: "Own" } });
+  const project = await service.want(201, "POST", "/project", { body: { name: "Own" } });
   const project_id = memberOf(project.json, "id");
   const permissions = [{ permission: "*", project_id }];
-  await house.want(201, "POST", "/role", { body: { name: "own", permissions } });
-  await house.want(201, "POST", "/role", {
+  await service.want(201, "POST", "/role", { body: { name: "own", permissions } });
+  await service.want(201, "POST", "/role", {
     body: { name: "writer", permissions: [{ permission: "role.write" }, ...permissions] },
   });
-  const token = await house.user("writer", ["writer"]);
+  const token = await service.user("writer", ["writer"]);
   const make = (grants: object[]) =>
     status("POST", "/role", token, { name: freshName(), permissions: grants });
   assert.equal(await make([{ permission: "webhook.write", project_id }]), 201);
   assert.equal(await make([{ permission: "webhook.write" }]), 403);
   assert.equal(await make([{ permission: "*", project_id: null }]), 403);
-  const other = await house.want(201, "POST", "/project", { body: { name: "Other" } });
+  const other = await service.want(201, "POST", "/project", { body: { name: "Other" } });
   const other_id = memberOf(other.json, "id");
   assert.equal(await make([{ permission: "webhook.write", project_id: other_id }]), 403);
 });
 
 test("everything in one project gives nothing that belongs to no project", async () => {
-  const token = await house.user("of-one-project", ["own"]);
+  const token = await service.user("of-one-project", ["own"]);
   for (const path of ["/user", "/role", "/setting", "/secret", "/audit", "/workspace"]) {
-    assert.equal((await house.ask("GET", path, { token })).status, 403, path);
+    assert.equal((await service.ask("GET", path, { token })).status, 403, path);
   }
-  assert.equal((await house.ask("GET", "/token?all=true", { token })).status, 403);
+  assert.equal((await service.ask("GET", "/token?all=true", { token })).status, 403);
   const setting = { name: "s", value: 1 };
   assert.equal(await status("POST", "/setting", token, setting), 403);
 });

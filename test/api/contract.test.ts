@@ -6,7 +6,7 @@ import { CONFIG_KEYS } from "../../src/server/config/schema.ts";
 import { ERRORS } from "../../src/shared/errors.ts";
 import { ROUTES } from "../../src/server/api/routes.ts";
 import { ROOT } from "../blackbox/target.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 
 /**
  * The contract's tables, and what is built, in both directions: nothing is missing, nothing is
@@ -111,17 +111,17 @@ test("README.md has a row for every code of an error, and for no other", () => {
   assert.deepEqual(documented.toSorted(), known.toSorted());
 });
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse();
+  service = await openTestService();
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 test("the health, the metrics and the stylesheet are at the root, for anyone", async () => {
   for (const path of ["/health/live", "/health/ready", "/metrics", "/default-styling.css"]) {
-    assert.equal((await fetch(house.url + path)).status, 200, path);
-    assert.equal((await fetch(`${house.url}/api/latest${path}`)).status, 404, path);
+    assert.equal((await fetch(service.url + path)).status, 200, path);
+    assert.equal((await fetch(`${service.url}/api/latest${path}`)).status, 404, path);
   }
 });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { itemsOf, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
+import { itemsOf, memberOf, openTestService, PASSWORD, type TestService } from "./test-service.ts";
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse();
+  service = await openTestService();
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 /** Each named type, with a body that makes one and one that changes it. */
 const TYPES: Readonly<Record<string, { make: object; change: object }>> = {
@@ -22,34 +22,34 @@ const TYPES: Readonly<Record<string, { make: object; change: object }>> = {
 
 for (const [type, { make, change }] of Object.entries(TYPES)) {
   test(`${type}: If-Match with an older ETag is 412, and changes nothing`, async () => {
-    const made = await house.want(201, "POST", `/${type}`, { body: { name: "tagged", ...make } });
+    const made = await service.want(201, "POST", `/${type}`, { body: { name: "tagged", ...make } });
     const old = made.headers.get("etag")!;
     assert.match(old, /^"\d+"$/);
     const path = `/${type}/tagged`;
-    const patched = await house.want(200, "PATCH", path, {
+    const patched = await service.want(200, "PATCH", path, {
       body: change,
       headers: { "if-match": `"1", ${old}` },
     });
     const tag = patched.headers.get("etag")!;
     assert.notEqual(tag, old);
-    assert.equal((await house.want(200, "GET", path)).headers.get("etag"), tag);
+    assert.equal((await service.want(200, "GET", path)).headers.get("etag"), tag);
     const headers = { "if-match": old };
-    const refused = await house.want(412, "PATCH", path, { body: change, headers });
+    const refused = await service.want(412, "PATCH", path, { body: change, headers });
     assert.equal(refused.code, "changed_meanwhile");
-    await house.want(412, "DELETE", path, { headers });
-    assert.equal((await house.want(200, "GET", path)).headers.get("etag"), tag);
-    await house.want(200, "PATCH", path, { body: change, headers: { "if-match": "*" } });
-    await house.want(204, "DELETE", path);
-    await house.want(404, "GET", path);
-    await house.want(404, "DELETE", path);
-    await house.want(404, "PATCH", path, { body: change });
+    await service.want(412, "DELETE", path, { headers });
+    assert.equal((await service.want(200, "GET", path)).headers.get("etag"), tag);
+    await service.want(200, "PATCH", path, { body: change, headers: { "if-match": "*" } });
+    await service.want(204, "DELETE", path);
+    await service.want(404, "GET", path);
+    await service.want(404, "DELETE", path);
+    await service.want(404, "PATCH", path, { body: change });
   });
 
   test(`${type}: of several who change it at once, one succeeds and the others are told`, async () => {
-    const made = await house.want(201, "POST", `/${type}`, { body: { name: "raced", ...make } });
+    const made = await service.want(201, "POST", `/${type}`, { body: { name: "raced", ...make } });
     const headers = { "if-match": made.headers.get("etag")! };
     const patches = Array.from({ length: 8 }, () =>
-      house.ask("PATCH", `/${type}/raced`, { body: change, headers }),
+      service.ask("PATCH", `/${type}/raced`, { body: change, headers }),
     );
     const statuses = (await Promise.all(patches)).map(({ status }) => status);
     assert.deepEqual(
@@ -59,11 +59,11 @@ for (const [type, { make, change }] of Object.entries(TYPES)) {
   });
 
   test(`${type}: names are trimmed, made NFC, and refused`, async () => {
-    const post = (name: unknown) => house.ask("POST", `/${type}`, { body: { name, ...make } });
+    const post = (name: unknown) => service.ask("POST", `/${type}`, { body: { name, ...make } });
     const trimmed = await post("  Büro\u00a0 ".normalize("NFD"));
     assert.equal(memberOf(trimmed.json, "name"), "Büro".normalize("NFC"));
     const path = `/${type}/${encodeURIComponent("Büro".normalize("NFD"))}`;
-    await house.want(200, "GET", path);
+    await service.want(200, "GET", path);
     const again = await post("Büro");
     assert.equal(again.status, 409);
     assert.equal(again.code, "conflict");
@@ -81,7 +81,7 @@ for (const [type, { make, change }] of Object.entries(TYPES)) {
 
   test(`${type}: lists are in order, in pages, and say no to what they do not know`, async () => {
     for (const name of ["list-c", "list-a", "list-d", "list-b"])
-      await house.want(201, "POST", `/${type}`, { body: { name, ...make } });
+      await service.want(201, "POST", `/${type}`, { body: { name, ...make } });
     for (const order of ["asc", "desc"]) {
       const names = await namesOf(`/${type}?limit=2&order=${order}`);
       const all = await namesOf(`/${type}?limit=500&order=${order}`);
@@ -92,14 +92,14 @@ for (const [type, { make, change }] of Object.entries(TYPES)) {
     }
     const bad = ["limit=0", "limit=501", "limit=-1", "limit=1.5", "limit=x", "order=up", "x=1"];
     for (const query of [...bad, "cursor=%25", "cursor=not-of-this-service"])
-      await house.want(422, "GET", `/${type}?${query}`);
+      await service.want(422, "GET", `/${type}?${query}`);
   });
 }
 
 async function namesOf(path: string): Promise<string[]> {
   const names: string[] = [];
   for (let cursor = ""; ;) {
-    const { json } = await house.want(200, "GET", `${path}${cursor && `&cursor=${cursor}`}`);
+    const { json } = await service.want(200, "GET", `${path}${cursor && `&cursor=${cursor}`}`);
     const items = itemsOf(json);
     assert.ok(items.length > 0, "no page is empty");
     names.push(...items.map((item) => String(item["name"])));
@@ -111,49 +111,49 @@ async function namesOf(path: string): Promise<string[]> {
 
 test("webhooks are listed by flow and by whether they are enabled", async () => {
   const named = async (query: string) =>
-    itemsOf((await house.want(200, "GET", `/webhook?${query}`)).json).length;
+    itemsOf((await service.want(200, "GET", `/webhook?${query}`)).json).length;
   assert.ok((await named("flow=echo&limit=500")) > 0);
   assert.equal(await named("flow=other"), 0);
   assert.equal(await named("is_enabled=true"), 0);
   assert.ok((await named("is_enabled=false")) > 0);
-  await house.want(422, "GET", "/webhook?is_enabled=1");
+  await service.want(422, "GET", "/webhook?is_enabled=1");
 });
 
 test("cursors of lists by number or identifier are checked", async () => {
   const cursor = Buffer.from("abc").toString("base64url");
   for (const path of ["/audit", "/execution"])
-    await house.want(422, "GET", `${path}?cursor=${cursor}`);
-  const first = await house.want(200, "GET", "/audit?limit=1");
+    await service.want(422, "GET", `${path}?cursor=${cursor}`);
+  const first = await service.want(200, "GET", "/audit?limit=1");
   const next = memberOf(first.json, "next_cursor");
-  const second = await house.want(200, "GET", `/audit?limit=1&cursor=${next}`);
+  const second = await service.want(200, "GET", `/audit?limit=1&cursor=${next}`);
   assert.ok(Number(itemsOf(second.json)[0]!["id"]) < Number(itemsOf(first.json)[0]!["id"]));
 });
 
 test("what is still used is not deleted: 409", async () => {
-  await house.want(201, "POST", "/role", { body: { name: "used", permissions: [] } });
-  await house.want(201, "POST", "/project", { body: { name: "used" } });
-  const { json } = await house.want(200, "GET", "/project/used");
+  await service.want(201, "POST", "/role", { body: { name: "used", permissions: [] } });
+  await service.want(201, "POST", "/project", { body: { name: "used" } });
+  const { json } = await service.want(200, "GET", "/project/used");
   const body = {
     name: "user-of-both",
     flow: "echo",
     role: "used",
     project_id: memberOf(json, "id"),
   };
-  await house.want(201, "POST", "/webhook", { body });
+  await service.want(201, "POST", "/webhook", { body });
   for (const path of ["/role/used", "/project/used", "/project/Default"]) {
-    assert.equal((await house.want(409, "DELETE", path)).code, "conflict", path);
+    assert.equal((await service.want(409, "DELETE", path)).code, "conflict", path);
   }
-  await house.want(409, "PATCH", "/project/Default", { body: { name: "Other" } });
-  await house.want(204, "DELETE", "/webhook/user-of-both");
-  await house.want(204, "DELETE", "/role/used");
-  await house.want(204, "DELETE", "/project/used");
+  await service.want(409, "PATCH", "/project/Default", { body: { name: "Other" } });
+  await service.want(204, "DELETE", "/webhook/user-of-both");
+  await service.want(204, "DELETE", "/role/used");
+  await service.want(204, "DELETE", "/project/used");
 });
 
 test("a webhook is in a project or in a bundle, and points to what is there", async () => {
-  const { json } = await house.want(200, "GET", "/project/Default");
+  const { json } = await service.want(200, "GET", "/project/Default");
   const project_id = memberOf(json, "id");
   const post = (more: object) =>
-    house.ask("POST", "/webhook", { body: { name: "placed", flow: "echo", ...more } });
+    service.ask("POST", "/webhook", { body: { name: "placed", flow: "echo", ...more } });
   for (const [more, field] of [
     [{ project_id: "nothing" }, "project_id"],
     [{ bundle_id: "nothing" }, "bundle_id"],
@@ -173,21 +173,23 @@ test("a webhook is in a project or in a bundle, and points to what is there", as
 
 test("bodies: not JSON is 400, too large 413, another method 405, an unknown path 404", async () => {
   const json = { "content-type": "application/json" };
-  const bad = await house.want(400, "POST", "/project", { text: "{", headers: json });
+  const bad = await service.want(400, "POST", "/project", { text: "{", headers: json });
   assert.equal(bad.code, "bad_body");
   const large = JSON.stringify({ name: "x", description: "y".repeat(2 * 1024 * 1024) });
-  await house.want(413, "POST", "/project", { text: large, headers: json });
-  const list = await house.want(422, "POST", "/project", { text: "[]", headers: json });
+  await service.want(413, "POST", "/project", { text: large, headers: json });
+  const list = await service.want(422, "POST", "/project", { text: "[]", headers: json });
   assert.equal(list.code, "invalid");
-  const other = await house.ask("PUT", "/project");
+  const other = await service.ask("PUT", "/project");
   assert.equal(other.status, 405);
   assert.equal(other.headers.get("allow"), "GET, POST");
-  await house.want(404, "GET", "/nothing");
+  await service.want(404, "GET", "/nothing");
 });
 
 test("a permission is an object, or in short the string", async () => {
   const permissions = ["webhook.read", { permission: "flow.*" }];
-  const { json } = await house.want(201, "POST", "/role", { body: { name: "short", permissions } });
+  const { json } = await service.want(201, "POST", "/role", {
+    body: { name: "short", permissions },
+  });
   assert.deepEqual((json as { permissions: unknown }).permissions, [
     { permission: "webhook.read", project_id: null },
     { permission: "flow.*", project_id: null },
@@ -198,14 +200,14 @@ test("a permission is an object, or in short the string", async () => {
     [7, /expected \{"permission": "webhook\.read"\} or "webhook\.read"/],
   ] as const) {
     const body = { name: "wrong", permissions: [grant] };
-    const { text } = await house.want(422, "POST", "/role", { body });
+    const { text } = await service.want(422, "POST", "/role", { body });
     assert.match(JSON.parse(text).errors[0].message, expected);
   }
 });
 
 test("everything that is wrong with a body is said at once, each field with what was expected", async () => {
   const body = { name: "", permissions: [{ permission: "nothing" }], propagate: "yes" };
-  const { json } = await house.want(422, "POST", "/role", { body });
+  const { json } = await service.want(422, "POST", "/role", { body });
   const errors = JSON.parse(memberOf(json, "errors")) as { field: string; message: string }[];
   assert.deepEqual(errors.map(({ field }) => field).sort(), [
     "name",

@@ -24,13 +24,13 @@ function toPattern({ path }: Route): RegExp {
 /** Throws where an answer is not as the route's schema, or the problem schema, describes it. */
 export function assertDescribed(method: string, path: string, answered: Answered): void {
   const route = findRoute(method, path);
-  const fault =
-    answered.status >= 400 ? findProblemFault(answered) : findAnswerFault(route, answered);
-  if (fault === null) return;
-  throw new Error(`${method} ${path} answered ${answered.status}: ${fault}\n${answered.text}`);
+  const error =
+    answered.status >= 400 ? findProblemError(answered) : findAnswerError(route, answered);
+  if (error === null) return;
+  throw new Error(`${method} ${path} answered ${answered.status}: ${error}\n${answered.text}`);
 }
 
-function findProblemFault({ status, type, text }: Answered): string | null {
+function findProblemError({ status, type, text }: Answered): string | null {
   if (!type.startsWith("application/problem+json")) return `it is of type "${type}"`;
   const problem = v.safeParse(PROBLEM, JSON.parse(text));
   if (!problem.success) return toText(problem.issues);
@@ -41,7 +41,7 @@ function findProblemFault({ status, type, text }: Answered): string | null {
   return null;
 }
 
-function findAnswerFault(route: Route | undefined, answered: Answered): string | null {
+function findAnswerError(route: Route | undefined, answered: Answered): string | null {
   const { status, type, text } = answered;
   if (route === undefined) return "there is no such route";
   if (status === 302) return /\/wait(-operation)?$/.test(route.path) ? null : "it redirects";

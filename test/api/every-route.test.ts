@@ -6,7 +6,7 @@ import { PERMISSIONS } from "../../src/shared/contract/permission.ts";
 import { FIRST_ROLES } from "../../src/server/access/permission.ts";
 import type { Route } from "../../src/server/api/route.ts";
 import { ROUTES } from "../../src/server/api/routes.ts";
-import { itemsOf, openHouse, PASSWORD, type House } from "./house.ts";
+import { itemsOf, openTestService, PASSWORD, type TestService } from "./test-service.ts";
 import { openPlace, toSample, type Asker, type Place } from "./samples.ts";
 
 /**
@@ -22,35 +22,35 @@ interface Actor extends Asker {
   readonly only: string | null;
 }
 
-let house: House;
+let service: TestService;
 let own: Place;
 let foreign: Place;
 const actors: Actor[] = [];
 
 before(async () => {
-  house = await openHouse();
-  await openBundle(house);
-  own = await openPlace(house, "Own");
-  foreign = await openPlace(house, "Foreign");
+  service = await openTestService();
+  await openBundle(service);
+  own = await openPlace(service, "Own");
+  foreign = await openPlace(service, "Foreign");
   actors.push({ name: "nobody", token: null, password: "", may: null, only: null });
   for (const { name: role, permissions } of FIRST_ROLES) {
     actors.push(await makeActor(role, role, permissions, null));
     const limited = `${role}-of-own`;
     const grants = permissions.map((permission) => ({ permission, project_id: own.id }));
-    await house.want(201, "POST", "/role", { body: { name: limited, permissions: grants } });
+    await service.want(201, "POST", "/role", { body: { name: limited, permissions: grants } });
     actors.push(await makeActor(limited, limited, permissions, own.id));
   }
-  await house.want(201, "POST", "/role", { body: { name: "empty", permissions: [] } });
+  await service.want(201, "POST", "/role", { body: { name: "empty", permissions: [] } });
   actors.push(await makeActor("without", "empty", [], null));
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
-async function openBundle({ directory }: House): Promise<void> {
+async function openBundle({ directory }: TestService): Promise<void> {
   const folder = join(directory, "plugins/billing");
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "bundle.yaml"), "name: billing\n");
-  await house.want(200, "POST", "/flow/reload");
+  await service.want(200, "POST", "/flow/reload");
 }
 
 async function makeActor(
@@ -59,7 +59,7 @@ async function makeActor(
   may: readonly string[],
   only: string | null,
 ): Promise<Actor> {
-  const token = await house.user(`the-${name}`, [role]);
+  const token = await service.user(`the-${name}`, [role]);
   return { name: `the-${name}`, token, password: PASSWORD, may, only };
 }
 
@@ -80,24 +80,24 @@ test("each route that changes something is declared: what it needs, and its audi
 
 for (const route of ROUTES) {
   test(`${route.method} ${route.path} obeys every role, here and elsewhere`, async () => {
-    const faults: string[] = [];
+    const errors: string[] = [];
     for (const actor of actors) {
       for (const place of [own, foreign]) {
         const token = await tokenOf(route, actor);
-        const { path, ...request } = await toSample(house, route, place, actor);
-        const { status } = await house.ask(route.method, path, { ...request, token });
+        const { path, ...request } = await toSample(service, route, place, actor);
+        const { status } = await service.ask(route.method, path, { ...request, token });
         const wanted = expected(route, actor, place);
         if (!wanted.includes(status))
-          faults.push(`${actor.name} in ${place.name}: ${status}, expected ${wanted.join()}`);
+          errors.push(`${actor.name} in ${place.name}: ${status}, expected ${wanted.join()}`);
       }
     }
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
   });
 }
 
 /** A token that may be ended is one of its own. */
 async function tokenOf({ path }: Route, { name, token, password }: Actor): Promise<string | null> {
-  return path === "/auth/logout" && token !== null ? house.login(name, password) : token;
+  return path === "/auth/logout" && token !== null ? service.login(name, password) : token;
 }
 
 function expected(route: Route, actor: Actor, place: Place): readonly number[] {
@@ -109,16 +109,16 @@ function expected(route: Route, actor: Actor, place: Place): readonly number[] {
   const needs = path.startsWith("/:type") ? "webhook.read" : route.needs;
   if (needs === "login") return done;
   if (!holds(actor, needs)) return [403];
-  const is_here = actor.only === null || actor.only === place.id;
+  const isHere = actor.only === null || actor.only === place.id;
   if (!isOfProjects(needs) && actor.only !== null) return [403];
   // A flow is started, and a project made, outside of any one project.
   if (NEEDS_ALL.includes(`${method} ${path}`)) return actor.only === null ? done : [403];
   if (/^\/(webhook|execution|project|:type)\/:/.test(path)) {
     const [type = ""] = needs.split(".");
-    if (!is_here || !holds(actor, `${type}.read`)) return [404];
+    if (!isHere || !holds(actor, `${type}.read`)) return [404];
     if (method === "DELETE" && type === "project") return actor.only === null ? done : [404];
   }
-  return is_here || isFiltered(route) ? done : [403];
+  return isHere || isFiltered(route) ? done : [403];
 }
 
 /** What is elsewhere is left out of it. */
@@ -133,8 +133,8 @@ function holds({ may }: Actor, permission: string): boolean {
 
 function isOfProjects(permission: string): boolean {
   const [resource = ""] = permission.split(".");
-  const is_catalogue = ["flow.read", "bundle.read"].includes(permission);
-  return is_catalogue || ["webhook", "execution", "project"].includes(resource);
+  const isCatalogue = ["flow.read", "bundle.read"].includes(permission);
+  return isCatalogue || ["webhook", "execution", "project"].includes(resource);
 }
 
 const NEEDS_ALL = ["POST /flow/:name/execution", "POST /project"];
@@ -147,13 +147,13 @@ const SUCCESSES: Readonly<Record<string, readonly number[]>> = {
 test("lists show what is in one's own projects, page by page without gaps", async () => {
   const token = actors.find(({ name }) => name === "the-viewer-of-own")!.token;
   for (const path of ["/webhook?limit=1", "/execution?limit=1", "/project?limit=1"]) {
-    const { json } = await house.want(200, "GET", path, { token });
+    const { json } = await service.want(200, "GET", path, { token });
     assert.equal(itemsOf(json).length, 1, path);
     assert.ok(isIn(itemsOf(json)[0]!, own), path);
   }
-  const { json } = await house.want(200, "GET", "/webhook", { token });
+  const { json } = await service.want(200, "GET", "/webhook", { token });
   assert.ok(itemsOf(json).every((item) => isIn(item, own)));
-  const exported = await house.want(200, "GET", "/export", { token });
+  const exported = await service.want(200, "GET", "/export", { token });
   assert.ok(exported.text.includes(own.webhook) && !exported.text.includes(foreign.webhook));
 });
 

@@ -2,26 +2,26 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openGate } from "./gate.ts";
-import { itemsOf, memberOf, openHouse, type House } from "./house.ts";
+import { itemsOf, memberOf, openTestService, type TestService } from "./test-service.ts";
 import { endedExecution, openWebhook } from "./running.ts";
 
 const PACED = fileURLToPath(new URL("flows/paced.ts", import.meta.url));
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse({
+  service = await openTestService({
     flows: ["echo", "sleep"],
     plugins: [PACED],
     config: { WAIT_POLL_WINDOW_SEC: 0.2 },
   });
-  await openWebhook(house, "paced", { flow: "paced" });
+  await openWebhook(service, "paced", { flow: "paced" });
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 async function start(query: string): Promise<string> {
-  const url = `${house.url}/api/latest/webhook/paced/call?async&${query}`;
+  const url = `${service.url}/api/latest/webhook/paced/call?async&${query}`;
   return (await fetch(url, { method: "POST" })).text();
 }
 
@@ -37,8 +37,8 @@ async function follow(
   isLast: (event: Event) => boolean,
   headers: Record<string, string> = {},
 ): Promise<() => Promise<Event[]>> {
-  const token = await house.login();
-  const answer = await fetch(`${house.url}/api/latest${path}`, {
+  const token = await service.login();
+  const answer = await fetch(`${service.url}/api/latest${path}`, {
     headers: { "x-service-token": token, ...headers },
   });
   assert.equal(answer.headers.get("content-type"), "text/event-stream; charset=utf-8");
@@ -78,39 +78,39 @@ test("an execution is waited for: 302 to itself each window, then 200 with the r
   const id = await start(`gate=${gate.url}`);
   await gate.arrived;
   for (const name of ["wait", "wait-operation"]) {
-    const waiting = await house.want(302, "GET", `/execution/${id}/${name}`);
+    const waiting = await service.want(302, "GET", `/execution/${id}/${name}`);
     assert.equal(waiting.headers.get("location"), `./${name}`);
     assert.equal(waiting.headers.get("cache-control"), "no-store");
   }
   gate.open();
-  const ended = await endedExecution(house, id);
+  const ended = await endedExecution(service, id);
   assert.equal(memberOf(ended, "status"), "ENDED_SUCCESS");
   assert.equal(memberOf(ended, "output_value"), "through");
-  await house.want(200, "GET", `/execution/${id}/wait-operation`);
+  await service.want(200, "GET", `/execution/${id}/wait-operation`);
 });
 
 test("a client that goes away while it waits here cancels nothing", async () => {
   await using gate = await openGate();
   const id = await start(`gate=${gate.url}`);
   await gate.arrived;
-  const headers = { "x-service-token": await house.login() };
+  const headers = { "x-service-token": await service.login() };
   const signal = AbortSignal.timeout(50);
-  const url = `${house.url}/api/latest/execution/${id}/wait`;
+  const url = `${service.url}/api/latest/execution/${id}/wait`;
   await assert.rejects(fetch(url, { headers, signal }));
   gate.open();
-  assert.equal(memberOf(await endedExecution(house, id), "status"), "ENDED_SUCCESS");
+  assert.equal(memberOf(await endedExecution(service, id), "status"), "ENDED_SUCCESS");
 });
 
 test("every type can be waited for, and is answered as it is read", async () => {
-  await house.want(201, "POST", "/setting", { body: { name: "awaited", value: 1 } });
+  await service.want(201, "POST", "/setting", { body: { name: "awaited", value: 1 } });
   const paths = ["webhook/paced", "flow/paced", "setting/awaited", "role/admin", "user/admin"];
   for (const path of [...paths, "project/Default"]) {
-    const read = await house.want(200, "GET", `/${path}`);
-    const waited = await house.want(200, "GET", `/${path}/wait-operation`);
+    const read = await service.want(200, "GET", `/${path}`);
+    const waited = await service.want(200, "GET", `/${path}/wait-operation`);
     assert.equal(waited.text, read.text, path);
   }
-  await house.want(404, "GET", "/nothing/x/wait-operation");
-  await house.want(404, "GET", "/webhook/nothing/wait-operation");
+  await service.want(404, "GET", "/nothing/x/wait-operation");
+  await service.want(404, "GET", "/webhook/nothing/wait-operation");
 });
 
 test("one execution is followed: states and log lines, and resumed after an event", async () => {
@@ -142,7 +142,7 @@ test("one execution is followed: states and log lines, and resumed after an even
 
 test("one execution is followed whose starting request is over", async () => {
   const body = { input_value: { query: { ms: "700" } } };
-  const { json } = await house.want(201, "POST", "/flow/sleep/execution", { body });
+  const { json } = await service.want(201, "POST", "/flow/sleep/execution", { body });
   const read = await follow(`/execution/${memberOf(json, "id")}/events`, () => false);
   assert.equal((await read()).at(-1)?.data["status"], "ENDED_SUCCESS");
 });
@@ -158,12 +158,12 @@ test("executions are followed as they change, each as the list has it", async ()
   await gate.arrived;
   gate.open();
   const last = (await read()).at(-1)!;
-  const { json } = await house.want(200, "GET", "/execution?status=ENDED_ERROR&limit=1");
+  const { json } = await service.want(200, "GET", "/execution?status=ENDED_ERROR&limit=1");
   assert.deepEqual(last.data, itemsOf(json)[0]);
 });
 
 test("a stream ends when the service stops", async () => {
-  await using other = await openHouse();
+  await using other = await openTestService();
   const headers = { "x-service-token": await other.login() };
   const answer = await fetch(`${other.url}/api/latest/execution/events`, { headers });
   const reader = answer.body!.getReader();
@@ -175,17 +175,17 @@ test("a stream ends when the service stops", async () => {
 
 test("the log of an execution is read in pages, oldest first", async () => {
   const id = await start("");
-  await endedExecution(house, id);
-  const first = await house.want(200, "GET", `/execution/${id}/log?limit=1`);
+  await endedExecution(service, id);
+  const first = await service.want(200, "GET", `/execution/${id}/log?limit=1`);
   const next = memberOf(first.json, "next_cursor");
-  const second = await house.want(200, "GET", `/execution/${id}/log?limit=1&cursor=${next}`);
+  const second = await service.want(200, "GET", `/execution/${id}/log?limit=1&cursor=${next}`);
   const texts = [first, second].map(({ json }) => itemsOf(json)[0]!["text"]);
   assert.deepEqual(texts, ["before the gate", "after the gate"]);
   assert.equal(memberOf(second.json, "next_cursor"), "null");
 });
 
 test("statistics count calls, failures and durations per interval and webhook", async () => {
-  await using counted = await openHouse({ plugins: [PACED] });
+  await using counted = await openTestService({ plugins: [PACED] });
   for (const name of ["one", "two"]) await openWebhook(counted, name, { flow: "paced" });
   const from = new Date().toISOString();
   for (const [name, query] of [
@@ -222,9 +222,9 @@ test("an execution is cancelled once; then 409", async () => {
   await using gate = await openGate();
   const id = await start(`gate=${gate.url}`);
   await gate.arrived;
-  const { json } = await house.want(200, "POST", `/execution/${id}/cancel`);
+  const { json } = await service.want(200, "POST", `/execution/${id}/cancel`);
   assert.equal(memberOf(json, "status"), "ENDED_CANCELLED");
   assert.match(memberOf(json, "status_message"), /by the user admin/);
-  const again = await house.want(409, "POST", `/execution/${id}/cancel`);
+  const again = await service.want(409, "POST", `/execution/${id}/cancel`);
   assert.equal(again.code, "already_ended");
 });

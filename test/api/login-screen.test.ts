@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ADMIN_PASSWORD, openHouse, type House } from "./house.ts";
+import { ADMIN_PASSWORD, openTestService, type TestService } from "./test-service.ts";
 
 /** The login screen, as a form is sent to it. */
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse();
+  service = await openTestService();
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 async function logIn(next: string): Promise<Response> {
   const pairs = { user_name: "admin", password: ADMIN_PASSWORD, next };
   const body = new URLSearchParams(pairs).toString();
   const headers = { "content-type": "application/x-www-form-urlencoded" };
-  return fetch(`${house.url}/ui/login`, { method: "POST", body, headers, redirect: "manual" });
+  return fetch(`${service.url}/ui/login`, { method: "POST", body, headers, redirect: "manual" });
 }
 
 const NEXT: readonly [next: string, location: string][] = [
@@ -47,7 +47,7 @@ test("L5: bytes that are no UTF-8 in a form are no fault of the service", async 
   const body = `user_name=admin&password=${encodeURIComponent(ADMIN_PASSWORD)}&next=/ui/%ff%ed%a0%80`;
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const init = { method: "POST", body, headers, redirect: "manual" as const };
-  const answer = await fetch(`${house.url}/ui/login`, init);
+  const answer = await fetch(`${service.url}/ui/login`, init);
   assert.equal(answer.status, 303);
   assert.match(answer.headers.get("location") ?? "", /^\/ui\/(%EF%BF%BD)+$/);
 });

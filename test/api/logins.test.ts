@@ -1,17 +1,28 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ADMIN_PASSWORD, itemsOf, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
+import {
+  ADMIN_PASSWORD,
+  itemsOf,
+  memberOf,
+  openTestService,
+  PASSWORD,
+  type TestService,
+} from "./test-service.ts";
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse();
+  service = await openTestService();
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 function login(user_name: string, password: string, headers: Record<string, string> = {}) {
-  return house.ask("POST", "/auth/login", { token: null, body: { user_name, password }, headers });
+  return service.ask("POST", "/auth/login", {
+    token: null,
+    body: { user_name, password },
+    headers,
+  });
 }
 
 test("a login gives a token and a cookie that no page can read", async () => {
@@ -25,13 +36,13 @@ test("a login gives a token and a cookie that no page can read", async () => {
     new RegExp(`^service-token=${token}; Path=/; Max-Age=\\d+; HttpOnly; SameSite=Lax$`),
   );
   const headers = { cookie: `other=1; service-token=${token}` };
-  const me = await house.want(200, "GET", "/auth/me", { token: null, headers });
+  const me = await service.want(200, "GET", "/auth/me", { token: null, headers });
   assert.equal(memberOf(me.json, "name"), "admin");
   assert.equal(memberOf(me.json, "permissions"), '[{"permission":"*","project_id":null}]');
 });
 
 test("a wrong name or password, or a disabled user: the same 401", async () => {
-  await house.want(201, "POST", "/user", {
+  await service.want(201, "POST", "/user", {
     body: { name: "disabled", password: PASSWORD, is_enabled: false },
   });
   const replies = [
@@ -48,7 +59,7 @@ test("a wrong name or password, or a disabled user: the same 401", async () => {
 });
 
 test("repeated failures are slowed and then refused, and lock nobody else out", async () => {
-  await house.user("victim", []);
+  await service.user("victim", []);
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 11; attempt += 1)
     statuses.push((await login("victim", `guess ${attempt}`)).status);
@@ -58,49 +69,49 @@ test("repeated failures are slowed and then refused, and lock nobody else out", 
 });
 
 test("a name is found in whatever form it is typed", async () => {
-  await house.user("Zoë", []);
+  await service.user("Zoë", []);
   assert.equal((await login("Zoë".normalize("NFD"), PASSWORD)).status, 200);
 });
 
 test("a changed password ends the other tokens of the user, and only those", async () => {
-  const first = await house.user("changing", []);
-  const second = await house.login("changing", PASSWORD);
+  const first = await service.user("changing", []);
+  const second = await service.login("changing", PASSWORD);
   const next = "a new horse battery staple 9";
-  const change = (body: object) => house.ask("PUT", "/auth/password", { token: first, body });
+  const change = (body: object) => service.ask("PUT", "/auth/password", { token: first, body });
   assert.equal((await change({ password: "wrong", new_password: next })).status, 403);
   assert.equal((await change({ new_password: next })).status, 403);
   assert.equal((await change({ password: PASSWORD, new_password: "short" })).status, 422);
   assert.equal((await change({ password: PASSWORD, new_password: next })).status, 204);
-  await house.want(200, "GET", "/auth/me", { token: first });
-  await house.want(401, "GET", "/auth/me", { token: second });
+  await service.want(200, "GET", "/auth/me", { token: first });
+  await service.want(401, "GET", "/auth/me", { token: second });
   assert.equal((await login("changing", PASSWORD)).status, 401);
   assert.equal((await login("changing", next)).status, 200);
-  await house.want(200, "GET", "/auth/me");
+  await service.want(200, "GET", "/auth/me");
 });
 
 test("a password that an administrator sets ends all tokens; so does disabling, and deleting", async () => {
   for (const body of [{ password: "a new horse battery staple 9" }, { is_enabled: false }]) {
-    const token = await house.user("ended", []);
-    await house.want(200, "PATCH", "/user/ended", { body });
-    await house.want(401, "GET", "/auth/me", { token });
-    await house.want(204, "DELETE", "/user/ended");
+    const token = await service.user("ended", []);
+    await service.want(200, "PATCH", "/user/ended", { body });
+    await service.want(401, "GET", "/auth/me", { token });
+    await service.want(204, "DELETE", "/user/ended");
   }
-  const token = await house.user("ended", []);
-  await house.want(204, "DELETE", "/user/ended");
-  await house.want(401, "GET", "/auth/me", { token });
+  const token = await service.user("ended", []);
+  await service.want(204, "DELETE", "/user/ended");
+  await service.want(401, "GET", "/auth/me", { token });
 });
 
 test("a role that is taken away is taken away at once", async () => {
-  const token = await house.user("demoted", ["viewer"]);
-  await house.want(200, "GET", "/webhook", { token });
-  await house.want(200, "PATCH", "/user/demoted", { body: { roles: [] } });
-  await house.want(403, "GET", "/webhook", { token });
+  const token = await service.user("demoted", ["viewer"]);
+  await service.want(200, "GET", "/webhook", { token });
+  await service.want(200, "PATCH", "/user/demoted", { body: { roles: [] } });
+  await service.want(403, "GET", "/webhook", { token });
 });
 
 test("the own tokens are listed and ended; everybody's by who may change users", async () => {
-  const one = await house.user("holder", []);
-  const two = await house.login("holder", PASSWORD);
-  const { json } = await house.want(200, "GET", "/token", { token: one });
+  const one = await service.user("holder", []);
+  const two = await service.login("holder", PASSWORD);
+  const { json } = await service.want(200, "GET", "/token", { token: one });
   const items = itemsOf(json);
   assert.deepEqual(
     items.map((item) => `${String(item["user_name"])} ${String(item["is_current"])}`).sort(),
@@ -108,30 +119,30 @@ test("the own tokens are listed and ended; everybody's by who may change users",
   );
   assert.ok(items.every((item) => item["last_used_from"] === "127.0.0.1"));
   const other = items.find((item) => item["is_current"] === false)!;
-  const stranger = await house.user("stranger", []);
-  await house.want(404, "DELETE", `/token/${String(other["id"])}`, { token: stranger });
-  await house.want(204, "DELETE", `/token/${String(other["id"])}`, { token: one });
-  await house.want(401, "GET", "/auth/me", { token: two });
-  await house.want(403, "GET", "/token?all=true", { token: stranger });
-  const all = itemsOf((await house.want(200, "GET", "/token?all=true")).json);
+  const stranger = await service.user("stranger", []);
+  await service.want(404, "DELETE", `/token/${String(other["id"])}`, { token: stranger });
+  await service.want(204, "DELETE", `/token/${String(other["id"])}`, { token: one });
+  await service.want(401, "GET", "/auth/me", { token: two });
+  await service.want(403, "GET", "/token?all=true", { token: stranger });
+  const all = itemsOf((await service.want(200, "GET", "/token?all=true")).json);
   const last = all.find((item) => item["user_name"] === "holder")!;
-  await house.want(204, "DELETE", `/token/${String(last["id"])}`);
-  await house.want(401, "GET", "/auth/me", { token: one });
+  await service.want(204, "DELETE", `/token/${String(last["id"])}`);
+  await service.want(401, "GET", "/auth/me", { token: one });
 });
 
 test("a logout ends the token and takes the cookie back", async () => {
-  const token = await house.user("leaving", []);
-  const reply = await house.want(204, "POST", "/auth/logout", { token });
+  const token = await service.user("leaving", []);
+  const reply = await service.want(204, "POST", "/auth/logout", { token });
   assert.match(reply.headers.get("set-cookie")!, /^service-token=; Path=\/; Max-Age=0; HttpOnly/);
-  await house.want(401, "GET", "/auth/me", { token });
+  await service.want(401, "GET", "/auth/me", { token });
 });
 
 test("a write that relies on the cookie is refused from another site", async () => {
-  const cookie = `service-token=${await house.login()}`;
-  const { host } = new URL(house.url);
+  const cookie = `service-token=${await service.login()}`;
+  const { host } = new URL(service.url);
   const post = async (headers: Record<string, string>) =>
     (
-      await house.ask("POST", "/workspace/activity", {
+      await service.ask("POST", "/workspace/activity", {
         token: null,
         headers: { cookie, ...headers },
       })
@@ -143,14 +154,14 @@ test("a write that relies on the cookie is refused from another site", async () 
   assert.equal(await post({ origin: `http://${host}` }), 204);
   assert.equal(await post({ "sec-fetch-site": "same-origin" }), 204);
   assert.equal(await post({}), 204);
-  const token = { "x-service-token": await house.login(), origin: "https://example.org" };
+  const token = { "x-service-token": await service.login(), origin: "https://example.org" };
   assert.equal(await post(token), 204, "a token in a header is no cookie");
   const sent = { "sec-fetch-site": "cross-site" };
   assert.equal((await login("admin", ADMIN_PASSWORD, sent)).code, "cross_site");
 });
 
 test("the cookie is Secure where the request came over TLS", async () => {
-  await using behind = await openHouse({ config: { TRUSTED_PROXIES: ["127.0.0.1"] } });
+  await using behind = await openTestService({ config: { TRUSTED_PROXIES: ["127.0.0.1"] } });
   const body = { user_name: "admin", password: ADMIN_PASSWORD };
   const headers = { "x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.7" };
   const reply = await behind.want(200, "POST", "/auth/login", { token: null, body, headers });

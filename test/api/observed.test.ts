@@ -2,26 +2,26 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openGate } from "./gate.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { callWebhook, endedExecution, openWebhook, runWebhook } from "./running.ts";
 
 const PACED = fileURLToPath(new URL("flows/paced.ts", import.meta.url));
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
 const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse({ plugins: [PACED], config: { CONNECTION_ALLOWANCE: 1000 } });
-  await openWebhook(house, "paced", { flow: "paced" });
-  await openWebhook(house, "echo", { flow: "echo" });
+  service = await openTestService({ plugins: [PACED], config: { CONNECTION_ALLOWANCE: 1000 } });
+  await openWebhook(service, "paced", { flow: "paced" });
+  await openWebhook(service, "echo", { flow: "echo" });
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 /** Every sample of the metrics, by its name with labels. */
 async function readMetrics(): Promise<Map<string, number>> {
-  const answer = await fetch(`${house.url}/metrics`);
+  const answer = await fetch(`${service.url}/metrics`);
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get("content-type")!, /^text\/plain; version=0\.0\.4/);
   const lines = (await answer.text()).split("\n").filter((line) => line !== "" && line[0] !== "#");
@@ -34,17 +34,17 @@ async function readMetrics(): Promise<Map<string, number>> {
 }
 
 async function callPaced(query: string, headers: Record<string, string> = {}): Promise<string> {
-  const url = `${house.url}/api/latest/webhook/paced/call?async&${query}`;
+  const url = `${service.url}/api/latest/webhook/paced/call?async&${query}`;
   return (await fetch(url, { method: "POST", headers })).text();
 }
 
 test("calls are counted by webhook and class of status, refusals by code, names only if they exist", async () => {
   const before = await readMetrics();
-  await runWebhook(house, "echo", {});
-  assert.equal((await callWebhook(house, "made-up-by-a-caller")).status, 404);
+  await runWebhook(service, "echo", {});
+  assert.equal((await callWebhook(service, "made-up-by-a-caller")).status, 404);
   const large = "x".repeat(100);
   const bad = { method: "POST", body: large, headers: { "content-type": "text/csv" } };
-  assert.equal((await fetch(`${house.url}/api/latest/webhook/echo/call`, bad)).status, 415);
+  assert.equal((await fetch(`${service.url}/api/latest/webhook/echo/call`, bad)).status, 415);
   const after = await readMetrics();
   const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
   assert.equal(grown('flowhook_calls_total{webhook="echo",status="2xx"}'), 1);
@@ -67,8 +67,8 @@ test("executions, threads, runners, commits and the allowance are read when they
   assert.equal(during.get("flowhook_runner_restarts_total"), 0);
   assert.equal(during.get("flowhook_connection_allowance"), 1000);
   gate.open();
-  await endedExecution(house, id);
-  await endedExecution(house, await callPaced("fail"));
+  await endedExecution(service, id);
+  await endedExecution(service, await callPaced("fail"));
   const after = await readMetrics();
   const grown = (name: string) => after.get(name)! - (during.get(name) ?? 0);
   assert.equal(grown('flowhook_executions_ended_total{status="ENDED_SUCCESS"}'), 1);
@@ -86,7 +86,7 @@ test("a request has an id, its own or a new one, and every answer echoes it", as
     "/api/latest/auth/me",
     "/health/live",
   ]) {
-    const url = house.url + path;
+    const url = service.url + path;
     const own = await fetch(url, { headers: { "x-request-id": "from-a.proxy:1/2=3" } });
     assert.equal(own.headers.get("x-request-id"), "from-a.proxy:1/2=3", path);
     for (const id of ["", "with blanks", "x".repeat(129), "<script>"]) {
@@ -98,7 +98,7 @@ test("a request has an id, its own or a new one, and every answer echoes it", as
 
 /** Lines of the log with a member. */
 function linesWith(name: string, value: string): { [name: string]: unknown }[] {
-  const lines = house
+  const lines = service
     .logs()
     .split("\n")
     .filter((line) => line.includes(value));
@@ -108,14 +108,14 @@ function linesWith(name: string, value: string): { [name: string]: unknown }[] {
 
 test("a refused call and a failed execution are logged with request, trace and execution", async () => {
   const headers = { "x-request-id": "refused-1", traceparent: TRACEPARENT };
-  await callWebhook(house, "nothing", {}, headers);
+  await callWebhook(service, "nothing", {}, headers);
   const [refused] = linesWith("request_id", "refused-1");
   assert.deepEqual(
     [refused?.["msg"], refused?.["code"], refused?.["trace_id"]],
     ["Call refused", "not_found", TRACE_ID],
   );
   const id = await callPaced("fail", { "x-request-id": "failed-1", traceparent: TRACEPARENT });
-  const record = await endedExecution(house, id);
+  const record = await endedExecution(service, id);
   const [failed] = linesWith("request_id", "failed-1");
   assert.deepEqual(
     [failed?.["execution"], failed?.["status"], failed?.["trace_id"]],
@@ -127,9 +127,9 @@ test("a refused call and a failed execution are logged with request, trace and e
 
 test("a success is logged at debug only", async () => {
   const id = await callPaced("", { "x-request-id": "succeeded-1" });
-  await endedExecution(house, id);
+  await endedExecution(service, id);
   assert.deepEqual(linesWith("request_id", "succeeded-1"), []);
-  await using loud = await openHouse({ config: { LOG_LEVEL: "debug" } });
+  await using loud = await openTestService({ config: { LOG_LEVEL: "debug" } });
   await openWebhook(loud, "echo", { flow: "echo" });
   const started = await callWebhook(loud, "echo", {}, { "x-request-id": "succeeded-2" });
   await endedExecution(loud, await started.text());
@@ -146,7 +146,7 @@ test("a traceparent that is not valid is no trace", async () => {
     "nonsense",
   ];
   for (const [at, traceparent] of bad.entries()) {
-    await callWebhook(house, "nothing", {}, { "x-request-id": `bad-${at}`, traceparent });
+    await callWebhook(service, "nothing", {}, { "x-request-id": `bad-${at}`, traceparent });
     assert.equal(linesWith("request_id", `bad-${at}`)[0]?.["trace_id"], null, traceparent);
   }
 });

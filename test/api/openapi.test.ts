@@ -10,9 +10,9 @@ import { runProgram } from "../blackbox/command.ts";
 import { environment, NODE, ROOT } from "../blackbox/target.ts";
 import { ERRORS } from "../../src/shared/errors.ts";
 import { ROUTES } from "../../src/server/api/routes.ts";
-import { ADMIN_PASSWORD, openHouse, type House } from "./house.ts";
+import { ADMIN_PASSWORD, openTestService, type TestService } from "./test-service.ts";
 
-let house: House;
+let service: TestService;
 let document: { readonly paths: Record<string, Record<string, Operation>>; components: Components };
 
 interface Operation {
@@ -30,14 +30,14 @@ interface Components {
 }
 
 before(async () => {
-  house = await openHouse();
-  const answer = await fetch(`${house.url}/api/latest/openapi.json`);
+  service = await openTestService();
+  const answer = await fetch(`${service.url}/api/latest/openapi.json`);
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get("content-type")!, /^application\/json/);
   document = (await answer.json()) as typeof document;
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 test("the document is valid OpenAPI 3.1", async () => {
   const config = await createConfig({
@@ -160,7 +160,7 @@ test("a client with the types made from it creates, enables, calls and reads bac
     const { use } = (await import(join(folder, "typed.mts"))) as {
       use(create: typeof createClient, base_url: string, password: string): Promise<Used>;
     };
-    const { input, ...used } = await use(createClient, `${house.url}/api/latest`, ADMIN_PASSWORD);
+    const { input, ...used } = await use(createClient, `${service.url}/api/latest`, ADMIN_PASSWORD);
     const problem = "Not found";
     assert.deepEqual(used, { is_enabled: true, status: "ENDED_SUCCESS", problem });
     assert.deepEqual((input as { json: unknown }).json, { hello: "world" });
@@ -170,7 +170,7 @@ test("a client with the types made from it creates, enables, calls and reads bac
 });
 
 test("the reference page is made of what the service carries, and nothing else", async () => {
-  const base = `${house.url}/api/latest/reference`;
+  const base = `${service.url}/api/latest/reference`;
   const page = await fetch(base);
   const html = await page.text();
   const policy = page.headers.get("content-security-policy")!;
@@ -186,5 +186,5 @@ test("the reference page is made of what the service carries, and nothing else",
     assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
     await answer.body?.cancel();
   }
-  await house.want(404, "GET", "/reference/nothing.js");
+  await service.want(404, "GET", "/reference/nothing.js");
 });

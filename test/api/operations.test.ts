@@ -2,25 +2,27 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Json } from "../blackbox/service.ts";
-import { itemsOf, memberOf, openHouse, type House } from "./house.ts";
+import { itemsOf, memberOf, openTestService, type TestService } from "./test-service.ts";
 import { endedExecution, openWebhook, outputOf, runWebhook } from "./running.ts";
 
 const OPERATE = fileURLToPath(new URL("flows/operate.ts", import.meta.url));
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse({ plugins: [OPERATE] });
-  await house.want(201, "POST", "/setting", { body: { name: "greeting", value: { text: "hi" } } });
+  service = await openTestService({ plugins: [OPERATE] });
+  await service.want(201, "POST", "/setting", {
+    body: { name: "greeting", value: { text: "hi" } },
+  });
   for (const name of ["DECLARED", "OTHER"])
-    await house.want(201, "POST", "/secret", { body: { name, value: `value of ${name}` } });
+    await service.want(201, "POST", "/secret", { body: { name, value: `value of ${name}` } });
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 async function makeRole(name: string, permissions: string[], propagate: boolean): Promise<void> {
   const grants = permissions.map((permission) => ({ permission }));
-  await house.want(201, "POST", "/role", { body: { name, permissions: grants, propagate } });
+  await service.want(201, "POST", "/role", { body: { name, permissions: grants, propagate } });
 }
 
 const ASKS = {
@@ -33,11 +35,11 @@ const ASKS = {
 test("an operation is allowed by a role that propagates and has the permission", async () => {
   for (const [permission, ask] of Object.entries(ASKS)) {
     await makeRole(`only ${permission}`, [permission], true);
-    await openWebhook(house, permission, { flow: "operate", role: `only ${permission}` });
-    const output = outputOf(await runWebhook(house, permission, ask));
+    await openWebhook(service, permission, { flow: "operate", role: `only ${permission}` });
+    const output = outputOf(await runWebhook(service, permission, ask));
     assert.ok("gave" in output, JSON.stringify(output));
   }
-  const written = await house.want(200, "GET", "/setting/written");
+  const written = await service.want(200, "GET", "/setting/written");
   assert.equal(memberOf(written.json, "value"), "[1]");
 });
 
@@ -46,41 +48,42 @@ test("a refusal names the permission that is missing", async () => {
   await makeRole("empty", [], true);
   for (const role of [null, "all but propagating", "empty"]) {
     const name = `with ${role ?? "no role"}`;
-    await openWebhook(house, name, { flow: "operate", role });
+    await openWebhook(service, name, { flow: "operate", role });
     for (const [permission, ask] of Object.entries(ASKS)) {
-      const { refused } = outputOf(await runWebhook(house, encodeURIComponent(name), ask));
+      const { refused } = outputOf(await runWebhook(service, encodeURIComponent(name), ask));
       assert.match(String(refused), new RegExp(`lacks the permission "${permission}"`), name);
     }
   }
 });
 
 test("a secret is given only to a flow that declares it", async () => {
-  const ask = (name: string) => runWebhook(house, "secret.use", { operation: "secret", name });
+  const ask = (name: string) => runWebhook(service, "secret.use", { operation: "secret", name });
   assert.deepEqual(outputOf(await ask("DECLARED")), { gave: "value of DECLARED" });
   const { refused } = outputOf(await ask("OTHER"));
   assert.match(String(refused), /does not declare it.*secrets: \["OTHER"\]/);
 });
 
 test("a setting is JSON; one that is not there is null; a name that cannot be one is refused", async () => {
-  const read = (name: string) => runWebhook(house, "setting.read", { operation: "setting", name });
+  const read = (name: string) =>
+    runWebhook(service, "setting.read", { operation: "setting", name });
   assert.deepEqual(outputOf(await read("greeting")), { gave: { text: "hi" } });
   assert.deepEqual(outputOf(await read("nothing")), { gave: null });
   for (const name of ["a/b", "", "x".repeat(129), 7, null]) {
     const ask = { operation: "set_setting", name, value: 1 };
-    const output = outputOf(await runWebhook(house, "setting.write", ask));
+    const output = outputOf(await runWebhook(service, "setting.write", ask));
     assert.match(String(output["refused"]), /name/, JSON.stringify(name));
   }
 });
 
 test("a child has the permissions, the project and the mode of its parent", async () => {
-  const project = await house.want(201, "POST", "/project", { body: { name: "Family" } });
+  const project = await service.want(201, "POST", "/project", { body: { name: "Family" } });
   const project_id = memberOf(project.json, "id");
   const more = { flow: "operate", role: "only execution.start", project_id };
-  await openWebhook(house, "parent", { ...more, is_productive: false });
+  await openWebhook(service, "parent", { ...more, is_productive: false });
   const json = { operation: "setting", name: "greeting" };
   const ask = { operation: "start_execution", name: "operate", value: { json } };
-  const parent = await runWebhook(house, "parent", ask);
-  const child = await endedExecution(house, String(outputOf(parent)["gave"]));
+  const parent = await runWebhook(service, "parent", ask);
+  const child = await endedExecution(service, String(outputOf(parent)["gave"]));
   assert.equal(memberOf(child, "parent_id"), memberOf(parent, "id"));
   for (const member of ["project_id", "role", "is_productive"])
     assert.equal(memberOf(child, member), memberOf(parent, member), member);
@@ -89,13 +92,13 @@ test("a child has the permissions, the project and the mode of its parent", asyn
 
 test("started through the API, an execution has the permissions of who started it", async () => {
   await makeRole("starter", ["execution.start", "execution.read"], false);
-  const token = await house.user("starter", ["starter"]);
+  const token = await service.user("starter", ["starter"]);
   const start = async (ask: object, by?: string): Promise<Json> => {
-    const { json } = await house.want(201, "POST", "/flow/operate/execution", {
+    const { json } = await service.want(201, "POST", "/flow/operate/execution", {
       body: { input_value: { json: ask } },
       ...(by === undefined ? {} : { token: by }),
     });
-    return endedExecution(house, memberOf(json, "id"));
+    return endedExecution(service, memberOf(json, "id"));
   };
   const refused = outputOf(await start(ASKS["setting.write"], token));
   assert.match(String(refused["refused"]), /"setting.write"/);
@@ -104,23 +107,23 @@ test("started through the API, an execution has the permissions of who started i
 });
 
 test("a replay has the permissions of the original", async () => {
-  const original = await runWebhook(house, "secret.use", ASKS["secret.use"]);
+  const original = await runWebhook(service, "secret.use", ASKS["secret.use"]);
   const path = `/execution/${memberOf(original, "id")}/replay`;
-  const { json } = await house.want(201, "POST", path, { body: {} });
-  const replayed = await endedExecution(house, memberOf(json, "id"));
+  const { json } = await service.want(201, "POST", path, { body: {} });
+  const replayed = await endedExecution(service, memberOf(json, "id"));
   assert.equal(memberOf(replayed, "replay_of"), memberOf(original, "id"));
   assert.deepEqual(outputOf(replayed), { gave: "value of DECLARED" });
   const other = { json: ASKS["setting.read"] };
-  const changed = await house.want(201, "POST", path, { body: { input_value: other } });
-  const ended = await endedExecution(house, memberOf(changed.json, "id"));
+  const changed = await service.want(201, "POST", path, { body: { input_value: other } });
+  const ended = await endedExecution(service, memberOf(changed.json, "id"));
   assert.match(String(outputOf(ended)["refused"]), /"setting.read"/);
   const version = { flow_version: "nothing" };
-  await house.want(422, "POST", path, { body: version });
+  await service.want(422, "POST", path, { body: version });
 });
 
 test("EXECUTION_PERMISSIONS creator: what the webhook's creator may, and nobody lower edits it", async () => {
   const config = { EXECUTION_PERMISSIONS: "creator" };
-  await using earlier = await openHouse({ plugins: [OPERATE], config });
+  await using earlier = await openTestService({ plugins: [OPERATE], config });
   await openWebhook(earlier, "of-admin", { flow: "operate", role: null });
   const ask = ASKS["setting.write"];
   assert.ok("gave" in outputOf(await runWebhook(earlier, "of-admin", ask)));
@@ -135,14 +138,14 @@ test("EXECUTION_PERMISSIONS creator: what the webhook's creator may, and nobody 
 });
 
 test("secrets cannot be read back, and are listed by name", async () => {
-  const one = await house.want(200, "GET", "/secret/DECLARED");
-  const all = await house.want(200, "GET", "/secret");
+  const one = await service.want(200, "GET", "/secret/DECLARED");
+  const all = await service.want(200, "GET", "/secret");
   assert.deepEqual(
     itemsOf(all.json).map((item) => item["name"]),
     ["DECLARED", "OTHER"],
   );
   for (const { text } of [one, all]) assert.ok(!text.includes("value of"));
-  await house.want(200, "PATCH", "/secret/DECLARED", { body: { value: "replaced" } });
-  const output = outputOf(await runWebhook(house, "secret.use", ASKS["secret.use"]));
+  await service.want(200, "PATCH", "/secret/DECLARED", { body: { value: "replaced" } });
+  const output = outputOf(await runWebhook(service, "secret.use", ASKS["secret.use"]));
   assert.deepEqual(output, { gave: "replaced" });
 });

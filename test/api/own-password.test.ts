@@ -1,16 +1,23 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ADMIN_PASSWORD, itemsOf, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
+import {
+  ADMIN_PASSWORD,
+  itemsOf,
+  memberOf,
+  openTestService,
+  PASSWORD,
+  type TestService,
+} from "./test-service.ts";
 
 /** What gives or takes access is changed only with the own password again. */
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse();
+  service = await openTestService();
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 let made = 0;
 
@@ -27,18 +34,18 @@ interface Change {
 
 async function makeUser(): Promise<string> {
   const name = `user-${(made += 1)}`;
-  await house.user(name, []);
+  await service.user(name, []);
   return name;
 }
 
 async function makeRole(): Promise<string> {
   const name = `role-${(made += 1)}`;
-  await house.want(201, "POST", "/role", { body: { name, permissions: [] } });
+  await service.want(201, "POST", "/role", { body: { name, permissions: [] } });
   return name;
 }
 
 async function tokenOf(name: string): Promise<string> {
-  const { json } = await house.want(200, "GET", "/token?all=true");
+  const { json } = await service.want(200, "GET", "/token?all=true");
   const found = itemsOf(json).find((item) => item["user_name"] === name);
   return String(found?.["id"]);
 }
@@ -88,52 +95,52 @@ const CHANGES: Readonly<Record<string, () => Promise<Change>>> = {
 for (const [name, prepare] of Object.entries(CHANGES))
   test(`H1: ${name} needs the own password again`, async () => {
     const { method, path, body, status, member, seen } = await prepare();
-    const before_it = (await house.want(200, "GET", seen)).text;
+    const before_it = (await service.want(200, "GET", seen)).text;
     for (const own of [{}, { [member]: "not the password" }, { [member]: "" }]) {
-      const refused = await house.want(403, method, path, {
+      const refused = await service.want(403, method, path, {
         password: null,
         body: { ...body, ...own },
       });
       assert.equal(refused.code, "wrong_password");
       assert.match(refused.text, new RegExp(`the member \\\\"${member}\\\\"`));
     }
-    assert.equal((await house.want(200, "GET", seen)).text, before_it, "nothing has changed");
-    await house.want(status, method, path, {
+    assert.equal((await service.want(200, "GET", seen)).text, before_it, "nothing has changed");
+    await service.want(status, method, path, {
       password: null,
       body: { ...body, [member]: ADMIN_PASSWORD },
     });
-    assert.notEqual((await house.ask("GET", seen)).text, before_it);
+    assert.notEqual((await service.ask("GET", seen)).text, before_it);
   });
 
 test("H1: the new user's password is not taken for the own one", async () => {
   const body = { name: "confused", password: ADMIN_PASSWORD };
-  const reply = await house.want(403, "POST", "/user", { password: null, body });
+  const reply = await service.want(403, "POST", "/user", { password: null, body });
   assert.equal(reply.code, "wrong_password");
 });
 
 test("H1: the own login tokens are ended without a password", async () => {
-  const token = await house.user("owner", []);
-  const { json } = await house.want(200, "GET", "/token", { token });
+  const token = await service.user("owner", []);
+  const { json } = await service.want(200, "GET", "/token", { token });
   const [item] = itemsOf(json);
-  await house.want(204, "DELETE", `/token/${memberOf(item ?? null, "id")}`, { token });
+  await service.want(204, "DELETE", `/token/${memberOf(item ?? null, "id")}`, { token });
 });
 
 test("L2: who may do more than oneself cannot be logged out", async () => {
   const permissions = [{ permission: "user.write" }];
-  await house.want(201, "POST", "/role", { body: { name: "clerk", permissions } });
-  const token = await house.user("clerk", ["clerk"]);
+  await service.want(201, "POST", "/role", { body: { name: "clerk", permissions } });
+  const token = await service.user("clerk", ["clerk"]);
   const path = `/token/${await tokenOf("admin")}`;
-  const reply = await house.want(403, "DELETE", path, { token, password: PASSWORD });
+  const reply = await service.want(403, "DELETE", path, { token, password: PASSWORD });
   assert.equal(reply.code, "forbidden");
-  await house.want(200, "GET", "/auth/me");
+  await service.want(200, "GET", "/auth/me");
   const below = `/token/${await tokenOf(await makeUser())}`;
-  await house.want(204, "DELETE", below, { token, password: PASSWORD });
+  await service.want(204, "DELETE", below, { token, password: PASSWORD });
 });
 
 test("H1: wrong passwords are counted here as well", async () => {
-  const token = await house.user("guesser", ["admin"]);
+  const token = await service.user("guesser", ["admin"]);
   const guess = () =>
-    house.ask("POST", "/role", {
+    service.ask("POST", "/role", {
       token,
       password: "a guess",
       body: { name: "x", permissions: [] },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noBrowser, openBrowser, openPage } from "../ui/browser.ts";
-import { openHouse } from "./house.ts";
+import { openTestService } from "./test-service.ts";
 
 test(
   "the reference page works under its policy, with nothing from elsewhere",
@@ -9,21 +9,21 @@ test(
     skip: noBrowser,
   },
   async () => {
-    await using house = await openHouse();
+    await using service = await openTestService();
     const browser = await openBrowser();
     try {
-      const { page, faults } = await openPage(await browser.newContext());
+      const { page, errors } = await openPage(await browser.newContext());
       page.setDefaultTimeout(15_000);
       page.on("request", (request) => {
-        const is_own = request.url().startsWith(house.url) || request.url().startsWith("data:");
-        if (!is_own) faults.push(`It asked for ${request.url()}`);
+        const isOwn = request.url().startsWith(service.url) || request.url().startsWith("data:");
+        if (!isOwn) errors.push(`It asked for ${request.url()}`);
       });
-      await page.goto(`${house.url}/api/latest/reference`);
+      await page.goto(`${service.url}/api/latest/reference`);
       await page.getByText("Follow executions as they change").waitFor();
       const operation = page.locator("#operations-webhook-get_webhook_name");
       await operation.getByRole("button").first().click();
       await operation.locator(".responses-table").first().waitFor();
-      assert.deepEqual(faults, []);
+      assert.deepEqual(errors, []);
     } finally {
       await browser.close();
     }

@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
-import { memberOf, type House } from "./house.ts";
+import { memberOf, type TestService } from "./test-service.ts";
 import { ADMIN_PASSWORD, type Json } from "../blackbox/service.ts";
 
 /** Creates and enables a webhook without a key. */
-export async function openWebhook(house: House, name: string, more: object): Promise<void> {
-  await house.want(201, "POST", "/webhook", { body: { name, ...more } });
-  await enable(house, name, { key: null });
+export async function openWebhook(service: TestService, name: string, more: object): Promise<void> {
+  await service.want(201, "POST", "/webhook", { body: { name, ...more } });
+  await enable(service, name, { key: null });
 }
 
-export async function enable(house: House, name: string, more: object): Promise<Json> {
+export async function enable(service: TestService, name: string, more: object): Promise<Json> {
   const body = { password: ADMIN_PASSWORD, is_enabled: true, ...more };
-  return (await house.want(200, "PUT", `/webhook/${name}/authentication`, { body })).json;
+  return (await service.want(200, "PUT", `/webhook/${name}/authentication`, { body })).json;
 }
 
 /** The answer of a call, its redirects not followed. */
 export function callWebhook(
-  house: House,
+  service: TestService,
   name: string,
   payload?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return fetch(`${house.url}/api/latest/webhook/${name}/call?async`, {
+  return fetch(`${service.url}/api/latest/webhook/${name}/call?async`, {
     method: "POST",
     redirect: "manual",
     headers: { "content-type": "application/json", ...headers },
@@ -29,16 +29,20 @@ export function callWebhook(
 }
 
 /** The record of the execution that a call started, once it has ended. */
-export async function runWebhook(house: House, name: string, payload?: unknown): Promise<Json> {
-  const answer = await callWebhook(house, name, payload);
+export async function runWebhook(
+  service: TestService,
+  name: string,
+  payload?: unknown,
+): Promise<Json> {
+  const answer = await callWebhook(service, name, payload);
   const id = await answer.text();
   assert.equal(answer.status, 201, id);
-  return endedExecution(house, id);
+  return endedExecution(service, id);
 }
 
-export async function endedExecution(house: House, id: string): Promise<Json> {
+export async function endedExecution(service: TestService, id: string): Promise<Json> {
   for (;;) {
-    const { status, json } = await house.ask("GET", `/execution/${id}/wait`);
+    const { status, json } = await service.ask("GET", `/execution/${id}/wait`);
     if (status === 200) return json;
     assert.equal(status, 302);
   }

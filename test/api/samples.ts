@@ -1,5 +1,12 @@
 import type { Route } from "../../src/server/api/route.ts";
-import { ADMIN_PASSWORD, itemsOf, memberOf, PASSWORD, type House, type Request } from "./house.ts";
+import {
+  ADMIN_PASSWORD,
+  itemsOf,
+  memberOf,
+  PASSWORD,
+  type TestService,
+  type Request,
+} from "./test-service.ts";
 
 /** A project with one of everything that is in projects, made by the administrator. */
 export interface Place {
@@ -14,25 +21,25 @@ export interface Sample extends Request {
   readonly path: string;
 }
 
-export async function openPlace(house: House, name: string): Promise<Place> {
-  const { json } = await house.want(201, "POST", "/project", { body: { name } });
+export async function openPlace(service: TestService, name: string): Promise<Place> {
+  const { json } = await service.want(201, "POST", "/project", { body: { name } });
   const id = memberOf(json, "id");
   const webhook = `hook-of-${name}`;
-  await makeWebhook(house, webhook, id);
-  return { name, id, webhook, execution: await runWebhook(house, webhook) };
+  await makeWebhook(service, webhook, id);
+  return { name, id, webhook, execution: await runWebhook(service, webhook) };
 }
 
-async function makeWebhook(house: House, name: string, project_id: string): Promise<void> {
+async function makeWebhook(service: TestService, name: string, project_id: string): Promise<void> {
   const body = { name, flow: "echo", project_id, role: null };
-  await house.want(201, "POST", "/webhook", { body });
+  await service.want(201, "POST", "/webhook", { body });
   const enabled = { password: ADMIN_PASSWORD, is_enabled: true, key: null };
-  await house.want(200, "PUT", `/webhook/${name}/authentication`, { body: enabled });
+  await service.want(200, "PUT", `/webhook/${name}/authentication`, { body: enabled });
 }
 
-async function runWebhook(house: House, name: string): Promise<string> {
-  const url = `${house.url}/api/latest/webhook/${name}/call?async`;
+async function runWebhook(service: TestService, name: string): Promise<string> {
+  const url = `${service.url}/api/latest/webhook/${name}/call?async`;
   const id = await (await fetch(url, { method: "POST" })).text();
-  await house.want(200, "GET", `/execution/${id}/wait`);
+  await service.want(200, "GET", `/execution/${id}/wait`);
   return id;
 }
 
@@ -47,13 +54,13 @@ let made = 0;
 
 /** A valid request of a route, about something in a place; what it would destroy is made anew. */
 export async function toSample(
-  house: House,
+  service: TestService,
   route: Route,
   place: Place,
   asker: Asker,
 ): Promise<Sample> {
   const key = `${route.method} ${route.path}`;
-  const path = await fillPath(house, route, place, asker);
+  const path = await fillPath(service, route, place, asker);
   const body = SAMPLES[key]?.(place, asker, `made-${(made += 1)}`);
   if (route.body !== null && body === undefined) throw new Error(`Give "${key}" a sample body`);
   if (key === "POST /import") return { path, text: toImport(place) };
@@ -65,34 +72,44 @@ function toImport({ name }: Place): string {
   return `format: flowhook/export/v1\nwebhooks:\n  - ${webhook}\n`;
 }
 
-async function fillPath(house: House, route: Route, place: Place, asker: Asker): Promise<string> {
+async function fillPath(
+  service: TestService,
+  route: Route,
+  place: Place,
+  asker: Asker,
+): Promise<string> {
   const { path, method } = route;
   const [, type = ""] = path.split("/");
   if (!path.includes(":")) return path;
   if (type === ":type") return `/webhook/${place.webhook}/wait-operation`;
-  const named = path.replace(":name", await nameFor(house, type, method, place));
+  const named = path.replace(":name", await nameFor(service, type, method, place));
   if (!named.includes(":")) return named;
-  if (type === "token") return named.replace(":id", await tokenFor(house, asker));
+  if (type === "token") return named.replace(":id", await tokenFor(service, asker));
   return named.replace(":id", place.execution).replace(":file", "swagger-ui.css");
 }
 
-async function nameFor(house: House, type: string, method: string, place: Place): Promise<string> {
-  const is_destroyed = method === "DELETE";
+async function nameFor(
+  service: TestService,
+  type: string,
+  method: string,
+  place: Place,
+): Promise<string> {
+  const isDestroyed = method === "DELETE";
   const name = `${type}-${(made += 1)}`;
   const make = async (body: object): Promise<string> => {
-    await house.want(201, "POST", `/${type}`, { body: { name, ...body } });
+    await service.want(201, "POST", `/${type}`, { body: { name, ...body } });
     return name;
   };
   if (type === "flow") return "echo";
   if (type === "bundle") return "billing";
   if (type === "project") {
-    if (!is_destroyed) return place.name;
+    if (!isDestroyed) return place.name;
     // A project that was made just now is in nobody's own: its deletion needs them all.
     return make({});
   }
   if (type === "webhook") {
-    if (!is_destroyed) return place.webhook;
-    await makeWebhook(house, name, place.id);
+    if (!isDestroyed) return place.webhook;
+    await makeWebhook(service, name, place.id);
     return name;
   }
   if (type === "setting") return make({ value: 1 });
@@ -103,10 +120,10 @@ async function nameFor(house: House, type: string, method: string, place: Place)
 }
 
 /** One more login of the asker, to be ended. */
-async function tokenFor(house: House, { name, password, token }: Asker): Promise<string> {
+async function tokenFor(service: TestService, { name, password, token }: Asker): Promise<string> {
   if (token === null) return "nothing";
-  const more = await house.login(name, password);
-  const { json } = await house.want(200, "GET", "/token", { token: more });
+  const more = await service.login(name, password);
+  const { json } = await service.want(200, "GET", "/token", { token: more });
   const found = itemsOf(json).find((item) => item["is_current"] === true);
   return String(found?.["id"]);
 }

@@ -2,27 +2,29 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import Database from "better-sqlite3";
-import { itemsOf, memberOf, openHouse, type House } from "./house.ts";
+import { itemsOf, memberOf, openTestService, type TestService } from "./test-service.ts";
 
 /** How large settings, and lists of them, become. */
 
 const MOST_BYTES = 64 * 1024;
 const PAGE_BYTES = 1024 * 1024;
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse();
+  service = await openTestService();
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 /** A text whose JSON has so many bytes. */
 const textOf = (bytes: number): string => "x".repeat(bytes - 2);
 
 test("M5: a value of up to 64 KB is kept, and a longer one refused by name", async () => {
-  await house.want(201, "POST", "/setting", { body: { name: "full", value: textOf(MOST_BYTES) } });
-  await house.want(200, "PATCH", "/setting/full", { body: { value: textOf(MOST_BYTES) } });
+  await service.want(201, "POST", "/setting", {
+    body: { name: "full", value: textOf(MOST_BYTES) },
+  });
+  await service.want(200, "PATCH", "/setting/full", { body: { value: textOf(MOST_BYTES) } });
   const values: unknown[] = [
     textOf(MOST_BYTES + 1),
     "ü".repeat(MOST_BYTES / 2),
@@ -34,7 +36,7 @@ test("M5: a value of up to 64 KB is kept, and a longer one refused by name", asy
       ["POST", "/setting", { name: "longer", value }],
       ["PATCH", "/setting/full", { value }],
     ] as const) {
-      const { json, code } = await house.want(422, method, path, { body });
+      const { json, code } = await service.want(422, method, path, { body });
       assert.equal(code, "invalid");
       const { errors } = json as { errors: { field: string; message: string }[] };
       assert.deepEqual(
@@ -43,15 +45,15 @@ test("M5: a value of up to 64 KB is kept, and a longer one refused by name", asy
       );
       assert.match(errors[0]!.message, /expected at most 65536 bytes of JSON, found \d+/);
     }
-  await house.want(404, "GET", "/setting/longer");
+  await service.want(404, "GET", "/setting/longer");
 });
 
 test("M5: a list of settings is bounded in bytes, and its pages have no gaps", async () => {
   const names = Array.from({ length: 40 }, (_, n) => `large-${String(n).padStart(2, "0")}`);
   for (const name of names)
-    await house.want(201, "POST", "/setting", { body: { name, value: textOf(60_000) } });
+    await service.want(201, "POST", "/setting", { body: { name, value: textOf(60_000) } });
   // As flows may have written them before.
-  const db = new Database(join(house.directory, "data/flowhook.db"));
+  const db = new Database(join(service.directory, "data/flowhook.db"));
   const insert = db.prepare("insert into setting values (?, ?, 1, 1)");
   for (const name of ["huge-1", "huge-2"]) insert.run(name, JSON.stringify(textOf(3_000_000)));
   db.close();
@@ -60,7 +62,7 @@ test("M5: a list of settings is bounded in bytes, and its pages have no gaps", a
     let cursor = "";
     do {
       const query = `limit=30&order=${order}${cursor === "" ? "" : `&cursor=${cursor}`}`;
-      const { json, text } = await house.want(200, "GET", `/setting?${query}`);
+      const { json, text } = await service.want(200, "GET", `/setting?${query}`);
       const items = itemsOf(json);
       assert.ok(items.length === 1 || text.length < PAGE_BYTES + 10_000, `${text.length} bytes`);
       found.push(...items.map((item) => String(item["name"])));
@@ -73,8 +75,8 @@ test("M5: a list of settings is bounded in bytes, and its pages have no gaps", a
 
 test("M5: a list of secrets does not read what they hold", async () => {
   for (let n = 0; n < 3; n += 1)
-    await house.want(201, "POST", "/secret", { body: { name: `s-${n}`, value: textOf(60_000) } });
-  const { json } = await house.want(200, "GET", "/secret?limit=2");
+    await service.want(201, "POST", "/secret", { body: { name: `s-${n}`, value: textOf(60_000) } });
+  const { json } = await service.want(200, "GET", "/secret?limit=2");
   assert.deepEqual(
     itemsOf(json).map((item) => item["name"]),
     ["s-0", "s-1"],

@@ -1,33 +1,39 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ADMIN_PASSWORD, memberOf, openHouse, PASSWORD, type House } from "./house.ts";
+import {
+  ADMIN_PASSWORD,
+  memberOf,
+  openTestService,
+  PASSWORD,
+  type TestService,
+} from "./test-service.ts";
 
-let house: House;
+let service: TestService;
 
 before(async () => {
-  house = await openHouse();
+  service = await openTestService();
 });
 
-after(() => house[Symbol.asyncDispose]());
+after(() => service[Symbol.asyncDispose]());
 
 async function makeWebhook(name: string): Promise<string> {
-  const { json } = await house.want(201, "POST", "/webhook", { body: { name, flow: "echo" } });
+  const { json } = await service.want(201, "POST", "/webhook", { body: { name, flow: "echo" } });
   return memberOf(json, "key");
 }
 
 function authenticate(name: string, body: object, token?: string) {
   const path = `/webhook/${name}/authentication`;
-  return house.ask("PUT", path, { body, ...(token === undefined ? {} : { token }) });
+  return service.ask("PUT", path, { body, ...(token === undefined ? {} : { token }) });
 }
 
 async function call(name: string, key: string): Promise<number> {
-  const url = `${house.url}/api/latest/webhook/${name}/call?async`;
+  const url = `${service.url}/api/latest/webhook/${name}/call?async`;
   const headers = { authorization: `Bearer ${key}` };
   return (await fetch(url, { method: "POST", headers })).status;
 }
 
 test("a new webhook is disabled and productive, and its key is shown this once", async () => {
-  const { json } = await house.want(201, "POST", "/webhook", {
+  const { json } = await service.want(201, "POST", "/webhook", {
     body: { name: "fresh", flow: "echo" },
   });
   assert.equal(memberOf(json, "is_enabled"), "false");
@@ -37,7 +43,7 @@ test("a new webhook is disabled and productive, and its key is shown this once",
   const key = memberOf(json, "key");
   assert.match(key, /^fhk_[\w-]{43}$/);
   for (const path of ["/webhook/fresh", "/webhook", "/export"]) {
-    const { text } = await house.want(200, "GET", path);
+    const { text } = await service.want(200, "GET", path);
     assert.ok(!text.includes(key) && !text.includes('"key"'), path);
   }
   assert.equal(await call("fresh", key), 404);
@@ -58,7 +64,7 @@ test("the password of whoever asks is asked for again", async () => {
 
 test("wrong passwords are slowed, then refused with 429, for this user alone", async () => {
   await makeWebhook("locked");
-  const token = await house.user("guesser", ["admin"]);
+  const token = await service.user("guesser", ["admin"]);
   const times: number[] = [];
   const statuses: number[] = [];
   for (let attempt = 0; attempt < 11; attempt += 1) {
@@ -80,7 +86,7 @@ test("wrong passwords are slowed, then refused with 429, for this user alone", a
   assert.equal(right.status, 429, "the right password too");
   const other = await authenticate("locked", { password: ADMIN_PASSWORD });
   assert.equal(other.status, 200);
-  assert.ok((await house.login("guesser", PASSWORD)).length > 0, "logins are another matter");
+  assert.ok((await service.login("guesser", PASSWORD)).length > 0, "logins are another matter");
 });
 
 test("a key has at least 16 visible characters; null takes it away; one can be generated", async () => {
@@ -128,7 +134,7 @@ test("when each key was last used is recorded, for as long as it is a key", asyn
   const password = ADMIN_PASSWORD;
   await authenticate("used", { password, is_enabled: true });
   const timesOf = async () => {
-    const { json } = await house.want(200, "GET", "/webhook/used");
+    const { json } = await service.want(200, "GET", "/webhook/used");
     return ["key_used_at", "previous_key_used_at"].map((name) => memberOf(json, name));
   };
   assert.deepEqual(await timesOf(), ["null", "null"]);
@@ -148,7 +154,7 @@ test("when each key was last used is recorded, for as long as it is a key", asyn
 test("PATCH of what is guarded is refused, and names the endpoint", async () => {
   const key = await makeWebhook("patched");
   for (const body of [{ is_enabled: true }, { require_login: true }, { key: null }, { key }]) {
-    const reply = await house.ask("PATCH", "/webhook/patched", { body });
+    const reply = await service.ask("PATCH", "/webhook/patched", { body });
     assert.equal(reply.status, 403);
     assert.match(
       memberOf(reply.json, "detail"),
@@ -156,14 +162,14 @@ test("PATCH of what is guarded is refused, and names the endpoint", async () => 
     );
     assert.ok(!reply.text.includes(key));
   }
-  const { json } = await house.want(200, "GET", "/webhook/patched");
+  const { json } = await service.want(200, "GET", "/webhook/patched");
   assert.equal(memberOf(json, "is_enabled"), "false");
 });
 
 test("POST cannot set what is guarded either", async () => {
   for (const more of [{ is_enabled: true }, { key: "a key of sixteen or more" }]) {
     const body = { name: "posted", flow: "echo", ...more };
-    const reply = await house.ask("POST", "/webhook", { body });
+    const reply = await service.ask("POST", "/webhook", { body });
     assert.equal(reply.status, 422);
   }
 });

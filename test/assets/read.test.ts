@@ -27,9 +27,9 @@ describe("assets, from source", () => {
   });
 
   test("the runtime's files lie in the source", () => {
-    const { mode, runner, thread, author, store_thread, addon, readable } = openRuntime("/nowhere");
+    const { mode, runner, thread, author, storeThread, addon, readable } = openRuntime("/nowhere");
     assert.deepEqual([mode, addon], ["source", null]);
-    for (const file of [runner, thread, author, store_thread, ...readable]) {
+    for (const file of [runner, thread, author, storeThread, ...readable]) {
       assert.ok(existsSync(file), file);
     }
   });

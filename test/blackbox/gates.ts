@@ -16,14 +16,14 @@ export interface Gates extends AsyncDisposable {
   left(name: string): Promise<void>;
 }
 
-interface Gate {
+interface AuthenticationDeps {
   readonly arrival: PromiseWithResolvers<ServerResponse>;
   readonly departure: PromiseWithResolvers<void>;
 }
 
 export async function openGates(): Promise<Gates> {
-  const gates = new Map<string, Gate>();
-  function gate(name: string): Gate {
+  const gates = new Map<string, AuthenticationDeps>();
+  function gate(name: string): AuthenticationDeps {
     const found = gates.get(name) ?? {
       arrival: Promise.withResolvers<ServerResponse>(),
       departure: Promise.withResolvers<void>(),

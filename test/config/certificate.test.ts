@@ -4,19 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { readCertificate } from "../../src/server/config/certificate.ts";
-import { ConfigError } from "../../src/server/config/fault.ts";
+import { ConfigError } from "../../src/server/config/config-error.ts";
 import { makeCertificate, toPem } from "./certificate-maker.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-certificate-"));
 after(() => rmSync(folder, { recursive: true }));
 
-const cert_file = join(folder, "cert.pem");
-const key_file = join(folder, "key.pem");
+const certFile = join(folder, "cert.pem");
+const keyFile = join(folder, "key.pem");
 
 function read(cert: string | Uint8Array, key: string | Uint8Array) {
-  writeFileSync(cert_file, cert);
-  writeFileSync(key_file, key);
-  const config = { TLS_CERT_FILE: cert_file, TLS_KEY_FILE: key_file };
+  writeFileSync(certFile, cert);
+  writeFileSync(keyFile, key);
+  const config = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile };
   return readCertificate(config, (name) => (name === "TLS_CERT_FILE" ? "f.yaml:2" : "f.yaml:3"));
 }
 
@@ -123,10 +123,10 @@ describe("10: certificate and key that are refused", () => {
     test(`10: ${name}`, () => {
       assert.throws(
         () => read(...pair),
-        (fault) => {
-          assert.ok(fault instanceof ConfigError, String(fault));
-          for (const word of says) assert.match(fault.message, word);
-          assert.doesNotMatch(fault.message, /MII|MHc/, "nothing of a key is shown");
+        (error) => {
+          assert.ok(error instanceof ConfigError, String(error));
+          for (const word of says) assert.match(error.message, word);
+          assert.doesNotMatch(error.message, /MII|MHc/, "nothing of a key is shown");
           return true;
         },
       );

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { ConfigError } from "../../src/server/config/fault.ts";
+import { ConfigError } from "../../src/server/config/config-error.ts";
 import { loadConfig } from "../../src/server/config/load.ts";
 import { databaseFile } from "../../src/server/config/resolve.ts";
 import { CONFIG_KEYS } from "../../src/server/config/schema.ts";
@@ -18,7 +18,7 @@ function load(yaml: string | Uint8Array, env: Record<string, string> = {}) {
   return loadConfig({ file, env, cwd: folder, terminal: false });
 }
 
-function refusal(act: () => unknown): ConfigError {
+function refused(act: () => unknown): ConfigError {
   try {
     act();
   } catch (error) {
@@ -115,7 +115,7 @@ const WRONG: Record<string, Row> = {
 describe("a configuration that cannot be used is refused with exit code 78", () => {
   for (const [name, { yaml = "", env = {}, says, hides }] of Object.entries(WRONG)) {
     test(name, () => {
-      const { message, exitCode } = refusal(() => load(yaml, env));
+      const { message, exitCode } = refused(() => load(yaml, env));
       assert.equal(exitCode, 78);
       for (const part of says) assert.ok(message.includes(part), `"${part}" is not in: ${message}`);
       if (hides) assert.ok(!message.includes(hides), message);
@@ -123,19 +123,19 @@ describe("a configuration that cannot be used is refused with exit code 78", () 
   }
 
   test("every fault is in one message, in the order of the lines", () => {
-    const error = refusal(() => load("LOG_LEVEL: loud\nCOLOUR: red\nLISTEN_PORT: -1"));
-    const lines = error.faults.map(({ place }) => place.split(":").at(-1));
+    const error = refused(() => load("LOG_LEVEL: loud\nCOLOUR: red\nLISTEN_PORT: -1"));
+    const lines = error.errors.map(({ place }) => place.split(":").at(-1));
     assert.deepEqual(lines, ["1", "2", "3"]);
     assert.equal(error.message.split("\n").length, 4);
   });
 
   test("a named file that does not exist", () => {
-    const error = refusal(() => loadConfig({ file: "none.yaml", env: {}, cwd: folder }));
+    const error = refused(() => loadConfig({ file: "none.yaml", env: {}, cwd: folder }));
     assert.match(error.message, /none\.yaml: File cannot be read: ENOENT/);
   });
 
   test("bytes that are not UTF-8", () => {
-    const error = refusal(() => load(Uint8Array.of(0x4c, 0xff)));
+    const error = refused(() => load(Uint8Array.of(0x4c, 0xff)));
     assert.match(error.message, /not UTF-8/);
   });
 });
@@ -269,7 +269,7 @@ describe("L11: ALLOW_WRITE over what the service lives on", () => {
   };
   for (const [name, [yaml, path, covered]] of Object.entries(rows))
     test(`L11: ${name}`, () => {
-      const { message, exitCode } = refusal(() => load(yaml));
+      const { message, exitCode } = refused(() => load(yaml));
       const line = yaml.split("\n").length;
       const found = path.startsWith("/") ? path : join(folder, path);
       assert.ok(

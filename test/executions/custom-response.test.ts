@@ -21,11 +21,11 @@ const FAULTS: readonly [object, RegExp][] = [
   [{ body_encoding: "hex" }, /base64/],
 ];
 
-for (const [response, fault] of FAULTS)
+for (const [response, error] of FAULTS)
   test(`${JSON.stringify(response)} breaks a rule`, () => {
     const checked = check(response);
-    assert.ok("fault" in checked);
-    assert.match(checked.fault, fault);
+    assert.ok("error" in checked);
+    assert.match(checked.error, error);
   });
 
 test("headers of the connection, the origin and the own cookie are left out with a warning", () => {
@@ -46,21 +46,21 @@ test("headers of the connection, the origin and the own cookie are left out with
 
 test("C1: a text that is no JSON object breaks a rule", () => {
   for (const text of ["null", "[]", "7", '"a"', "{", ""])
-    assert.deepEqual(checkResponse(text, true), { fault: "it is no JSON object" });
+    assert.deepEqual(checkResponse(text, true), { error: "it is no JSON object" });
 });
 
 test("L4: headers are bounded in number and in bytes", () => {
   const many = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`x-${at}`, ""]));
   assert.ok("response" in check({ headers: Object.fromEntries(Object.entries(many).slice(1)) }));
-  for (const [headers, fault] of [
+  for (const [headers, error] of [
     [many, /more than 100 headers/],
     [{ "set-cookie": Array.from({ length: 101 }, (_, at) => `c${at}=1`) }, /more than 100 headers/],
     [{ "x-long": "x".repeat(16 * 1024) }, /more than 16384 bytes/],
     [{ [`x${"y".repeat(1e6)}`]: "" }, /more than 16384 bytes/],
   ] as const) {
     const checked = check({ headers });
-    assert.ok("fault" in checked);
-    assert.match(checked.fault, fault);
+    assert.ok("error" in checked);
+    assert.match(checked.error, error);
   }
 });
 
@@ -68,7 +68,7 @@ test("L4: a fault is short, however long what it names", () => {
   const long = "é".repeat(1e6);
   for (const response of [{ status: long }, { body_encoding: long }, { headers: { [long]: "" } }]) {
     const checked = check(response);
-    assert.ok("fault" in checked && checked.fault.length < 150);
+    assert.ok("error" in checked && checked.error.length < 150);
   }
 });
 
@@ -105,8 +105,8 @@ const CALL = "/api/latest/webhook/a/call";
 function cookiesOf(cookies: readonly string[], sandboxed = true): string[] {
   const checked = check({ headers: { "set-cookie": cookies } }, sandboxed);
   assert.ok("response" in checked);
-  const left_out = cookies.length - [checked.response.headers["set-cookie"] ?? []].flat().length;
-  assert.equal(checked.warnings.length, left_out > 0 ? 1 : 0);
+  const leftOut = cookies.length - [checked.response.headers["set-cookie"] ?? []].flat().length;
+  assert.equal(checked.warnings.length, leftOut > 0 ? 1 : 0);
   return [checked.response.headers["set-cookie"] ?? []].flat();
 }
 
@@ -121,7 +121,7 @@ test("H1: cookies of a flow go no further than to calls", () => {
     "a=1; Path=relative",
     `a="Domain=b"; Path = ${CALL} `,
   ];
-  const left_out = [
+  const leftOut = [
     "a=1; Path=/",
     "a=1;path=/",
     "a=1; PATH\t=\t/ui",
@@ -134,8 +134,8 @@ test("H1: cookies of a flow go no further than to calls", () => {
     `a=1; Path=${CALL}; Domain=example.test`,
     "a=1; domain",
   ];
-  assert.deepEqual(cookiesOf([...kept, ...left_out]), kept);
-  assert.deepEqual(cookiesOf([...kept, ...left_out], false), [...kept, ...left_out]);
+  assert.deepEqual(cookiesOf([...kept, ...leftOut]), kept);
+  assert.deepEqual(cookiesOf([...kept, ...leftOut], false), [...kept, ...leftOut]);
 });
 
 test("H1: cookies of one answer are bounded together", () => {

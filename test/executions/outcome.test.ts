@@ -91,9 +91,9 @@ test("C1: bytes are frames of the runner's, or the reader says that they are not
 });
 
 test("C1: a message has a shape that is known, or is dropped", () => {
-  const near = fc.record({
+  const nearest = fc.record({
     type: fc.oneof(
-      fc.constantFrom("ended", "log", "operation", "inspected", "beat", "stuck", "returned"),
+      fc.constantFrom("ended", "log", "operation", "inspected", "heartbeat", "stuck", "returned"),
       fc.string(),
     ),
     id: fc.anything(),
@@ -104,7 +104,7 @@ test("C1: a message has a shape that is known, or is dropped", () => {
     inspection: fc.anything(),
   });
   fc.assert(
-    fc.property(fc.oneof(fc.anything(), near), (message) => {
+    fc.property(fc.oneof(fc.anything(), nearest), (message) => {
       assert.equal(typeof isFromRunner(message), "boolean");
     }),
     { numRuns: 3000 },

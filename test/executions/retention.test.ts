@@ -33,7 +33,7 @@ async function open(stack: AsyncDisposableStack, ages: readonly number[]) {
   const log = pino({ base: null }, { write: (line: string) => void logged.push(line) });
   const started: Retention[] = [];
   async function start(limits: Partial<RetentionLimits> = {}): Promise<Retention> {
-    const whole = { days: 30, max_executions: null, max_bytes: null, ...limits };
+    const whole = { days: 30, maxExecutions: null, maxBytes: null, ...limits };
     const retention = stack.use(new Retention(store, whole, log, clocks));
     started.push(retention);
     await retention.sweep();
@@ -165,7 +165,7 @@ describe("L8: retention by age", () => {
   test("L8: limits that know no time hold meanwhile", async () => {
     await using stack = new AsyncDisposableStack();
     const { start, count } = await open(stack, [40, 50, 60]);
-    await start({ max_executions: 2 });
+    await start({ maxExecutions: 2 });
     assert.equal(await count(), 2);
   });
 

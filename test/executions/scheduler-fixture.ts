@@ -243,7 +243,7 @@ class MadeUpThread implements Thread {
   lose(): void {
     if (this.isGone) return;
     this.isGone = true;
-    this.worker.lost(failed("lost"), true);
+    this.worker.crashed(failed("lost"), true);
   }
 
   #take(jobs: readonly Job[]): void {

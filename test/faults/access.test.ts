@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { figure, GUESSES, quantile } from "./sizes.ts";
 
 /** Wrong keys and wrong passwords in bulk: guesses become slow, and who is right is let in. */
@@ -9,25 +9,25 @@ import { figure, GUESSES, quantile } from "./sizes.ts";
 const KEY = "faults-suite-key-that-is-right";
 
 describe("guesses", () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await openHouse({ flows: ["echo"] });
-    await house.createWebhook("keyed", "echo", { key: KEY, is_productive: true });
+    service = await openTestService({ flows: ["echo"] });
+    await service.createWebhook("keyed", "echo", { key: KEY, is_productive: true });
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
   test("wrong keys in bulk", async () => {
     const begun = performance.now();
     const guesses = Promise.all(
       Array.from({ length: GUESSES }, async (_, n) => {
-        const answer = await house.call("keyed", `?key=wrong-key-number-${n}`);
+        const answer = await service.call("keyed", `?key=wrong-key-number-${n}`);
         return { status: answer.status, ms: performance.now() - begun };
       }),
     );
     const right: number[] = [];
     for (let n = 0; n < 20; n += 1) {
       const at = performance.now();
-      const answer = await house.call("keyed", `?key=${KEY}&async`);
+      const answer = await service.call("keyed", `?key=${KEY}&async`);
       right.push(performance.now() - at);
       assert.equal(answer.status, 201, "the right key is let in from the same address");
     }
@@ -45,7 +45,7 @@ describe("guesses", () => {
     const statuses = await Promise.all(
       Array.from({ length: GUESSES }, async (_, n) => {
         const given = { user_name: "admin", password: `wrong password ${n}` };
-        return (await house.api("POST", "/auth/login", given, "")).status;
+        return (await service.api("POST", "/auth/login", given, "")).status;
       }),
     );
     const refused = statuses.filter((status) => status === 429).length;
@@ -55,28 +55,28 @@ describe("guesses", () => {
     assert.ok(statuses.every((status) => status === 401 || status === 429));
     assert.ok(refused >= GUESSES - 20);
     const given = { user_name: "admin", password: ADMIN_PASSWORD };
-    assert.equal((await house.api("POST", "/auth/login", given, "")).status, 429);
-    assert.equal((await house.api("GET", "/auth/me")).status, 200, "who is in stays in");
-    await house.assertAlive();
+    assert.equal((await service.api("POST", "/auth/login", given, "")).status, 429);
+    assert.equal((await service.api("GET", "/auth/me")).status, 200, "who is in stays in");
+    await service.assertAlive();
   });
 
   test("L13: a proxy that nobody trusts is told of in the log, once", async () => {
     for (let n = 0; n < 5; n += 1)
-      await house.call("keyed", "", { headers: { "x-forwarded-for": `203.0.113.${n}` } });
-    const told = house.logs().match(/X-Forwarded-For came from a peer/g) ?? [];
+      await service.call("keyed", "", { headers: { "x-forwarded-for": `203.0.113.${n}` } });
+    const told = service.logs().match(/X-Forwarded-For came from a peer/g) ?? [];
     assert.equal(told.length, 1);
-    assert.ok(!house.logs().includes("203.0.113."), "what the header says stays out of the log");
+    assert.ok(!service.logs().includes("203.0.113."), "what the header says stays out of the log");
   });
 
   test("tokens that nobody has", async () => {
     const texts = ["", "fht_", "fht_".padEnd(5000, "a"), "null", "../..", "%00", "é".repeat(10)];
     for (const text of texts) {
-      const answer = await house.api("GET", "/auth/me", undefined, text);
+      const answer = await service.api("GET", "/auth/me", undefined, text);
       assert.equal(answer.status, 401, JSON.stringify(text).slice(0, 40));
     }
     const forged = "00000000-0000-7000-8000-000000000000.forged";
-    const answer = await house.call("keyed", `?__wait_execution_id=${forged}`);
+    const answer = await service.call("keyed", `?__wait_execution_id=${forged}`);
     assert.equal(answer.status, 401);
-    await house.assertAlive();
+    await service.assertAlive();
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
 import type { Answer } from "../blackbox/client.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 
 /** Who fills the queue, or the threads, takes nothing from those who come after. */
 
@@ -24,20 +24,20 @@ const FORKING = `import { defineFlow } from "flowhook";
     return { told, method: flow.input_value.method };
   } });`;
 
-async function start(house: House, webhook: string, count: number): Promise<Answer[]> {
-  const calls = Array.from({ length: count }, () => house.call(webhook, "?async&ms=60000"));
+async function start(service: TestService, webhook: string, count: number): Promise<Answer[]> {
+  const calls = Array.from({ length: count }, () => service.call(webhook, "?async&ms=60000"));
   return Promise.all(calls);
 }
 
 describe("admission", () => {
   test("H5: a flow fills half of the queue, and those with a free slot do not wait for it", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: { WORKER_THREADS: 2, MAX_QUEUED_EXECUTIONS: 6, SYNC_MODE: "hold" },
       flows: ["echo", "sleep"],
     });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    await house.createWebhook("sleep", "sleep", { is_productive: true });
-    const answers = await start(house, "sleep", 10);
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    await service.createWebhook("sleep", "sleep", { is_productive: true });
+    const answers = await start(service, "sleep", 10);
     const refused = answers.filter(({ status }) => status === 503);
     assert.equal(answers.filter(({ status }) => status === 201).length, 1 + 3);
     assert.equal(refused.length, 6);
@@ -45,23 +45,23 @@ describe("admission", () => {
       assert.match(text, /3 executions of this flow wait already, half of the queue/);
       assert.equal(headers["retry-after"], "10");
     }
-    for (let n = 0; n < 20; n += 1) assert.equal((await house.call("echo")).status, 200);
+    for (let n = 0; n < 20; n += 1) assert.equal((await service.call("echo")).status, 200);
   });
 
   test("H5: a queue of none still admits what finds a free slot", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: { WORKER_THREADS: 1, MAX_QUEUED_EXECUTIONS: 0, SYNC_MODE: "hold" },
       flows: ["echo", "sleep"],
     });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    await house.createWebhook("sleep", "sleep", { is_productive: true });
-    assert.equal((await house.call("echo")).status, 200);
-    assert.equal((await start(house, "sleep", 1))[0]?.status, 201);
-    assert.equal((await house.call("echo")).status, 503);
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    await service.createWebhook("sleep", "sleep", { is_productive: true });
+    assert.equal((await service.call("echo")).status, 200);
+    assert.equal((await start(service, "sleep", 1))[0]?.status, 201);
+    assert.equal((await service.call("echo")).status, 503);
   });
 
   test("M12: two slow flows leave a slot to a third", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: { WORKER_THREADS: 4, SYNC_MODE: "hold" },
       flows: ["echo", "sleep"],
       files: { "slow.js": `export default () => new Promise(() => {});` },
@@ -71,43 +71,43 @@ describe("admission", () => {
       ["a", "sleep"],
       ["b", "slow"],
     ] as const)
-      await house.createWebhook(webhook, flow, { is_productive: true });
-    await start(house, "a", 4);
-    await start(house, "b", 4);
-    assert.equal((await house.call("echo")).status, 200);
+      await service.createWebhook(webhook, flow, { is_productive: true });
+    await start(service, "a", 4);
+    await start(service, "b", 4);
+    assert.equal((await service.call("echo")).status, 200);
   });
 
   test("H5: a flow that starts itself comes to an end, also over a restart", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: { WORKER_THREADS: 2, MAX_CHILD_DEPTH: 3, MAX_CHILDREN: 2, SYNC_MODE: "hold" },
       files: { "forking.js": FORKING },
     });
-    await house.createWebhook("forking", "forking", { is_productive: true, role: "webhook" });
-    const { text } = await house.call("forking");
+    await service.createWebhook("forking", "forking", { is_productive: true, role: "webhook" });
+    const { text } = await service.call("forking");
     assert.match(text, /"started","started","[^"]*as many as one may \(MAX_CHILDREN\)"/);
-    await house.stop();
-    await house.start();
+    await service.stop();
+    await service.start();
     const ended = await poll("all of the family to have ended", async () => {
-      const { items } = JSON.parse((await house.api("GET", "/execution?limit=200")).text) as {
+      const { items } = JSON.parse((await service.api("GET", "/execution?limit=200")).text) as {
         items: { id: string; status: string }[];
       };
       return items.every(({ status }) => status.startsWith("ENDED_")) ? items : null;
     });
     assert.ok(ended.length <= 15, `${ended.length} executions`);
-    const last = await house.api("GET", `/execution/${ended[0]?.id}`);
+    const last = await service.api("GET", `/execution/${ended[0]?.id}`);
     assert.match(last.text, /3 executions led to this one, and one more is too many/);
     // Without an input a child has that of a call without parameters.
     assert.match(last.text, /\\"method\\":\\"GET\\"|"method":"GET"/);
   });
 
   test("M5: what a flow keeps or passes on is bounded, and it is told", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: { SYNC_MODE: "hold", MAX_BODY_BYTES: 100_000 },
       files: { "asking.js": ASKING },
     });
-    await house.createWebhook("asking", "asking", { is_productive: true, role: "webhook" });
+    await service.createWebhook("asking", "asking", { is_productive: true, role: "webhook" });
     const ask = async (json: object): Promise<string[]> => {
-      const answer = await house.call("asking", "", {
+      const answer = await service.call("asking", "", {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(json),

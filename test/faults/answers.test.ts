@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { CASES, figure, SEED } from "./sizes.ts";
 import { find, toRequest, Wire, type WireAnswer } from "./wire.ts";
 
@@ -16,16 +16,16 @@ const NOT_A_FLOWS =
   /^(connection|transfer-encoding|content-length|keep-alive|te|trailer|upgrade|proxy-.*|clear-site-data|strict-transport-security|alt-svc|service-worker-allowed|set-cookie)$/i;
 
 describe("answers of flows", () => {
-  let house: House;
+  let service: TestService;
   let wire: Wire;
   before(async () => {
-    house = await openHouse({ config: { SYNC_MODE: "hold" }, flows: ["answer"] });
-    await house.createWebhook("answer", "answer", { is_productive: true });
-    wire = new Wire(house.origin);
+    service = await openTestService({ config: { SYNC_MODE: "hold" }, flows: ["answer"] });
+    await service.createWebhook("answer", "answer", { is_productive: true });
+    wire = new Wire(service.origin);
   });
   after(async () => {
     wire.close();
-    await house[Symbol.asyncDispose]();
+    await service[Symbol.asyncDispose]();
   });
 
   function answerWith(response: unknown): Promise<WireAnswer> {
@@ -76,7 +76,7 @@ describe("answers of flows", () => {
       assert.equal(answer.body.toString(), Buffer.from(expected).toString());
     });
     await fc.assert(property, { seed: SEED, numRuns: CASES });
-    await house.assertAlive();
+    await service.assertAlive();
     figure("answers: valid ones, generated", CASES);
     figure("answers: seed", SEED);
   });
@@ -103,7 +103,7 @@ describe("answers of flows", () => {
       assert.equal(answer.isOpen, true, "the connection lives on");
     });
     await fc.assert(property, { seed: SEED, numRuns: CASES });
-    await house.assertAlive();
+    await service.assertAlive();
     figure("answers: odd ones, generated", CASES);
     figure("answers: of them sent", accepted);
   });
@@ -146,7 +146,7 @@ describe("answers of flows", () => {
       const isTold = REFUSED.test(text) || text.startsWith("ENDED_ERROR: Cannot send");
       assert.ok(text === "text" || isTold, `${shown}: ${text}`);
     }
-    await house.assertAlive();
+    await service.assertAlive();
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Answer } from "../blackbox/client.ts";
-import type { House } from "./house.ts";
+import type { TestService } from "./test-service.ts";
 import { figure } from "./sizes.ts";
 
 /**
@@ -8,19 +8,19 @@ import { figure } from "./sizes.ts";
  * one of the calls would take nearly as long.
  */
 export async function assertAside(
-  house: House,
+  service: TestService,
   name: string,
   status: number,
   act: () => Promise<Answer>,
 ): Promise<Answer> {
-  await house.call("other");
-  let is_done = false;
+  await service.call("other");
+  let isDone = false;
   const begun = performance.now();
-  const acting = act().finally(() => (is_done = true));
+  const acting = act().finally(() => (isDone = true));
   const took: number[] = [];
-  while (!is_done) {
+  while (!isDone) {
     const at = performance.now();
-    const answer = await house.call("other");
+    const answer = await service.call("other");
     assert.equal(answer.status, 200, answer.text);
     took.push(performance.now() - at);
   }

@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { send } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
-import { openHouse, processFigure, type House } from "./house.ts";
+import { openTestService, processFigure, type TestService } from "./test-service.ts";
 import { figure } from "./sizes.ts";
 
 /** What bodies cost while they come, however they are cut into chunks. */
@@ -62,62 +62,62 @@ const DOORS: readonly Door[] = [
 ];
 
 describe("bodies", () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await openHouse({ flows: ["echo", "sleep"], config: { FLOW_TIMEOUT_SEC: 60 } });
+    service = await openTestService({ flows: ["echo", "sleep"], config: { FLOW_TIMEOUT_SEC: 60 } });
     for (const [name, fields] of [
       ["open", {}],
       ["keyed", { key: KEY }],
     ] as const)
-      await house.createWebhook(name, "echo", { is_productive: true, ...fields });
-    await house.createWebhook("held", "sleep", { is_productive: true, sync_mode: "hold" });
+      await service.createWebhook(name, "echo", { is_productive: true, ...fields });
+    await service.createWebhook("held", "sleep", { is_productive: true, sync_mode: "hold" });
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
   for (const door of DOORS)
     test(`C2: a body in chunks of one byte costs its bytes: ${door.name}`, async () => {
-      const begun = peakMb(house);
-      const answer = await sendBytes(house, door);
-      const cost = peakMb(house) - begun;
+      const begun = peakMb(service);
+      const answer = await sendBytes(service, door);
+      const cost = peakMb(service) - begun;
       figure(`bodies: ${CHUNKS} chunks of one byte, ${door.name}`, cost, "MB");
       assert.match(answer, door.status);
       assert.ok(cost < MOST_MB, `it cost ${cost} MB`);
-      await house.assertAlive();
+      await service.assertAlive();
     });
 
   test("C2: chunks of one byte that nobody reads wait nowhere", async () => {
     const heads = Array.from({ length: 24 }, (_, n) => UNREAD[n % UNREAD.length] as string);
-    const sockets = await Promise.all(heads.map((head) => openChunked(house, head)));
-    const begun = peakMb(house);
+    const sockets = await Promise.all(heads.map((head) => openChunked(service, head)));
+    const begun = peakMb(service);
     const piece = Buffer.from("1\r\nx\r\n".repeat(60_000));
     await Promise.all(sockets.map((socket) => written(socket, piece)));
     // Each answer is a turn of the server's loop, which reads on at each socket.
-    for (let turn = 0; turn < 40; turn += 1) await send(house.origin, { target: "/health/live" });
-    const cost = peakMb(house) - begun;
+    for (let turn = 0; turn < 40; turn += 1) await send(service.origin, { target: "/health/live" });
+    const cost = peakMb(service) - begun;
     figure("bodies: 24 unread bodies of 60,000 chunks", cost, "MB");
     for (const socket of sockets) socket.destroy();
     assert.ok(cost < MOST_MB, `it cost ${cost} MB`);
-    await house.assertAlive();
+    await service.assertAlive();
   });
 });
 
 const LARGE = 9_500_000;
 
 describe("bodies that do not come to their end", () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
-    house = await openHouse({ flows: ["echo", "sleep"] });
-    await house.createWebhook("open", "sleep", { is_productive: true });
-    await house.createWebhook("keyed", "echo", { is_productive: true, key: KEY });
-    await house.createWebhook("other", "echo", { is_productive: true, sync_mode: "hold" });
+    service = await openTestService({ flows: ["echo", "sleep"] });
+    await service.createWebhook("open", "sleep", { is_productive: true });
+    await service.createWebhook("keyed", "echo", { is_productive: true, key: KEY });
+    await service.createWebhook("other", "echo", { is_productive: true, sync_mode: "hold" });
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
   test("M4: all of them together are bounded, and small ones come through", async () => {
-    const begun = peakMb(house);
+    const begun = peakMb(service);
     const senders = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
-        Sender.open(house, n % 2 === 0 ? "open" : "keyed", { from: addressOf(n) }),
+        Sender.open(service, n % 2 === 0 ? "open" : "keyed", { from: addressOf(n) }),
       ),
     );
     await Promise.all(senders.map((sender) => sender.send(LARGE - 1)));
@@ -126,7 +126,7 @@ describe("bodies that do not come to their end", () => {
     const answered = refused.filter(({ answer }) => answer !== "");
     figure("bodies: unfinished ones of 9.5 MB", senders.length);
     figure("bodies: of them refused", refused.length);
-    figure("bodies: peak of the unfinished", peakMb(house) - begun, "MB");
+    figure("bodies: peak of the unfinished", peakMb(service) - begun, "MB");
     figure("bodies: of them told why", answered.length);
     assert.ok(answered.length > 0);
     for (const { answer } of answered) {
@@ -136,15 +136,15 @@ describe("bodies that do not come to their end", () => {
     }
     assert.ok(refused.length >= 40, "128 MB hold thirteen of them");
     assert.ok(senders.length - refused.length >= 8);
-    assert.ok(peakMb(house) - begun < 330, `${peakMb(house) - begun} MB`);
+    assert.ok(peakMb(service) - begun < 330, `${peakMb(service) - begun} MB`);
     const small = JSON.stringify({ text: "x".repeat(10_000) });
     const headers = { "content-type": JSON_TYPE };
     for (let n = 0; n < 20; n += 1) {
-      const answer = await house.call("other", "", { method: "POST", headers, body: small });
+      const answer = await service.call("other", "", { method: "POST", headers, body: small });
       assert.equal(answer.status, 200, answer.text.slice(0, 200));
     }
     for (const sender of senders) sender.socket.destroy();
-    await house.assertAlive();
+    await service.assertAlive();
   });
 
   test("M4: what a body held is free again, however it ends", async () => {
@@ -159,7 +159,7 @@ describe("bodies that do not come to their end", () => {
       for (let round = 0; round < 2; round += 1) {
         const senders = await Promise.all(
           Array.from({ length: 12 }, (_, n) =>
-            Sender.open(house, "open", { is_chunked: true, from: addressOf(n) }),
+            Sender.open(service, "open", { isChunked: true, from: addressOf(n) }),
           ),
         );
         await Promise.all(senders.map((sender) => sender.send(LARGE - 1)));
@@ -169,14 +169,14 @@ describe("bodies that do not come to their end", () => {
         await Promise.all(senders.map((sender) => sender.over()));
       }
     }
-    await house.assertAlive();
+    await service.assertAlive();
   });
 
   test("M4: one client that holds what it gets leaves room for the others, and not for long", async () => {
     const silent = await Promise.all(
-      Array.from({ length: 14 }, () => Sender.open(house, "open", { from: "127.0.0.2" })),
+      Array.from({ length: 14 }, () => Sender.open(service, "open", { from: "127.0.0.2" })),
     );
-    const slow = await Sender.open(house, "open", { from: "127.0.0.3" });
+    const slow = await Sender.open(service, "open", { from: "127.0.0.3" });
     await Promise.all([slow.send(60_000), ...silent.map((sender) => sender.send(LARGE - 1))]);
     const kept = await poll("those beyond its share to be refused", async () => {
       const left = silent.filter(({ answer, socket }) => answer === "" && !socket.destroyed);
@@ -189,7 +189,7 @@ describe("bodies that do not come to their end", () => {
     for (const localAddress of ["127.0.0.4", "127.0.0.5"])
       for (let n = 0; n < 5; n += 1) {
         const call = { method: "POST", headers, body: large, localAddress };
-        const answer = await house.call("other", "", call);
+        const answer = await service.call("other", "", call);
         assert.equal(answer.status, 200, answer.text.slice(0, 200));
       }
     await Promise.all(kept.map((sender) => sender.over()));
@@ -201,7 +201,7 @@ describe("bodies that do not come to their end", () => {
     for (const { socket } of kept) if (!socket.destroyed) await once(socket, "close");
     assert.equal(slow.answer, "", "a small body may come slowly");
     slow.socket.destroy();
-    await house.assertAlive();
+    await service.assertAlive();
   });
 });
 
@@ -213,7 +213,7 @@ function addressOf(n: number): string {
 interface From {
   /** The address of this machine that it is sent from. */
   readonly from: string;
-  readonly is_chunked?: boolean;
+  readonly isChunked?: boolean;
 }
 
 /** Sends a body as slowly as it is told to. */
@@ -222,22 +222,22 @@ class Sender {
   readonly #is_chunked: boolean;
   answer = "";
 
-  constructor(socket: Socket, is_chunked: boolean) {
+  constructor(socket: Socket, isChunked: boolean) {
     this.socket = socket;
-    this.#is_chunked = is_chunked;
+    this.#is_chunked = isChunked;
     socket.on("data", (bytes: Buffer) => (this.answer += bytes.toString("latin1")));
   }
 
-  static async open(house: House, webhook: string, { from, is_chunked = false }: From) {
-    const socket = connect({ ...house.origin, localAddress: from });
+  static async open(service: TestService, webhook: string, { from, isChunked = false }: From) {
+    const socket = connect({ ...service.origin, localAddress: from });
     socket.on("error", () => undefined);
     await once(socket, "connect");
-    const length = is_chunked ? "Transfer-Encoding: chunked" : `Content-Length: ${LARGE}`;
+    const length = isChunked ? "Transfer-Encoding: chunked" : `Content-Length: ${LARGE}`;
     socket.write(
       `POST ${CALL}/${webhook}/call?async HTTP/1.1\r\nHost: a\r\n` +
         `Content-Type: ${JSON_TYPE}\r\n${length}\r\n\r\n`,
     );
-    return new Sender(socket, is_chunked);
+    return new Sender(socket, isChunked);
   }
 
   /** Sends so many bytes, unless it is answered before; resolves when the server has read them. */
@@ -296,12 +296,12 @@ const UNREAD: readonly string[] = [
 ];
 
 /** The highest resident memory that the server ever had. */
-function peakMb(house: House): number {
-  return processFigure(house.pid, "VmHWM") / 1024;
+function peakMb(service: TestService): number {
+  return processFigure(service.pid, "VmHWM") / 1024;
 }
 
-async function openChunked(house: House, head: string): Promise<Socket> {
-  const socket = connect(house.origin.port, house.origin.host);
+async function openChunked(service: TestService, head: string): Promise<Socket> {
+  const socket = connect(service.origin.port, service.origin.host);
   socket.on("error", () => undefined);
   await once(socket, "connect");
   socket.write(`${head}Host: service.test\r\nTransfer-Encoding: chunked\r\n\r\n`);
@@ -321,9 +321,9 @@ function written(socket: Socket, bytes: Buffer): Promise<void> {
 }
 
 /** Sends a body of one-byte chunks and gives the beginning of the answer. */
-async function sendBytes(house: House, door: Door): Promise<string> {
+async function sendBytes(service: TestService, door: Door): Promise<string> {
   const head = `POST ${door.target} HTTP/1.1\r\nContent-Type: ${door.type}\r\n`;
-  const socket = await openChunked(house, head);
+  const socket = await openChunked(service, head);
   let answer = "";
   socket.on("data", (chunk: Buffer) => (answer += chunk.toString("latin1")));
   const answered = Promise.race([once(socket, "data"), once(socket, "close")]);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { figure } from "./sizes.ts";
 
 /** Clients that hold as many connections as they get: others still get theirs. */
@@ -21,14 +21,14 @@ const skip = files > 15_000 ? false : `only ${files} files can be open`;
 const REQUEST = "GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n";
 
 describe("connections", { skip }, () => {
-  let house: House;
+  let service: TestService;
   const held: Socket[] = [];
   before(async () => {
-    house = await openHouse({ flows: ["echo"] });
+    service = await openTestService({ flows: ["echo"] });
   });
   after(async () => {
     for (const socket of held) socket.destroy();
-    await house[Symbol.asyncDispose]();
+    await service[Symbol.asyncDispose]();
   });
 
   /** Opens connections from an address of this machine, each with one small request. */
@@ -42,7 +42,7 @@ describe("connections", { skip }, () => {
   }
 
   async function open(address: string): Promise<Held> {
-    const socket = connect({ port: house.origin.port, host: "127.0.0.1", localAddress: address });
+    const socket = connect({ port: service.origin.port, host: "127.0.0.1", localAddress: address });
     held.push(socket);
     const one: Held = { socket, received: "" };
     socket.on("error", () => undefined);
@@ -65,7 +65,7 @@ describe("connections", { skip }, () => {
     assert.ok(let_in.length >= SHARE && let_in.length <= MOST / 2 + 1);
     for (const address of ["127.0.0.3", "127.0.0.4"])
       assert.ok((await hold(address, 200)).every(isServed), address);
-    await house.assertAlive();
+    await service.assertAlive();
   });
 
   test("M3: kept connections that wait for nothing are closed before room is scarce", async () => {
@@ -76,7 +76,7 @@ describe("connections", { skip }, () => {
       held.filter(({ destroyed }) => destroyed).length > MOST / 2 ? true : null,
     );
     assert.ok((await hold("127.0.0.7", 200)).every(isServed));
-    await house.assertAlive();
+    await service.assertAlive();
   });
 });
 

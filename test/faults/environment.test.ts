@@ -10,11 +10,11 @@ import { pathToFileURL } from "node:url";
 import { runCommand } from "../blackbox/command.ts";
 import { launch, terminate } from "../blackbox/service.ts";
 import { environment } from "../blackbox/target.ts";
-import { childrenOf, faultTarget, openHouse } from "./house.ts";
+import { childrenOf, errorTarget, openTestService } from "./test-service.ts";
 
 /** What the single binary obeys of the environment that it is started in, and of signals. */
 
-const target = faultTarget();
+const target = errorTarget();
 const isBinary = target.name === "binary";
 
 if (isBinary)
@@ -66,16 +66,16 @@ if (isBinary)
 
 if (isBinary)
   test("L14: SIGUSR1 opens no debugger, and ends nothing", async () => {
-    await using house = await openHouse({ flows: ["echo"] });
-    await house.createWebhook("echo", "echo");
-    await house.call("echo", "?async");
-    const runners = house.runners();
+    await using service = await openTestService({ flows: ["echo"] });
+    await service.createWebhook("echo", "echo");
+    await service.call("echo", "?async");
+    const runners = service.runners();
     assert.ok(runners.length > 0);
-    for (const pid of [house.pid, ...runners]) process.kill(pid, "SIGUSR1");
-    await house.assertAlive();
-    const answer = await house.call("echo");
+    for (const pid of [service.pid, ...runners]) process.kill(pid, "SIGUSR1");
+    await service.assertAlive();
+    const answer = await service.call("echo");
     assert.ok([200, 303].includes(answer.status), answer.text);
     await assert.rejects(fetch("http://127.0.0.1:9229/json/version"));
-    assert.deepEqual(childrenOf(house.pid), runners, "no runner has ended");
-    assert.doesNotMatch(house.logs(), /Debugger listening/);
+    assert.deepEqual(childrenOf(service.pid), runners, "no runner has ended");
+    assert.doesNotMatch(service.logs(), /Debugger listening/);
   });

@@ -11,11 +11,11 @@ import { runCommand } from "../blackbox/command.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { launch, terminate } from "../blackbox/service.ts";
 import { environment } from "../blackbox/target.ts";
-import { childrenOf, faultTarget } from "./house.ts";
+import { childrenOf, errorTarget } from "./test-service.ts";
 
 /** The generated password of the first start: whatever fails, the last one that was shown logs in. */
 
-const target = faultTarget();
+const target = errorTarget();
 
 const PASSWORD = /password: (\w{20})\n/g;
 
@@ -103,13 +103,13 @@ describe("1: the password of the first start", { skip: target.skip ?? false }, (
     await starts.logIn();
   });
 
-  const faults: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  const errors: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     "a wrong TLS path": { TLS_CERT_FILE: "none.pem", TLS_KEY_FILE: "none.key" },
     "an address that is not here": { LISTEN_HOST: "192.0.2.1" },
     "a host that nobody knows": { LISTEN_HOST: "nowhere.invalid" },
     "a key file that is none": { DATA_DIR: "./spoilt" },
   };
-  for (const [name, config] of Object.entries(faults))
+  for (const [name, config] of Object.entries(errors))
     test(`1: after a start with ${name}`, async () => {
       await using stack = new AsyncDisposableStack();
       const starts = await openStarts(stack);

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { HOSTILE_FLOW, hostileProgram } from "./hostile-programs.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { figure, HOSTILE_SEC, openRandom, SEED } from "./sizes.ts";
 
 /**
@@ -71,23 +71,23 @@ class Told {
   }
 }
 
-async function post(house: House, webhook: string, json: unknown, query = "") {
+async function post(service: TestService, webhook: string, json: unknown, query = "") {
   const headers = { "content-type": "application/json" };
-  return house.call(webhook, query, { method: "POST", headers, body: JSON.stringify(json) });
+  return service.call(webhook, query, { method: "POST", headers, body: JSON.stringify(json) });
 }
 
-async function attack(house: House, file: string, told: Told, random: () => number) {
+async function attack(service: TestService, file: string, told: Told, random: () => number) {
   const program = hostileProgram(random);
   const webhook = nameOf(file);
-  const started = await post(house, webhook, { program }, "?async");
+  const started = await post(service, webhook, { program }, "?async");
   told.programs += 1;
-  if (told.programs % 50 === 0) await renew(house, file);
+  if (told.programs % 50 === 0) await renew(service, file);
   if (started.status !== 201) return told.count(String(started.status));
   const id = started.text;
-  for (;;) if ((await house.api("GET", `/execution/${id}/wait`)).status === 200) break;
+  for (;;) if ((await service.api("GET", `/execution/${id}/wait`)).status === 200) break;
   const [record, log] = [
-    await house.api("GET", `/execution/${id}`),
-    await house.api("GET", `/execution/${id}/log`),
+    await service.api("GET", `/execution/${id}`),
+    await service.api("GET", `/execution/${id}/log`),
   ];
   told.count((JSON.parse(record.text) as { status: string }).status);
   for (const { text } of [record, log]) {
@@ -96,26 +96,26 @@ async function attack(house: House, file: string, told: Told, random: () => numb
   }
 }
 
-async function beHarmless(house: House, told: Told, random: () => number) {
+async function beHarmless(service: TestService, told: Told, random: () => number) {
   const webhook = nameOf(Object.keys(HARMLESS)[told.harmless % Object.keys(HARMLESS).length] ?? "");
   const hex = () =>
     Math.floor(random() * 2 ** 24)
       .toString(16)
       .padStart(6, "0");
   const json = { canary: `CANARY-${hex()}${hex()}`, list: [1, null, { a: "é" }] };
-  const { status, text } = await post(house, webhook, json);
+  const { status, text } = await post(service, webhook, json);
   told.harmless += 1;
   if (status !== 200 || text !== JSON.stringify(json))
     told.lost.push(`${webhook}: ${status} ${text.slice(0, 300)}`);
 }
 
-async function pollute(house: House, told: Told, random: () => number) {
+async function pollute(service: TestService, told: Told, random: () => number) {
   const name = POLLUTED[Math.floor(random() * POLLUTED.length)] ?? "";
   const value = random() < 0.5 ? { "content-type": "text/html", a: "polluted" } : "polluted";
   const text = `{"__proto__": {${JSON.stringify(name)}: ${JSON.stringify(value)}}}`;
   const headers = { "content-type": "application/json" };
-  await house.call("merges", "", { method: "POST", headers, body: text });
-  const answer = await post(house, "merges", {});
+  await service.call("merges", "", { method: "POST", headers, body: text });
+  const answer = await post(service, "merges", {});
   told.harmless += 1;
   if (answer.status !== 200 || answer.text !== "" || answer.headers["content-type"] !== undefined)
     told.lost.push(
@@ -124,17 +124,20 @@ async function pollute(house: House, told: Told, random: () => number) {
 }
 
 /** A version that took its runners down is broken: another takes its place. */
-async function renew(house: House, file: string) {
-  const { text } = await house.api("GET", `/flow/${nameOf(file)}`);
+async function renew(service: TestService, file: string) {
+  const { text } = await service.api("GET", `/flow/${nameOf(file)}`);
   if ((JSON.parse(text) as { state: string }).state === "ready") return;
   const code = `${FILES[file]}\n// ${performance.now()}\n`;
-  await writeFile(join(house.plugins, file), code.replaceAll("<out>", `${house.directory}/out`));
-  await house.api("POST", "/flow/reload");
+  await writeFile(
+    join(service.plugins, file),
+    code.replaceAll("<out>", `${service.directory}/out`),
+  );
+  await service.api("POST", "/flow/reload");
 }
 
 describe("hostile flows", () => {
   test("C3, C4, H2, H3: what they change and send costs nobody else anything", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: {
         SYNC_MODE: "hold",
         CANCEL_GRACE_SEC: 0.2,
@@ -143,10 +146,10 @@ describe("hostile flows", () => {
       },
       files: { ...HARMLESS, "merges.ts": MERGES, ...FILES },
     });
-    await house.api("POST", "/secret", { name: "CANARY", value: SECRET });
+    await service.api("POST", "/secret", { name: "CANARY", value: SECRET });
     for (const file of [...Object.keys(HARMLESS), "merges.ts", ...Object.keys(FILES)])
-      await house.createWebhook(nameOf(file), nameOf(file), { role: "webhook" });
-    const { pid } = house;
+      await service.createWebhook(nameOf(file), nameOf(file), { role: "webhook" });
+    const { pid } = service;
     const told = new Told();
     const ends_at = performance.now() + HOSTILE_SEC * 1000;
     const random = openRandom(SEED);
@@ -154,19 +157,19 @@ describe("hostile flows", () => {
       while (performance.now() < ends_at) await act();
     };
     await Promise.all([
-      ...Object.keys(FILES).map((file) => again(() => attack(house, file, told, random))),
-      again(() => beHarmless(house, told, random)),
-      again(() => beHarmless(house, told, random)),
-      again(() => pollute(house, told, random)),
+      ...Object.keys(FILES).map((file) => again(() => attack(service, file, told, random))),
+      again(() => beHarmless(service, told, random)),
+      again(() => beHarmless(service, told, random)),
+      again(() => pollute(service, told, random)),
     ]);
     figure("hostile flows: seed", SEED);
     figure("hostile flows: programs", told.programs);
     for (const [status, count] of told.endings) figure(`hostile flows: ended as ${status}`, count);
-    figure("hostile flows: deaths of the server", house.pid === pid ? 0 : 1);
+    figure("hostile flows: deaths of the server", service.pid === pid ? 0 : 1);
     figure("hostile flows: executions of other flows", told.harmless);
     figure("hostile flows: executions of other flows lost", told.lost.length);
     figure("hostile flows: canaries of other flows seen", told.canaries.length);
-    await house.assertAlive();
+    await service.assertAlive();
     assert.deepEqual(told.lost.slice(0, 5), []);
     assert.deepEqual(told.canaries.slice(0, 5), []);
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 
 /**
  * Flows that were written to harm: what they send over the wall may be anything, and must end
@@ -43,37 +43,37 @@ const ROWS: readonly Row[] = [
 ];
 
 describe("what hostile flows send", () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
     const files = ROWS.map(({ code }, at) => [
       `hostile-${at}.ts`,
       `export default async (flow) => {\n${code}\n};\n`,
     ]);
-    house = await openHouse({
+    service = await openTestService({
       config: { SYNC_MODE: "hold", CANCEL_GRACE_SEC: 0.2 },
       flows: ["echo"],
       files: Object.fromEntries(files),
     });
-    await house.createWebhook("echo", "echo");
-    for (const at of ROWS.keys()) await house.createWebhook(`hostile-${at}`, `hostile-${at}`);
+    await service.createWebhook("echo", "echo");
+    for (const at of ROWS.keys()) await service.createWebhook(`hostile-${at}`, `hostile-${at}`);
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
   for (const [at, { name, answer }] of ROWS.entries())
     test(name, async () => {
-      const { pid } = house;
+      const { pid } = service;
       // Twice: what the first run leaves behind meets the second.
       for (let round = 0; round < 2; round += 1) {
-        const answered = await house.call(`hostile-${at}`);
+        const answered = await service.call(`hostile-${at}`);
         assert.match(`${answered.status} ${answered.text}`, answer);
-        const [execution] = JSON.parse((await house.api("GET", "/execution?limit=1")).text).items;
-        const record = JSON.parse((await house.api("GET", `/execution/${execution.id}`)).text);
+        const [execution] = JSON.parse((await service.api("GET", "/execution?limit=1")).text).items;
+        const record = JSON.parse((await service.api("GET", `/execution/${execution.id}`)).text);
         assert.equal(record.status, execution.status);
         assert.equal(record.role, execution.role);
       }
-      const other = await house.call("echo", "", { method: "POST", body: "1" });
+      const other = await service.call("echo", "", { method: "POST", body: "1" });
       assert.ok(other.status === 200 || other.status === 415, other.text);
-      assert.equal(house.pid, pid);
-      await house.assertAlive();
+      assert.equal(service.pid, pid);
+      await service.assertAlive();
     });
 });

@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { poll } from "../blackbox/scenario.ts";
-import { openHouse, processFigure, type House } from "./house.ts";
+import { openTestService, processFigure, type TestService } from "./test-service.ts";
 import { busyFactor, figure, openRandom, quantile, ROUNDS, SEED } from "./sizes.ts";
 
 /**
@@ -45,19 +45,19 @@ function openTold(): Told {
 }
 
 /** Calls until it is told to stop; a connection that breaks is what the test is about. */
-async function load(house: House, told: Told, random: () => number, stop: AbortSignal) {
+async function load(service: TestService, told: Told, random: () => number, stop: AbortSignal) {
   while (!stop.aborted) {
     const is_async = random() < 0.5;
     const ms = Math.floor(random() * 40);
     const path = `?ms=${ms}${is_async ? "&async" : ""}`;
     try {
       const webhook = `recording${Math.floor(random() * 3)}`;
-      const answer = await house.call(webhook, path, { signal: stop });
+      const answer = await service.call(webhook, path, { signal: stop });
       const id = answer.headers["flowhook-execution-id"];
       if (answer.status === 201 || answer.status === 303) told.acknowledged.add(id ?? "");
       else told.refused += 1;
       const location = answer.headers["location"];
-      if (location !== undefined) await walk(house, told, webhook, location, stop);
+      if (location !== undefined) await walk(service, told, webhook, location, stop);
     } catch {
       if (stop.aborted) return;
       told.broken += 1;
@@ -67,14 +67,14 @@ async function load(house: House, told: Told, random: () => number, stop: AbortS
 }
 
 async function walk(
-  house: House,
+  service: TestService,
   told: Told,
   webhook: string,
   location: string,
   stop: AbortSignal,
 ): Promise<void> {
   const query = location.slice(location.indexOf("?"));
-  const answer = await house.call(webhook, query, { signal: stop }).catch(() => null);
+  const answer = await service.call(webhook, query, { signal: stop }).catch(() => null);
   const id = answer?.headers["flowhook-execution-id"];
   if (answer?.status === 200 && id !== undefined) told.ended.set(id, "ENDED_SUCCESS");
 }
@@ -85,8 +85,8 @@ interface StoredRow {
 }
 
 /** Read with the service's own file format, from outside. */
-function readStore(house: House): Map<string, string> {
-  const db = new Database(join(house.data, "flowhook.db"), { readonly: true });
+function readStore(service: TestService): Map<string, string> {
+  const db = new Database(join(service.data, "flowhook.db"), { readonly: true });
   try {
     const rows = db.prepare("select id, status from execution").all() as StoredRow[];
     return new Map(rows.map((row) => [row.id, row.status]));
@@ -95,8 +95,8 @@ function readStore(house: House): Map<string, string> {
   }
 }
 
-async function readStarted(house: House): Promise<string[]> {
-  const text = await readFile(join(house.directory, "out/started"), "utf8").catch(() => "");
+async function readStarted(service: TestService): Promise<string[]> {
+  const text = await readFile(join(service.directory, "out/started"), "utf8").catch(() => "");
   return text.split("\n").filter(Boolean);
 }
 
@@ -107,19 +107,19 @@ const FILES = {
   "recording2.ts": RECORDING,
 };
 
-async function openRecordingHouse(): Promise<House> {
-  const house = await openHouse({ config: CONFIG, files: FILES });
+async function openRecordingHouse(): Promise<TestService> {
+  const service = await openTestService({ config: CONFIG, files: FILES });
   for (const name of ["recording0", "recording1", "recording2"])
-    await house.createWebhook(name, name, { is_productive: true });
-  return house;
+    await service.createWebhook(name, name, { is_productive: true });
+  return service;
 }
 
 /** Waits until nothing is PENDING or RUNNING in the store. */
-function settled(house: House): Promise<Map<string, string>> {
+function settled(service: TestService): Promise<Map<string, string>> {
   return poll(
     "every execution to end",
     async () => {
-      const rows = readStore(house);
+      const rows = readStore(service);
       return [...rows.values()].every((status) => status.startsWith("ENDED_")) ? rows : null;
     },
     30_000,
@@ -135,7 +135,7 @@ function compare(told: Told, rows: Map<string, string>, started: readonly string
 
 describe("kills", () => {
   test("SIGKILL of the server under load, and start again", async () => {
-    await using house = await openRecordingHouse();
+    await using service = await openRecordingHouse();
     const random = openRandom(SEED);
     const told = openTold();
     const starts: number[] = [];
@@ -143,22 +143,22 @@ describe("kills", () => {
     const changed: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const stop = new AbortController();
-      const callers = Array.from({ length: 8 }, () => load(house, told, random, stop.signal));
+      const callers = Array.from({ length: 8 }, () => load(service, told, random, stop.signal));
       await wait(150 + random() ** 2 * 1500);
-      await house.kill();
+      await service.kill();
       stop.abort();
       await Promise.all(callers);
-      for (const [id, status] of readStore(house)) {
+      for (const [id, status] of readStore(service)) {
         const before = all.get(id);
         if (before?.startsWith("ENDED_") && before !== status) changed.push(id);
         all.set(id, status);
       }
-      starts.push(await house.start());
+      starts.push(await service.start());
     }
-    const rows = await settled(house);
+    const rows = await settled(service);
     for (const [id, status] of all)
       if (status.startsWith("ENDED_") && rows.get(id) !== status) changed.push(id);
-    const started = await readStarted(house);
+    const started = await readStarted(service);
     const found = compare(told, rows, started);
     const interrupted = [...rows.values()].filter((status) => status === "ENDED_ERROR").length;
     figure("kills of the server: seed", SEED);
@@ -177,51 +177,51 @@ describe("kills", () => {
 
   test("a start that cannot listen leaves what waits to the next one", async () => {
     const config = { ...CONFIG, WORKER_THREADS: 1 };
-    await using house = await openHouse({ config, files: { "recording0.ts": RECORDING } });
-    await house.createWebhook("recording0", "recording0", { is_productive: true });
+    await using service = await openTestService({ config, files: { "recording0.ts": RECORDING } });
+    await service.createWebhook("recording0", "recording0", { is_productive: true });
     const start = async (ms: number) =>
-      (await house.call("recording0", `?async&ms=${ms}`)).headers["flowhook-execution-id"] ?? "";
+      (await service.call("recording0", `?async&ms=${ms}`)).headers["flowhook-execution-id"] ?? "";
     const running = await start(60_000);
-    await poll("it to run", async () => ((await readStarted(house)).length === 1 ? true : null));
+    await poll("it to run", async () => ((await readStarted(service)).length === 1 ? true : null));
     const waiting = [await start(1), await start(1), await start(1)];
-    await house.kill();
+    await service.kill();
 
     const occupier = createServer().listen(0, "127.0.0.1");
     await once(occupier, "listening");
     const { port } = occupier.address() as AddressInfo;
-    await house.configure({ LISTEN_PORT: port });
-    await assert.rejects(house.start(), /EADDRINUSE/);
+    await service.configure({ LISTEN_PORT: port });
+    await assert.rejects(service.start(), /EADDRINUSE/);
     occupier.close();
-    await house.configure({ LISTEN_PORT: 0 });
-    await house.start();
+    await service.configure({ LISTEN_PORT: 0 });
+    await service.start();
 
-    const rows = await settled(house);
+    const rows = await settled(service);
     assert.equal(rows.get(running), "ENDED_ERROR", "it was interrupted");
     for (const id of waiting) assert.equal(rows.get(id), "ENDED_SUCCESS");
   });
 
   test("SIGKILL of runners under load", async () => {
-    await using house = await openRecordingHouse();
+    await using service = await openRecordingHouse();
     const random = openRandom(SEED + 1);
     const told = openTold();
     const stop = new AbortController();
-    const callers = Array.from({ length: 6 }, () => load(house, told, random, stop.signal));
+    const callers = Array.from({ length: 6 }, () => load(service, told, random, stop.signal));
     let killed = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
       await wait(100 + random() * 300);
-      const runners = house.runners();
+      const runners = service.runners();
       const victim = runners[Math.floor(random() * runners.length)];
       if (victim === undefined) continue;
       process.kill(victim, "SIGKILL");
       killed += 1;
       // What was in it is given another chance, so that every round finds flows that serve.
-      await house.api("POST", "/flow/reload");
+      await service.api("POST", "/flow/reload");
     }
     stop.abort();
     await Promise.all(callers);
-    await house.assertAlive();
-    const rows = await settled(house);
-    const found = compare(told, rows, await readStarted(house));
+    await service.assertAlive();
+    const rows = await settled(service);
+    const found = compare(told, rows, await readStarted(service));
     figure("kills of runners: killed", killed);
     figure("kills of runners: executions acknowledged", told.acknowledged.size);
     figure("kills of runners: lost", found.lost.length);
@@ -234,22 +234,24 @@ describe("kills", () => {
     // A flow of its own for each round: the one that was called is suspected, and set apart.
     const names = Array.from({ length: Math.max(ROUNDS, 10) }, (_, n) => `flow${n}`);
     const files = Object.fromEntries(names.map((name) => [`${name}.js`, ECHO]));
-    await using house = await openHouse({ config: CONFIG, files });
+    await using service = await openTestService({ config: CONFIG, files });
     const times: number[] = [];
     for (const name of names) {
-      await house.createWebhook(name, name, { is_productive: true, sync_mode: "hold" });
-      await house.call(name);
-      await spareIsReady(house);
-      const victim = busiestRunner(house);
+      await service.createWebhook(name, name, { is_productive: true, sync_mode: "hold" });
+      await service.call(name);
+      await spareIsReady(service);
+      const victim = busiestRunner(service);
       const begun = performance.now();
       process.kill(victim, "SIGKILL");
-      await poll("an answer", async () => ((await house.call(name)).status === 200 ? true : null));
+      await poll("an answer", async () =>
+        (await service.call(name)).status === 200 ? true : null,
+      );
       times.push(performance.now() - begun);
     }
     figure("from a runner's death to the next answer: deaths", times.length);
     figure("from a runner's death to the next answer: median", quantile(times, 0.5), "ms");
     figure("from a runner's death to the next answer: p99", quantile(times, 0.99), "ms");
-    await house.assertAlive();
+    await service.assertAlive();
     assert.ok(
       quantile(times, 0.99) <= 500 * busyFactor(),
       `took ${times.map(Math.round).join(", ")} ms`,
@@ -260,18 +262,18 @@ describe("kills", () => {
 const NOTHING = { lost: [], twice: [], changed: [] };
 
 /** Until each of two runners has told how much memory it uses. */
-async function spareIsReady(house: House): Promise<void> {
+async function spareIsReady(service: TestService): Promise<void> {
   await poll("a spare runner", async () => {
-    const { text } = await house.api("GET", "/workspace");
+    const { text } = await service.api("GET", "/workspace");
     const { runners } = JSON.parse(text) as { runners: { processes: { rss_bytes: number }[] } };
     return runners.processes.filter((one) => one.rss_bytes > 0).length >= 2 ? true : null;
   });
 }
 
 /** The runner with the most threads: the one that the last call ran in. */
-function busiestRunner(house: House): number {
+function busiestRunner(service: TestService): number {
   const threads = (pid: number) => processFigure(pid, "Threads");
-  const found = house.runners().toSorted((a, b) => threads(b) - threads(a))[0];
+  const found = service.runners().toSorted((a, b) => threads(b) - threads(a))[0];
   if (found === undefined) throw new Error("The service has no runner");
   return found;
 }

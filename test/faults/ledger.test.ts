@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
-import { openHouse } from "./house.ts";
+import { openTestService } from "./test-service.ts";
 import { figure } from "./sizes.ts";
 
 /** Fails the syncs of the process that it is loaded into, as long as a file is there. */
@@ -46,29 +46,29 @@ test(
     });
     await using stack = new AsyncDisposableStack();
     stack.defer(() => rmSync(folder, { recursive: true, force: true }));
-    const house = stack.use(
-      await openHouse({
+    const service = stack.use(
+      await openTestService({
         config: { SYNC_MODE: "hold" },
         flows: ["echo"],
         env: { LD_PRELOAD: shim, FAILING_SYNC: flag },
       }),
     );
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    const told = await house.call("echo", "?async");
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    const told = await service.call("echo", "?async");
     assert.equal(told.status, 201);
     const statusOf = async (): Promise<string> => {
-      const { text } = await house.api("GET", `/execution/${told.text}`);
+      const { text } = await service.api("GET", `/execution/${told.text}`);
       return (JSON.parse(text) as { status: string }).status;
     };
     await poll("it to end", async () => ((await statusOf()) === "ENDED_SUCCESS" ? true : null));
     writeFileSync(flag, "");
-    const ended = house.expectEnd();
-    const calls = ["", "?async"].map((query) => house.call("echo", query));
+    const ended = service.expectEnd();
+    const calls = ["", "?async"].map((query) => service.call("echo", query));
     for (const call of await Promise.allSettled(calls)) assert.equal(call.status, "rejected");
     assert.equal(await ended, 1);
-    assert.match(house.logs(), /Cannot sync the ledger: what the disk has is not known/);
+    assert.match(service.logs(), /Cannot sync the ledger: what the disk has is not known/);
     rmSync(flag);
-    figure("a failed sync: ready again after", await house.start(), "ms");
+    figure("a failed sync: ready again after", await service.start(), "ms");
     assert.equal(await statusOf(), "ENDED_SUCCESS");
   },
 );

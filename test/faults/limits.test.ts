@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { poll } from "../blackbox/scenario.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { busyFactor, FAIR_CALLS, figure, quantile, QUEUED } from "./sizes.ts";
 
 /** Flows that go beyond their limits: the server stays, and others are answered meanwhile. */
@@ -76,7 +76,7 @@ function toFile({ code, name, says }: Hostile): [string, string] {
 
 describe("hostile flows", () => {
   test("each ends as it must, and another flow is answered meanwhile", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: {
         CANCEL_GRACE_SEC: GRACE_MS / 1000,
         SYNC_MODE: "hold",
@@ -86,25 +86,26 @@ describe("hostile flows", () => {
       flows: ["echo"],
       files: Object.fromEntries(HOSTILE.map(toFile)),
     });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    for (const { name } of HOSTILE) await house.createWebhook(name, name, { is_productive: true });
-    const faults: string[] = [];
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    for (const { name } of HOSTILE)
+      await service.createWebhook(name, name, { is_productive: true });
+    const errors: string[] = [];
     let deaths = 0;
     for (const { name, says } of HOSTILE) {
-      const call = house.call(name);
+      const call = service.call(name);
       const other = await poll(`the other flow beside "${name}"`, async () =>
-        (await house.call("echo")).status === 200 ? true : null,
+        (await service.call("echo")).status === 200 ? true : null,
       );
       const answer = await call;
-      if (!other || !says.test(answer.text)) faults.push(`${name}: ${answer.text.slice(0, 200)}`);
-      await house.assertAlive().catch((error: unknown) => {
+      if (!other || !says.test(answer.text)) errors.push(`${name}: ${answer.text.slice(0, 200)}`);
+      await service.assertAlive().catch((error: unknown) => {
         deaths += 1;
-        faults.push(String(error));
+        errors.push(String(error));
       });
     }
     figure("hostile flows: cases", HOSTILE.length);
     figure("hostile flows: deaths of the server", deaths);
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
   });
 });
 
@@ -121,39 +122,39 @@ const MOSTLY = `let runs = 0; export default () => { if ((runs += 1) % 20 === 0)
 
 describe("limits", () => {
   test("from a limit to the answer, and to the end of the thread or the runner", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: { CANCEL_GRACE_SEC: GRACE_MS / 1000, SYNC_MODE: "hold", WORKER_THREADS: 4 },
       files: { "busy.js": BUSY, "long.js": BUSY_LONG, "held.js": HELD },
     });
     for (const name of ["busy", "long", "held"])
-      await house.createWebhook(name, name, { is_productive: true });
+      await service.createWebhook(name, name, { is_productive: true });
     const answers: number[] = [];
     const threads: number[] = [];
     for (let n = 0; n < 5; n += 1) {
       const begun = performance.now();
-      const answer = await house.call("busy");
+      const answer = await service.call("busy");
       answers.push(performance.now() - begun - TIMEOUT_MS);
       assert.match(answer.text, /ENDED_TIMEOUT/);
-      await nothingRuns(house);
+      await nothingRuns(service);
       threads.push(performance.now() - begun - TIMEOUT_MS);
     }
     const cancels: number[] = [];
     for (let n = 0; n < 5; n += 1) {
-      const call = house.call("long");
-      const id = await runningExecution(house);
+      const call = service.call("long");
+      const id = await runningExecution(service);
       const begun = performance.now();
-      const cancelled = await house.api("POST", `/execution/${id}/cancel`);
+      const cancelled = await service.api("POST", `/execution/${id}/cancel`);
       assert.equal(cancelled.status, 200);
       await call;
       cancels.push(performance.now() - begun);
-      await nothingRuns(house);
+      await nothingRuns(service);
       threads.push(performance.now() - begun);
     }
     const begun = performance.now();
-    const answer = await house.call("held");
+    const answer = await service.call("held");
     answers.push(performance.now() - begun - TIMEOUT_MS);
     assert.match(answer.text, /ENDED_TIMEOUT/);
-    await nothingRuns(house);
+    await nothingRuns(service);
     const runner = performance.now() - begun - TIMEOUT_MS;
     const factor = busyFactor();
     figure("limits: from a time-out to the caller's answer, worst", Math.max(...answers), "ms");
@@ -166,55 +167,55 @@ describe("limits", () => {
     assert.ok(runner <= GRACE_MS + 3000 * factor);
   });
 
-  test("a short flow whose threads are replaced loses no seat", async () => {
-    await using house = await openHouse({
+  test("a short flow whose threads are replaced loses no slot", async () => {
+    await using service = await openTestService({
       config: { WORKER_THREADS: 4, MAX_QUEUED_EXECUTIONS: 100_000 },
       files: { "mostly.js": MOSTLY },
     });
-    await house.createWebhook("mostly", "mostly", { is_productive: true });
+    await service.createWebhook("mostly", "mostly", { is_productive: true });
     for (let n = 0; n < 20; n += 1)
-      await Promise.all(Array.from({ length: 50 }, () => house.call("mostly", "?async")));
+      await Promise.all(Array.from({ length: 50 }, () => service.call("mostly", "?async")));
     await poll("everything to have ended", async () => {
-      const { text } = await house.api("GET", "/workspace");
+      const { text } = await service.api("GET", "/workspace");
       const { running, waiting } = (JSON.parse(text) as Workspace).executions;
       return running + waiting === 0 ? true : null;
     });
-    // A seat that was lost would be missing now.
-    const held = Array.from({ length: 2 }, () => house.call("mostly", "?async"));
+    // A slot that was lost would be missing now.
+    const held = Array.from({ length: 2 }, () => service.call("mostly", "?async"));
     assert.deepEqual(
       (await Promise.all(held)).map(({ status }) => status),
       [201, 201],
     );
-    await nothingRuns(house);
-    await house.assertAlive();
+    await nothingRuns(service);
+    await service.assertAlive();
   });
 
   test("one flow with a long queue does not starve another", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: { MAX_QUEUED_EXECUTIONS: 1_000_000, WORKER_THREADS: 8 },
       flows: ["echo", "sleep"],
     });
-    await house.createWebhook("echo", "echo", { is_productive: true, sync_mode: "hold" });
-    await house.createWebhook("sleep", "sleep", { is_productive: true });
-    await times(house, 20);
-    const alone = await times(house, FAIR_CALLS);
+    await service.createWebhook("echo", "echo", { is_productive: true, sync_mode: "hold" });
+    await service.createWebhook("sleep", "sleep", { is_productive: true });
+    await times(service, 20);
+    const alone = await times(service, FAIR_CALLS);
     for (let n = 0; n < QUEUED; n += 50)
-      await Promise.all(Array.from({ length: 50 }, () => house.call("sleep", "?async&ms=60000")));
-    const beside = await times(house, FAIR_CALLS);
+      await Promise.all(Array.from({ length: 50 }, () => service.call("sleep", "?async&ms=60000")));
+    const beside = await times(service, FAIR_CALLS);
     const p99 = [quantile(alone, 0.99), quantile(beside, 0.99)] as const;
     figure("fairness: executions of 60 s that wait", QUEUED);
     figure("fairness: p99 of another flow alone", p99[0], "ms");
     figure("fairness: p99 of another flow beside them", p99[1], "ms");
-    await house.assertAlive();
+    await service.assertAlive();
     assert.ok(p99[1] - p99[0] <= 50 * busyFactor(), `it adds ${p99[1] - p99[0]} ms`);
   });
 });
 
-async function times(house: House, count: number): Promise<number[]> {
+async function times(service: TestService, count: number): Promise<number[]> {
   const taken: number[] = [];
   for (let n = 0; n < count; n += 1) {
     const begun = performance.now();
-    assert.equal((await house.call("echo")).status, 200);
+    assert.equal((await service.call("echo")).status, 200);
     taken.push(performance.now() - begun);
   }
   return taken;
@@ -224,19 +225,19 @@ interface Workspace {
   readonly executions: { readonly running: number; readonly waiting: number };
 }
 
-async function running(house: House): Promise<number> {
-  const { text } = await house.api("GET", "/workspace");
+async function running(service: TestService): Promise<number> {
+  const { text } = await service.api("GET", "/workspace");
   return (JSON.parse(text) as Workspace).executions.running;
 }
 
 /** Until no execution holds a thread. */
-async function nothingRuns(house: House): Promise<void> {
-  await poll("every thread to be free", async () => ((await running(house)) === 0 ? true : null));
+async function nothingRuns(service: TestService): Promise<void> {
+  await poll("every thread to be free", async () => ((await running(service)) === 0 ? true : null));
 }
 
-async function runningExecution(house: House): Promise<string> {
+async function runningExecution(service: TestService): Promise<string> {
   return poll("an execution to run", async () => {
-    const { text } = await house.api("GET", "/execution?status=RUNNING&limit=1");
+    const { text } = await service.api("GET", "/execution?status=RUNNING&limit=1");
     const [first] = (JSON.parse(text) as { items: { id: string }[] }).items;
     // Inside of its loop, not on its way there.
     if (first !== undefined) await wait(50);

@@ -7,7 +7,7 @@ import Database from "better-sqlite3";
 import { firstKeyOf } from "../../src/shared/id.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { figure } from "./sizes.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 
 /** Lists that take long: whoever asks for many of them, or goes away, holds up nobody. */
 
@@ -16,23 +16,23 @@ const PASSWORD = "a password of a viewer";
 const SCAN = "/api/latest/execution?text=nowhere";
 
 describe("lists", () => {
-  let house: House;
+  let service: TestService;
   let token = "";
   before(async () => {
-    house = await openHouse({ flows: ["echo"] });
+    service = await openTestService({ flows: ["echo"] });
     const own_password = ADMIN_PASSWORD;
     const user = { name: "vera", password: PASSWORD, roles: ["viewer"], own_password };
-    assert.equal((await house.api("POST", "/user", user)).status, 201);
-    await house.stop();
-    insertRows(join(house.data, "flowhook.db"));
-    await house.start();
+    assert.equal((await service.api("POST", "/user", user)).status, 201);
+    await service.stop();
+    insertRows(join(service.data, "flowhook.db"));
+    await service.start();
     const given = { user_name: "vera", password: PASSWORD };
-    const login = await house.api("POST", "/auth/login", given, "");
+    const login = await service.api("POST", "/auth/login", given, "");
     ({ token } = JSON.parse(login.text) as { token: string });
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
-  const scan = () => house.api("GET", SCAN.replace("/api/latest", ""), undefined, token);
+  const scan = () => service.api("GET", SCAN.replace("/api/latest", ""), undefined, token);
 
   test("M6: one user asks for few lists at the same time, the others are refused", async () => {
     const answers = await Promise.all(Array.from({ length: 60 }, scan));
@@ -50,7 +50,7 @@ describe("lists", () => {
     const order: string[] = [];
     const scans = Array.from({ length: 4 }, () => scan().then(() => order.push("scan")));
     const others = Array.from({ length: 3 }, () =>
-      house.api("GET", "/webhook").then(({ status }) => {
+      service.api("GET", "/webhook").then(({ status }) => {
         assert.equal(status, 200);
         order.push("other");
       }),
@@ -64,7 +64,7 @@ describe("lists", () => {
     await scan();
     const one = performance.now() - begun;
     const late = performance.now();
-    for (let n = 0; n < 60; n += 1) await askAndLeave(house, token);
+    for (let n = 0; n < 60; n += 1) await askAndLeave(service, token);
     assert.equal((await scan()).status, 200);
     const took = performance.now() - late;
     figure("lists: 60 that nobody waits for, of one", took / one);
@@ -72,7 +72,7 @@ describe("lists", () => {
   });
 });
 
-async function askAndLeave({ origin }: House, token: string): Promise<void> {
+async function askAndLeave({ origin }: TestService, token: string): Promise<void> {
   const socket = connect(origin.port, origin.host);
   await once(socket, "connect");
   const head = `GET ${SCAN} HTTP/1.1\r\nHost: a\r\nx-service-token: ${token}\r\n\r\n`;

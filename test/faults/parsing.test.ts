@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { send, type Answer } from "../blackbox/client.ts";
 import { assertAside } from "./aside.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 
 /** Bodies that take long to parse: whoever else calls meanwhile is answered as ever. */
 
@@ -103,53 +103,53 @@ const LARGE = `const lists = Array(3_000_000).fill([]);
   };`;
 
 describe("parsing", () => {
-  let house: House;
+  let service: TestService;
   let token = "";
   before(async () => {
     const config = { MAX_BODY_BYTES, MAX_OUTPUT_BYTES: 10 * MB, FLOW_MAX_CONCURRENT: 1 };
     const files = { "large.ts": LARGE };
-    house = await openHouse({ flows: ["echo", "sleep"], files, config });
-    await house.createWebhook("large", "large", { is_productive: true, sync_mode: "hold" });
+    service = await openTestService({ flows: ["echo", "sleep"], files, config });
+    await service.createWebhook("large", "large", { is_productive: true, sync_mode: "hold" });
     const fields = { is_productive: true, sync_mode: "hold" };
-    for (const name of ["other", "echoing"]) await house.createWebhook(name, "echo", fields);
+    for (const name of ["other", "echoing"]) await service.createWebhook(name, "echo", fields);
     // What is accepted waits behind this one: only the parsing is looked at, not the running.
-    await house.createWebhook("open", "sleep", fields);
-    assert.equal((await house.call("open", "?async&ms=280000")).status, 201);
-    await house.createWebhook("keyed", "sleep", { ...fields, key: KEY });
+    await service.createWebhook("open", "sleep", fields);
+    assert.equal((await service.call("open", "?async&ms=280000")).status, 201);
+    await service.createWebhook("keyed", "sleep", { ...fields, key: KEY });
     const given = { user_name: "admin", password: "correct horse battery staple 7" };
-    const login = await house.api("POST", "/auth/login", given, "");
+    const login = await service.api("POST", "/auth/login", given, "");
     ({ token } = JSON.parse(login.text) as { token: string });
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
   for (const body of [...BODIES, ...OTHERS])
     test(`H6: others are answered while this is parsed: ${body.name}`, async () => {
-      await assertAside(house, body.name, body.status, () => post(house, body, {}));
+      await assertAside(service, body.name, body.status, () => post(service, body, {}));
     });
 
   test("H6: others are answered while a large input is given through the API", async () => {
     const text = `{"input_value":[${"[],".repeat(650_000)}[]]}`;
     const target = "/api/latest/flow/sleep/execution";
     const large = { name: "", type: JSON_TYPE, text, status: 201, target };
-    const started = await assertAside(house, "input of a flow", 201, () =>
-      post(house, large, { "x-service-token": token }),
+    const started = await assertAside(service, "input of a flow", 201, () =>
+      post(service, large, { "x-service-token": token }),
     );
     const { id } = JSON.parse(started.text) as { id: string };
-    const record = await house.api("GET", `/execution/${id}`);
+    const record = await service.api("GET", `/execution/${id}`);
     assert.ok(record.text.includes('"input_value":[[],[],'), "it arrives as it was sent");
   });
 
   for (const query of ["", "?response=1"])
     test(`H6: others are answered while much is looked at that a flow gives${query}`, async () => {
-      const answer = await assertAside(house, `output${query}`, 200, () =>
-        house.call("large", query),
+      const answer = await assertAside(service, `output${query}`, 200, () =>
+        service.call("large", query),
       );
       assert.equal(answer.text.length, 9_000_001);
     });
 
   test("H6: a response that takes six times its size as JSON is not read", async () => {
-    const answer = await assertAside(house, "response of control characters", 500, () =>
-      house.call("large", "?control=1"),
+    const answer = await assertAside(service, "response of control characters", 500, () =>
+      service.call("large", "?control=1"),
     );
     assert.match(answer.text, /too large: 60\d{6} characters as JSON/);
   });
@@ -163,14 +163,16 @@ describe("parsing", () => {
       status: 422,
       target: "/api/latest/import",
     };
-    await assertAside(house, "import", 422, () => post(house, large, { "x-service-token": token }));
+    await assertAside(service, "import", 422, () =>
+      post(service, large, { "x-service-token": token }),
+    );
   });
 
   test("H6: YAML of one client holds up neither JSON nor another client's YAML", async () => {
     const slow = BODIES.find(({ name }) => name === "YAML list in brackets") as Body;
     const answered: string[] = [];
     const ask = async (name: string, body: Body, localAddress: string): Promise<Answer> => {
-      const answer = await post(house, body, {}, localAddress);
+      const answer = await post(service, body, {}, localAddress);
       answered.push(`${name} ${answer.status}`);
       return answer;
     };
@@ -197,7 +199,7 @@ describe("parsing", () => {
   test("H6: YAML above its limit is refused by name, before it is read", async () => {
     const text = `a: ${"x".repeat(MOST_YAML_BYTES)}`;
     for (const type of ["application/yaml", "text/yaml", "application/x-yaml"]) {
-      const answer = await post(house, { name: "", type, text, status: 413 }, {});
+      const answer = await post(service, { name: "", type, text, status: 413 }, {});
       assert.equal(answer.status, 413);
       assert.match(answer.text, /1048576 bytes, which is the most for YAML/);
     }
@@ -212,11 +214,11 @@ describe("parsing", () => {
     ];
     for (const [type, text, expected] of bodies) {
       const target = `${CALL}/echoing/call`;
-      const answer = await post(house, { name: "", type, text, status: 200, target }, {});
+      const answer = await post(service, { name: "", type, text, status: 200, target }, {});
       assert.equal(answer.status, 200, answer.text.slice(0, 200));
       assert.deepEqual((JSON.parse(answer.text) as { json: unknown }).json, expected);
     }
-    const broken = await post(house, { ...json("", `{"a":"${padding}",}`), status: 400 }, {});
+    const broken = await post(service, { ...json("", `{"a":"${padding}",}`), status: 400 }, {});
     assert.match(broken.text, /The body is not JSON: found .* at line 1, column 100009/);
   });
 });
@@ -227,12 +229,12 @@ function served(answered: readonly string[]): number {
 }
 
 async function post(
-  house: House,
+  service: TestService,
   body: Body,
   headers: Record<string, string>,
   localAddress?: string,
 ): Promise<Answer> {
-  return send(house.origin, {
+  return send(service.origin, {
     method: "POST",
     ...(localAddress === undefined ? {} : { localAddress }),
     target: body.target ?? `${CALL}/open/call?async`,

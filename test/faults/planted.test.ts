@@ -2,17 +2,18 @@ import assert from "node:assert/strict";
 import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { childrenOf, openHouse, type House } from "./house.ts";
+import { childrenOf, openTestService, type TestService } from "./test-service.ts";
 
 /** Code that somebody puts into DATA_DIR while the service runs: no later runner loads it. */
 
 const PLANTED = `\nprocess.stdout.write("PLANTED");\n`;
 
-async function killRunners(house: House): Promise<void> {
-  const killed = childrenOf(house.pid);
+async function killRunners(service: TestService): Promise<void> {
+  const killed = childrenOf(service.pid);
   assert.ok(killed.length > 0);
   for (const pid of killed) process.kill(pid, "SIGKILL");
-  while (childrenOf(house.pid).some((pid) => killed.includes(pid))) await house.api("GET", "/flow");
+  while (childrenOf(service.pid).some((pid) => killed.includes(pid)))
+    await service.api("GET", "/flow");
 }
 
 async function onlyEntry(folder: string): Promise<string> {
@@ -23,33 +24,33 @@ async function onlyEntry(folder: string): Promise<string> {
 
 describe("planted code", () => {
   test("L11: the program's own files are put right before a later runner starts", async () => {
-    await using house = await openHouse({ flows: ["echo"], config: { SYNC_MODE: "hold" } });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    assert.equal((await house.call("echo")).status, 200);
-    const runtime = await onlyEntry(join(house.data, "runtime"));
+    await using service = await openTestService({ flows: ["echo"], config: { SYNC_MODE: "hold" } });
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    assert.equal((await service.call("echo")).status, 200);
+    const runtime = await onlyEntry(join(service.data, "runtime"));
     const files = ["runner.cjs", "thread.mjs"].map((name) => join(runtime, name));
     const before = await Promise.all(files.map((file) => readFile(file, "utf8")));
     for (const file of files) await appendFile(file, PLANTED);
-    await killRunners(house);
-    assert.equal((await house.call("echo")).status, 200);
+    await killRunners(service);
+    assert.equal((await service.call("echo")).status, 200);
     assert.deepEqual(await Promise.all(files.map((file) => readFile(file, "utf8"))), before);
-    assert.match(house.logs(), /files in DATA_DIR: they are written again/);
-    assert.doesNotMatch(house.logs(), /PLANTED/);
+    assert.match(service.logs(), /files in DATA_DIR: they are written again/);
+    assert.doesNotMatch(service.logs(), /PLANTED/);
   });
 
   test("L11: a version whose files were changed is not run by a later runner", async () => {
-    await using house = await openHouse({ flows: ["echo"], config: { SYNC_MODE: "hold" } });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    assert.equal((await house.call("echo")).status, 200);
-    const version = await onlyEntry(join(house.data, "versions", "echo"));
+    await using service = await openTestService({ flows: ["echo"], config: { SYNC_MODE: "hold" } });
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    assert.equal((await service.call("echo")).status, 200);
+    const version = await onlyEntry(join(service.data, "versions", "echo"));
     const file = join(version, "echo.ts");
     await writeFile(file, PLANTED + (await readFile(file, "utf8")));
-    await killRunners(house);
-    const answer = await house.call("echo");
+    await killRunners(service);
+    const answer = await service.call("echo");
     assert.equal(answer.status, 500);
     assert.match(answer.text, /were changed by somebody/);
-    await house.api("POST", "/flow/reload");
-    assert.equal((await house.call("echo")).status, 200);
-    assert.doesNotMatch(house.logs(), /PLANTED/);
+    await service.api("POST", "/flow/reload");
+    assert.equal((await service.call("echo")).status, 200);
+    assert.doesNotMatch(service.logs(), /PLANTED/);
   });
 });

@@ -3,7 +3,7 @@ import { appendFile, mkdir, rename, rm, symlink, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { figure, RELOADS } from "./sizes.ts";
 
 /** Files that should not be in PLUGINS_DIR, and files that change at the wrong moment. */
@@ -42,10 +42,10 @@ interface Shown {
 }
 
 describe("plugins", () => {
-  let house: House;
+  let service: TestService;
   before(async () => {
     const begun = performance.now();
-    house = await openHouse({
+    service = await openTestService({
       config: { SYNC_MODE: "hold", WORKER_THREADS: 4 },
       flows: ["echo", "sleep"],
       files: { ...BROKEN, "changing.js": version(0) },
@@ -61,68 +61,68 @@ describe("plugins", () => {
       "ms",
     );
     for (const flow of ["echo", "sleep", "changing"])
-      await house.createWebhook(flow, flow, { is_productive: true });
+      await service.createWebhook(flow, flow, { is_productive: true });
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
   test("broken files break nothing else, and are shown with their reason", async () => {
-    assert.equal((await house.call("echo")).status, 200);
-    const broken = await brokenFlows(house);
+    assert.equal((await service.call("echo")).status, 200);
+    const broken = await brokenFlows(service);
     figure("plugins: broken flows shown", broken.length);
     for (const name of ["syntax", "throws", "missing", "enum", "wrong", "options"])
       assert.ok(broken.includes(name), `"${name}" is not shown as broken: ${broken.join(", ")}`);
-    const { text } = await house.api("GET", "/flow");
+    const { text } = await service.api("GET", "/flow");
     assert.ok(!text.includes("root:x:0"), "nothing of a linked file is shown");
-    await house.assertAlive();
+    await service.assertAlive();
   });
 
   test("a half-written file is not taken", async () => {
-    const file = join(house.plugins, "changing.js");
+    const file = join(service.plugins, "changing.js");
     const whole = version(1);
     await writeFile(file, whole.slice(0, 30));
-    assert.match((await house.call("changing")).text, /^0$/);
+    assert.match((await service.call("changing")).text, /^0$/);
     await appendFile(file, whole.slice(30));
-    await serves(house, 1);
+    await serves(service, 1);
     await writeFile(file, "export default (");
     await poll("the flow to be shown as broken", async () => {
-      const { text } = await house.api("GET", "/flow/changing");
+      const { text } = await service.api("GET", "/flow/changing");
       return (JSON.parse(text) as { state: string }).state === "broken" ? true : null;
     });
-    assert.match((await house.call("changing")).text, /^1$/, "the last good version serves");
+    assert.match((await service.call("changing")).text, /^1$/, "the last good version serves");
   });
 
   test("a flow that is deleted while it runs", async () => {
-    const call = house.call("sleep", "?ms=600");
+    const call = service.call("sleep", "?ms=600");
     await poll("it to run", async () => {
-      const { text } = await house.api("GET", "/execution?status=RUNNING");
+      const { text } = await service.api("GET", "/execution?status=RUNNING");
       return (JSON.parse(text) as { items: unknown[] }).items.length > 0 ? true : null;
     });
-    await rm(join(house.plugins, "sleep.ts"));
+    await rm(join(service.plugins, "sleep.ts"));
     const answer = await call;
     assert.equal(answer.status, 200, answer.text);
     await poll("it to be gone", async () => {
-      const gone = await house.call("sleep", "?ms=1");
+      const gone = await service.call("sleep", "?ms=1");
       return gone.status === 500 && /not in the plugins folder/.test(gone.text) ? true : null;
     });
   });
 
   test("many reloads under calls", async () => {
     const stop = new AbortController();
-    const faults: string[] = [];
+    const errors: string[] = [];
     let calls = 0;
     const caller = (async () => {
       while (!stop.signal.aborted) {
-        const { status, text } = await house.call("changing");
-        if (status !== 200) faults.push(text);
+        const { status, text } = await service.call("changing");
+        if (status !== 200) errors.push(text);
         calls += 1;
       }
     })();
     const begun = performance.now();
     for (let n = 2; n < RELOADS + 2; n += 1) {
       // A rename puts the whole file in place at once, as editors do.
-      await writeFile(join(house.plugins, "_next"), version(n));
-      await rename(join(house.plugins, "_next"), join(house.plugins, "changing.js"));
-      await serves(house, n);
+      await writeFile(join(service.plugins, "_next"), version(n));
+      await rename(join(service.plugins, "_next"), join(service.plugins, "changing.js"));
+      await serves(service, n);
     }
     const took = performance.now() - begun;
     stop.abort();
@@ -130,28 +130,28 @@ describe("plugins", () => {
     figure("plugins: reloads", RELOADS);
     figure("plugins: from a change to its first answer, mean", took / RELOADS, "ms");
     figure("plugins: calls meanwhile", calls);
-    figure("plugins: calls that failed", faults.length);
-    assert.deepEqual(faults, []);
+    figure("plugins: calls that failed", errors.length);
+    assert.deepEqual(errors, []);
   });
 
   test("imports that never end are given up", async () => {
     for (const [name, text] of Object.entries(ENDLESS))
-      await writeFile(join(house.plugins, name), text);
+      await writeFile(join(service.plugins, name), text);
     await poll(
       "all to be broken",
       async () => {
-        const broken = await brokenFlows(house);
+        const broken = await brokenFlows(service);
         return ["loops", "waits", "memory"].every((name) => broken.includes(name)) ? true : null;
       },
       40_000,
     );
-    assert.equal((await house.call("echo")).status, 200);
-    await house.assertAlive();
+    assert.equal((await service.call("echo")).status, 200);
+    await service.assertAlive();
   });
 });
 
-async function brokenFlows(house: House): Promise<string[]> {
-  const { text } = await house.api("GET", "/flow");
+async function brokenFlows(service: TestService): Promise<string[]> {
+  const { text } = await service.api("GET", "/flow");
   const { items } = JSON.parse(text) as { items: readonly Shown[] };
   return items.filter(({ state }) => state === "broken").map(({ name }) => name);
 }
@@ -160,8 +160,8 @@ function version(n: number): string {
   return `// version ${n} of a flow\nexport default () => ${n};\n`;
 }
 
-function serves(house: House, n: number): Promise<true> {
+function serves(service: TestService, n: number): Promise<true> {
   return poll(`version ${n}`, async () =>
-    (await house.call("changing")).text === String(n) ? true : null,
+    (await service.call("changing")).text === String(n) ? true : null,
   );
 }

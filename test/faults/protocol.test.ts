@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { raw, type Origin } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
-import { openHouse, processFigure, type House } from "./house.ts";
+import { openTestService, processFigure, type TestService } from "./test-service.ts";
 import { CLIENTS, figure, openRandom, SEED } from "./sizes.ts";
 import { toRequest, Wire } from "./wire.ts";
 
@@ -190,60 +190,60 @@ const HOSTS: readonly string[] = [
 ];
 
 describe("protocol", () => {
-  let house: House;
+  let service: TestService;
   /** Goes on beside the other tests: it takes its time. */
   let slow: Promise<number>;
   before(async () => {
-    house = await openHouse({
+    service = await openTestService({
       config: { MAX_BODY_BYTES: 1_000_000, WEBHOOK_CANCEL_ENABLED: true, CANCEL_GRACE_SEC: 0.2 },
       flows: ["echo", "sleep"],
       files: { "large.js": `export default () => "x".repeat(9_000_000);` },
     });
     for (const name of ["echo", "sleep", "large"])
-      await house.createWebhook(name, name, { is_productive: true });
-    await house.createWebhook("held", "large", { is_productive: true, sync_mode: "hold" });
-    slow = dripHeaders(house.origin);
+      await service.createWebhook(name, name, { is_productive: true });
+    await service.createWebhook("held", "large", { is_productive: true, sync_mode: "hold" });
+    slow = dripHeaders(service.origin);
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
   test("requests that leave room for a guess are refused", async () => {
-    const faults: string[] = [];
+    const errors: string[] = [];
     for (const { name, bytes, expect } of AMBIGUOUS) {
-      const answer = await raw(house.origin, bytes).catch(() => "");
-      if (!expect.test(answer)) faults.push(`${name}: ${JSON.stringify(answer.slice(0, 100))}`);
-      if (/^HTTP[^]*\r\n\r\nHTTP\/1\.1/.test(answer)) faults.push(`${name}: two answers`);
+      const answer = await raw(service.origin, bytes).catch(() => "");
+      if (!expect.test(answer)) errors.push(`${name}: ${JSON.stringify(answer.slice(0, 100))}`);
+      if (/^HTTP[^]*\r\n\r\nHTTP\/1\.1/.test(answer)) errors.push(`${name}: two answers`);
     }
-    await house.assertAlive();
+    await service.assertAlive();
     figure("protocol: requests that leave room for a guess", AMBIGUOUS.length);
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
   });
 
   test("M2: a Host that names no host is refused at once, and the connection closed", async () => {
-    const faults: string[] = [];
+    const errors: string[] = [];
     for (const path of [CALL, "/api/latest/webhook", "/ui/", "/health/live", "/nothing"])
       for (const host of NO_HOSTS) {
-        const answer = await exchangeOnce(house.origin, `GET ${path} HTTP/1.1\r\nHost: ${host}`);
+        const answer = await exchangeOnce(service.origin, `GET ${path} HTTP/1.1\r\nHost: ${host}`);
         if (!/^HTTP\/1\.1 400 [^]*\r\nconnection: close\r\n/i.test(answer))
-          faults.push(`${path} ${JSON.stringify(host)}: ${JSON.stringify(answer.slice(0, 60))}`);
+          errors.push(`${path} ${JSON.stringify(host)}: ${JSON.stringify(answer.slice(0, 60))}`);
       }
     figure("protocol: hosts that are none", NO_HOSTS.length);
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
     assert.ok(
-      !house.logs().includes("Cannot answer"),
+      !service.logs().includes("Cannot answer"),
       "and none of them is a fault of the service",
     );
-    await house.assertAlive();
+    await service.assertAlive();
   });
 
   test("M2: a Host in any other form is answered", async () => {
     for (const host of HOSTS) {
-      const answer = await exchangeOnce(house.origin, `GET ${CALL} HTTP/1.1\r\nHost: ${host}`);
+      const answer = await exchangeOnce(service.origin, `GET ${CALL} HTTP/1.1\r\nHost: ${host}`);
       assert.match(answer, /^HTTP\/1\.1 303 /, host);
     }
   });
 
   test("a body that is too large is not read to its end", async () => {
-    const socket = await openSocket(house.origin);
+    const socket = await openSocket(service.origin);
     let answer = "";
     socket.on("data", (chunk: Buffer) => (answer += chunk.toString("latin1")));
     socket.write(
@@ -259,7 +259,7 @@ describe("protocol", () => {
 
   test("an endless body to a call that takes none is not read for ever", async () => {
     for (const path of ["/api/latest/webhook/nobody/call", "/api/latest/nothing", "/ui/login"]) {
-      const socket = await openSocket(house.origin);
+      const socket = await openSocket(service.origin);
       socket.on("data", () => undefined);
       socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`);
       const chunk = Buffer.from(`10000\r\n${"x".repeat(65_536)}\r\n`);
@@ -271,17 +271,17 @@ describe("protocol", () => {
   });
 
   test("readers that do not read hold nothing up", async () => {
-    const readers = await Promise.all(Array.from({ length: 10 }, () => openSocket(house.origin)));
+    const readers = await Promise.all(Array.from({ length: 10 }, () => openSocket(service.origin)));
     for (const socket of readers) {
       socket.pause();
       socket.write(toRequest("GET", "/api/latest/webhook/held/call"));
     }
     await poll("their executions to end", async () => {
-      const { text } = await house.api("GET", "/execution?flow=large&status=ENDED_SUCCESS");
+      const { text } = await service.api("GET", "/execution?flow=large&status=ENDED_SUCCESS");
       return (JSON.parse(text) as { items: unknown[] }).items.length >= 10 ? true : null;
     });
-    assert.equal((await house.call("echo")).status, 303);
-    figure("protocol: server with 10 answers of 9 MB unread", residentMb(house), "MB");
+    assert.equal((await service.call("echo")).status, 303);
+    figure("protocol: server with 10 answers of 9 MB unread", residentMb(service), "MB");
     for (const socket of readers) socket.destroy();
   });
 
@@ -296,7 +296,7 @@ describe("protocol", () => {
     );
     let cut = 0;
     for (; cut < 300; cut += 1) {
-      const socket = await openSocket(house.origin);
+      const socket = await openSocket(service.origin);
       const part = request.subarray(0, Math.ceil(random() * request.length));
       await new Promise<void>((resolve) => socket.write(part, () => resolve()));
       if (random() < 0.5) await new Promise((resolve) => setImmediate(resolve));
@@ -304,9 +304,9 @@ describe("protocol", () => {
       else socket.destroy();
     }
     figure("protocol: disconnects", cut);
-    await house.assertAlive();
+    await service.assertAlive();
     await poll("every execution to end", async () => {
-      const { text } = await house.api("GET", "/workspace");
+      const { text } = await service.api("GET", "/workspace");
       const { executions } = JSON.parse(text) as {
         executions: { running: number; waiting: number };
       };
@@ -315,27 +315,27 @@ describe("protocol", () => {
   });
 
   test("many clients wait at the same time", async () => {
-    const first = await house.call("sleep", "?ms=60000");
+    const first = await service.call("sleep", "?ms=60000");
     const location = first.headers["location"] ?? "";
     const query = location.slice(location.indexOf("?"));
-    const before = residentMb(house);
-    const wires = Array.from({ length: CLIENTS }, () => new Wire(house.origin));
+    const before = residentMb(service);
+    const wires = Array.from({ length: CLIENTS }, () => new Wire(service.origin));
     const target = `/api/latest/webhook/sleep/call${query}`;
     const answers = Promise.allSettled(
       wires.map((wire) => wire.exchange(toRequest("GET", target))),
     );
-    await house.assertAlive();
+    await service.assertAlive();
     const begun = performance.now();
-    assert.equal((await house.call("echo")).status, 303);
+    assert.equal((await service.call("echo")).status, 303);
     figure("protocol: clients that wait", CLIENTS);
     figure("protocol: another call meanwhile", performance.now() - begun, "ms");
     figure(
       "protocol: memory of one that waits",
-      ((residentMb(house) - before) * 1024) / CLIENTS,
+      ((residentMb(service) - before) * 1024) / CLIENTS,
       "kB",
     );
     const id = first.headers["flowhook-execution-id"] ?? "";
-    assert.equal((await house.api("POST", `/execution/${id}/cancel`)).status, 200);
+    assert.equal((await service.api("POST", `/execution/${id}/cancel`)).status, 200);
     const told = await answers;
     const right = told.filter((one) => one.status === "fulfilled" && one.value.status === 500);
     figure("protocol: of them told of the cancel", right.length);
@@ -347,7 +347,7 @@ describe("protocol", () => {
     const took = await slow;
     figure("protocol: slow headers are given up after", took, "ms");
     assert.ok(took < 20_000);
-    await house.assertAlive();
+    await service.assertAlive();
   });
 });
 
@@ -402,6 +402,6 @@ async function sendOn(socket: Socket, chunk: Buffer, most: number): Promise<numb
   return sent;
 }
 
-function residentMb(house: House): number {
-  return processFigure(house.pid, "VmRSS") / 1024;
+function residentMb(service: TestService): number {
+  return processFigure(service.pid, "VmRSS") / 1024;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { CASES, figure, SEED } from "./sizes.ts";
 import { toRequest, Wire, type WireAnswer } from "./wire.ts";
 
@@ -64,24 +64,24 @@ const TYPES = fc.constantFrom(
 );
 
 describe("requests", () => {
-  let house: House;
+  let service: TestService;
   let wire: Wire;
   let turns = 0;
   const seen = new Map<number, number>();
   before(async () => {
-    house = await openHouse({
+    service = await openTestService({
       config: { SYNC_MODE: "hold", MAX_BODY_BYTES: 100_000 },
       flows: ["echo"],
     });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    wire = new Wire(house.origin);
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    wire = new Wire(service.origin);
   });
   after(async () => {
     wire.close();
     const counts = [...seen].toSorted(([a], [b]) => a - b).map((pair) => pair.join(" x "));
     figure("requests: seed", SEED);
     figure("requests: statuses", counts.join(", "));
-    await house[Symbol.asyncDispose]();
+    await service[Symbol.asyncDispose]();
   });
 
   async function exchange(bytes: Buffer, isHead = false): Promise<WireAnswer> {
@@ -108,7 +108,7 @@ describe("requests", () => {
       await assertInStep();
     });
     await fc.assert(property, { seed: SEED, numRuns: CASES });
-    await house.assertAlive();
+    await service.assertAlive();
     figure("requests: targets of a call, generated", CASES);
   });
 
@@ -127,7 +127,7 @@ describe("requests", () => {
       await exchange(toRequest(name, path + rest), name === "HEAD");
     });
     await fc.assert(property, { seed: SEED, numRuns: CASES });
-    await house.assertAlive();
+    await service.assertAlive();
     figure("requests: targets of everything else, generated", CASES);
   });
 
@@ -138,7 +138,7 @@ describe("requests", () => {
       await assertInStep();
     });
     await fc.assert(property, { seed: SEED, numRuns: CASES });
-    await house.assertAlive();
+    await service.assertAlive();
     figure("requests: headers, generated", CASES);
   });
 
@@ -171,7 +171,7 @@ describe("requests", () => {
       await assertInStep();
     });
     await fc.assert(property, { seed: SEED, numRuns: CASES });
-    await house.assertAlive();
+    await service.assertAlive();
     figure("requests: bodies, generated", CASES);
   });
 });

@@ -3,7 +3,7 @@ import { cp, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { runCommand } from "../blackbox/command.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 
 /** Secrets without the key that they were encrypted with. */
 
@@ -14,22 +14,25 @@ export default defineFlow({
 });
 `;
 
-async function openWithSecrets(stack: AsyncDisposableStack): Promise<House> {
-  const house = stack.use(await openHouse({ files: { "reading.ts": FLOW } }));
+async function openWithSecrets(stack: AsyncDisposableStack): Promise<TestService> {
+  const service = stack.use(await openTestService({ files: { "reading.ts": FLOW } }));
   for (const name of ["S1", "S2", "S3"]) {
-    const made = await house.api("POST", "/secret", { name, value: `the value of ${name}` });
+    const made = await service.api("POST", "/secret", { name, value: `the value of ${name}` });
     assert.equal(made.status, 201, made.text);
   }
-  return house;
+  return service;
 }
 
 /** How an execution that reads a secret ended, as `flow run` tells. */
-async function read(house: House, name: string): Promise<{ status: string; message: string }> {
+async function read(
+  service: TestService,
+  name: string,
+): Promise<{ status: string; message: string }> {
   const input_value = { name };
-  const started = await house.api("POST", "/flow/reading/execution", { input_value });
+  const started = await service.api("POST", "/flow/reading/execution", { input_value });
   const { id } = JSON.parse(started.text) as { id: string };
   for (;;) {
-    const answer = await house.api("GET", `/execution/${id}/wait`);
+    const answer = await service.api("GET", `/execution/${id}/wait`);
     if (answer.status !== 200) continue;
     const { status, status_message } = JSON.parse(answer.text) as Record<string, string | null>;
     return { status: String(status), message: String(status_message) };
@@ -39,44 +42,46 @@ async function read(house: House, name: string): Promise<{ status: string; messa
 describe("12: secrets without their key", () => {
   test("12: the start says how many, a flow which, and putting the key back mends it", async () => {
     await using stack = new AsyncDisposableStack();
-    const house = await openWithSecrets(stack);
-    await house.stop();
-    const kept = join(house.directory, "kept.key");
-    await rename(join(house.data, "secret.key"), kept);
-    await house.start();
+    const service = await openWithSecrets(stack);
+    await service.stop();
+    const kept = join(service.directory, "kept.key");
+    await rename(join(service.data, "secret.key"), kept);
+    await service.start();
     assert.match(
-      house.logs(),
+      service.logs(),
       /"level":40,.*3 secrets were encrypted with another key: put secret\.key back/,
     );
-    const failed = await read(house, "S1");
+    const failed = await read(service, "S1");
     assert.equal(failed.status, "ENDED_ERROR");
     const says = 'Cannot read secret "S1": it was encrypted with another key. Put secret.key back';
     assert.ok(failed.message.endsWith(says), failed.message);
-    assert.doesNotMatch(house.logs(), /Unsupported state/);
+    assert.doesNotMatch(service.logs(), /Unsupported state/);
 
-    await house.api("PATCH", "/secret/S2", { value: "set anew" });
-    assert.equal((await read(house, "S2")).status, "ENDED_SUCCESS");
-    await house.stop();
-    const said = house.logs().length;
-    await house.start();
-    assert.match(house.logs().slice(said), /2 secrets were encrypted with another key/);
+    await service.api("PATCH", "/secret/S2", { value: "set anew" });
+    assert.equal((await read(service, "S2")).status, "ENDED_SUCCESS");
+    await service.stop();
+    const said = service.logs().length;
+    await service.start();
+    assert.match(service.logs().slice(said), /2 secrets were encrypted with another key/);
 
-    await house.stop();
-    await cp(kept, join(house.data, "secret.key"));
-    const before_it = house.logs().length;
-    await house.start();
-    assert.match(house.logs().slice(before_it), /1 secret was encrypted with another key/);
-    assert.equal((await read(house, "S1")).status, "ENDED_SUCCESS");
+    await service.stop();
+    await cp(kept, join(service.data, "secret.key"));
+    const before_it = service.logs().length;
+    await service.start();
+    assert.match(service.logs().slice(before_it), /1 secret was encrypted with another key/);
+    assert.equal((await read(service, "S1")).status, "ENDED_SUCCESS");
   });
 
   test("12: a restore on a machine that never had the key", async () => {
     await using stack = new AsyncDisposableStack();
-    const house = await openWithSecrets(stack);
-    const backup = join(house.directory, "backup.db");
-    const made = await runCommand(house.target, ["backup", backup], { cwd: house.directory });
+    const service = await openWithSecrets(stack);
+    const backup = join(service.directory, "backup.db");
+    const made = await runCommand(service.target, ["backup", backup], { cwd: service.directory });
     assert.equal(made.code, 0, made.stderr);
-    const other = stack.use(await openHouse({ start: false }));
-    const restored = await runCommand(house.target, ["restore", backup], { cwd: other.directory });
+    const other = stack.use(await openTestService({ start: false }));
+    const restored = await runCommand(service.target, ["restore", backup], {
+      cwd: other.directory,
+    });
     assert.equal(restored.code, 0, restored.stderr);
     await other.start();
     assert.match(other.logs(), /3 secrets were encrypted with another key: put secret\.key back/);
@@ -84,16 +89,20 @@ describe("12: secrets without their key", () => {
 
   test("12: a key file that is cut off is told in one line, and stays as it is", async () => {
     await using stack = new AsyncDisposableStack();
-    const house = await openWithSecrets(stack);
-    await house.stop();
-    const file = join(house.data, "secret.key");
+    const service = await openWithSecrets(stack);
+    await service.stop();
+    const file = join(service.data, "secret.key");
     await writeFile(file, "00ff");
-    const finished = await runCommand(house.target, ["serve"], { cwd: house.directory });
+    const finished = await runCommand(service.target, ["serve"], { cwd: service.directory });
     assert.equal(finished.code, 1);
     assert.match(finished.stderr, /^Cannot use the key file ".+secret\.key": expected 64 .+\n$/);
     await rm(file);
     await writeFile(`${file}.new`, "00ff");
-    await house.start();
-    assert.match(house.logs(), /3 secrets were/, "half a key of a start that was killed is no key");
+    await service.start();
+    assert.match(
+      service.logs(),
+      /3 secrets were/,
+      "half a key of a start that was killed is no key",
+    );
   });
 });

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { send, type Answer } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { openGate } from "../api/gate.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { figure } from "./sizes.ts";
 
 /** SIGTERM: what runs may end, who waits is sent on, what waits is kept. */
@@ -19,145 +19,149 @@ export default defineFlow({
 
 describe("shutdown", () => {
   test("running executions end within the grace, and their callers get the result", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: { SHUTDOWN_GRACE_SEC: 10 },
       flows: ["sleep"],
     });
-    await house.createWebhook("sleep", "sleep", { is_productive: true });
-    const leg = await waitingLeg(house, "sleep", "?ms=1200");
-    house.signal("SIGTERM");
+    await service.createWebhook("sleep", "sleep", { is_productive: true });
+    const leg = await waitingLeg(service, "sleep", "?ms=1200");
+    service.signal("SIGTERM");
     await poll("new calls to be refused", async () => {
-      const refused = await house.call("sleep", "?async");
+      const refused = await service.call("sleep", "?async");
       return refused.status === 503 ? true : null;
     });
-    const ready = await send(house.origin, { target: "/health/ready" });
+    const ready = await send(service.origin, { target: "/health/ready" });
     assert.equal(ready.status, 503);
     const answer = await leg.answer;
     assert.equal(answer.status, 200);
     assert.match(answer.text, /"slept":1200/);
-    assert.equal(await house.ended(), 0);
+    assert.equal(await service.ended(), 0);
   });
 
   test("beyond the grace: one 302 with Connection: close, then interrupted", async () => {
-    await using house = await openHouse({
+    await using service = await openTestService({
       config: { SHUTDOWN_GRACE_SEC: 0.5, WORKER_THREADS: 3, FLOW_MAX_CONCURRENT: 2 },
       flows: ["sleep"],
     });
-    await house.createWebhook("sleep", "sleep", { is_productive: true });
+    await service.createWebhook("sleep", "sleep", { is_productive: true });
     const legs = [
-      await waitingLeg(house, "sleep", "?ms=60000"),
-      await waitingLeg(house, "sleep", "?ms=60000"),
+      await waitingLeg(service, "sleep", "?ms=60000"),
+      await waitingLeg(service, "sleep", "?ms=60000"),
     ];
-    const pending = await waitingLeg(house, "sleep", "?ms=5");
+    const pending = await waitingLeg(service, "sleep", "?ms=5");
     const begun = performance.now();
-    house.signal("SIGTERM");
+    service.signal("SIGTERM");
     const answers = await Promise.all([...legs, pending].map((leg) => leg.answer));
-    const code = await house.ended();
+    const code = await service.ended();
     figure("shutdown: SIGTERM to the end, with a grace of 500 ms", performance.now() - begun, "ms");
     for (const { status, headers } of answers) {
       assert.equal(status, 302);
       assert.equal(headers["connection"], "close");
     }
     assert.equal(code, 0);
-    await house.start();
+    await service.start();
     const [interrupted, , resumed] = await Promise.all(
-      answers.map((answer) => house.call("sleep", queryOf(answer))),
+      answers.map((answer) => service.call("sleep", queryOf(answer))),
     );
     assert.match(interrupted?.text ?? "", /^ENDED_ERROR: interrupted by a restart/);
     assert.equal(resumed?.status, 200, "what was PENDING is run by the next start");
   });
 
   test("SIGTERM again and again, and in the first moment", async () => {
-    await using house = await openHouse({ flows: ["sleep"] });
-    await house.createWebhook("sleep", "sleep", { is_productive: true });
-    await house.call("sleep", "?async&ms=300");
-    for (let n = 0; n < 3; n += 1) house.signal("SIGTERM");
-    const code = await house.ended();
+    await using service = await openTestService({ flows: ["sleep"] });
+    await service.createWebhook("sleep", "sleep", { is_productive: true });
+    await service.call("sleep", "?async&ms=300");
+    for (let n = 0; n < 3; n += 1) service.signal("SIGTERM");
+    const code = await service.ended();
     assert.ok(code === 0 || code === null, `exit code ${code}`);
-    await house.start();
-    await house.assertAlive();
+    await service.start();
+    await service.assertAlive();
   });
 
   test("3: Ctrl-C reaches the whole group: what runs ends, and its caller gets the result", async () => {
     await using gate = await openGate();
-    await using house = await openPaced({ SHUTDOWN_GRACE_SEC: 30 });
-    const leg = await waitingLeg(house, "paced", `?gate=${gate.url}`);
+    await using service = await openPaced({ SHUTDOWN_GRACE_SEC: 30 });
+    const leg = await waitingLeg(service, "paced", `?gate=${gate.url}`);
     await gate.arrived;
-    house.signalGroup("SIGINT");
-    await untilLogged(house, "Stopping: 1 execution runs, it has up to 30 s; a second signal");
+    service.signalGroup("SIGINT");
+    await untilLogged(service, "Stopping: 1 execution runs, it has up to 30 s; a second signal");
     gate.open();
     const answer = await leg.answer;
     assert.deepEqual([answer.status, answer.text], [200, '"in"']);
-    assert.equal(await house.ended(), 0);
-    assert.match(house.logs(), /"Stopped"/);
+    assert.equal(await service.ended(), 0);
+    assert.match(service.logs(), /"Stopped"/);
   });
 
   test("3: signals that come together are one, as those of timeout and npm", async () => {
     await using gate = await openGate();
-    await using house = await openPaced({ SHUTDOWN_GRACE_SEC: 30 });
-    const leg = await waitingLeg(house, "paced", `?gate=${gate.url}`);
+    await using service = await openPaced({ SHUTDOWN_GRACE_SEC: 30 });
+    const leg = await waitingLeg(service, "paced", `?gate=${gate.url}`);
     await gate.arrived;
-    house.signal("SIGSTOP");
-    house.signalGroup("SIGTERM");
-    house.signalGroup("SIGINT");
-    house.signal("SIGCONT");
-    await untilLogged(house, "Stopping: 1 execution runs");
+    service.signal("SIGSTOP");
+    service.signalGroup("SIGTERM");
+    service.signalGroup("SIGINT");
+    service.signal("SIGCONT");
+    await untilLogged(service, "Stopping: 1 execution runs");
     gate.open();
     assert.equal((await leg.answer).status, 200);
-    assert.equal(await house.ended(), 0);
-    assert.doesNotMatch(house.logs(), /Stopping at once/);
+    assert.equal(await service.ended(), 0);
+    assert.doesNotMatch(service.logs(), /Stopping at once/);
   });
 
   test("3: a second Ctrl-C does not wait for the end of the grace", async () => {
     await using gate = await openGate();
-    await using house = await openPaced({ SHUTDOWN_GRACE_SEC: 86_400 });
-    const leg = await waitingLeg(house, "paced", `?gate=${gate.url}`);
+    await using service = await openPaced({ SHUTDOWN_GRACE_SEC: 86_400 });
+    const leg = await waitingLeg(service, "paced", `?gate=${gate.url}`);
     await gate.arrived;
-    house.signalGroup("SIGINT");
-    await untilLogged(house, "Stopping: 1 execution runs");
+    service.signalGroup("SIGINT");
+    await untilLogged(service, "Stopping: 1 execution runs");
     // Sooner it would count as the same one.
     await delay(1_100);
-    house.signalGroup("SIGINT");
-    await untilLogged(house, "Stopping at once: what runs is interrupted");
+    service.signalGroup("SIGINT");
+    await untilLogged(service, "Stopping at once: what runs is interrupted");
     const answer = await leg.answer;
     assert.equal(answer.status, 302);
-    assert.equal(await house.ended(), 0);
-    await house.start();
-    const interrupted = await house.call("paced", queryOf(answer));
+    assert.equal(await service.ended(), 0);
+    await service.start();
+    const interrupted = await service.call("paced", queryOf(answer));
     assert.match(interrupted.text, /^ENDED_ERROR: interrupted by a restart/);
   });
 
   test("3: where nothing runs, it says so", async () => {
-    await using house = await openHouse({ leads_group: true });
-    house.signalGroup("SIGINT");
-    assert.equal(await house.ended(), 0);
-    assert.match(house.logs(), /"Stopping: nothing runs"/);
+    await using service = await openTestService({ leads_group: true });
+    service.signalGroup("SIGINT");
+    assert.equal(await service.ended(), 0);
+    assert.match(service.logs(), /"Stopping: nothing runs"/);
   });
 });
 
 /** A service that leads a group of processes, with the flow and webhook "paced". */
-async function openPaced(config: Readonly<Record<string, unknown>>): Promise<House> {
-  const house = await openHouse({ config, files: { "paced.ts": PACED }, leads_group: true });
-  await house.createWebhook("paced", "paced", { is_productive: true });
-  return house;
+async function openPaced(config: Readonly<Record<string, unknown>>): Promise<TestService> {
+  const service = await openTestService({
+    config,
+    files: { "paced.ts": PACED },
+    leads_group: true,
+  });
+  await service.createWebhook("paced", "paced", { is_productive: true });
+  return service;
 }
 
-async function untilLogged(house: House, text: string): Promise<void> {
-  await poll(`the log to say "${text}"`, async () => house.logs().includes(text) || null);
+async function untilLogged(service: TestService, text: string): Promise<void> {
+  await poll(`the log to say "${text}"`, async () => service.logs().includes(text) || null);
 }
 
 /** A second leg that waits; the first one has acknowledged its execution. */
 async function waitingLeg(
-  house: House,
+  service: TestService,
   webhook: string,
   query: string,
 ): Promise<{ readonly answer: Promise<Answer> }> {
-  const first = await house.call(webhook, query);
+  const first = await service.call(webhook, query);
   assert.equal(first.status, 303);
-  const answer = house.call(webhook, queryOf(first));
+  const answer = service.call(webhook, queryOf(first));
   answer.catch(() => undefined);
   // Answered after the leg has arrived, which was sent before.
-  await house.assertAlive();
+  await service.assertAlive();
   return { answer };
 }
 

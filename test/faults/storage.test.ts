@@ -11,7 +11,7 @@ import { runCommand, type Finished } from "../blackbox/command.ts";
 import { NODE, ROOT } from "../blackbox/target.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { isMountable, mountDisk, unmountDisk } from "./disk.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { keyOf } from "../../src/shared/id.ts";
 import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
 import { busyFactor, figure, INTERRUPTED, quantile, ROWS } from "./sizes.ts";
@@ -36,8 +36,8 @@ describe("storage", () => {
   test("a full disk answers 503, and is used again once there is room", { skip }, async () => {
     await using stack = new AsyncDisposableStack();
     let disk = "";
-    const house = stack.use(
-      await openHouse({
+    const service = stack.use(
+      await openTestService({
         config: { DATA_DIR: "./disk", SYNC_MODE: "hold" },
         flows: ["echo"],
         prepare: async (directory) => {
@@ -48,22 +48,22 @@ describe("storage", () => {
       }),
     );
     stack.defer(() => unmountDisk(disk));
-    // The house is closed first: its files lie on the disk.
-    stack.defer(() => house.stop().then(() => undefined));
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    assert.equal((await house.call("echo")).status, 200);
+    // The service is closed first: its files lie on the disk.
+    stack.defer(() => service.stop().then(() => undefined));
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    assert.equal((await service.call("echo")).status, 200);
     fillDisk(disk);
-    const statuses = await overwhelm(house);
+    const statuses = await overwhelm(service);
     const refused = statuses.filter((status) => status === 503).length;
     figure("disk full: bytes left", statfsSync(disk).bavail * statfsSync(disk).bsize, "bytes");
     figure("disk full: calls answered 503", `${refused} of ${statuses.length}`);
     assert.deepEqual(new Set(statuses), new Set([503]));
-    await house.assertAlive();
-    assert.equal((await house.api("GET", "/execution")).status, 200, "reading goes on");
+    await service.assertAlive();
+    assert.equal((await service.api("GET", "/execution")).status, 200, "reading goes on");
     const begun = performance.now();
     await rm(join(disk, "filler"));
     await poll("the service to write again", async () =>
-      (await house.call("echo")).status === 200 ? true : null,
+      (await service.call("echo")).status === 200 ? true : null,
     );
     figure("disk full: freed until the next answer", performance.now() - begun, "ms");
     assert.equal(await integrity(join(disk, "flowhook.db")), "ok");
@@ -75,8 +75,8 @@ describe("storage", () => {
     async () => {
       await using stack = new AsyncDisposableStack();
       let disk = "";
-      const house = stack.use(
-        await openHouse({
+      const service = stack.use(
+        await openTestService({
           config: { DATA_DIR: "./disk" },
           flows: ["sleep"],
           prepare: async (directory) => {
@@ -87,18 +87,18 @@ describe("storage", () => {
         }),
       );
       stack.defer(() => unmountDisk(disk));
-      stack.defer(() => house.stop().then(() => undefined));
-      await house.createWebhook("sleep", "sleep", { is_productive: true });
+      stack.defer(() => service.stop().then(() => undefined));
+      await service.createWebhook("sleep", "sleep", { is_productive: true });
       const ids: string[] = [];
       // More than run at the same time: some wait, and their turn comes while the disk is full.
-      for (let n = 0; n < 30; n += 1) ids.push((await house.call("sleep", "?async&ms=400")).text);
+      for (let n = 0; n < 30; n += 1) ids.push((await service.call("sleep", "?async&ms=400")).text);
       fillDisk(disk);
-      await overwhelm(house, "sleep");
+      await overwhelm(service, "sleep");
       await new Promise((resolve) => setTimeout(resolve, 1500));
-      await house.assertAlive();
+      await service.assertAlive();
       await rm(join(disk, "filler"));
       const rows = await poll("all to end", async () => {
-        const found = await Promise.all(ids.map((id) => statusOf(house, id)));
+        const found = await Promise.all(ids.map((id) => statusOf(service, id)));
         return found.every((status) => status.startsWith("ENDED_")) ? found : null;
       });
       const succeeded = rows.filter((status) => status === "ENDED_SUCCESS").length;
@@ -108,41 +108,42 @@ describe("storage", () => {
   );
 
   test("a database that another process has locked: calls go on beside it", async () => {
-    await using house = await openHouse({ config: { SYNC_MODE: "hold" }, flows: ["echo"] });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    const holder = await lockDatabase(join(house.data, "flowhook.db"));
+    await using service = await openTestService({ config: { SYNC_MODE: "hold" }, flows: ["echo"] });
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    const holder = await lockDatabase(join(service.data, "flowhook.db"));
     using _ = { [Symbol.dispose]: () => void holder.kill() };
     const begun = performance.now();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => house.call("echo")));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.call("echo")));
     const took = performance.now() - begun;
-    const live = await timed(() => house.assertAlive());
+    const live = await timed(() => service.assertAlive());
     figure("locked database: 20 calls at once answered after", took, "ms");
     figure("locked database: a health check meanwhile", live, "ms");
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
     const ids = answers.map(({ headers }) => headers["flowhook-execution-id"] ?? "");
     const [first = ""] = ids;
-    assert.equal((await house.api("GET", `/execution/${first}`)).status, 503, "it is not denied");
-    const leg = (id: string) => house.call("echo", `?__wait_execution_id=${id}`, { method: "GET" });
+    assert.equal((await service.api("GET", `/execution/${first}`)).status, 503, "it is not denied");
+    const leg = (id: string) =>
+      service.call("echo", `?__wait_execution_id=${id}`, { method: "GET" });
     assert.equal((await leg(first)).status, 200, "its own service knows how it ended");
     assert.equal((await leg(crypto.randomUUID())).status, 503, "nor is another");
-    assert.equal((await house.api("GET", "/execution")).status, 200, "what is there can be read");
+    assert.equal((await service.api("GET", "/execution")).status, 200, "what is there can be read");
     holder.stdin?.end();
     await once(holder, "exit");
     await poll("all to be in it", async () => {
-      const found = await Promise.all(ids.map((id) => house.api("GET", `/execution/${id}`)));
+      const found = await Promise.all(ids.map((id) => service.api("GET", `/execution/${id}`)));
       return found.every(({ status }) => status === 200) ? true : null;
     });
-    for (const id of ids) assert.equal(await statusOf(house, id), "ENDED_SUCCESS");
-    await house.assertAlive();
+    for (const id of ids) assert.equal(await statusOf(service, id), "ENDED_SUCCESS");
+    await service.assertAlive();
   });
 
   test("a ledger that another process has locked", async () => {
-    await using house = await openHouse({ config: { SYNC_MODE: "hold" }, flows: ["echo"] });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    const files = ledgerPaths(join(house.data, "flowhook.db"));
+    await using service = await openTestService({ config: { SYNC_MODE: "hold" }, flows: ["echo"] });
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    const files = ledgerPaths(join(service.data, "flowhook.db"));
     const holders = await Promise.all(files.map(lockDatabase));
     const begun = performance.now();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => house.call("echo")));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => service.call("echo")));
     const took = performance.now() - begun;
     figure("locked ledger: 20 calls at once answered after", took, "ms");
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([503]));
@@ -151,49 +152,49 @@ describe("storage", () => {
     for (const holder of holders) holder.stdin?.end();
     await Promise.all(holders.map((holder) => once(holder, "exit")));
     await poll("the lock to be gone", async () =>
-      (await house.call("echo")).status === 200 ? true : null,
+      (await service.call("echo")).status === 200 ? true : null,
     );
-    const { text } = await house.api("GET", "/execution");
+    const { text } = await service.api("GET", "/execution");
     const { items } = JSON.parse(text) as { items: { status: string }[] };
     assert.deepEqual(
       items.map(({ status }) => status),
       ["ENDED_SUCCESS"],
       "what was refused is not there",
     );
-    await house.assertAlive();
+    await service.assertAlive();
   });
 
   test("a second instance on the same data folder", async () => {
-    await using house = await openHouse();
-    const second = await run(house, ["serve"]);
+    await using service = await openTestService();
+    const second = await run(service, ["serve"]);
     assert.equal(second.code, 1);
     assert.match(second.stderr, /Another service runs on the data folder/);
-    await house.assertAlive();
-    await house.kill();
-    const took = await house.start();
+    await service.assertAlive();
+    await service.kill();
+    const took = await service.start();
     figure("start after SIGKILL", took, "ms");
   });
 });
 
 /** Calls with bodies that no free page takes. */
-async function overwhelm(house: House, webhook = "echo"): Promise<number[]> {
+async function overwhelm(service: TestService, webhook = "echo"): Promise<number[]> {
   const body = JSON.stringify({ text: "x".repeat(200_000) });
   const call = { method: "POST", headers: { "content-type": "application/json" }, body };
   const statuses: number[] = [];
   // A WAL that starts again from its beginning still has room in itself.
   for (let n = 0; n < 60 && statuses.at(-1) !== 503; n += 1)
-    statuses.push((await house.call(webhook, "?async", call)).status);
+    statuses.push((await service.call(webhook, "?async", call)).status);
   const first = statuses.indexOf(503);
   assert.ok(first >= 0, `the disk never was full: ${statuses.join(" ")}`);
   const answers = await Promise.all(
-    Array.from({ length: 10 }, () => house.call(webhook, "", call)),
+    Array.from({ length: 10 }, () => service.call(webhook, "", call)),
   );
   return answers.map(({ status }) => status);
 }
 
 /** @returns status of the execution; of the answer, where the store cannot tell just now */
-async function statusOf(house: House, id: string): Promise<string> {
-  const { status, text } = await house.api("GET", `/execution/${id}`);
+async function statusOf(service: TestService, id: string): Promise<string> {
+  const { status, text } = await service.api("GET", `/execution/${id}`);
   return status === 200 ? (JSON.parse(text) as { status: string }).status : String(status);
 }
 
@@ -212,8 +213,8 @@ async function timed(act: () => Promise<unknown>): Promise<number> {
   return performance.now() - begun;
 }
 
-function run(house: House, args: readonly string[]): Promise<Finished> {
-  return runCommand(house.target, args, { cwd: house.directory });
+function run(service: TestService, args: readonly string[]): Promise<Finished> {
+  return runCommand(service.target, args, { cwd: service.directory });
 }
 
 /** A process that holds the write lock until its standard input ends. */
@@ -276,12 +277,12 @@ function change(path: string, sql: string): void {
 describe("database files that cannot be used", () => {
   for (const { name, says, spoil } of UNUSABLE) {
     test(`a database that ${name} stops the start and stays as it is`, async () => {
-      await using house = await openHouse();
-      await house.stop();
-      const path = join(house.data, "flowhook.db");
+      await using service = await openTestService();
+      await service.stop();
+      const path = join(service.data, "flowhook.db");
       await spoil(path);
       const before = await hashOf(path);
-      const finished = await run(house, ["serve"]);
+      const finished = await run(service, ["serve"]);
       assert.equal(finished.code, 1, finished.stderr);
       assert.match(finished.stderr, says);
       assert.doesNotMatch(finished.stderr, /^\s+at /m, "no stack");
@@ -298,19 +299,19 @@ async function hashOf(path: string): Promise<string> {
 
 describe("much in the store", () => {
   test("start after a crash with many rows", async () => {
-    await using house = await openHouse({ flows: ["echo"] });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    await house.stop();
-    insertRows(join(house.data, "flowhook.db"), ROWS, INTERRUPTED);
-    const took = await house.start();
+    await using service = await openTestService({ flows: ["echo"] });
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    await service.stop();
+    insertRows(join(service.data, "flowhook.db"), ROWS, INTERRUPTED);
+    const took = await service.start();
     figure("start after a crash: rows", ROWS);
     figure("start after a crash: interrupted", INTERRUPTED);
     figure("start after a crash: ready after", took, "ms");
-    const interrupted = readInterrupted(join(house.data, "flowhook.db"));
+    const interrupted = readInterrupted(join(service.data, "flowhook.db"));
     assert.equal(interrupted, INTERRUPTED);
     assert.ok(took <= 2000 * busyFactor(), `it took ${took} ms`);
     const calls: number[] = [];
-    for (let n = 0; n < 20; n += 1) calls.push(await timed(() => house.call("echo", "?async")));
+    for (let n = 0; n < 20; n += 1) calls.push(await timed(() => service.call("echo", "?async")));
     figure("start after a crash: an acknowledgement then, median", quantile(calls, 0.5), "ms");
   });
 
@@ -330,20 +331,20 @@ describe("much in the store", () => {
         ],
       ];
     for (const [name, config, isKept] of limits) {
-      await using house = await openHouse({ config });
-      await house.stop();
-      const path = join(house.data, "flowhook.db");
+      await using service = await openTestService({ config });
+      await service.stop();
+      const path = join(service.data, "flowhook.db");
       insertRows(path, 3000, 0, 30 * DAY_MS);
       const before = (await stat(path)).size;
-      await house.start();
+      await service.start();
       await poll(`retention by ${name}`, async () => {
         const db = new Database(path, { readonly: true });
         const done = isKept(db);
         db.close();
         return done ? true : null;
       });
-      await house.assertAlive();
-      await house.stop();
+      await service.assertAlive();
+      await service.stop();
       const db = new Database(path, { readonly: true });
       figure(`retention by ${name}: kept of 3000`, count(db));
       db.close();
@@ -352,23 +353,23 @@ describe("much in the store", () => {
   });
 
   test("the WAL stays small while readers read", async () => {
-    await using house = await openHouse({ flows: ["echo"] });
-    await house.createWebhook("echo", "echo", { is_productive: true });
-    await house.stop();
-    insertRows(join(house.data, "flowhook.db"), 20_000, 0);
-    await house.start();
+    await using service = await openTestService({ flows: ["echo"] });
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    await service.stop();
+    insertRows(join(service.data, "flowhook.db"), 20_000, 0);
+    await service.start();
     const stop = new AbortController();
     const readers = Array.from({ length: 4 }, async () => {
-      while (!stop.signal.aborted) await house.api("GET", "/execution?text=nothing-has-this");
+      while (!stop.signal.aborted) await service.api("GET", "/execution?text=nothing-has-this");
     });
     const body = JSON.stringify({ text: "x".repeat(400_000) });
     const call = { method: "POST", headers: { "content-type": "application/json" }, body };
     let largest = 0;
     let sent = 0;
     for (let n = 0; n < 60; n += 1) {
-      await Promise.all(Array.from({ length: 6 }, () => house.call("echo", "?async", call)));
+      await Promise.all(Array.from({ length: 6 }, () => service.call("echo", "?async", call)));
       sent += 6 * body.length;
-      largest = Math.max(largest, (await stat(join(house.data, "flowhook.db-wal"))).size);
+      largest = Math.max(largest, (await stat(join(service.data, "flowhook.db-wal"))).size);
     }
     stop.abort();
     await Promise.all(readers);
@@ -378,32 +379,32 @@ describe("much in the store", () => {
   });
 
   test("a backup of a service under load, restored", async () => {
-    await using house = await openHouse({ flows: ["echo"] });
-    await house.createWebhook("echo", "echo", { is_productive: true });
+    await using service = await openTestService({ flows: ["echo"] });
+    await service.createWebhook("echo", "echo", { is_productive: true });
     const ids: string[] = [];
     const stop = new AbortController();
     const callers = Array.from({ length: 4 }, async () => {
-      while (!stop.signal.aborted) ids.push((await house.call("echo", "?async")).text);
+      while (!stop.signal.aborted) ids.push((await service.call("echo", "?async")).text);
     });
     await poll("some calls", async () => (ids.length > 50 ? true : null));
     const before = [...ids];
-    const saved = await run(house, ["backup", "saved.db"]);
+    const saved = await run(service, ["backup", "saved.db"]);
     stop.abort();
     await Promise.all(callers);
     assert.equal(saved.code, 0, saved.stderr);
-    await house.stop();
-    await writeFile(join(house.data, "flowhook.db"), "lost");
+    await service.stop();
+    await writeFile(join(service.data, "flowhook.db"), "lost");
     for (const end of ["-wal", "-shm"])
-      await rm(join(house.data, `flowhook.db${end}`), { force: true });
-    const restored = await run(house, ["restore", "saved.db"]);
+      await rm(join(service.data, `flowhook.db${end}`), { force: true });
+    const restored = await run(service, ["restore", "saved.db"]);
     assert.equal(restored.code, 0, restored.stderr);
-    await house.start();
-    const kept = readIds(join(house.data, "flowhook.db"));
+    await service.start();
+    const kept = readIds(join(service.data, "flowhook.db"));
     const missing = before.filter((id) => !kept.has(id));
     figure("backup under load: acknowledged before it", before.length);
     figure("backup under load: missing after restore", missing.length);
     assert.deepEqual(missing, []);
-    const left = await readdir(house.directory);
+    const left = await readdir(service.directory);
     assert.ok(!left.some((name) => name.includes(".partial")));
   });
 });
@@ -434,18 +435,10 @@ function insertRows(path: string, ended: number, running: number, span_ms = 5 * 
       const at = Math.floor(start + (n / (ended + running)) * span_ms);
       const id = toId(at, n);
       const key = keyOf(id);
-      const is_ended = n < ended;
-      row.run(
-        key,
-        id,
-        is_ended ? "ENDED_SUCCESS" : "RUNNING",
-        project,
-        at,
-        at,
-        is_ended ? at : null,
-      );
+      const isEnded = n < ended;
+      row.run(key, id, isEnded ? "ENDED_SUCCESS" : "RUNNING", project, at, at, isEnded ? at : null);
       given.run(key, input);
-      if (is_ended) answered.run(key, input);
+      if (isEnded) answered.run(key, input);
     }
   })();
   db.close();

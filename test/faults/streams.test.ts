@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 import { figure } from "./sizes.ts";
 
 /** Event streams: many of them, slow ones, and those of somebody who may not listen any more. */
@@ -23,33 +23,33 @@ const NGINX = "/usr/sbin/nginx";
 const LOUD = `export default (flow) => { flow.set_status_message("x".repeat(4000)); return null; };`;
 
 describe("event streams", () => {
-  let house: House;
+  let service: TestService;
   const listeners: string[] = [];
   before(async () => {
-    house = await openHouse({ flows: ["echo", "sleep"], files: { "loud.js": LOUD } });
+    service = await openTestService({ flows: ["echo", "sleep"], files: { "loud.js": LOUD } });
     for (const name of ["echo", "loud", "sleep"])
-      await house.createWebhook(name, name, { is_productive: true });
+      await service.createWebhook(name, name, { is_productive: true });
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
   async function listener(name: string): Promise<string> {
     const user = { name, password: PASSWORD, roles: ["viewer"], own_password: ADMIN_PASSWORD };
-    assert.equal((await house.api("POST", "/user", user)).status, 201);
+    assert.equal((await service.api("POST", "/user", user)).status, 201);
     const given = { user_name: name, password: PASSWORD };
-    const login = await house.api("POST", "/auth/login", given, "");
+    const login = await service.api("POST", "/auth/login", given, "");
     return (JSON.parse(login.text) as { token: string }).token;
   }
 
   test("H7: one user has at most five, and gets another one when one is closed", async () => {
     const token = await listener("one");
-    const open = await openMany(house, token, MOST_OF_USER);
-    const refused = await Listening.open(house, token);
+    const open = await openMany(service, token, MOST_OF_USER);
+    const refused = await Listening.open(service, token);
     assert.match(refused.received, /^HTTP\/1\.1 429 /);
     assert.match(refused.received, /retry-after: \d+/i);
     assert.match(refused.received, /urn:flowhook:error:too_many_requests/);
     open[0]!.close();
     await poll("a place for another stream", async () => {
-      const next = await Listening.open(house, token);
+      const next = await Listening.open(service, token);
       const isOpen = next.received.startsWith("HTTP/1.1 200 ");
       next.close();
       return isOpen ? true : null;
@@ -59,40 +59,40 @@ describe("event streams", () => {
 
   test("H7: two hundred are open at most, and they cost the callers little", async () => {
     for (let n = 0; n < MOST / MOST_OF_USER; n += 1) listeners.push(await listener(`many-${n}`));
-    const quiet = await cpuOf(house, () => callMany(house, 400));
+    const quiet = await cpuOf(service, () => callMany(service, 400));
     const open: Listening[] = [];
-    for (const token of listeners) open.push(...(await openMany(house, token, MOST_OF_USER)));
-    const late = await Listening.open(house, await listener("late"));
+    for (const token of listeners) open.push(...(await openMany(service, token, MOST_OF_USER)));
+    const late = await Listening.open(service, await listener("late"));
     assert.match(late.received, /^HTTP\/1\.1 503 /);
     assert.match(late.received, /urn:flowhook:error:overloaded/);
-    const loud = await cpuOf(house, () => callMany(house, 400));
+    const loud = await cpuOf(service, () => callMany(service, 400));
     figure("streams: CPU of 400 calls without streams", quiet, "ms");
     figure(`streams: CPU of 400 calls with ${MOST} streams`, loud, "ms");
     // Each stream for itself would cost thirty times as much.
     assert.ok(loud < 6 * quiet + 300, `${loud} ms of CPU with streams, ${quiet} ms without`);
-    const id = await start(house, "echo");
+    const id = await start(service, "echo");
     await poll("the last execution at every stream", async () =>
       open.every((one) => one.hasEnded(id)) ? true : null,
     );
     for (const one of open) one.close();
-    await house.assertAlive();
+    await service.assertAlive();
   });
 
   test("H7: a reader that does not read is dropped", async () => {
     const token = await listener("slow");
-    const slow = await Listening.open(house, token);
+    const slow = await Listening.open(service, token);
     slow.socket.pause();
-    const reader = await Listening.open(house, token);
+    const reader = await Listening.open(service, token);
     const closed = poll(
       "the slow reader to be dropped",
       async () => {
-        await callMany(house, 200, "loud");
-        return isConnected(house, slow.socket) ? null : true;
+        await callMany(service, 200, "loud");
+        return isConnected(service, slow.socket) ? null : true;
       },
       120_000,
     );
     await closed;
-    const id = await start(house, "echo");
+    const id = await start(service, "echo");
     await poll("whoever reads to be told", async () => (reader.hasEnded(id) ? true : null));
     slow.close();
     reader.close();
@@ -100,21 +100,21 @@ describe("event streams", () => {
 
   test("M9: a stream ends with the role, the user and the login of whoever listens", async () => {
     const change = (name: string, body: object) =>
-      house.api("PATCH", `/user/${name}`, { ...body, own_password: ADMIN_PASSWORD });
+      service.api("PATCH", `/user/${name}`, { ...body, own_password: ADMIN_PASSWORD });
     const ways: Readonly<Record<string, (name: string, token: string) => Promise<unknown>>> = {
       demoted: (name) => change(name, { roles: [] }),
       disabled: (name) => change(name, { is_enabled: false }),
-      "logged-out": (_, token) => house.api("POST", "/auth/logout", undefined, token),
-      deleted: (name) => house.api("DELETE", `/user/${name}`, { password: ADMIN_PASSWORD }),
+      "logged-out": (_, token) => service.api("POST", "/auth/logout", undefined, token),
+      deleted: (name) => service.api("DELETE", `/user/${name}`, { password: ADMIN_PASSWORD }),
     };
     for (const [name, act] of Object.entries(ways)) {
       const token = await listener(name);
-      const id = await start(house, "sleep", "&ms=20000");
-      const all = await Listening.open(house, token);
-      const one = await Listening.open(house, token, `/api/latest/execution/${id}/events`);
+      const id = await start(service, "sleep", "&ms=20000");
+      const all = await Listening.open(service, token);
+      const one = await Listening.open(service, token, `/api/latest/execution/${id}/events`);
       await act(name, token);
-      const secret = await start(house, "echo");
-      await house.api("POST", `/execution/${id}/cancel`);
+      const secret = await start(service, "echo");
+      await service.api("POST", `/execution/${id}/cancel`);
       await Promise.all([all.ended, one.ended]);
       assert.ok(!all.received.includes(secret), `${name}: nothing is told any more`);
       assert.ok(!one.received.includes("ENDED_CANCELLED"), `${name}: nor of one execution`);
@@ -124,20 +124,20 @@ describe("event streams", () => {
   test("M9: a role that is narrowed to a project narrows an open stream", async () => {
     const password = ADMIN_PASSWORD;
     const permissions = [{ permission: "execution.read" }];
-    await house.api("POST", "/role", { name: "reader", permissions, password });
+    await service.api("POST", "/role", { name: "reader", permissions, password });
     const token = await listener("narrowed");
     const own_password = ADMIN_PASSWORD;
-    await house.api("PATCH", "/user/narrowed", { roles: ["reader"], own_password });
-    const stream = await Listening.open(house, token);
-    const seen = await start(house, "echo");
+    await service.api("PATCH", "/user/narrowed", { roles: ["reader"], own_password });
+    const stream = await Listening.open(service, token);
+    const seen = await start(service, "echo");
     await poll("the first execution", async () => (stream.hasEnded(seen) ? true : null));
-    const project = await house.api("POST", "/project", { name: "Elsewhere" });
+    const project = await service.api("POST", "/project", { name: "Elsewhere" });
     const { id } = JSON.parse(project.text) as { id: string };
     const narrow = [{ permission: "execution.read", project_id: id }];
-    await house.api("PATCH", "/role/reader", { permissions: narrow, password });
-    await house.createWebhook("there", "echo", { is_productive: true, project_id: id });
-    const hidden = await start(house, "echo");
-    const shown = await start(house, "there");
+    await service.api("PATCH", "/role/reader", { permissions: narrow, password });
+    await service.createWebhook("there", "echo", { is_productive: true, project_id: id });
+    const hidden = await start(service, "echo");
+    const shown = await start(service, "there");
     await poll("the execution there", async () => (stream.hasEnded(shown) ? true : null));
     assert.ok(!stream.received.includes(hidden));
     stream.close();
@@ -145,9 +145,9 @@ describe("event streams", () => {
 
   test("proxies are told not to gather events", async () => {
     const token = await listener("behind");
-    const id = await start(house, "echo");
+    const id = await start(service, "echo");
     for (const path of [EVENTS, `/api/latest/execution/${id}/events`]) {
-      const stream = await Listening.open(house, token, path);
+      const stream = await Listening.open(service, token, path);
       assert.match(stream.received, /^x-accel-buffering: no\r$/im, path);
       stream.close();
     }
@@ -156,10 +156,10 @@ describe("event streams", () => {
   const skip = existsSync(NGINX) ? false : "no nginx on this machine";
   test("4: events come through nginx as it comes", { skip }, async () => {
     const token = await listener("nginx");
-    await using proxy = await openProxy(house);
-    const stream = await Listening.open({ ...house, origin: proxy.origin }, token);
+    await using proxy = await openProxy(service);
+    const stream = await Listening.open({ ...service, origin: proxy.origin }, token);
     assert.match(stream.received, /^HTTP\/1\.1 200 /);
-    const id = await start(house, "echo");
+    const id = await start(service, "echo");
     await poll("an event through nginx", async () => (stream.hasEnded(id) ? true : null));
     stream.close();
   });
@@ -186,7 +186,7 @@ class Listening {
   }
 
   static async open(
-    { origin }: Pick<House, "origin">,
+    { origin }: Pick<TestService, "origin">,
     token: string,
     path = EVENTS,
   ): Promise<Listening> {
@@ -210,28 +210,30 @@ class Listening {
   }
 }
 
-async function openMany(house: House, token: string, count: number): Promise<Listening[]> {
-  const all = await Promise.all(Array.from({ length: count }, () => Listening.open(house, token)));
+async function openMany(service: TestService, token: string, count: number): Promise<Listening[]> {
+  const all = await Promise.all(
+    Array.from({ length: count }, () => Listening.open(service, token)),
+  );
   for (const one of all) assert.match(one.received, /^HTTP\/1\.1 200 /);
   return all;
 }
 
-async function start(house: House, webhook: string, query = ""): Promise<string> {
-  const answer = await house.call(webhook, `?async${query}`);
+async function start(service: TestService, webhook: string, query = ""): Promise<string> {
+  const answer = await service.call(webhook, `?async${query}`);
   assert.equal(answer.status, 201, answer.text);
   return answer.text;
 }
 
-async function callMany(house: House, count: number, webhook = "echo"): Promise<void> {
+async function callMany(service: TestService, count: number, webhook = "echo"): Promise<void> {
   for (let left = count; left > 0; left -= 20)
-    await Promise.all(Array.from({ length: 20 }, () => start(house, webhook)));
+    await Promise.all(Array.from({ length: 20 }, () => start(service, webhook)));
 }
 
 /** Processor time that the server takes while something is done, in milliseconds. */
-async function cpuOf(house: House, act: () => Promise<void>): Promise<number> {
-  const begun = readCpu(house.pid);
+async function cpuOf(service: TestService, act: () => Promise<void>): Promise<number> {
+  const begun = readCpu(service.pid);
   await act();
-  return readCpu(house.pid) - begun;
+  return readCpu(service.pid) - begun;
 }
 
 /** Its user and system time (proc(5)), which Linux counts in hundredths of a second. */
@@ -241,23 +243,23 @@ function readCpu(pid: number): number {
 }
 
 /** Whether the server still holds its side of a connection that is not read here (proc(5)). */
-function isConnected(house: House, socket: Socket): boolean {
+function isConnected(service: TestService, socket: Socket): boolean {
   const port = (number: number): string => number.toString(16).toUpperCase().padStart(4, "0");
-  const pair = `:${port(house.origin.port)} 0100007F:${port(socket.localPort ?? 0)} 01 `;
+  const pair = `:${port(service.origin.port)} 0100007F:${port(socket.localPort ?? 0)} 01 `;
   return readFileSync("/proc/net/tcp", "latin1").includes(pair);
 }
 
 interface Proxy {
-  readonly origin: House["origin"];
+  readonly origin: TestService["origin"];
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** nginx as Debian ships it, with nothing set but where to pass requests on to. */
-async function openProxy(house: House): Promise<Proxy> {
-  const folder = join(house.directory, "nginx");
+async function openProxy(service: TestService): Promise<Proxy> {
+  const folder = join(service.directory, "nginx");
   await mkdir(folder);
   const port = await freePort();
-  const { host, port: behind } = house.origin;
+  const { host, port: behind } = service.origin;
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`)
     .join("\n");

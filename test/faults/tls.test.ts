@@ -10,11 +10,11 @@ import { runCommand } from "../blackbox/command.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { launch, terminate } from "../blackbox/service.ts";
 import { environment } from "../blackbox/target.ts";
-import { faultTarget } from "./house.ts";
+import { errorTarget } from "./test-service.ts";
 
 /** Certificates that are wrong at the start, and that become wrong while the service runs. */
 
-const target = faultTarget();
+const target = errorTarget();
 
 describe("TLS", { skip: target.skip ?? false }, () => {
   let folder = "";

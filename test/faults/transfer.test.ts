@@ -3,26 +3,26 @@ import { after, before, describe, test } from "node:test";
 import { send, type Answer } from "../blackbox/client.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { assertAside } from "./aside.ts";
-import { openHouse, type House } from "./house.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 
 /** Many webhooks are exported and imported: whoever calls meanwhile is answered as ever. */
 
 const MOST = 10_000;
 
 describe("many webhooks", () => {
-  let house: House;
+  let service: TestService;
   let token = "";
   before(async () => {
-    house = await openHouse({ flows: ["echo"] });
-    await house.createWebhook("other", "echo", { is_productive: true, sync_mode: "hold" });
+    service = await openTestService({ flows: ["echo"] });
+    await service.createWebhook("other", "echo", { is_productive: true, sync_mode: "hold" });
     const given = { user_name: "admin", password: ADMIN_PASSWORD };
-    const login = await house.api("POST", "/auth/login", given, "");
+    const login = await service.api("POST", "/auth/login", given, "");
     ({ token } = JSON.parse(login.text) as { token: string });
   });
-  after(() => house[Symbol.asyncDispose]());
+  after(() => service[Symbol.asyncDispose]());
 
   const post = (text: string, query = ""): Promise<Answer> =>
-    send(house.origin, {
+    send(service.origin, {
       method: "POST",
       target: `/api/latest/import${query}`,
       headers: { "x-service-token": token, "content-type": "application/yaml" },
@@ -37,7 +37,7 @@ describe("many webhooks", () => {
   });
 
   test("M11: others are called while ten thousand are imported", async () => {
-    const made = await assertAside(house, "import", 200, () => post(toDocument(MOST)));
+    const made = await assertAside(service, "import", 200, () => post(toDocument(MOST)));
     const { items } = JSON.parse(made.text) as { items: { action: string; key: string }[] };
     assert.equal(items.length, MOST);
     assert.ok(items.every(({ action }) => action === "create"));
@@ -45,7 +45,7 @@ describe("many webhooks", () => {
   });
 
   test("M11: others are called while names are found for ten thousand", async () => {
-    const renamed = await assertAside(house, "import, renamed", 200, () =>
+    const renamed = await assertAside(service, "import, renamed", 200, () =>
       post(toDocument(MOST), "?conflicts=rename&dry_run=true"),
     );
     const { items } = JSON.parse(renamed.text) as { items: { name: string }[] };
@@ -53,7 +53,7 @@ describe("many webhooks", () => {
   });
 
   test("M11: others are called while ten thousand are exported", async () => {
-    const exported = await assertAside(house, "export", 200, () => house.api("GET", "/export"));
+    const exported = await assertAside(service, "export", 200, () => service.api("GET", "/export"));
     assert.equal(exported.text.match(/^ {2}- name: /gm)?.length, MOST + 1);
     const part = exported.text
       .split(/^(?= {2}- name: )/m)

@@ -274,7 +274,7 @@ suite("catalog", { timeout: 60_000 }, () => {
       "../v2/a.ts": greet("two"),
     });
     await symlink("v1", fixture.plugins);
-    const catalog = await fixture.open({ look_ms: 50 });
+    const catalog = await fixture.open({ pollMs: 50 });
     const first = catalog.find("a")?.spec;
     assert.equal(first?.plugins_dir, join(fixture.plugins, "../v1"));
     const swapped = fixture.change((flow) => flow.version !== first?.version);
@@ -288,7 +288,7 @@ suite("catalog", { timeout: 60_000 }, () => {
     await using fixture = await openFixture({ "a.ts": greet("one") });
     // The watch is on a folder where nothing happens: all events are lost.
     await symlink("plugins", `${fixture.plugins}-link`);
-    await fixture.open({ plugins_dir: `${fixture.plugins}-link`, look_ms: 50 });
+    await fixture.open({ plugins_dir: `${fixture.plugins}-link`, pollMs: 50 });
     const added = fixture.change(isReady("b"));
     await fixture.write("b.ts", greet("two"));
     await added;
@@ -296,7 +296,7 @@ suite("catalog", { timeout: 60_000 }, () => {
 
   test("a passing fault of the disk is got over without an event", async () => {
     await using fixture = await openFixture({ "a.ts": greet("one") });
-    const catalog = await fixture.open({ look_ms: 50 });
+    const catalog = await fixture.open({ pollMs: 50 });
     const blocked = join(fixture.data, "versions", "b");
     await symlink("/dev/null/x", blocked);
     await fixture.write("b.ts", greet("two"));
@@ -311,7 +311,7 @@ suite("catalog", { timeout: 60_000 }, () => {
     await using fixture = await openFixture({ "a.ts": greet("one") });
     let tries = 0;
     const catalog = await fixture.open({
-      look_ms: 10,
+      pollMs: 10,
       async inspect(spec) {
         tries++;
         return tries < 3 ? { kind: "broken", message: "Too slow", stack: null } : inspect(spec);
@@ -398,7 +398,7 @@ suite("catalog", { timeout: 60_000 }, () => {
       "a.ts": `export default () => "./data/versions/x/b.ts";`,
       "data/versions/x/b.ts": greet("b"),
     });
-    const inside = await fixture.open({ data_dir: join(fixture.plugins, "data") });
+    const inside = await fixture.open({ dataDir: join(fixture.plugins, "data") });
     await inside.reload();
     assert.deepEqual(
       inside.list().map((flow) => flow.name),
@@ -406,7 +406,7 @@ suite("catalog", { timeout: 60_000 }, () => {
     );
     await inside[Symbol.asyncDispose]();
     await fixture.remove("data");
-    const same = await fixture.open({ data_dir: fixture.plugins });
+    const same = await fixture.open({ dataDir: fixture.plugins });
     await same.reload();
     assert.deepEqual(
       same.list().map((flow) => flow.name),
@@ -441,7 +441,7 @@ suite("catalog", { timeout: 60_000 }, () => {
       "big.ts": flowOf("memory_mb: 513"),
     });
     const allow = { net: false, read: ["/srv/in", "tables"], write: ["/srv/in"] };
-    const catalog = await fixture.open({ allow, timeout_max_ms: 600_000 });
+    const catalog = await fixture.open({ allow, timeoutMaxMs: 600_000 });
     const message = (name: string) => catalog.find(name)?.error?.message ?? "";
     assert.match(message("net"), /ALLOW_NET/);
     assert.match(message("write"), /'\/srv\/input'.*ALLOW_WRITE/);
@@ -453,7 +453,7 @@ suite("catalog", { timeout: 60_000 }, () => {
       write: [],
       secrets: [],
     });
-    assert.equal(catalog.find("quick")?.timeout_ms, 500);
+    assert.equal(catalog.find("quick")?.timeoutMs, 500);
     assert.equal(catalog.find("quick")?.spec?.memory_mb, 256);
   });
 
@@ -536,7 +536,7 @@ suite("catalog", { timeout: 60_000 }, () => {
     const catalog = await fixture.open();
     const hung = Promise.withResolvers<void>();
     const stuck = await fixture.open({
-      data_dir: `${fixture.data}-2`,
+      dataDir: `${fixture.data}-2`,
       plugins_dir: `${fixture.plugins}-2`,
       inspect() {
         hung.resolve();

@@ -42,10 +42,10 @@ suite("example flows", { timeout: 120_000 }, () => {
     bench = await openBench();
     catalog = await openCatalog({
       plugins_dir: PLUGINS,
-      data_dir: data,
+      dataDir: data,
       allow: { net: false, read: [], write: [] },
-      timeout_ms: 300_000,
-      timeout_max_ms: 3_600_000,
+      timeoutMs: 300_000,
+      timeoutMaxMs: 3_600_000,
       memory_mb: 128,
       log: pino({ level: "silent" }),
       inspect: (spec) => bench.runners.inspect(spec),

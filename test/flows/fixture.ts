@@ -62,10 +62,10 @@ export async function openFixture(files: Readonly<Record<string, string>> = {}):
     async open(options) {
       const catalog = await openCatalog({
         plugins_dir: plugins,
-        data_dir: data,
+        dataDir: data,
         allow: { net: true, read: [], write: [] },
-        timeout_ms: 300_000,
-        timeout_max_ms: 3_600_000,
+        timeoutMs: 300_000,
+        timeoutMaxMs: 3_600_000,
         memory_mb: 128,
         log,
         inspect(spec) {

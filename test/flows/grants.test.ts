@@ -8,8 +8,8 @@ import { toManifest } from "../../src/shared/manifest.ts";
 
 const LIMITS: Limits = {
   allow: { net: true, read: [], write: [] },
-  timeout_ms: 300_000,
-  timeout_max_ms: 600_000,
+  timeoutMs: 300_000,
+  timeoutMaxMs: 600_000,
   memory_mb: 128,
 };
 
@@ -68,7 +68,7 @@ suite("grants", () => {
       ),
       {
         grants: { net: false, read: [], write: [], secrets: [] },
-        timeout_ms: 300_000,
+        timeoutMs: 300_000,
         memory_mb: 128,
       },
     );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { flowName, nameFault } from "../../src/server/flows/names.ts";
+import { flowName, nameError } from "../../src/server/flows/names.ts";
 
 suite("flow names", () => {
   const rows: [string, string | null][] = [
@@ -40,9 +40,9 @@ suite("flow names", () => {
 
   test("a name follows the rules of resource names", () => {
     for (const name of ["hello", "a b", "grüße", "x".repeat(128)])
-      assert.equal(nameFault(name), null);
+      assert.equal(nameError(name), null);
     for (const name of [" a", "a ", "a?b", "a#b", "a%b", "a\\b", "a\nb", "x".repeat(129)]) {
-      assert.notEqual(nameFault(name), null, name);
+      assert.notEqual(nameError(name), null, name);
     }
   });
 });

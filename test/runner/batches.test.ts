@@ -66,12 +66,12 @@ for (const how of ["busy", "rest"])
   test(`what stands behind a run that takes long (${how}) goes to another thread`, async () => {
     await using bench = await openBench({ flowMaxConcurrent: 2 });
     const spec = await warm(bench);
-    let has_ended = false;
+    let hasEnded = false;
     const long = bench.start(spec, input({ name: "long", [how]: 1500 }));
-    void long.ending.then(() => (has_ended = true));
+    void long.ending.then(() => (hasEnded = true));
     const others = names(5).map((name) => bench.run(spec, input({ name })));
     const endings = await Promise.all(others);
-    assert.equal(has_ended, false);
+    assert.equal(hasEnded, false);
     assert.deepEqual(endings.map(nameOf), names(5));
     const { thread } = told(await long.ending);
     assert.ok(endings.every((ending) => told(ending).thread !== thread));

@@ -62,8 +62,8 @@ test("threads that are ended as soon as they have started take nobody with them"
   let gone = 0;
   const nothing = (): void => {};
   const onReady = (worker: Worker): void => worker.end();
-  const onLost = (): void => void (gone += 1);
-  const events = { onReady, onLost, onFailed: onLost, onEnded: nothing, onRecalled: nothing };
+  const onCrashed = (): void => void (gone += 1);
+  const events = { onReady, onCrashed, onFailed: onCrashed, onEnded: nothing, onRecalled: nothing };
   for (let at = 0; at < 12; at += 1) bench.runners.startWorker(spec, events);
   await until(() => gone === 12);
   assert.equal(bench.runners.status().restarts, 0);
@@ -150,7 +150,7 @@ test("who was in more deaths is apart first, and is forgiven after the window", 
   quarantine.note("f", 1, false);
   const places = (at: number) =>
     ["a", "b", "c", "d", "e", "f"].map((key) => quarantine.placeOf(key, at));
-  assert.deepEqual(places(2), ["alone", "alone", "alone", "suspects", "suspects", "alone"]);
+  assert.deepEqual(places(2), ["alone", "alone", "alone", "quarantined", "quarantined", "alone"]);
   assert.equal(quarantine.note("f", 3, true), false);
   assert.equal(quarantine.note("f", 4, true), false);
   assert.equal(quarantine.note("f", 5, true), true);

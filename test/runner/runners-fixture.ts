@@ -20,7 +20,7 @@ import {
   type VersionKeeper,
   type Runners,
   type RunnersOptions,
-} from "../../src/server/workers/runners.ts";
+} from "../../src/server/workers/supervisor.ts";
 import type { Run } from "../../src/server/workers/worker.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -66,7 +66,7 @@ export async function openBench(
     thread: join(ROOT, "src/sandbox/thread.ts"),
     author: join(ROOT, "src/shared/author.ts"),
     readable: [join(ROOT, "src"), join(ROOT, "node_modules")],
-    runner_memory_mb: 900,
+    runnerMemoryMb: 900,
     max_output_bytes: 1_000_000,
     max_input_bytes: 1_000_000,
     max_log_lines: 50,

@@ -72,7 +72,7 @@ test("an import that takes its runner down costs no execution", async () => {
 });
 
 test("a runner that grows too large takes no more runs, and ends when its last has", async () => {
-  await using bench = await openBench({ runner_memory_mb: 600 });
+  await using bench = await openBench({ runnerMemoryMb: 600 });
   const large = bench.flow(
     `export default async () => { const all = []; for (let i = 0; i < 26; i++) all.push(Buffer.alloc(20e6, 1)); await new Promise((r) => setTimeout(r, 1500)); return all.length; }`,
   );
@@ -139,7 +139,7 @@ test("what a runner sends without a known shape is dropped", async () => {
       { type: "log", thread, id: job.id, lines: [{ at: "x" }] }, { type: "log", thread, id: "nobody", lines: [] }, { type: "log", id: job.id, lines: [] },
       { type: "operation", thread, number: 1, request: { id: "nobody", operation: "secret", name: "s", value: null } }, { type: "operation", thread, number: 1, request: { id: job.id, operation: "other", name: "s", value: null } },
       { type: "recalled", thread, begun: -1 }, { type: "exited", thread, begun: 1 }, { type: "exited", thread: thread + 1, begun: 1, message: "x" },
-      { type: "beat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} }, ${FINE}]);`,
+      { type: "heartbeat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} }, ${FINE}]);`,
   );
   const asked: unknown[] = [];
   await using bench = await openBench({ runner });
@@ -181,7 +181,7 @@ test("L15: messages arrive whole, however they are cut", () => {
 });
 
 test("a runner that says nothing is replaced", async () => {
-  await using bench = await openBench({ runner: fakeRunner(""), silence_ms: 1_000 });
+  await using bench = await openBench({ runner: fakeRunner(""), silenceMs: 1_000 });
   const { status_message } = await bench.run(bench.flow(HELLO));
   assert.match(status_message ?? "", /which was ended because it was silent for 1 s/);
 });
@@ -352,7 +352,7 @@ test("a flow that breaks the code around it costs its thread, and its next run h
 });
 
 test("a spare is kept while runners are used, and comes back with the next run", async () => {
-  await using bench = await openBench({ spare_ms: 1500 });
+  await using bench = await openBench({ spareMs: 1500 });
   const count = () => bench.runners.status().runners.length;
   assert.equal(count(), 2);
   await until(() => count() === 1);

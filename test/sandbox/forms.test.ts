@@ -118,9 +118,9 @@ test("an input schema gives the flow what it makes of the input, or names each f
       run: ({ input_value }) => input_value.json,
     });`;
   assert.deepEqual(await runOf(code), { name: "ADA", age: 7 });
-  const fault = await runOf(code, {}, { input_value: '{"json":{"name":1,"age":"x"}}' });
+  const error = await runOf(code, {}, { input_value: '{"json":{"name":1,"age":"x"}}' });
   assert.equal(
-    fault,
+    error,
     'Input does not fit the flow\'s schema: json.name: Invalid type: Expected string but received 1; json.age: Invalid type: Expected number but received "x"',
   );
 });

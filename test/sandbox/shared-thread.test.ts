@@ -80,7 +80,7 @@ for (const [name, change] of Object.entries(CHANGES))
       `let runs = 0; export default async ({ input_value }) => { runs += 1; const told = runs; const { change, wait_ms = 0 } = input_value.json; if (wait_ms > 0) await new Promise((done) => setTimeout(done, wait_ms)); if (change) { ${change}; } return told; }`,
     );
     assert.equal((await run(spec, {})).output, 1);
-    await run(spec, { change: true, wait_ms: 25 });
+    await run(spec, { change: true, waitMs: 25 });
     assert.equal((await run(spec, {})).output, 1, "after a long run all is compared");
     await run(spec, { change: true });
     let kept = 0;

@@ -53,7 +53,7 @@ test("H6: a refusal comes back whole, and another error as one of the service", 
 });
 
 test("H6: a job that takes too long is refused, and its thread replaced", async () => {
-  const { thread, workers } = open({ limit_ms: 3000 });
+  const { thread, workers } = open({ limitMs: 3000 });
   await thread.run("echo", 1, TERMS);
   const slow = thread.run("spin", undefined, TERMS);
   const next = thread.run("echo", 2, TERMS);
@@ -64,7 +64,7 @@ test("H6: a job that takes too long is refused, and its thread replaced", async 
 });
 
 test("H6: a job that takes all memory costs its thread alone", async () => {
-  const { thread, workers } = open({ limit_ms: 60_000 });
+  const { thread, workers } = open({ limitMs: 60_000 });
   await assert.rejects(thread.run("hoard", undefined, TERMS), {
     code: "bad_body",
     message: /too much memory/,
@@ -74,16 +74,16 @@ test("H6: a job that takes all memory costs its thread alone", async () => {
 });
 
 test("H6: what waits is bounded, and what nobody waits for is left out", async () => {
-  const { thread, workers } = open({ most_jobs: 3, most_bytes: 100 });
-  let is_wanted = true;
+  const { thread, workers } = open({ mostJobs: 3, mostBytes: 100 });
+  let isWanted = true;
   const of = (client: string, size: number) => ({ client, size, isWanted: () => true });
   const first = thread.run("thread", undefined, TERMS);
-  const gone = thread.run("echo", 1, { ...of("a", 1), isWanted: () => is_wanted });
+  const gone = thread.run("echo", 1, { ...of("a", 1), isWanted: () => isWanted });
   const large = thread.run("echo", 2, of("b", 90));
   await assert.rejects(thread.run("echo", 3, of("c", 20)), { code: "overloaded" });
   const last = thread.run("echo", 4, of("d", 1));
   await assert.rejects(thread.run("echo", 5, TERMS), { code: "overloaded" });
-  is_wanted = false;
+  isWanted = false;
   await assert.rejects(gone, { code: "bad_body" });
   assert.deepEqual([await first, await large, await last], [workers[0]!.threadId, 2, 4]);
 });
@@ -103,7 +103,7 @@ test("H6: clients take turns, each with its own in order", async () => {
 });
 
 test("H6: once half of the room is taken, one client has no more than a quarter", async () => {
-  for (const limits of [{ most_bytes: 16 }, { most_jobs: 16 }]) {
+  for (const limits of [{ mostBytes: 16 }, { mostJobs: 16 }]) {
     const { thread } = open(limits);
     const running = thread.run("echo", 0, TERMS);
     // All of them come before the first is done.
@@ -121,7 +121,7 @@ test("H6: once half of the room is taken, one client has no more than a quarter"
 });
 
 test("H6: a thread without work ends, and the next job starts another", async () => {
-  const { thread, workers } = open({ idle_ms: 10 });
+  const { thread, workers } = open({ idleMs: 10 });
   await thread.run("echo", 1, TERMS);
   await once(workers[0]!, "exit");
   assert.equal(await thread.run("echo", 2, TERMS), 2);

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { membersOf } from "../../src/server/request/json-members.ts";
 
 function readAll(text: string): [string, unknown][] {
-  return [...membersOf(text)].map(({ name, value_start, end }) => [
+  return [...membersOf(text)].map(({ name, valueStart, end }) => [
     name,
-    JSON.parse(text.slice(value_start, end)),
+    JSON.parse(text.slice(valueStart, end)),
   ]);
 }
 

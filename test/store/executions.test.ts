@@ -22,7 +22,7 @@ import {
   insertLogLine,
   interruptRunning,
   listUnended,
-  putBackExecution,
+  requeueExecution,
   runExecution,
   type EndedRow,
 } from "../../src/server/store/executions.ts";
@@ -69,7 +69,7 @@ test("a record is read as it was written, at each of its states", async () => {
     status: "RUNNING",
     started_at: 3,
   });
-  await store.commit([putBackExecution({ id: row.id })]);
+  await store.commit([requeueExecution({ id: row.id })]);
   assert.deepEqual(await findExecution(store, row.id), row);
   const end = toEnd(row.id, { response: '{"status":201}' });
   await store.commit(endExecution(end));
@@ -93,7 +93,7 @@ test("an ended status never changes, and what was answered neither", async () =>
       [[runExecution({ id: row.id, started_at: 9 })], "not_pending"],
     ] as const;
     for (const [unit, code] of later) await assert.rejects(store.commit(unit), { code });
-    assert.deepEqual(await store.commit([putBackExecution({ id: row.id })]), [0]);
+    assert.deepEqual(await store.commit([requeueExecution({ id: row.id })]), [0]);
     assert.deepEqual(await store.commit([interruptRunning(store, 9)]), [0]);
     assert.deepEqual(await findExecution(store, row.id), record);
     assert.deepEqual(await findPayload(store, row.id), payload);
@@ -119,7 +119,7 @@ test("an id that was never given out is not found, though its key is taken", asy
   const row = newRow(newExecutionId(), { ...RUNNING, parent_id: parent.id });
   await insert(store, [parent, row]);
   const line = { at: 1, level: "info", text: "a line" };
-  await store.commit([insertLogLine({ execution_id: row.id, ...line })]);
+  await store.commit([insertLogLine({ executionId: row.id, ...line })]);
   const foreign = `${row.id.slice(0, 19)}${row.id.endsWith("0") ? "a" : "b"}000-000000000000`;
   assert.equal(keyOf(foreign), keyOf(row.id));
   for (const id of [foreign, "", "nobody", row.id.toUpperCase(), toId(START, 1)]) {
@@ -137,7 +137,7 @@ test("an id that was never given out is not found, though its key is taken", asy
 test("what is no id of an execution cannot be written", async () => {
   await using store = await open("no-id.db");
   assert.throws(() => insertExecution(newRow("nobody"), INPUT), /Cannot write an execution/);
-  assert.throws(() => insertLogLine({ execution_id: "", at: 1, level: "info", text: "" }));
+  assert.throws(() => insertLogLine({ executionId: "", at: 1, level: "info", text: "" }));
   assert.equal(await countExecutions(store), 0);
 });
 
@@ -184,13 +184,13 @@ function makeRows(count: number): ExecutionRow[] {
 }
 
 function fits(row: ExecutionRow, filter: Omit<ExecutionFilter, "limit">): boolean {
-  const { statuses, from, to, text, project_ids, webhook, flow, project_id, parent_id } = filter;
+  const { statuses, from, to, text, projectIds, webhook, flow, project_id, parent_id } = filter;
   return (
     (statuses?.includes(row.status) ?? true) &&
     row.created_at >= (from ?? 0) &&
     row.created_at < (to ?? Number.POSITIVE_INFINITY) &&
     (row.status_message ?? "").toLowerCase().includes((text ?? "").toLowerCase()) &&
-    (project_ids?.includes(row.project_id) ?? true) &&
+    (projectIds?.includes(row.project_id) ?? true) &&
     [undefined, row.webhook].includes(webhook) &&
     [undefined, row.flow].includes(flow) &&
     [undefined, row.project_id].includes(project_id) &&
@@ -212,8 +212,8 @@ const FILTERS: readonly Omit<ExecutionFilter, "limit">[] = [
   { statuses: ["PENDING", "ENDED_SUCCESS"] },
   { parent_id: toId(START, 0) },
   { project_id: "p3", text: "MESSAGE 1" },
-  { project_ids: ["p1", "p2"], from: START + 5 * MINUTE_MS, to: START + 50 * MINUTE_MS },
-  { project_ids: [] },
+  { projectIds: ["p1", "p2"], from: START + 5 * MINUTE_MS, to: START + 50 * MINUTE_MS },
+  { projectIds: [] },
   { from: -1e20, to: 1e20 },
   { from: START + 400 * MINUTE_MS },
 ];
@@ -257,8 +257,8 @@ test("statistics count what was created in a time, by webhook", async () => {
   const rows = makeRows(300);
   await insert(store, rows);
   const hour = 60 * MINUTE_MS;
-  const request = { from: START + 10 * MINUTE_MS, to: START + 90 * MINUTE_MS, interval_ms: hour };
-  const found = await readStatistics(store, { ...request, by_webhook: true, project_ids: null });
+  const request = { from: START + 10 * MINUTE_MS, to: START + 90 * MINUTE_MS, intervalMs: hour };
+  const found = await readStatistics(store, { ...request, byWebhook: true, projectIds: null });
   const told = new Map(found.map(({ at, webhook, ...row }) => [`${at} ${webhook}`, row]));
   const expected = Map.groupBy(
     rows.filter((row) => row.created_at >= request.from && row.created_at < request.to),
@@ -288,8 +288,8 @@ test("statistics tell how long so many of a hundred took at most; cancelled ones
     }),
   );
   await insert(store, rows);
-  const request = { from: START, to: START + 1, interval_ms: MINUTE_MS };
-  const [found] = await readStatistics(store, { ...request, by_webhook: false, project_ids: null });
+  const request = { from: START, to: START + 1, intervalMs: MINUTE_MS };
+  const [found] = await readStatistics(store, { ...request, byWebhook: false, projectIds: null });
   const { duration_p50_ms, duration_p95_ms, duration_p99_ms, failures } = found as StatisticsRow;
   assert.deepEqual([duration_p50_ms, duration_p95_ms, duration_p99_ms], [50, 95, 99]);
   assert.equal(failures, 1);
@@ -301,7 +301,7 @@ test("retention takes the oldest that have ended, with all that belongs to them"
   await insert(store, rows);
   const ended = rows.filter(({ ended_at }) => ended_at !== null).map(({ id }) => id);
   await store.commit(
-    ended.map((id) => insertLogLine({ execution_id: id, at: 1, level: "info", text: id })),
+    ended.map((id) => insertLogLine({ executionId: id, at: 1, level: "info", text: id })),
   );
   const db = new Database(pathOf("retention.db"));
   db.exec("insert into execution_output select key, 'x', null from execution where ended_at > 0");
@@ -373,9 +373,9 @@ const PLANS: Readonly<Record<string, [(store: Store) => Promise<unknown>, RegExp
       readStatistics(store, {
         from: 1,
         to: 2,
-        interval_ms: 9,
-        by_webhook: false,
-        project_ids: null,
+        intervalMs: 9,
+        byWebhook: false,
+        projectIds: null,
       }),
     /^SEARCH .* PRIMARY KEY \(rowid>\? AND rowid<\?\); USE TEMP B-TREE FOR GROUP BY$/,
   ],

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { StartFault } from "../../src/shared/errors.ts";
+import { StartError } from "../../src/shared/errors.ts";
 import { newExecutionId } from "../../src/shared/id.ts";
 import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
 import { openLog } from "../../src/shared/log.ts";
@@ -28,7 +28,7 @@ import {
   findExecution,
   findPayload,
 } from "../../src/server/store/executions.ts";
-import { StoreFault } from "../../src/server/store/fault.ts";
+import { StoreError } from "../../src/server/store/store-error.ts";
 import {
   Ledger,
   type LedgerOptions,
@@ -271,7 +271,7 @@ test("while too much is not applied new executions wait, and are refused where i
   }
   while (applying.length === 0) await new Promise(setImmediate);
   const waiting = ledger.room();
-  applying[0]?.reject(new StoreFault(LOCKED));
+  applying[0]?.reject(new StoreError(LOCKED));
   assert.equal(await waiting, false);
   assert.equal(await ledger.room(), false, "it is known by now");
   while (applying.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
@@ -363,7 +363,7 @@ async function leaveLedger(name: string): Promise<string> {
   const id = newExecutionId();
   await using _ = await open(name);
   await using stack = new AsyncDisposableStack();
-  const ledger = openLedger(name, { apply: () => Promise.reject(new StoreFault(LOCKED)) });
+  const ledger = openLedger(name, { apply: () => Promise.reject(new StoreError(LOCKED)) });
   stack.defer(() => ledger.close());
   await Promise.all([append(ledger, begin(id), '"in"'), append(ledger, end(id), '"out"')]);
   for (const path of [pathOf(name), ...ledgerPaths(pathOf(name))])
@@ -435,7 +435,7 @@ test("what cannot be written keeps out nothing but the start that relies on it",
   ];
   const written = ["written", "synced"];
   assert.deepEqual(await Promise.all(others), [["failed"], written, written, written]);
-  assert.ok((await together) instanceof StoreFault);
+  assert.ok((await together) instanceof StoreError);
 });
 
 test("that a run waits again is not written once it has started", async () => {
@@ -469,7 +469,7 @@ test("a file of the ledger that is damaged is named, and stays as it is", async 
   for (const end of ["-wal", "-shm"]) rmSync(file + end, { force: true });
   writeFileSync(file, junk);
   await assert.rejects(open("damaged.db"), (error) => {
-    assert.ok(error instanceof StartFault);
+    assert.ok(error instanceof StartError);
     assert.match(error.message, /damaged\.db-ledger-0" and ".*not a database.*left as they are/);
     return true;
   });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { keyOf } from "../../src/shared/id.ts";
-import { StartFault } from "../../src/shared/errors.ts";
+import { StartError } from "../../src/shared/errors.ts";
 import { restoreFrom } from "../../src/server/store/backup.ts";
 import { openStore, type Store } from "../../src/server/store/database.ts";
 import { listExecutions, listLog } from "../../src/server/store/execution-lists.ts";
@@ -111,7 +111,7 @@ test("every row is there afterwards, and nothing of the old tables", async () =>
   assert.equal(before.sequence, 2469);
   const store = await open(path);
   const [first] = await listExecutions(store, { limit: 1 });
-  await store.commit([insertLogLine({ execution_id: first!.id, at: 1, level: "info", text: "x" })]);
+  await store.commit([insertLogLine({ executionId: first!.id, at: 1, level: "info", text: "x" })]);
   assert.deepEqual(
     (await listLog(store, first!.id, { after: 2000, limit: 9 })).map(({ seq }) => seq),
     [2470],
@@ -137,7 +137,7 @@ const AT = Date.UTC(2026, 2, 1);
 const V4 = "3f1c2f6e-9a3b-4c5d-8e7f-000000000001";
 const LATE = "fff00000-0000-7000-8000-000000000001";
 /** The ids, and which of them cannot have the key that is made from the id. */
-const STRANGE: readonly (readonly [id: string, is_moved: boolean])[] = [
+const STRANGE: readonly (readonly [id: string, isMoved: boolean])[] = [
   [toId(AT, 1, 5), false],
   [toId(AT, 2, 5), true],
   [toId(AT, 3, 5), true],
@@ -175,7 +175,7 @@ test("ids that make no key, or that of another, are found all the same", async (
   const before = readOld(path);
   const store = await open(path);
   const moved = query<{ id: string }>(path, "select id from execution_moved").map(({ id }) => id);
-  const expected = STRANGE.filter(([, is_moved]) => is_moved).map(([id]) => id);
+  const expected = STRANGE.filter(([, isMoved]) => isMoved).map(([id]) => id);
   assert.deepEqual(moved.toSorted(), expected.toSorted());
   assert.deepEqual(readNew(path), before);
   await using _ = store;
@@ -183,7 +183,7 @@ test("ids that make no key, or that of another, are found all the same", async (
     assert.equal((await findExecution(store, id))?.id, id);
     assert.equal((await findPayload(store, id))?.input_value, JSON.stringify(id));
     await store.commit([
-      insertLogLine({ execution_id: id, at: 2, level: "info", text: `new line of ${id}` }),
+      insertLogLine({ executionId: id, at: 2, level: "info", text: `new line of ${id}` }),
     ]);
     const lines = await listLog(store, id, { after: 0, limit: 9 });
     assert.deepEqual(
@@ -334,10 +334,10 @@ test(
       const path = join(disk, "full.db");
       await makeOldStore(path, (db) => fillOldStore(db, 5000, 300));
       const before = readOld(path);
-      await assert.rejects(open(path), (fault) => {
-        assert.ok(fault instanceof StartFault);
+      await assert.rejects(open(path), (error) => {
+        assert.ok(error instanceof StartError);
         assert.match(
-          fault.message,
+          error.message,
           /it needs \d+ MB of free disk space in ".*", and there are \d+ MB/,
         );
         return true;

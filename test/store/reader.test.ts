@@ -20,9 +20,9 @@ const ROWS = 200_000;
 
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-function open(list_ms?: number): Promise<Store> {
+function open(listMs?: number): Promise<Store> {
   const options = { path, durability: "normal" as const, addon: null, thread };
-  return openStore(list_ms === undefined ? options : { ...options, list_ms });
+  return openStore(listMs === undefined ? options : { ...options, listMs });
 }
 
 async function fill(): Promise<void> {
@@ -51,7 +51,7 @@ const by = (user_id: string, signal = new AbortController().signal) => ({ user_i
 
 test("M6: a list that takes too long is given up, statistics as well", async () => {
   await using store = await open(1);
-  const all = { from: 0, to: 2 ** 47, interval_ms: 1e12, by_webhook: true, project_ids: null };
+  const all = { from: 0, to: 2 ** 47, intervalMs: 1e12, byWebhook: true, projectIds: null };
   const audit = { action: "nothing", before: null, limit: 50 };
   for (const read of [scan, () => readStatistics(store, all), () => listAudit(store, audit)])
     await assert.rejects(read(store), { code: "READ_TOO_LONG" });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { StartFault } from "../../src/shared/errors.ts";
+import { StartError } from "../../src/shared/errors.ts";
 import { openStore, type Store } from "../../src/server/store/database.ts";
 import { connectionsByMonth, countConnection } from "../../src/server/store/executions.ts";
 import { takeLock } from "../../src/server/store/lock.ts";
@@ -65,7 +65,7 @@ test("a statement that had to change a row fails its unit with its code", async 
 
 test("a data folder has one holder at a time", () => {
   const lock = takeLock(folder, null);
-  assert.throws(() => takeLock(folder, null), StartFault);
+  assert.throws(() => takeLock(folder, null), StartError);
   lock.release();
   takeLock(folder, null).release();
 });

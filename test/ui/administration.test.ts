@@ -172,7 +172,7 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     const own_password = ADMIN_PASSWORD;
     await service.api("POST", "/user", { name: "vera", password, roles: ["viewer"], own_password });
     const context = await openStrangeWindow(browser);
-    const { page: own, faults } = await openPage(context);
+    const { page: own, errors } = await openPage(context);
     await own.goto(`${service.url}/ui/webhooks/hello`);
     await logIn(own, "vera", password);
     await own.waitForURL(/\/ui\/webhooks\/hello$/);
@@ -183,7 +183,7 @@ describe("administration in the browser", { skip: noBrowser }, () => {
       await visit(own, service, path);
       assert.equal(await own.locator("#banner p").count(), 0, path);
     }
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
     await context.close();
   });
 
@@ -226,7 +226,7 @@ test("the user interface works below a path prefix", { skip: noBrowser }, async 
     await own.stop();
   });
   const browser = opened.adopt(await openBrowser(), (own) => own.close());
-  const { page, faults } = await openPage(await openWindow(browser, service));
+  const { page, errors } = await openPage(await openWindow(browser, service));
   await visit(page, service, "/ui/webhooks");
   await page.locator("tbody th a", { hasText: /^hello$/ }).click();
   await settled(page);
@@ -238,5 +238,5 @@ test("the user interface works below a path prefix", { skip: noBrowser }, async 
   await page.getByRole("button", { name: "Theme" }).click();
   await page.reload();
   assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
-  assert.deepEqual(faults, []);
+  assert.deepEqual(errors, []);
 });

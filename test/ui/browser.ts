@@ -23,8 +23,8 @@ export function openBrowser(): Promise<Browser> {
 }
 
 export interface Look {
-  readonly is_narrow?: boolean;
-  readonly is_dark?: boolean;
+  readonly isNarrow?: boolean;
+  readonly isDark?: boolean;
   /** IANA name of the visitor's time zone, and the language; the machine's unless told. */
   readonly timezoneId?: string;
   readonly locale?: string;
@@ -46,8 +46,8 @@ export async function openWindow(
 /** A window where nobody has logged in. */
 export function openStrangeWindow(browser: Browser, look: Look = {}): Promise<BrowserContext> {
   const viewport =
-    look.is_narrow === true ? { width: 390, height: 844 } : { width: 1280, height: 860 };
-  const colorScheme = look.is_dark === true ? "dark" : "light";
+    look.isNarrow === true ? { width: 390, height: 844 } : { width: 1280, height: 860 };
+  const colorScheme = look.isDark === true ? "dark" : "light";
   const { timezoneId, locale } = look;
   return browser.newContext({
     viewport,
@@ -59,14 +59,14 @@ export function openStrangeWindow(browser: Browser, look: Look = {}): Promise<Br
 }
 
 /** A page that notes each error of its scripts and each violation of its policy. */
-export async function openPage(context: BrowserContext): Promise<{ page: Page; faults: string[] }> {
+export async function openPage(context: BrowserContext): Promise<{ page: Page; errors: string[] }> {
   const page = await context.newPage();
-  const faults: string[] = [];
-  page.on("pageerror", (fault) => faults.push(fault.message));
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(error.message));
   page.on("console", (message) => {
-    if (message.type() === "error") faults.push(message.text());
+    if (message.type() === "error") errors.push(message.text());
   });
-  return { page, faults };
+  return { page, errors };
 }
 
 /** Goes to a page and waits until it has read what it shows. */

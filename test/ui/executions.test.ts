@@ -9,11 +9,11 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
   let service: Service;
   let browser: Browser;
   let page: Page;
-  let faults: string[];
+  let errors: string[];
   before(async () => {
     service = await openWorkshop();
     browser = await openBrowser();
-    ({ page, faults } = await openPage(await openWindow(browser, service)));
+    ({ page, errors } = await openPage(await openWindow(browser, service)));
   });
   after(async () => {
     await browser?.close();
@@ -142,6 +142,6 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await settled(page);
     await page.getByRole("button", { name: "Reload" }).click();
     await page.locator("#notices", { hasText: "read again" }).waitFor();
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
   });
 });

@@ -42,7 +42,7 @@ describe("the way", { skip: noBrowser }, () => {
   test("from the sign-in to a first answered call is short", async () => {
     const service = await open(startService({ flows: ["echo", "identity"] }));
     const context = await openStrangeWindow(browser);
-    const { page, faults } = await openPage(context);
+    const { page, errors } = await openPage(context);
     await page.goto(`${service.url}/`);
     await logIn(page);
     await page.waitForURL(/\/ui\/$/);
@@ -74,7 +74,7 @@ describe("the way", { skip: noBrowser }, () => {
     await settled(page);
     assert.match(page.url(), /\/ui\/webhooks\/first$/);
     assert.ok(!(await page.content()).includes(key), "the key is shown once");
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
     await context.close();
   });
 

@@ -26,15 +26,15 @@ describe("the pages", { skip: noBrowser }, () => {
     await service?.stop();
   });
 
-  for (const is_dark of [false, true])
-    test(`have nothing serious for axe, ${is_dark ? "dark" : "light"}`, async (t) => {
-      const context = await openWindow(browser, service, { is_dark });
+  for (const isDark of [false, true])
+    test(`have nothing serious for axe, ${isDark ? "dark" : "light"}`, async (t) => {
+      const context = await openWindow(browser, service, { isDark });
       for (const [name, path] of Object.entries(await pagesOf(service)))
         await t.test(name, () =>
           withPage(context, name, async (page) => {
             await visit(page, service, path);
             // The theme changes colours and nothing else.
-            assert.deepEqual(await seriousOf(page, is_dark ? ["color-contrast"] : []), []);
+            assert.deepEqual(await seriousOf(page, isDark ? ["color-contrast"] : []), []);
             await assertFits(page, name);
             assert.notEqual(await page.title(), "owned", "script of a caller stays inert");
           }),
@@ -43,8 +43,8 @@ describe("the pages", { skip: noBrowser }, () => {
     });
 
   test("have nothing serious for axe at the login screen", async () => {
-    for (const is_dark of [false, true]) {
-      const context = await openStrangeWindow(browser, { is_dark });
+    for (const isDark of [false, true]) {
+      const context = await openStrangeWindow(browser, { isDark });
       await withPage(context, "login", async (page) => {
         await page.goto(`${service.url}/ui/login?next=%2Fui%2F&ended=1`);
         assert.deepEqual(await seriousOf(page), []);
@@ -54,7 +54,7 @@ describe("the pages", { skip: noBrowser }, () => {
   });
 
   test("fit into a phone", async () => {
-    const context = await openWindow(browser, service, { is_narrow: true });
+    const context = await openWindow(browser, service, { isNarrow: true });
     for (const [name, path] of Object.entries(await pagesOf(service)))
       await withPage(context, name, async (page) => {
         await visit(page, service, path);
@@ -72,7 +72,7 @@ describe("the pages", { skip: noBrowser }, () => {
       heading.setAttribute("role", "checkbox");
     });
     const found = await seriousOf(page);
-    assert.ok(found.some((fault) => fault.startsWith("color-contrast")));
+    assert.ok(found.some((error) => error.startsWith("color-contrast")));
     assert.ok(found.length > 1, "more than a colour is looked at");
     await context.close();
   });
@@ -94,9 +94,9 @@ async function withPage(
   name: string,
   act: (page: Page) => Promise<void>,
 ): Promise<void> {
-  const { page, faults } = await openPage(context);
+  const { page, errors } = await openPage(context);
   await act(page);
-  const unexpected = faults.filter((fault) => name !== "missing" || !fault.includes("404"));
+  const unexpected = errors.filter((error) => name !== "missing" || !error.includes("404"));
   assert.deepEqual(unexpected, []);
   await page.close();
 }

@@ -64,7 +64,7 @@ describe("7: times in the browser", { skip: noBrowser }, () => {
   for (const [timezoneId, { locale, zone }] of Object.entries(zones))
     test(`7: in ${timezoneId} every page shows its zone, 24 hours and the date`, async () => {
       const context = await openWindow(browser, service, { timezoneId, locale });
-      const { page, faults } = await openPage(context);
+      const { page, errors } = await openPage(context);
       let count = 0;
       for (const path of Object.values(await pagesOf(service)))
         for (const shown of await timesOf(page, path)) {
@@ -73,7 +73,7 @@ describe("7: times in the browser", { skip: noBrowser }, () => {
         }
       assert.ok(count > 50, `${count} times`);
       assert.deepEqual(
-        faults.filter((fault) => !/404/.test(fault)),
+        errors.filter((error) => !/404/.test(error)),
         [],
       );
       await context.close();
@@ -114,8 +114,8 @@ function assertShown(
   assert.equal(clock, partOf(at, timezoneId, { timeStyle: "medium" }), where);
   if (ms !== undefined) assert.equal(ms, iso.slice(-5, -1), where);
   const date = (moment: Date) => partOf(moment, timezoneId, { dateStyle: "short" });
-  const is_log = ms !== undefined && day === undefined;
-  if (!is_log) assert.equal(day === undefined, date(at) === date(new Date()), where);
+  const isLog = ms !== undefined && day === undefined;
+  if (!isLog) assert.equal(day === undefined, date(at) === date(new Date()), where);
   const year = partOf(at, timezoneId, { year: "numeric" });
   assert.ok(title.includes(iso) && title.includes(`${clock}.`), `${where}: ${title}`);
   assert.ok(title.includes(shown_zone), `${where}: ${title}`);

@@ -10,12 +10,12 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
-  let faults: string[];
+  let errors: string[];
   before(async () => {
     service = await openWorkshop();
     browser = await openBrowser();
     context = await openWindow(browser, service);
-    ({ page, faults } = await openPage(context));
+    ({ page, errors } = await openPage(context));
   });
   after(async () => {
     await browser?.close();
@@ -55,7 +55,7 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await name.fill("hello");
     await page.getByRole("button", { name: "Create" }).click();
     await page.locator("[data-fault-of=name]", { hasText: "taken" }).waitFor();
-    faults.length = 0;
+    errors.length = 0;
   });
 
   test("change their access after the password only", async () => {
@@ -77,7 +77,7 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     const key = page.locator("#access .secret code");
     await key.waitFor();
     assert.match(await key.innerText(), /^fhk_/);
-    faults.length = 0;
+    errors.length = 0;
   });
 
   test("save their settings, and say when somebody else was faster", async () => {
@@ -93,7 +93,7 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator(".form-fault", { hasText: "Somebody else has changed it" }).waitFor();
     assert.equal(await page.getByLabel("Description").inputValue(), "Mine");
-    faults.length = 0;
+    errors.length = 0;
   });
 
   test("in development answer while their user is active here", async () => {
@@ -128,7 +128,7 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.getByLabel("Content of the body").fill("{ not json");
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("This is not JSON").waitFor();
-    faults.length = 0;
+    errors.length = 0;
   });
 
   async function send(webhook: string, body: unknown, more: Record<string, string> = {}) {
@@ -194,6 +194,6 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.waitForURL(/\/ui\/webhooks$/);
     await settled(page);
     assert.equal((await service.api("GET", "/webhook/draft")).status, 404);
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
   });
 });

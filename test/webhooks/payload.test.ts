@@ -36,8 +36,8 @@ test("L6: no top-level member holds the key, and every other one stays as it was
       const kept = members.filter(
         ([one, of]) => !(one === "key" && typeof of === "string" && isKey(of)),
       );
-      assert.equal(parsed.is_stripped, kept.length < members.length);
-      assert.equal(parsed.json, parsed.is_stripped ? `{${kept.map(toText).join(",")}}` : null);
+      assert.equal(parsed.isStripped, kept.length < members.length);
+      assert.equal(parsed.json, parsed.isStripped ? `{${kept.map(toText).join(",")}}` : null);
       const last = members.findLast(([one]) => one === "key")?.[1];
       const kinds = new Map<unknown, string>([
         [KEY, "current"],
@@ -53,7 +53,7 @@ test("L6: a key that is not accepted any more, or of no webhook, is a value like
   const text = `{"key":"${OLD}"}`;
   const late = { ...rules("json"), at: 1001 };
   for (const parse of [late, rules("json", null)])
-    assert.deepEqual(parsePayload(text, parse), { json: null, key: null, is_stripped: false });
+    assert.deepEqual(parsePayload(text, parse), { json: null, key: null, isStripped: false });
 });
 
 test("L6: of YAML and forms the key is taken out, and the body as it was sent is not passed on", () => {
@@ -64,11 +64,11 @@ test("L6: of YAML and forms the key is taken out, and the body as it was sent is
     ["form", `key=x&key=${KEY}`, '{"key":"x"}'],
     ["form", `key=${KEY}&key=x`, "{}"],
   ] as const)
-    assert.deepEqual(parsePayload(text, rules(type)), { json, key: null, is_stripped: true });
+    assert.deepEqual(parsePayload(text, rules(type)), { json, key: null, isStripped: true });
   for (const [type, text, json] of [
     ["yaml", `key: x\na: ${KEY}`, `{"key":"x","a":"${KEY}"}`],
     ["yaml", `- ${KEY}`, `["${KEY}"]`],
     ["form", `key=x&a=${KEY}`, `{"key":"x","a":"${KEY}"}`],
   ] as const)
-    assert.deepEqual(parsePayload(text, rules(type)), { json, key: null, is_stripped: false });
+    assert.deepEqual(parsePayload(text, rules(type)), { json, key: null, isStripped: false });
 });

@@ -46,7 +46,7 @@ export async function showAudit(place: HTMLElement): Promise<void> {
 
 function toRow(entry: AuditEntry): HTMLElement {
   const { at, user_name, address, action, target, result, members } = entry;
-  const is_done = /^2\d\d$/.test(result);
+  const isDone = /^2\d\d$/.test(result);
   return el(
     "tr",
     {},
@@ -56,6 +56,6 @@ function toRow(entry: AuditEntry): HTMLElement {
     el("td", {}, target ?? "–"),
     el("td", { class: "wide" }, members.join(", ")),
     el("td", { class: "wide" }, address),
-    el("td", {}, is_done ? badge("Done", "good", result) : badge(result, "bad")),
+    el("td", {}, isDone ? badge("Done", "good", result) : badge(result, "bad")),
   );
 }

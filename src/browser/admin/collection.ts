@@ -26,8 +26,8 @@ export interface Collection<Item extends { readonly name: string }> {
   /** What the resource is for. */
   readonly note: string;
   readonly columns: readonly Column<Item>[];
-  readonly can_change: boolean;
-  readonly is_broad?: boolean;
+  readonly canChange: boolean;
+  readonly isBroad?: boolean;
   /** null for a new one. */
   fields(item: Item | null): Promise<readonly HTMLElement[]> | readonly HTMLElement[];
   toBody(form: HTMLElement, item: Item | null): Record<string, unknown>;
@@ -43,8 +43,8 @@ export async function showCollection<Item extends { readonly name: string }>(
   place: HTMLElement,
   collection: Collection<Item>,
 ): Promise<void> {
-  const { type, noun, plural, note, columns, can_change } = collection;
-  const labels = ["Name", ...columns.map(({ label }) => label), ...(can_change ? [""] : [])];
+  const { type, noun, plural, note, columns, canChange } = collection;
+  const labels = ["Name", ...columns.map(({ label }) => label), ...(canChange ? [""] : [])];
   const title = el("h2", { class: "first" }, `There is no ${noun} yet`);
   const frame = pagedFrame(plural, labels, [title, el("p", {}, note)]);
   const list: PagedList = openPagedList<Item>({
@@ -55,7 +55,7 @@ export async function showCollection<Item extends { readonly name: string }>(
   });
   const create = button(`New ${noun}`, "", () => edit(collection, null, () => list.reload()));
   place.replaceChildren(
-    el("div", { class: "over" }, el("p", { class: "soft" }, note), can_change ? create : null),
+    el("div", { class: "over" }, el("p", { class: "soft" }, note), canChange ? create : null),
     frame,
   );
   await list.reload();
@@ -70,15 +70,15 @@ function toRow<Item extends { readonly name: string }>(
     el("td", { class: label.startsWith("-") ? "wide" : "" }, cell(item)),
   );
   const row = el("tr", {}, el("th", { scope: "row" }, item.name), ...cells);
-  if (!collection.can_change) return row;
-  const is_fixed = collection.isFixed?.(item) === true;
+  if (!collection.canChange) return row;
+  const isFixed = collection.isFixed?.(item) === true;
   const change = button("Change", "quiet small", () => edit(collection, item, changed));
   const remove = button("Delete", "quiet small", () => removeItem(collection, item, changed));
   for (const act of [change, remove]) {
     const label = el("span", { class: "hidden-text" }, ` ${item.name}`);
     act.append(label);
   }
-  row.append(el("td", { class: "acts" }, is_fixed ? null : buttons(change, remove)));
+  row.append(el("td", { class: "acts" }, isFixed ? null : buttons(change, remove)));
   return row;
 }
 
@@ -91,10 +91,10 @@ async function edit<Item extends { readonly name: string }>(
   // The state that is changed is the one that is shown: somebody else's change in between is told.
   const read = item === null ? null : await call<Item>("GET", [type, item.name]);
   const now = read?.body ?? null;
-  const is_done = await openDialog({
+  const isDone = await openDialog({
     title: now === null ? `New ${noun}` : `Change "${now.name}"`,
     submit: now === null ? "Create" : "Save",
-    is_broad: collection.is_broad === true,
+    isBroad: collection.isBroad === true,
     content: [
       ...(await collection.fields(now)),
       ...(own_password === undefined ? [] : [passwordField(own_password)]),
@@ -109,7 +109,7 @@ async function edit<Item extends { readonly name: string }>(
       await withPassword(form, (own) => save({ [own_password]: own }), own_password);
     },
   });
-  if (!is_done) return;
+  if (!isDone) return;
   notify(now === null ? "Created" : "Saved");
   await changed();
 }
@@ -123,11 +123,11 @@ async function removeItem<Item extends { readonly name: string }>(
   const act = async (body?: object): Promise<void> => {
     await call("DELETE", [type, name], { body });
   };
-  const is_done =
+  const isDone =
     own_password === undefined
       ? await confirm(title, deletion, "Delete", () => act())
       : await confirmWithPassword(title, deletion, "Delete", (password) => act({ password }));
-  if (!is_done) return;
+  if (!isDone) return;
   notify("Deleted");
   await changed();
 }

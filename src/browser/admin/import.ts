@@ -1,7 +1,7 @@
 import { call } from "../api.ts";
 import { button, el, type Child } from "../element.ts";
-import { buttons, field, formFault } from "../field.ts";
-import { onSubmit, showFault, valueOf } from "../form.ts";
+import { buttons, field, formError } from "../field.ts";
+import { onSubmit, showError, valueOf } from "../form.ts";
 import { attempt, notify } from "../notice.ts";
 import { apiPath, may, pagePath } from "../page.ts";
 import { plainTable } from "../paged-frame.ts";
@@ -63,7 +63,7 @@ function importSection(): HTMLElement {
     el("div", { class: "field" }, file),
     text,
     conflicts,
-    formFault(),
+    formError(),
     buttons(submit),
   );
   const result = el("div", { "aria-live": "polite" });
@@ -72,7 +72,7 @@ function importSection(): HTMLElement {
     const read = file.files?.[0]?.text().then((content) => {
       if (area !== null) area.value = content;
     });
-    read?.catch((fault: unknown) => showFault(form, fault));
+    read?.catch((error: unknown) => showError(form, error));
   });
   onSubmit(form, async () => {
     const document = { text: valueOf(form, "document"), conflicts: valueOf(form, "conflicts") };
@@ -87,11 +87,8 @@ interface ImportDocument {
   readonly conflicts: string;
 }
 
-async function send(
-  { text, conflicts }: ImportDocument,
-  is_dry: boolean,
-): Promise<readonly Step[]> {
-  const query = { conflicts, dry_run: String(is_dry) };
+async function send({ text, conflicts }: ImportDocument, isDry: boolean): Promise<readonly Step[]> {
+  const query = { conflicts, dry_run: String(isDry) };
   const { body } = await call<{ items: readonly Step[] }>("POST", ["import"], { text, query });
   return body.items;
 }
@@ -107,11 +104,11 @@ function difference(
       notify("Imported");
     }, run),
   );
-  const does_something = steps.some(
+  const doesSomething = steps.some(
     ({ action, changes }) =>
       action !== "skip" && (action !== "replace" || Object.keys(changes).length > 0),
   );
-  const end = does_something ? run : el("p", {}, "An import would change nothing.");
+  const end = doesSomething ? run : el("p", {}, "An import would change nothing.");
   return [el("h2", {}, "What an import would do"), tableOf(steps), buttons(end)];
 }
 

@@ -18,7 +18,7 @@ export function showProjects(place: HTMLElement): Promise<void> {
     noun: "project",
     plural: "Projects",
     note: "Webhooks and executions belong to a project; a role can be limited to one.",
-    can_change: may("project.write"),
+    canChange: may("project.write"),
     columns: [{ label: "Description", cell: ({ description }) => description }],
     fields: (project) => [
       field({ name: "name", label: "Name", value: project?.name ?? "", required: true }),
@@ -41,8 +41,8 @@ export function showSettings(place: HTMLElement): Promise<void> {
     noun: "setting",
     plural: "Settings",
     note: "JSON values that flows read with flow.setting(name), and write if their role allows it.",
-    can_change: may("setting.write"),
-    is_broad: true,
+    canChange: may("setting.write"),
+    isBroad: true,
     columns: [
       { label: "Value", cell: ({ value }) => el("code", { class: "line" }, JSON.stringify(value)) },
       { label: "-Changed", cell: ({ modified_at }) => time(modified_at) },
@@ -74,9 +74,9 @@ function nameField(item: Named | null): HTMLElement[] {
 function parseValue(form: HTMLElement): unknown {
   try {
     return parseExact(valueOf(form, "value"));
-  } catch (fault) {
-    showAt(form, "value", `This is not JSON: ${(fault as Error).message}`);
-    throw new Error("Nothing was saved", { cause: fault });
+  } catch (error) {
+    showAt(form, "value", `This is not JSON: ${(error as Error).message}`);
+    throw new Error("Nothing was saved", { cause: error });
   }
 }
 
@@ -90,7 +90,7 @@ export function showSecrets(place: HTMLElement): Promise<void> {
     noun: "secret",
     plural: "Secrets",
     note: "Encrypted at rest, and never shown again. A flow gets those that it declares, with flow.secret(name).",
-    can_change: may("secret.write"),
+    canChange: may("secret.write"),
     columns: [{ label: "Set", cell: ({ modified_at }) => time(modified_at) }],
     fields: (secret) => [
       ...nameField(secret),

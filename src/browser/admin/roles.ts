@@ -20,8 +20,8 @@ export async function showRoles(place: HTMLElement): Promise<void> {
     noun: "role",
     plural: "Roles",
     note: "What users and, where a role propagates, the executions of webhooks may do.",
-    can_change: may("role.write"),
-    is_broad: true,
+    canChange: may("role.write"),
+    isBroad: true,
     columns: [
       { label: "Permissions", cell: ({ permissions }) => permissionsOf(permissions, projects) },
       { label: "-Propagates", cell: ({ propagate }) => (propagate ? "yes" : "no") },

@@ -38,10 +38,10 @@ function isAll(box: HTMLElement): boolean {
   return box.querySelector("input")?.checked === true;
 }
 
-async function show(list: HTMLElement, is_all: boolean): Promise<void> {
-  const { items } = await read<List<Token>>(["token"], is_all ? { all: "true" } : {});
+async function show(list: HTMLElement, isAll: boolean): Promise<void> {
+  const { items } = await read<List<Token>>(["token"], isAll ? { all: "true" } : {});
   const own = items.find(({ is_current }) => is_current)?.user_name ?? "";
-  const rows = items.map((token) => toRow(token, own, () => show(list, is_all)));
+  const rows = items.map((token) => toRow(token, own, () => show(list, isAll)));
   const columns = ["User", "-Since", "Last used", "-From", ""];
   list.replaceChildren(plainTable("Login tokens", columns, rows));
 }

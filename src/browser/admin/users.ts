@@ -21,7 +21,7 @@ export function showUsers(place: HTMLElement): Promise<void> {
     noun: "user",
     plural: "Users",
     note: "People and programs that log in. What they may do is the sum of their roles.",
-    can_change: may("user.write"),
+    canChange: may("user.write"),
     columns: [
       { label: "Roles", cell: ({ roles }) => roles.join(", ") || "none" },
       {

@@ -28,16 +28,16 @@ start(async () => {
     ({ id }) => id,
     (changed) => showChanged(list, form, changed),
   );
-  let is_first = true;
+  let isFirst = true;
   follow(
     ["execution", "events"],
     { execution: (data) => take(data as ExecutionSummary) },
     () => {
-      if (!is_first && list.isFirstPage()) list.reload().catch(complain);
-      is_first = false;
+      if (!isFirst && list.isFirstPage()) list.reload().catch(complain);
+      isFirst = false;
     },
-    (is_live) => {
-      need("#live", HTMLElement).textContent = is_live ? "Live" : "Not live";
+    (isLive) => {
+      need("#live", HTMLElement).textContent = isLive ? "Live" : "Not live";
     },
   );
 });
@@ -86,9 +86,9 @@ function showChanged(
   const query = toQuery(form);
   for (const execution of changed.slice(-PAGE)) {
     const row = find(`[data-id="${CSS.escape(execution.id)}"]`, tbody);
-    const is_wanted = matches(execution, query);
-    if (row !== null) replaceRow(row, execution, is_wanted);
-    else if (is_wanted && list.isFirstPage()) {
+    const isWanted = matches(execution, query);
+    if (row !== null) replaceRow(row, execution, isWanted);
+    else if (isWanted && list.isFirstPage()) {
       const made = executionRow(execution);
       made.classList.add("new");
       tbody.prepend(made);
@@ -98,13 +98,13 @@ function showChanged(
   list.showEmpty();
 }
 
-function replaceRow(row: HTMLElement, execution: ExecutionSummary, is_wanted: boolean): void {
+function replaceRow(row: HTMLElement, execution: ExecutionSummary, isWanted: boolean): void {
   // A row that somebody is on with the keyboard keeps its focus.
-  const has_focus = row.contains(document.activeElement);
+  const hasFocus = row.contains(document.activeElement);
   const made = executionRow(execution);
-  if (is_wanted) row.replaceWith(made);
-  else if (!has_focus) row.remove();
-  if (is_wanted && has_focus) made.querySelector<HTMLElement>("a")?.focus();
+  if (isWanted) row.replaceWith(made);
+  else if (!hasFocus) row.remove();
+  if (isWanted && hasFocus) made.querySelector<HTMLElement>("a")?.focus();
 }
 
 function matches(execution: ExecutionSummary, query: Record<string, string | undefined>): boolean {

@@ -20,7 +20,7 @@ const REFRESH_MS = 3000;
 start(async () => {
   await Promise.all([showWorkspace(), showFailures(), showBroken(), showStart()]);
   if (!may("execution.read")) return;
-  const calls = callChart(need("#chart", HTMLElement), { with_latency: true });
+  const calls = callChart(need("#chart", HTMLElement), { withLatency: true });
   const refresh = gather<ExecutionSummary>(
     () => "any",
     () => {

@@ -6,7 +6,7 @@ import { networkOf } from "./network.ts";
 /** Who really sent a request, where proxies stand in between. */
 export interface ClientAddress {
   readonly address: string;
-  readonly is_secure: boolean;
+  readonly isSecure: boolean;
 }
 
 export type AddressReader = (incoming: IncomingMessage) => ClientAddress;
@@ -15,9 +15,9 @@ export type AddressReader = (incoming: IncomingMessage) => ClientAddress;
 export type ProxyTrust = (address: string) => boolean;
 
 /** @param trusted_proxies addresses or CIDRs */
-export function openProxyTrust(trusted_proxies: readonly string[]): ProxyTrust {
-  if (trusted_proxies.length === 0) return () => false;
-  const ranges = trusted_proxies.map((cidr) => ipaddr.parseCIDR(toCidr(cidr)));
+export function openProxyTrust(trustedProxies: readonly string[]): ProxyTrust {
+  if (trustedProxies.length === 0) return () => false;
+  const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(toCidr(cidr)));
   return (address) => {
     if (!ipaddr.isValid(address)) return false;
     const parsed = ipaddr.process(address);
@@ -46,16 +46,16 @@ export function openAddressReader(
 ): AddressReader {
   return ({ socket, headers }) => {
     const peer = peerOf(socket);
-    const is_secure = "encrypted" in socket && socket.encrypted === true;
+    const isSecure = "encrypted" in socket && socket.encrypted === true;
     const forwarded = headers["x-forwarded-for"];
     if (!isTrusted(peer)) {
       if (forwarded !== undefined) onUntrusted(peer);
-      return { address: peer, is_secure };
+      return { address: peer, isSecure };
     }
     const proto = last(headers["x-forwarded-proto"]);
     return {
       address: findClient(peer, forwarded, isTrusted),
-      is_secure: proto === undefined ? is_secure : proto === "https",
+      isSecure: proto === undefined ? isSecure : proto === "https",
     };
   };
 }
@@ -86,8 +86,8 @@ function readHop(part: string): string | null {
   const [, ipv6, ipv4] = WITH_PORT.exec(part) ?? [];
   const address = ipv6 ?? ipv4 ?? part;
   if (ipaddr.IPv4.isValidFourPartDecimal(address)) return address;
-  const is_ipv6 = ipaddr.IPv6.isValid(address) && !address.includes("%");
-  return is_ipv6 ? ipaddr.process(address).toString() : null;
+  const isIpv6 = ipaddr.IPv6.isValid(address) && !address.includes("%");
+  return isIpv6 ? ipaddr.process(address).toString() : null;
 }
 
 /** Peers that are told of, by ranges of addresses. */

@@ -83,9 +83,9 @@ export function isNavigation(headers: Headers): boolean {
 /** The login token for browsers; HttpOnly, so that no page can read it. */
 export function toTokenCookie(
   token: string,
-  options: { path: string; max_age_sec: number; is_secure: boolean },
+  options: { path: string; maxAgeSec: number; isSecure: boolean },
 ): string {
-  const { path, max_age_sec, is_secure } = options;
-  const attributes = `Path=${path}; Max-Age=${max_age_sec}; HttpOnly; SameSite=Lax`;
-  return `${TOKEN_COOKIE}=${token}; ${attributes}${is_secure ? "; Secure" : ""}`;
+  const { path, maxAgeSec, isSecure } = options;
+  const attributes = `Path=${path}; Max-Age=${maxAgeSec}; HttpOnly; SameSite=Lax`;
+  return `${TOKEN_COOKIE}=${token}; ${attributes}${isSecure ? "; Secure" : ""}`;
 }

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { StartFault } from "../../shared/errors.ts";
+import { StartError } from "../../shared/errors.ts";
 
 /** The 256-bit key of a data folder; what is signed or encrypted uses a key derived from it. */
 export interface DataKey {
@@ -10,9 +10,9 @@ export interface DataKey {
 }
 
 /** Reads `DATA_DIR/secret.key`, or makes it, readable by its owner only. */
-export function openDataKey(data_dir: string): DataKey {
-  const file = join(data_dir, "secret.key");
-  const key = readKey(file) ?? createKey(data_dir, file);
+export function openDataKey(dataDir: string): DataKey {
+  const file = join(dataDir, "secret.key");
+  const key = readKey(file) ?? createKey(dataDir, file);
   return {
     derive: (purpose) => Buffer.from(hkdfSync("sha256", key, "", `flowhook ${purpose}`, 32)),
   };
@@ -22,17 +22,17 @@ function readKey(file: string): Buffer | null {
   try {
     const key = Buffer.from(readFileSync(file, "utf8").trim(), "hex");
     if (key.length === 32) return key;
-  } catch (fault) {
-    if ((fault as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw fault;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw error;
   }
-  throw new StartFault(
+  throw new StartError(
     `Cannot use the key file "${file}": expected 64 hexadecimal digits. Put the right one back`,
   );
 }
 
-function createKey(data_dir: string, file: string): Buffer {
-  mkdirSync(data_dir, { recursive: true, mode: 0o700 });
+function createKey(dataDir: string, file: string): Buffer {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const key = randomBytes(32);
   // Whole and on disk before it has its name: half a key would open nothing, for ever.
   writeFileSync(`${file}.new`, `${key.toString("hex")}\n`, { mode: 0o600, flush: true });

@@ -24,8 +24,8 @@ export interface FirstStart {
    * A generated password of the user `admin`; null where none was made. Show it before `commit`:
    * then a kill between the two leaves an empty store, and the next start shows another.
    */
-  readonly admin_password: string | null;
-  readonly default_project_id: string;
+  readonly adminPassword: string | null;
+  readonly defaultProjectId: string;
   /** Writes the Default project, the first roles and the user `admin`, in one commit. */
   commit(): Promise<void>;
 }
@@ -38,29 +38,29 @@ export interface FirstStart {
 export async function prepareFirstStart(store: Store, given: string | null): Promise<FirstStart> {
   const project = await findProjectByName(store, DEFAULT_PROJECT);
   if (project !== undefined && (await countUsers(store)) > 0)
-    return { admin_password: null, default_project_id: project.id, commit: async () => {} };
+    return { adminPassword: null, defaultProjectId: project.id, commit: async () => {} };
   const project_id = project?.id ?? newId();
   const password = given ?? generatePassword();
   const password_hash = await hashPassword(password);
-  const admin_role = (await findRoleByName(store, "admin"))?.id ?? newId();
+  const adminRole = (await findRoleByName(store, "admin"))?.id ?? newId();
   const unit = [
-    ...(project === undefined ? toFirstResources(store, project_id, admin_role) : []),
-    ...toAdmin(store, password_hash, admin_role),
+    ...(project === undefined ? toFirstResources(store, project_id, adminRole) : []),
+    ...toAdmin(store, password_hash, adminRole),
   ];
   return {
-    admin_password: given === null ? password : null,
-    default_project_id: project_id,
+    adminPassword: given === null ? password : null,
+    defaultProjectId: project_id,
     commit: async () => void (await store.commit(unit)),
   };
 }
 
-function toFirstResources(store: Store, project_id: string, admin_role: string): Unit {
+function toFirstResources(store: Store, project_id: string, adminRole: string): Unit {
   const at = now();
   const stamps = { created_at: at, modified_at: at };
   const project = { id: project_id, name: DEFAULT_PROJECT, description: "", ...stamps };
   return [
     insertProject(store, project),
-    ...toRoles(admin_role).map((role) => insertRole(store, { ...role, ...stamps })),
+    ...toRoles(adminRole).map((role) => insertRole(store, { ...role, ...stamps })),
   ];
 }
 
@@ -72,11 +72,11 @@ function toAdmin(store: Store, password_hash: string, role_id: string): Unit {
 }
 
 function toRoles(
-  admin_id: string,
+  adminId: string,
 ): { id: string; name: string; permissions: string; propagate: number }[] {
   return FIRST_ROLES.map(({ name, propagate, permissions }) => {
     const grants: Grant[] = permissions.map((permission) => ({ permission, project_id: null }));
-    const id = name === "admin" ? admin_id : newId();
+    const id = name === "admin" ? adminId : newId();
     return { id, name, permissions: JSON.stringify(grants), propagate: Number(propagate) };
   });
 }

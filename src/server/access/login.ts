@@ -1,5 +1,5 @@
 import { now } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import type { Store } from "../store/database.ts";
 import {
@@ -16,7 +16,7 @@ import {
 } from "../store/people.ts";
 import type { Activity } from "./activity.ts";
 import { generateToken, hashKey } from "./api-key.ts";
-import type { Attempts } from "./attempts.ts";
+import type { Lockout } from "./lockout.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
 import type { Grant } from "../../shared/contract/permission.ts";
 
@@ -28,7 +28,7 @@ export interface Principal {
   /** Names of roles. */
   readonly roles: readonly string[];
   readonly grants: readonly Grant[];
-  readonly token_id: string;
+  readonly tokenId: string;
 }
 
 export interface NewLogin {
@@ -49,23 +49,23 @@ export interface Logins {
   /**
    * Whether this is the principal's own password.
    *
-   * @throws Refusal too_many_attempts
+   * @throws RequestError too_many_attempts
    */
   checkPassword(principal: Principal, password: string): Promise<boolean>;
-  logout(token_id: string): Promise<void>;
+  logout(tokenId: string): Promise<void>;
 }
 
 export interface LoginOptions {
   readonly store: Store;
-  readonly attempts: Attempts;
+  readonly lockout: Lockout;
   readonly activity: Activity;
-  readonly ttl_ms: number;
+  readonly ttlMs: number;
 }
 
 /** How often the last use of a token is written. */
 const TOUCH_INTERVAL_MS = 60_000;
 
-export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions): Logins {
+export function openLogins({ store, lockout, activity, ttlMs }: LoginOptions): Logins {
   // Compared with where there is no such user, so that the time does not tell.
   const nobody = hashPassword(generateToken());
 
@@ -83,7 +83,7 @@ export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions):
       user_id: user.id,
       hash: hashKey(token),
       created_at: at,
-      expires_at: at + ttl_ms,
+      expires_at: at + ttlMs,
       last_used_at: at,
       last_used_from: from,
     };
@@ -102,7 +102,7 @@ export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions):
   return {
     async login(user_name, password, from) {
       const attempt = { subject: user_name, address: from };
-      const user = await attempts.guard(attempt, () => check(user_name, password));
+      const user = await lockout.guard(attempt, () => check(user_name, password));
       return user === null ? null : create(user, from);
     },
     async authenticate(token, from) {
@@ -112,18 +112,18 @@ export function openLogins({ store, attempts, activity, ttl_ms }: LoginOptions):
       await touch(store, row, from);
       return toPrincipal(store, user, row.id);
     },
-    async renew({ token_id }) {
-      const user = await admit(await findTokenById(store, token_id));
-      return user === null ? null : toPrincipal(store, user, token_id);
+    async renew({ tokenId }) {
+      const user = await admit(await findTokenById(store, tokenId));
+      return user === null ? null : toPrincipal(store, user, tokenId);
     },
     async checkPassword(principal, password) {
       // A login token is one attacker, from wherever it is used.
       const attempt = { subject: principal.user_name, address: `token of ${principal.user_id}` };
-      const user = await attempts.guard(attempt, () => check(principal.user_name, password));
+      const user = await lockout.guard(attempt, () => check(principal.user_name, password));
       return user !== null;
     },
-    async logout(token_id) {
-      await store.commit([deleteToken(store, token_id)]);
+    async logout(tokenId) {
+      await store.commit([deleteToken(store, tokenId)]);
     },
   };
 }
@@ -134,7 +134,7 @@ async function touch(store: Store, row: TokenRow, from: string): Promise<void> {
   await store.commit([touchToken(store, row.id, { last_used_at: at, last_used_from: from })]);
 }
 
-async function toPrincipal(store: Store, user: UserRow, token_id: string): Promise<Principal> {
+async function toPrincipal(store: Store, user: UserRow, tokenId: string): Promise<Principal> {
   const roles = await rolesOfUser(store, user.id);
   return {
     user_id: user.id,
@@ -142,7 +142,7 @@ async function toPrincipal(store: Store, user: UserRow, token_id: string): Promi
     email: user.email,
     roles: roles.map((role) => role.name),
     grants: roles.flatMap((role) => toGrants(role.permissions)),
-    token_id,
+    tokenId,
   };
 }
 
@@ -153,7 +153,7 @@ export function toGrants(permissions: string): readonly Grant[] {
 
 /**
  * @param member of the body, that the password is
- * @throws Refusal wrong_password, the same for a missing one.
+ * @throws RequestError wrong_password, the same for a missing one.
  */
 export async function requirePassword(
   logins: Logins,
@@ -162,7 +162,7 @@ export async function requirePassword(
   member = "password",
 ): Promise<void> {
   if (typeof password === "string" && (await logins.checkPassword(principal, password))) return;
-  throw new Refusal(
+  throw new RequestError(
     "wrong_password",
     `This change needs your own password again, as the member "${member}". It was missing or wrong`,
   );

@@ -35,10 +35,10 @@ export function openSecretBox(key: Buffer): SecretBox {
     open(name, sealed) {
       try {
         return decrypt(key, name, Buffer.from(sealed, "base64"));
-      } catch (fault) {
+      } catch (error) {
         throw new Error(
           `Cannot read secret "${name}": it was encrypted with another key. Put secret.key back`,
-          { cause: fault },
+          { cause: error },
         );
       }
     },

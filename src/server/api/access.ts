@@ -3,7 +3,7 @@ import type { Permission } from "../../shared/contract/permission.ts";
 import { allowedProjects, covers, isAllowed } from "../access/permission.ts";
 import { toGrants } from "../access/login.ts";
 import { grantsOf } from "../executions/permissions.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import type { Store } from "../store/database.ts";
 import { invalid } from "./named.ts";
 import {
@@ -19,10 +19,10 @@ export function may(principal: Principal, permission: Permission, project_id: st
   return isAllowed(principal.grants, permission, project_id);
 }
 
-/** @throws Refusal forbidden */
+/** @throws RequestError forbidden */
 export function requireIn(principal: Principal, permission: Permission, project_id: string): void {
   if (may(principal, permission, project_id)) return;
-  throw new Refusal("forbidden", `This needs the permission "${permission}" in this project`);
+  throw new RequestError("forbidden", `This needs the permission "${permission}" in this project`);
 }
 
 /** The ids of the projects that a list is limited to; null: none. */
@@ -44,7 +44,7 @@ export function isVisible(
 /**
  * A role that the principal may give: one whose permissions they all hold themselves.
  *
- * @throws Refusal invalid where there is no such role, forbidden where it allows more
+ * @throws RequestError invalid where there is no such role, forbidden where it allows more
  */
 export async function requireRole(
   store: Store,
@@ -54,7 +54,7 @@ export async function requireRole(
   const role = await findRoleByName(store, name.normalize("NFC"));
   if (role === undefined) throw invalid("role", `there is no role "${name}"`);
   if (!covers(principal.grants, toGrants(role.permissions)))
-    throw new Refusal("forbidden", `The role "${name}" allows more than your own roles do`);
+    throw new RequestError("forbidden", `The role "${name}" allows more than your own roles do`);
   return role;
 }
 
@@ -62,7 +62,7 @@ export async function requireRole(
  * Whoever lets an execution or a webhook do something uses its role, propagating or not, and the
  * permissions of the user for whom it acts: they must hold all of them.
  *
- * @throws Refusal forbidden
+ * @throws RequestError forbidden
  */
 export async function requireUsable(
   store: Store,
@@ -71,18 +71,24 @@ export async function requireUsable(
 ): Promise<void> {
   const role = role_id === null ? undefined : await findRole(store, role_id);
   if (role !== undefined && !covers(principal.grants, toGrants(role.permissions)))
-    throw new Refusal("forbidden", `The role "${role.name}" allows more than your own roles do`);
+    throw new RequestError(
+      "forbidden",
+      `The role "${role.name}" allows more than your own roles do`,
+    );
   if (acts_for === null || acts_for === principal.user_id) return;
   const grants = await grantsOf(store, { role_id: null, acts_for });
   if (!covers(principal.grants, grants))
-    throw new Refusal("forbidden", "It acts for a user who may do more than your own roles allow");
+    throw new RequestError(
+      "forbidden",
+      "It acts for a user who may do more than your own roles allow",
+    );
 }
 
 /**
  * Whoever can change a user can become that user, so they must hold all that the user may do.
  *
  * @returns names of the user's roles
- * @throws Refusal forbidden
+ * @throws RequestError forbidden
  */
 export async function requireNotAbove(
   store: Store,
@@ -92,6 +98,9 @@ export async function requireNotAbove(
   const roles = await rolesOfUser(store, user.id);
   const grants = roles.flatMap((role) => toGrants(role.permissions));
   if (!covers(principal.grants, grants))
-    throw new Refusal("forbidden", `The user "${user.name}" may do more than your own roles allow`);
+    throw new RequestError(
+      "forbidden",
+      `The user "${user.name}" may do more than your own roles allow`,
+    );
   return roles.map((role) => role.name);
 }

@@ -7,14 +7,14 @@ import type { StartRequest } from "../executions/start-request.ts";
 import type { Catalog } from "../flows/catalog.ts";
 import type { Bodies } from "../request/body.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Runners } from "../workers/runners.ts";
+import type { Runners } from "../workers/supervisor.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { ExecutionFeed } from "./execution-feed.ts";
 import type { LargeBodies } from "./json-body.ts";
 
-/** What the management API needs of the house. */
+/** What the management API needs of the service. */
 export interface Api {
   readonly store: Store;
   readonly catalog: Catalog;
@@ -32,10 +32,10 @@ export interface Api {
   /** EXECUTION_PERMISSIONS: whose permissions an execution of a webhook has. */
   readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;
   /** CONNECTION_ALLOWANCE; null: unlimited. */
-  readonly connection_allowance: number | null;
+  readonly connectionAllowance: number | null;
   /** WAIT_POLL_WINDOW_SEC in milliseconds. */
-  readonly window_ms: number;
-  readonly default_project_id: string;
+  readonly windowMs: number;
+  readonly defaultProjectId: string;
   /** BASE_URL; null: derived from the request. */
   readonly base_url: string | null;
   /** Path prefix of the service; empty without one. */

@@ -6,16 +6,16 @@ import type { Principal } from "../access/login.ts";
 import { networkOf } from "../access/network.ts";
 import { isAllowed } from "../access/permission.ts";
 import { discardBody } from "../request/body.ts";
-import { Refusal, toProblem } from "../../shared/errors.ts";
+import { RequestError, toProblem } from "../../shared/errors.ts";
 import { readTrace } from "../request/trace.ts";
-import { toRefusal } from "../store/fault.ts";
+import { toRequestError } from "../store/store-error.ts";
 import { readFor, type Reading } from "../store/reading.ts";
 import type { Api } from "./api.ts";
-import { check } from "./field-faults.ts";
+import { check } from "./field-errors.ts";
 import { AT_ONCE, joinMembers, parseBody } from "./json-body.ts";
 import type { Answer, ApiRequest, Route } from "./route.ts";
-import { openStrangers, type Strangers } from "./strangers.ts";
-import { openTrail } from "./trail.ts";
+import { openAuditRateLimit, type AuditRateLimit } from "./audit-rate-limit.ts";
+import { openEntry } from "./audit-entry.ts";
 import { ROUTES } from "./routes.ts";
 
 type Env = { Bindings: HttpBindings };
@@ -31,14 +31,14 @@ const STRANGERS_PER_MINUTE = 300;
 /** The management API (contract, section 3) as a Hono app for `/api/latest`. */
 export function createApi(api: Api): Hono<Env> {
   const app = new Hono<Env>();
-  const strangers = openStrangers(api.log, STRANGERS_PER_MINUTE);
+  const auditRateLimit = openAuditRateLimit(api.log, STRANGERS_PER_MINUTE);
   for (const route of ROUTES) {
     app.on(route.method, route.path, async (c) =>
-      toResponse(await serve(api, strangers, route, c)),
+      toResponse(await serve(api, auditRateLimit, route, c)),
     );
   }
   refuseOtherMethods(app);
-  app.onError((fault, c) => respondFault(api, c, fault));
+  app.onError((error, c) => respondError(api, c, error));
   return app;
 }
 
@@ -46,36 +46,41 @@ function refuseOtherMethods(app: Hono<Env>): void {
   for (const path of new Set(ROUTES.map((route) => route.path))) {
     const allow = ROUTES.filter((route) => route.path === path).map((route) => route.method);
     app.all(path, () => {
-      throw new Refusal("method_not_allowed", `Expected ${allow.join(" or ")}`, {
+      throw new RequestError("method_not_allowed", `Expected ${allow.join(" or ")}`, {
         headers: { allow: allow.join(", ") },
       });
     });
   }
 }
 
-async function serve(api: Api, strangers: Strangers, route: Route, c: ApiContext): Promise<Answer> {
-  const { address, is_secure } = api.addressOf(c.env.incoming);
-  const trail = openTrail({ store: api.store, strangers }, route, {
+async function serve(
+  api: Api,
+  auditRateLimit: AuditRateLimit,
+  route: Route,
+  c: ApiContext,
+): Promise<Answer> {
+  const { address, isSecure } = api.addressOf(c.env.incoming);
+  const entry = openEntry({ store: api.store, auditRateLimit }, route, {
     address,
     params: c.req.param(),
   });
   try {
     const principal = await identify(api, route, c, address);
-    trail.actor(principal);
+    entry.actor(principal);
     authorize(route, principal);
     if (route.body === null && route.path !== "/import") discardBody(c.env.incoming);
     const body = route.body === null ? undefined : await readJson(api, route, c.env, address);
-    trail.given(body);
-    const request = toRequest(api, route, c, { principal, address, is_secure, body });
+    entry.given(body);
+    const request = toRequest(api, route, c, { principal, address, isSecure, body });
     const answer = await readFor(readingOf(route, principal, c.env.outgoing), () =>
       route.act(api, request as ApiRequest<never, never>),
     );
-    await trail.close(String(answer.status), answer.target);
+    await entry.close(String(answer.status), answer.target);
     return answer;
-  } catch (fault) {
-    const refusal = toRefusal(fault);
-    await trail.close(refusal instanceof Refusal ? refusal.code : "internal");
-    throw fault;
+  } catch (error) {
+    const refused = toRequestError(error);
+    await entry.close(refused instanceof RequestError ? refused.code : "internal");
+    throw error;
   }
 }
 
@@ -98,10 +103,10 @@ function toRequest(
   api: Api,
   route: Route,
   c: ApiContext,
-  from: { principal: Principal | null; address: string; is_secure: boolean; body: unknown },
+  from: { principal: Principal | null; address: string; isSecure: boolean; body: unknown },
 ): ApiRequest<unknown, unknown> {
-  const { address, is_secure } = from;
-  const host = `${is_secure ? "https" : "http"}://${c.req.header("host")}${api.prefix}`;
+  const { address, isSecure } = from;
+  const host = `${isSecure ? "https" : "http"}://${c.req.header("host")}${api.prefix}`;
   return {
     // A route for anyone does not look at it.
     principal: from.principal as Principal,
@@ -109,10 +114,10 @@ function toRequest(
     query: route.query === null ? undefined : check(route.query, c.req.query()),
     body: route.body === null ? undefined : check(route.body, from.body),
     address,
-    is_secure,
+    isSecure,
     base_url: api.base_url ?? host,
-    if_match: c.req.header("if-match") ?? null,
-    last_event_id: c.req.header("last-event-id") ?? null,
+    ifMatch: c.req.header("if-match") ?? null,
+    lastEventId: c.req.header("last-event-id") ?? null,
     search: new URL(c.req.url).searchParams,
     bytes: () => api.bodies.read(c.env.incoming, LIMIT),
     incoming: c.env.incoming,
@@ -120,7 +125,7 @@ function toRequest(
   };
 }
 
-/** @throws Refusal not_authenticated, cross_site */
+/** @throws RequestError not_authenticated, cross_site */
 async function identify(
   api: Api,
   route: Route,
@@ -132,29 +137,29 @@ async function identify(
   const changes = route.method !== "GET";
   // A proxy may have put another Host in the place of the one that the browser asked for.
   const hosts = [headers.host ?? "", api.base_url === null ? "" : new URL(api.base_url).host];
-  const is_foreign = hosts.every((host) => isCrossSite(headers, { host }));
-  if (changes && sent?.by !== "header" && is_foreign)
-    throw new Refusal("cross_site", "A page of another site cannot change anything here");
+  const isForeign = hosts.every((host) => isCrossSite(headers, { host }));
+  if (changes && sent?.by !== "header" && isForeign)
+    throw new RequestError("cross_site", "A page of another site cannot change anything here");
   if (route.needs === "anyone") return null;
   const principal = sent === null ? null : await api.logins.authenticate(sent.token, address);
   if (principal === null)
-    throw new Refusal(
+    throw new RequestError(
       "not_authenticated",
       "A valid login token is needed: POST /api/latest/auth/login, then send it as x-service-token",
     );
   return principal;
 }
 
-/** @throws Refusal forbidden */
+/** @throws RequestError forbidden */
 function authorize({ needs }: Route, principal: Principal | null): void {
   if (principal === null || needs === "login" || needs === "anyone") return;
   if (!isAllowed(principal.grants, needs))
-    throw new Refusal("forbidden", `This needs the permission "${needs}"`);
+    throw new RequestError("forbidden", `This needs the permission "${needs}"`);
 }
 
 const UTF8 = new TextDecoder();
 
-/** @throws Refusal body_too_large, bad_body, overloaded */
+/** @throws RequestError body_too_large, bad_body, overloaded */
 async function readJson(
   api: Api,
   { needs }: Route,
@@ -187,22 +192,22 @@ function traceOf({ env }: ApiContext) {
 }
 
 /** Every error of the API as problem details (RFC 9457). */
-export function respondFault({ log }: Pick<Api, "log">, c: ApiContext, fault: unknown): Response {
-  const known = toRefusal(fault);
-  if (!(known instanceof Refusal))
-    log.error({ path: c.req.path, err: fault, ...traceOf(c) }, "Cannot answer");
-  const refusal =
-    known instanceof Refusal
+export function respondError({ log }: Pick<Api, "log">, c: ApiContext, error: unknown): Response {
+  const known = toRequestError(error);
+  if (!(known instanceof RequestError))
+    log.error({ path: c.req.path, err: error, ...traceOf(c) }, "Cannot answer");
+  const refused =
+    known instanceof RequestError
       ? known
-      : new Refusal("internal", "The service failed. Its log has the reason");
-  const authenticate = refusal.status === 401 ? { "www-authenticate": "Bearer" } : {};
-  return new Response(JSON.stringify(toProblem(refusal, c.req.path)), {
-    status: refusal.status,
+      : new RequestError("internal", "The service failed. Its log has the reason");
+  const authenticate = refused.status === 401 ? { "www-authenticate": "Bearer" } : {};
+  return new Response(JSON.stringify(toProblem(refused, c.req.path)), {
+    status: refused.status,
     headers: {
       "content-type": "application/problem+json",
       "cache-control": "no-store",
       ...authenticate,
-      ...refusal.headers,
+      ...refused.headers,
     },
   });
 }

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { toTokenCookie } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { now, toIso } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { defineRoute } from "./route.ts";
 import { LOGIN, ME } from "./shapes.ts";
 
@@ -18,13 +18,13 @@ export const login = defineRoute({
   action: "auth.login",
   body: v.strictObject({ user_name: v.string(), password: v.string() }),
   answer: LOGIN,
-  async act(api, { body, address, is_secure }) {
+  async act(api, { body, address, isSecure }) {
     const found = await api.logins.login(body.user_name.normalize("NFC"), body.password, address);
     if (found === null)
-      throw new Refusal("not_authenticated", "The user name or the password is wrong");
+      throw new RequestError("not_authenticated", "The user name or the password is wrong");
     const { token, expires_at, principal } = found;
-    const max_age_sec = Math.floor((expires_at - now()) / 1000);
-    const cookie = toTokenCookie(token, { path: `${api.prefix}/`, max_age_sec, is_secure });
+    const maxAgeSec = Math.floor((expires_at - now()) / 1000);
+    const cookie = toTokenCookie(token, { path: `${api.prefix}/`, maxAgeSec, isSecure });
     return {
       status: 200,
       body: { token, expires_at: toIso(expires_at), user: toUser(principal) },
@@ -40,9 +40,9 @@ export const logout = defineRoute({
   needs: "login",
   action: "auth.logout",
   status: 204,
-  async act(api, { principal, is_secure }) {
-    await api.logins.logout(principal.token_id);
-    const cookie = toTokenCookie("", { path: `${api.prefix}/`, max_age_sec: 0, is_secure });
+  async act(api, { principal, isSecure }) {
+    await api.logins.logout(principal.tokenId);
+    const cookie = toTokenCookie("", { path: `${api.prefix}/`, maxAgeSec: 0, isSecure });
     return { status: 204, headers: { "set-cookie": cookie }, target: principal.user_name };
   },
 });

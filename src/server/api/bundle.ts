@@ -1,4 +1,4 @@
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import type { Api } from "./api.ts";
 import { defineRoute } from "./route.ts";
 import { BUNDLE, listOf } from "./shapes.ts";
@@ -35,7 +35,7 @@ export const getBundle = defineRoute({
   async act(api, { params }) {
     const found = api.catalog.bundles().find((bundle) => bundle.name === params["name"]);
     if (found === undefined)
-      throw new Refusal("not_found", `There is no bundle "${params["name"]}"`);
+      throw new RequestError("not_found", `There is no bundle "${params["name"]}"`);
     return { status: 200, body: toBundle(api, found) };
   },
 });

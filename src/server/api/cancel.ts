@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Principal } from "../access/login.ts";
 import { isEnded, UNENDED } from "../../shared/contract/status.ts";
 import { now } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { listExecutions, type ExecutionFilter } from "../store/execution-lists.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution } from "../store/executions.ts";
@@ -29,7 +29,7 @@ export const cancelExecution = defineRoute({
     requireIn(principal, "execution.cancel", row.project_id);
     const live = api.executions.find(row.id);
     if (isEnded(row.status) || live === undefined || !cancel(api, principal, row.id))
-      throw new Refusal("already_ended", `The execution has ended as ${row.status} already`);
+      throw new RequestError("already_ended", `The execution has ended as ${row.status} already`);
     await live.ended;
     const ended = (await findExecution(api.store, row.id)) as ExecutionRow;
     return { status: 200, text: await answerExecution(api, ended) };
@@ -66,7 +66,7 @@ export const cancelExecutions = defineRoute({
     const query = {
       ...filter,
       statuses: status === undefined ? UNENDED : [status],
-      project_ids: visibleProjects(principal, "execution.cancel"),
+      projectIds: visibleProjects(principal, "execution.cancel"),
       to: now() + CHASE_MS,
       limit: PAGE,
     };

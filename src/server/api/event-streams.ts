@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Logins, Principal } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
 import type { Executions } from "../executions/executions.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { readFor } from "../store/reading.ts";
 
 /** Server-sent events (WHATWG HTML, section 9.2), to many who listen. */
@@ -11,7 +11,7 @@ export interface EventStreams {
    * Opens a stream, which ends with the service and with the login token of whoever listens.
    *
    * @param start begins to send; what it returns is called once at the end
-   * @throws Refusal too_many_requests, overloaded
+   * @throws RequestError too_many_requests, overloaded
    */
   open(listener: Listener, start: (stream: EventStream) => () => void): StreamAnswer;
 }
@@ -58,7 +58,7 @@ export function toEvent(event: string, data: unknown, id?: string): Uint8Array {
   return encoder.encode(`${number}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-export function openEventStreams(house: {
+export function openEventStreams(deps: {
   readonly logins: Pick<Logins, "renew">;
   readonly executions: Pick<Executions, "onStop">;
 }): EventStreams {
@@ -77,8 +77,8 @@ export function openEventStreams(house: {
             stream.onEnd(() => open.remove(user_id));
             // The log lines of a stream are none of the lists that its reader asks for.
             stream.onEnd(readFor(null, () => start(stream)));
-            stream.onEnd(house.executions.onStop(() => stream.close()));
-            stream.onEnd(beat(house.logins, stream));
+            stream.onEnd(deps.executions.onStop(() => stream.close()));
+            stream.onEnd(beat(deps.logins, stream));
           },
           cancel: () => opened?.end(),
         },
@@ -94,7 +94,7 @@ class Stream implements EventStream {
   readonly #outgoing: ServerResponse;
   readonly #controller: ReadableStreamDefaultController<Uint8Array>;
   readonly #atEnd: (() => void)[] = [];
-  #is_open = true;
+  #isOpen = true;
 
   constructor(
     { principal, outgoing }: Listener,
@@ -107,7 +107,7 @@ class Stream implements EventStream {
   }
 
   send(bytes: Uint8Array): void {
-    if (!this.#is_open) return;
+    if (!this.#isOpen) return;
     this.#controller.enqueue(bytes);
     if (-(this.#controller.desiredSize ?? 0) <= MOST_WAITING) return;
     this.end();
@@ -116,20 +116,20 @@ class Stream implements EventStream {
   }
 
   close(): void {
-    if (!this.#is_open) return;
+    if (!this.#isOpen) return;
     this.end();
     this.#controller.close();
   }
 
   /** The client has gone, or is to go: nothing is sent any more. */
   end(): void {
-    this.#is_open = false;
+    this.#isOpen = false;
     for (const act of this.#atEnd.splice(0)) act();
   }
 
   /** At once where it has ended. */
   onEnd(act: () => void): void {
-    if (this.#is_open) this.#atEnd.push(act);
+    if (this.#isOpen) this.#atEnd.push(act);
     else act();
   }
 }
@@ -141,15 +141,19 @@ class OpenStreams {
   requireRoom(user_id: string): void {
     const headers = { "retry-after": "10" };
     if ((this.#ofUser.get(user_id) ?? 0) >= MOST_OF_USER)
-      throw new Refusal(
+      throw new RequestError(
         "too_many_requests",
         `You have ${MOST_OF_USER} event streams open already. Close one first`,
         { headers },
       );
     if (this.#count >= MOST)
-      throw new Refusal("overloaded", `${MOST} event streams are open already. Try again later`, {
-        headers,
-      });
+      throw new RequestError(
+        "overloaded",
+        `${MOST} event streams are open already. Try again later`,
+        {
+          headers,
+        },
+      );
   }
 
   add(user_id: string): void {

@@ -28,9 +28,9 @@ export const getExecutionEvents = defineRoute({
   needs: "execution.read",
   type: "text/event-stream",
   async act(api, listener) {
-    const { principal, params, last_event_id } = listener;
+    const { principal, params, lastEventId } = listener;
     const { id } = await requireExecution(api, principal, params["id"] ?? "");
-    const after = Number(last_event_id ?? 0);
+    const after = Number(lastEventId ?? 0);
     return api.streams.open(listener, (stream) =>
       followOne(api, stream, id, Number.isInteger(after) ? after : 0),
     );
@@ -48,10 +48,10 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
   let after = start;
   let status = "";
   let timer: NodeJS.Timeout | undefined;
-  let is_looking = false;
-  let is_due = false;
+  let isLooking = false;
+  let isDue = false;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const row = await findExecution(api.store, id);
     const principal = await renewOrClose(api.logins, stream);
     if (principal === null) return;
@@ -62,7 +62,7 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
       after = seq;
       stream.send(toEvent("log", { at: toIso(at), level, text }, String(seq)));
     }
-    if (lines.length === LINES) is_due = true;
+    if (lines.length === LINES) isDue = true;
     if (row.status !== status) {
       const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
       stream.send(toEvent("status", toSummary(row, role?.name ?? null)));
@@ -71,30 +71,30 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
     if (isEnded(status) && lines.length < LINES) stream.close();
   }
 
-  function lookOn(): void {
-    is_looking = true;
-    is_due = false;
-    look()
+  function watch(): void {
+    isLooking = true;
+    isDue = false;
+    poll()
       .catch(() => stream.close())
       .finally(() => {
-        is_looking = false;
-        if (is_due) later();
+        isLooking = false;
+        if (isDue) later();
       });
   }
 
   function later(): void {
-    is_due = true;
-    if (is_looking) return;
+    isDue = true;
+    if (isLooking) return;
     timer ??= setTimeout(() => {
       timer = undefined;
-      lookOn();
+      watch();
     }, GATHER_MS);
   }
 
   const unsubscribe = api.executions.changes.subscribe((changed) => {
     if (changed === id) later();
   });
-  lookOn();
+  watch();
   return () => {
     unsubscribe();
     clearTimeout(timer);

@@ -24,7 +24,7 @@ interface Told {
   readonly bytes: Uint8Array;
 }
 
-export function openExecutionFeed(house: {
+export function openExecutionFeed(deps: {
   readonly store: Store;
   readonly logins: Pick<Logins, "renew">;
   readonly changes: Changes;
@@ -42,8 +42,8 @@ export function openExecutionFeed(house: {
   async function tell(): Promise<void> {
     const ids = streams.size === 0 ? [] : [...changed];
     changed.clear();
-    const told = await readAll(house.store, ids);
-    const listeners = await renewAll(house.logins, streams);
+    const told = await readAll(deps.store, ids);
+    const listeners = await renewAll(deps.logins, streams);
     const joined = new Map<string, Uint8Array>();
     for (const [stream, principal] of listeners) sendVisible(stream, principal, told, joined);
     timer = undefined;
@@ -60,7 +60,7 @@ export function openExecutionFeed(house: {
   return {
     subscribe(stream) {
       if (streams.size === 0)
-        unsubscribe = house.changes.subscribe((id, change) => {
+        unsubscribe = deps.changes.subscribe((id, change) => {
           if (change === "status") gather(id);
         });
       streams.add(stream);
@@ -95,8 +95,8 @@ async function renewAll(
 ): Promise<[EventStream, Principal][]> {
   const renewing = new Map<string, Promise<Principal | null>>();
   const renew = (principal: Principal): Promise<Principal | null> => {
-    const found = renewing.get(principal.token_id) ?? logins.renew(principal);
-    renewing.set(principal.token_id, found);
+    const found = renewing.get(principal.tokenId) ?? logins.renew(principal);
+    renewing.set(principal.tokenId, found);
     return found;
   };
   const listeners: [EventStream, Principal][] = [];

@@ -3,7 +3,7 @@ import type { Principal } from "../access/login.ts";
 import { toRecordText, toSummary } from "../executions/record.ts";
 import { STATUSES } from "../../shared/contract/status.ts";
 import { toIso } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { listExecutions, listLog } from "../store/execution-lists.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution, findPayload, type LogRow } from "../store/executions.ts";
@@ -21,7 +21,7 @@ const STATUS_LIST = v.pipe(
   v.array(v.picklist(STATUSES, `expected one or more of ${STATUSES.join(",")}`)),
 );
 
-/** @throws Refusal not_found, also where the principal may not see it */
+/** @throws RequestError not_found, also where the principal may not see it */
 export async function requireExecution(
   api: Api,
   principal: Principal,
@@ -29,7 +29,7 @@ export async function requireExecution(
 ): Promise<ExecutionRow> {
   const row = await findExecution(api.store, id);
   if (row !== undefined && isVisible(principal, "execution.read", row.project_id)) return row;
-  throw new Refusal("not_found", `There is no execution "${id}"`);
+  throw new RequestError("not_found", `There is no execution "${id}"`);
 }
 
 export async function answerExecution(api: Api, row: ExecutionRow): Promise<string> {
@@ -58,7 +58,7 @@ export const getExecutions = defineRoute({
     const rows = await listExecutions(api.store, {
       ...filter,
       statuses,
-      project_ids: visibleProjects(principal, "execution.read"),
+      projectIds: visibleProjects(principal, "execution.read"),
       after: fromIdCursor(cursor),
       ascending: order === "asc",
       limit: limit + 1,

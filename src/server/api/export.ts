@@ -1,5 +1,5 @@
 import { dump } from "js-yaml";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn } from "./carried.ts";
@@ -16,7 +16,7 @@ export const getExport = defineRoute({
   async act(api, { principal, search }) {
     const names = search.getAll("webhook");
     const unknown = [...search.keys()].filter((name) => name !== "webhook");
-    if (unknown.length > 0) throw new Refusal("invalid", `${unknown[0]}: not known`);
+    if (unknown.length > 0) throw new RequestError("invalid", `${unknown[0]}: not known`);
     const rows =
       names.length > 0
         ? await Promise.all(names.map((name) => requireWebhook(api, principal, name)))

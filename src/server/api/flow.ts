@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { toInput } from "../executions/input.ts";
 import type { Flow } from "../flows/catalog.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { readTrace } from "../request/trace.ts";
 import { requireIn } from "./access.ts";
 import type { Api } from "./api.ts";
@@ -21,7 +21,7 @@ function toFlow(flow: Flow): Record<string, unknown> {
     file: flow.file,
     permissions: flow.manifest?.permissions ?? null,
     granted: flow.spec?.grants ?? null,
-    timeout_sec: flow.timeout_ms / 1000,
+    timeout_sec: flow.timeoutMs / 1000,
     memory_mb: flow.spec?.memory_mb ?? null,
     isolation: flow.manifest?.isolation ?? null,
     has_input_schema: flow.manifest?.has_input_schema ?? null,
@@ -30,7 +30,7 @@ function toFlow(flow: Flow): Record<string, unknown> {
 
 function requireFlow(api: Api, name: string): Flow {
   const flow = api.catalog.find(name);
-  if (flow === undefined) throw new Refusal("not_found", `There is no flow "${name}"`);
+  if (flow === undefined) throw new RequestError("not_found", `There is no flow "${name}"`);
   return flow;
 }
 
@@ -71,22 +71,22 @@ export const startFlow = defineRoute({
   status: 201,
   answer: STARTED,
   async act(api, { principal, params, body, incoming, outgoing }) {
-    requireIn(principal, "execution.start", api.default_project_id);
+    requireIn(principal, "execution.start", api.defaultProjectId);
     const flow = requireFlow(api, params["name"] ?? "");
     const live = await api.executions.start({
-      flow_name: flow.name,
+      flowName: flow.name,
       flow,
       webhook: null,
       input: toInput(body.input_value === undefined ? undefined : toJsonText(body.input_value)),
       is_productive: true,
       is_async: true,
-      project_id: api.default_project_id,
+      project_id: api.defaultProjectId,
       role_id: null,
       acts_for: principal.user_id,
       created_by: principal.user_id,
       parent_id: null,
       replay_of: null,
-      is_connection: false,
+      isConnection: false,
       trace: readTrace(incoming, outgoing),
     });
     return { status: 201, body: { id: live.id } };

@@ -1,7 +1,7 @@
 import { CORE_SCHEMA, load } from "js-yaml";
 import * as v from "valibot";
-import { Refusal } from "../../shared/errors.ts";
-import { check } from "./field-faults.ts";
+import { RequestError } from "../../shared/errors.ts";
+import { check } from "./field-errors.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { invalid } from "./named.ts";
 
@@ -31,7 +31,7 @@ const DOCUMENT = v.strictObject({
 /**
  * The webhooks of an exported document.
  *
- * @throws Refusal bad_body, invalid
+ * @throws RequestError bad_body, invalid
  */
 export function readDocument(bytes: Uint8Array): CarriedWebhook[] {
   const document = parse(new TextDecoder().decode(bytes));
@@ -51,7 +51,7 @@ function refuseMany(document: unknown): void {
 function parse(text: string): unknown {
   try {
     return load(text, { schema: CORE_SCHEMA, maxDepth: 10, maxAliases: 0 });
-  } catch (fault) {
-    throw new Refusal("bad_body", `The document is not YAML: ${(fault as Error).message}`);
+  } catch (error) {
+    throw new RequestError("bad_body", `The document is not YAML: ${(error as Error).message}`);
   }
 }

@@ -123,7 +123,7 @@ type Columns = Pick<
   "description" | "flow" | "role_id" | "project_id" | "execution_location" | "is_productive"
 >;
 
-/** @throws Refusal invalid for a flow, role or project that is not here */
+/** @throws RequestError invalid for a flow, role or project that is not here */
 async function toColumns(
   { api, principal, roles, projects }: Import,
   webhook: CarriedWebhook,
@@ -146,7 +146,7 @@ async function toColumns(
   };
 }
 
-/** @throws Refusal invalid, or forbidden for a role that allows more */
+/** @throws RequestError invalid, or forbidden for a role that allows more */
 function roleOf(
   api: Api,
   principal: Principal,

@@ -1,4 +1,4 @@
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 import { membersOf } from "../request/json-members.ts";
 import type { CarriedWebhook } from "./import-document.ts";
@@ -28,12 +28,12 @@ export function toJsonText(value: unknown): string {
   return value instanceof JsonText ? value.text : JSON.stringify(value ?? null);
 }
 
-/** @throws Refusal bad_body */
+/** @throws RequestError bad_body */
 export function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (fault) {
-    throw new Refusal("bad_body", `The body is not JSON: ${(fault as Error).message}`);
+  } catch (error) {
+    throw new RequestError("bad_body", `The body is not JSON: ${(error as Error).message}`);
   }
 }
 
@@ -43,17 +43,17 @@ const MOST_MEMBERS = 1000;
 /**
  * The members of a large body, each as its JSON text; null where it is no object.
  *
- * @throws Refusal bad_body
+ * @throws RequestError bad_body
  */
 export function readMembers(bytes: Uint8Array): [name: string, text: string][] | null {
   const text = new TextDecoder().decode(bytes);
   const value = parseBody(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
   if (Object.keys(value).length > MOST_MEMBERS)
-    throw new Refusal("bad_body", `The body has more than ${MOST_MEMBERS} members`);
+    throw new RequestError("bad_body", `The body has more than ${MOST_MEMBERS} members`);
   const last = new Map<string, string>();
-  for (const { name, value_start, end } of membersOf(text))
-    last.set(name, text.slice(value_start, end));
+  for (const { name, valueStart, end } of membersOf(text))
+    last.set(name, text.slice(valueStart, end));
   return [...last];
 }
 

@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import { findNameFault, toResourceName } from "../../shared/resource-name.ts";
+import { findNameError, toResourceName } from "../../shared/resource-name.ts";
 
 /** A resource's name (contract, section 2). */
 export const NAME = v.pipe(
   v.string("expected a string"),
   v.transform(toResourceName),
   v.check(
-    (name) => findNameFault(name) === null,
-    ({ input }) => `expected ${findNameFault(input) ?? "a name"}`,
+    (name) => findNameError(name) === null,
+    ({ input }) => `expected ${findNameError(input) ?? "a name"}`,
   ),
 );
 

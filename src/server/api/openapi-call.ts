@@ -65,7 +65,7 @@ function describePath(name: string, more: readonly Json[]): Json {
 const SECURITY = [
   {},
   { key: [] },
-  { key_in_query: [] },
+  { keyInQuery: [] },
   { token: [] },
   { cookie: [] },
   { key: [], token: [] },

@@ -86,7 +86,7 @@ export function describeApi(routes: readonly Route[]): Json {
         token: { type: "apiKey", in: "header", name: "x-service-token" },
         cookie: { type: "apiKey", in: "cookie", name: "service-token" },
         key: { type: "http", scheme: "bearer", description: "The API key of the webhook" },
-        key_in_query: { type: "apiKey", in: "query", name: "key" },
+        keyInQuery: { type: "apiKey", in: "query", name: "key" },
       },
       schemas: toJsonSchemaDefs({ ...NAMED_SHAPES }, CONVERSION),
       responses: describeErrors(),

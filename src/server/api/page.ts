@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { isId } from "../../shared/id.ts";
 
 /** Paging of lists: `limit`, `cursor` and `order` in; `{items, next_cursor}` out. */
@@ -31,11 +31,12 @@ export const TIME = v.pipe(
   v.transform((text) => Date.parse(text)),
 );
 
-/** @throws Refusal invalid where it is no cursor of this service */
+/** @throws RequestError invalid where it is no cursor of this service */
 export function fromCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const key = Buffer.from(cursor, "base64url").toString();
-  if (toCursor(key) !== cursor) throw new Refusal("invalid", "cursor: not one of this service");
+  if (toCursor(key) !== cursor)
+    throw new RequestError("invalid", "cursor: not one of this service");
   return key;
 }
 
@@ -43,14 +44,14 @@ export function fromCursor(cursor: string | undefined): string | undefined {
 export function fromIdCursor(cursor: string | undefined): string | undefined {
   const key = fromCursor(cursor);
   if (key === undefined || isId(key)) return key;
-  throw new Refusal("invalid", "cursor: not one of this service");
+  throw new RequestError("invalid", "cursor: not one of this service");
 }
 
 /** A cursor of a list in order of numbers. */
 export function fromNumberCursor(cursor: string | undefined): number | undefined {
   const key = fromCursor(cursor);
   if (key === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(key)) throw new Refusal("invalid", "cursor: not one of this service");
+  if (!/^\d{1,15}$/.test(key)) throw new RequestError("invalid", "cursor: not one of this service");
   return Number(key);
 }
 
@@ -68,11 +69,11 @@ export function toPage<Row>(
   rows: readonly Row[],
   limit: number,
   keyOf: (row: Row) => string,
-  has_more = rows.length > limit,
+  hasMore = rows.length > limit,
 ): Page<Row> {
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  const next_cursor = has_more && last !== undefined ? toCursor(keyOf(last)) : null;
+  const next_cursor = hasMore && last !== undefined ? toCursor(keyOf(last)) : null;
   return { rows: shown, next_cursor };
 }
 

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { DEFAULT_PROJECT } from "../access/first-start.ts";
 import type { Principal } from "../access/login.ts";
 import { now, toIso } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import {
   deletePeople,
@@ -33,12 +33,15 @@ function toProject(row: ProjectRow): Record<string, unknown> {
 async function requireProject(api: Api, principal: Principal, name: string): Promise<ProjectRow> {
   const row = await findProjectByName(api.store, name.normalize("NFC"));
   if (row !== undefined && isVisible(principal, "project.read", row.id)) return row;
-  throw new Refusal("not_found", `There is no project "${name}"`);
+  throw new RequestError("not_found", `There is no project "${name}"`);
 }
 
 function refuseDefault(row: ProjectRow): void {
   if (row.name === DEFAULT_PROJECT)
-    throw new Refusal("conflict", `The project "${DEFAULT_PROJECT}" always exists under this name`);
+    throw new RequestError(
+      "conflict",
+      `The project "${DEFAULT_PROJECT}" always exists under this name`,
+    );
 }
 
 export const getProjects = defineRoute({
@@ -99,10 +102,10 @@ export const patchProject = defineRoute({
   action: "project.change",
   body: v.strictObject({ name: v.optional(NAME), description: v.optional(DESCRIPTION) }),
   answer: PROJECT,
-  async act(api, { principal, params, body, if_match }) {
+  async act(api, { principal, params, body, ifMatch }) {
     const row = await requireProject(api, principal, params["name"] ?? "");
     requireIn(principal, "project.write", row.id);
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     if (body.name !== undefined && body.name !== row.name) refuseDefault(row);
     const changed: ProjectRow = {
       ...row,
@@ -124,10 +127,10 @@ export const removeProject = defineRoute({
   needs: "project.write",
   action: "project.delete",
   status: 204,
-  async act(api, { principal, params, if_match }) {
+  async act(api, { principal, params, ifMatch }) {
     const row = await requireProject(api, principal, params["name"] ?? "");
     requireIn(principal, "project.write", row.id);
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     refuseDefault(row);
     await commitNamed(api.store, row.name, [deletePeople(api.store, "project", row.id)]);
     return { status: 204 };

@@ -1,5 +1,5 @@
 import { readAsset } from "../../assets/read.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { describeApi } from "./openapi.ts";
 import { defineRoute, type Route } from "./route.ts";
 
@@ -69,7 +69,7 @@ const getReferenceFile = defineRoute({
   async act(_api, { params }) {
     const { file = "" } = params;
     const found = Object.hasOwn(FILES, file) ? FILES[file] : undefined;
-    if (found === undefined) throw new Refusal("not_found", `There is no file "${file}"`);
+    if (found === undefined) throw new RequestError("not_found", `There is no file "${file}"`);
     const headers = { "content-type": found.type, "cache-control": "public, max-age=3600" };
     return { status: 200, bytes: read(found.asset), headers };
   },

@@ -29,7 +29,7 @@ export const replayExecution = defineRoute({
     requireIn(principal, "execution.start", row.project_id);
     await requireUsable(api.store, principal, row);
     const live = await api.executions.start({
-      flow_name: row.flow,
+      flowName: row.flow,
       flow: findVersion(api, row, body.flow_version),
       webhook: null,
       input: await inputOf(api, row, body),
@@ -41,7 +41,7 @@ export const replayExecution = defineRoute({
       created_by: principal.user_id,
       parent_id: null,
       replay_of: row.id,
-      is_connection: false,
+      isConnection: false,
       trace: readTrace(incoming, outgoing),
     });
     return { status: 201, body: { id: live.id } };
@@ -64,5 +64,5 @@ function findVersion(api: Api, row: ExecutionRow, version: string | undefined) {
   const spec = api.catalog.findVersion(row.flow, version);
   if (spec === undefined)
     throw invalid("flow_version", `version "${version}" of "${row.flow}" is not kept any more`);
-  return { spec, timeout_ms: flow?.timeout_ms ?? 300_000 };
+  return { spec, timeoutMs: flow?.timeoutMs ?? 300_000 };
 }

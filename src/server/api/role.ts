@@ -3,7 +3,7 @@ import { requirePassword, toGrants, type Principal } from "../access/login.ts";
 import { PERMISSIONS, type Grant } from "../../shared/contract/permission.ts";
 import { covers } from "../access/permission.ts";
 import { now, toIso } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import {
   deletePeople,
@@ -63,20 +63,20 @@ function toRole(row: RoleRow): Record<string, unknown> {
 
 async function findNamed(api: Api, name: string): Promise<RoleRow> {
   const row = await findRoleByName(api.store, name.normalize("NFC"));
-  if (row === undefined) throw new Refusal("not_found", `There is no role "${name}"`);
+  if (row === undefined) throw new RequestError("not_found", `There is no role "${name}"`);
   return row;
 }
 
 /** Nobody gives or edits what they do not hold themselves. */
 function requireCovered(principal: Principal, grants: readonly Grant[]): void {
   if (covers(principal.grants, grants)) return;
-  throw new Refusal("forbidden", "The role allows more than your own roles do");
+  throw new RequestError("forbidden", "The role allows more than your own roles do");
 }
 
 /** The role `admin` is the way back in: it always allows everything. */
 function refuseAdmin(row: RoleRow): void {
   if (row.name === "admin")
-    throw new Refusal("forbidden", 'The role "admin" can be neither changed nor deleted');
+    throw new RequestError("forbidden", 'The role "admin" can be neither changed nor deleted');
 }
 
 async function requireProjects(api: Api, grants: readonly Grant[]): Promise<void> {
@@ -160,12 +160,12 @@ export const patchRole = defineRoute({
     password: OWN_PASSWORD,
   }),
   answer: ROLE,
-  async act(api, { principal, params, body, if_match }) {
+  async act(api, { principal, params, body, ifMatch }) {
     const row = await findNamed(api, params["name"] ?? "");
     refuseAdmin(row);
     requireCovered(principal, [...toGrants(row.permissions), ...(body.permissions ?? [])]);
     await requirePassword(api.logins, principal, body.password);
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     await requireProjects(api, body.permissions ?? []);
     const changed: RoleRow = {
       ...row,
@@ -189,12 +189,12 @@ export const removeRole = defineRoute({
   action: "role.delete",
   body: ONLY_PASSWORD,
   status: 204,
-  async act(api, { principal, params, body, if_match }) {
+  async act(api, { principal, params, body, ifMatch }) {
     const row = await findNamed(api, params["name"] ?? "");
     refuseAdmin(row);
     requireCovered(principal, toGrants(row.permissions));
     await requirePassword(api.logins, principal, body.password);
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     await commitNamed(api.store, row.name, [deletePeople(api.store, "role", row.id)]);
     return { status: 204 };
   },

@@ -24,11 +24,11 @@ export interface ApiRequest<Body, Query> {
   readonly query: Query;
   readonly body: Body;
   readonly address: string;
-  readonly is_secure: boolean;
+  readonly isSecure: boolean;
   /** `https://host[/prefix]`: BASE_URL, or what the request was sent to. */
   readonly base_url: string;
-  readonly if_match: string | null;
-  readonly last_event_id: string | null;
+  readonly ifMatch: string | null;
+  readonly lastEventId: string | null;
   /** The query with repeated names, for routes without a schema. */
   readonly search: URLSearchParams;
   /** The request's body, for what is not JSON; null without one. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { now, toIso } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import {
   deleteNamed,
   findSecret,
@@ -33,7 +33,7 @@ function toSecret(row: Omit<SecretRow, "sealed">): Record<string, unknown> {
 
 async function requireSecret(api: Api, name: string): Promise<SecretRow> {
   const row = await findSecret(api.store, name.normalize("NFC"));
-  if (row === undefined) throw new Refusal("not_found", `There is no secret "${name}"`);
+  if (row === undefined) throw new RequestError("not_found", `There is no secret "${name}"`);
   return row;
 }
 
@@ -93,9 +93,9 @@ export const patchSecret = defineRoute({
   action: "secret.change",
   body: v.strictObject({ value: VALUE }),
   answer: SECRET,
-  async act(api, { params, body, if_match }) {
+  async act(api, { params, body, ifMatch }) {
     const row = await requireSecret(api, params["name"] ?? "");
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     const sealed = api.secrets.seal(row.name, body.value);
     const changed: SecretRow = { ...row, sealed, modified_at: nextTime(row) };
     await commitNamed(api.store, row.name, [updateSecret(api.store, changed, row.modified_at)]);
@@ -110,9 +110,9 @@ export const removeSecret = defineRoute({
   needs: "secret.write",
   action: "secret.delete",
   status: 204,
-  async act(api, { params, if_match }) {
+  async act(api, { params, ifMatch }) {
     const row = await requireSecret(api, params["name"] ?? "");
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     await commitNamed(api.store, row.name, [deleteNamed(api.store, "secret", row.name)]);
     return { status: 204 };
   },

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { now, toIso } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { MAX_SETTING_BYTES } from "../../shared/wire/protocol.ts";
 import {
   deleteNamed,
@@ -27,7 +27,7 @@ function toSetting(row: SettingRow): Record<string, unknown> {
   };
 }
 
-/** @throws Refusal invalid */
+/** @throws RequestError invalid */
 function toValue(given: unknown): string {
   const value = toJsonText(given);
   const bytes = Buffer.byteLength(value);
@@ -38,7 +38,7 @@ function toValue(given: unknown): string {
 
 async function requireSetting(api: Api, name: string): Promise<SettingRow> {
   const row = await findSetting(api.store, name.normalize("NFC"));
-  if (row === undefined) throw new Refusal("not_found", `There is no setting "${name}"`);
+  if (row === undefined) throw new RequestError("not_found", `There is no setting "${name}"`);
   return row;
 }
 
@@ -50,12 +50,12 @@ export const getSettings = defineRoute({
   query: v.strictObject({ ...PAGE_QUERY }),
   answer: listOf(SETTING),
   async act(api, { query }) {
-    const { rows, has_more } = await listSettings(api.store, {
+    const { rows, hasMore } = await listSettings(api.store, {
       after: fromCursor(query.cursor),
       limit: query.limit,
       descending: query.order === "desc",
     });
-    const page = toPage(rows, query.limit, (row) => row.name, has_more);
+    const page = toPage(rows, query.limit, (row) => row.name, hasMore);
     return { status: 200, body: toList(page, toSetting) };
   },
 });
@@ -98,9 +98,9 @@ export const patchSetting = defineRoute({
   action: "setting.change",
   body: v.strictObject({ value: v.unknown() }),
   answer: SETTING,
-  async act(api, { params, body, if_match }) {
+  async act(api, { params, body, ifMatch }) {
     const row = await requireSetting(api, params["name"] ?? "");
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     const value = toValue(body.value);
     const changed: SettingRow = { ...row, value, modified_at: nextTime(row) };
     await commitNamed(api.store, row.name, [updateSetting(api.store, changed, row.modified_at)]);
@@ -115,9 +115,9 @@ export const removeSetting = defineRoute({
   needs: "setting.write",
   action: "setting.delete",
   status: 204,
-  async act(api, { params, if_match }) {
+  async act(api, { params, ifMatch }) {
     const row = await requireSetting(api, params["name"] ?? "");
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     await commitNamed(api.store, row.name, [deleteNamed(api.store, "setting", row.name)]);
     return { status: 204 };
   },

@@ -50,24 +50,23 @@ export const getStatistics = defineRoute({
     const to = query.to ?? now();
     const from = query.from ?? to - DAY_MS;
     if (from >= to) throw invalid("from", "expected a time before `to`");
-    const interval_ms =
-      1000 * (query.interval_sec ?? Math.max(1, Math.ceil((to - from) / 100_000)));
-    if ((to - from) / interval_ms > MOST_INTERVALS)
+    const intervalMs = 1000 * (query.interval_sec ?? Math.max(1, Math.ceil((to - from) / 100_000)));
+    if ((to - from) / intervalMs > MOST_INTERVALS)
       throw invalid("interval_sec", `expected at most ${MOST_INTERVALS} intervals in the range`);
     const allowed = allowedProjects(principal.grants, "execution.read");
     const rows = await readStatistics(api.store, {
       from,
       to,
-      interval_ms,
-      by_webhook: query.by === "webhook",
-      project_ids: allowed === "all" ? null : [...allowed],
+      intervalMs,
+      byWebhook: query.by === "webhook",
+      projectIds: allowed === "all" ? null : [...allowed],
     });
     return {
       status: 200,
       body: {
         from: toIso(from),
         to: toIso(to),
-        interval_sec: interval_ms / 1000,
+        interval_sec: intervalMs / 1000,
         items: rows.map(toInterval),
       },
     };

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { requirePassword } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
 import { toIso } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import {
   deleteToken,
   findTokenById,
@@ -16,11 +16,11 @@ import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, TOKEN } from "./shapes.ts";
 
-function toToken(row: TokenWithUser, own_id: string): Record<string, unknown> {
+function toToken(row: TokenWithUser, ownId: string): Record<string, unknown> {
   return {
     id: row.id,
     user_name: row.user_name,
-    is_current: row.id === own_id,
+    is_current: row.id === ownId,
     created_at: toIso(row.created_at),
     expires_at: toIso(row.expires_at),
     last_used_at: toIso(row.last_used_at),
@@ -37,9 +37,9 @@ export const getTokens = defineRoute({
   answer: listOf(TOKEN),
   async act(api, { principal, query }) {
     if (query.all === true && !isAllowed(principal.grants, "user.write"))
-      throw new Refusal("forbidden", 'This needs the permission "user.write"');
+      throw new RequestError("forbidden", 'This needs the permission "user.write"');
     const rows = await listTokens(api.store, query.all === true ? null : principal.user_id);
-    const items = rows.map((row) => toToken(row, principal.token_id));
+    const items = rows.map((row) => toToken(row, principal.tokenId));
     return { status: 200, body: { items, next_cursor: null } };
   },
 });
@@ -54,10 +54,10 @@ export const removeToken = defineRoute({
   status: 204,
   async act(api, { principal, params, body }) {
     const row = await findTokenById(api.store, params["id"] ?? "");
-    const is_own = row?.user_id === principal.user_id;
-    if (row === undefined || !(is_own || isAllowed(principal.grants, "user.write")))
-      throw new Refusal("not_found", `There is no login token "${params["id"]}"`);
-    if (!is_own) {
+    const isOwn = row?.user_id === principal.user_id;
+    if (row === undefined || !(isOwn || isAllowed(principal.grants, "user.write")))
+      throw new RequestError("not_found", `There is no login token "${params["id"]}"`);
+    if (!isOwn) {
       const user = await findUser(api.store, row.user_id);
       if (user !== undefined) await requireNotAbove(api.store, principal, user);
       await requirePassword(api.logins, principal, body.password);

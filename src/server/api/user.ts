@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { requirePassword, type Principal } from "../access/login.ts";
 import { hashPassword } from "../access/password.ts";
 import { now, toIso } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import {
   countOthersWithRole,
@@ -58,11 +58,11 @@ function toUser(row: UserRow, roles: readonly string[]): Record<string, unknown>
 
 async function requireUser(api: Api, name: string): Promise<UserRow> {
   const row = await findUserByName(api.store, name.normalize("NFC"));
-  if (row === undefined) throw new Refusal("not_found", `There is no user "${name}"`);
+  if (row === undefined) throw new RequestError("not_found", `There is no user "${name}"`);
   return row;
 }
 
-/** @throws Refusal conflict where nobody would be left who may do everything */
+/** @throws RequestError conflict where nobody would be left who may do everything */
 async function requireAnotherAdmin(
   api: Api,
   row: UserRow,
@@ -71,7 +71,10 @@ async function requireAnotherAdmin(
   const admin = await findRoleByName(api.store, "admin");
   if (admin === undefined || !roles.includes("admin") || row.is_enabled !== 1) return;
   if ((await countOthersWithRole(api.store, admin.id, row.id)) > 0) return;
-  throw new Refusal("conflict", `"${row.name}" is the last enabled user with the role "admin"`);
+  throw new RequestError(
+    "conflict",
+    `"${row.name}" is the last enabled user with the role "admin"`,
+  );
 }
 
 export const getUsers = defineRoute({
@@ -167,13 +170,13 @@ export const patchUser = defineRoute({
     own_password: OWN_PASSWORD,
   }),
   answer: USER,
-  async act(api, { principal, params, body, if_match }) {
+  async act(api, { principal, params, body, ifMatch }) {
     const row = await requireUser(api, params["name"] ?? "");
     const held = await requireNotAbove(api.store, principal, row);
     await requirePassword(api.logins, principal, body.own_password, "own_password");
-    requireMatch(row, if_match);
-    const loses_admin = body.roles !== undefined && !body.roles.includes("admin");
-    if (loses_admin || body.is_enabled === false) await requireAnotherAdmin(api, row, held);
+    requireMatch(row, ifMatch);
+    const losesAdmin = body.roles !== undefined && !body.roles.includes("admin");
+    if (losesAdmin || body.is_enabled === false) await requireAnotherAdmin(api, row, held);
     const changed = await toChanged(row, body);
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, changed.name, [
@@ -229,11 +232,11 @@ export const removeUser = defineRoute({
   action: "user.delete",
   body: ONLY_PASSWORD,
   status: 204,
-  async act(api, { principal, params, body, if_match }) {
+  async act(api, { principal, params, body, ifMatch }) {
     const row = await requireUser(api, params["name"] ?? "");
     const held = await requireNotAbove(api.store, principal, row);
     await requirePassword(api.logins, principal, body.password);
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     await requireAnotherAdmin(api, row, held);
     await commitNamed(api.store, row.name, [deletePeople(api.store, "user", row.id)]);
     return { status: 204 };
@@ -253,7 +256,7 @@ export const changePassword = defineRoute({
     const password_hash = await hashPassword(body.new_password);
     await api.store.commit([
       updatePassword(api.store, { id: principal.user_id, password_hash, at: now() }),
-      deleteTokensOfUser(api.store, principal.user_id, principal.token_id),
+      deleteTokensOfUser(api.store, principal.user_id, principal.tokenId),
     ]);
     return { status: 204, target: principal.user_name };
   },

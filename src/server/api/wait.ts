@@ -1,6 +1,6 @@
 import { waitFor } from "../executions/wait.ts";
 import { isEnded } from "../../shared/contract/status.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { getBundle } from "./bundle.ts";
 import { answerExecution, getExecution, requireExecution } from "./execution.ts";
 import { getFlow } from "./flow.ts";
@@ -27,8 +27,8 @@ export const waitExecution = defineRoute({
     const live = isEnded(row.status) ? undefined : api.executions.find(row.id);
     if (live !== undefined) {
       // A disconnect here cancels nothing (contract, section 4, number 9).
-      const rules = { executions: api.executions, is_cancelling: false };
-      const waited = await waitFor(rules, live, outgoing, api.window_ms);
+      const rules = { executions: api.executions, isCancelling: false };
+      const waited = await waitFor(rules, live, outgoing, api.windowMs);
       if (waited === "unfinished" || waited === "stopping") return redirectTo("./wait");
     }
     const ended = await requireExecution(api, principal, row.id);
@@ -57,15 +57,15 @@ export const waitOperation = defineRoute({
   async act(api, request) {
     const { type = "", id = "" } = request.params;
     const route = Object.hasOwn(READ, type) ? READ[type] : undefined;
-    if (route === undefined) throw new Refusal("not_found", `There is no type "${type}"`);
+    if (route === undefined) throw new RequestError("not_found", `There is no type "${type}"`);
     const { needs } = route;
     if (needs !== "login" && needs !== "anyone" && !isAllowed(request.principal.grants, needs))
-      throw new Refusal("forbidden", `This needs the permission "${needs}"`);
+      throw new RequestError("forbidden", `This needs the permission "${needs}"`);
     if (type === "execution") {
       const answer = await waitExecution.act(api, request as never);
       return answer.status === 302 ? redirectTo("./wait-operation") : answer;
     }
-    if (type === "flow" && !(await within(api.catalog.idle(), api.window_ms)))
+    if (type === "flow" && !(await within(api.catalog.idle(), api.windowMs)))
       return redirectTo("./wait-operation");
     return route.act(api, { ...request, params: { name: id } } as never);
   },

@@ -44,12 +44,12 @@ export const authenticateWebhook = defineRoute({
   action: "webhook.authenticate",
   body: BODY,
   answer: AUTHENTICATED_WEBHOOK,
-  async act(api, { principal, params, body, base_url, if_match }) {
+  async act(api, { principal, params, body, base_url, ifMatch }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     requireIn(principal, "webhook.authenticate", projectOf(api, row));
     await requireUsable(api.store, principal, api.permissionsOf(row));
     await requirePassword(api.logins, principal, body.password);
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     const key = newKey(body);
     const changed: WebhookRow = {
       ...row,
@@ -74,13 +74,13 @@ function newKey({ key }: Body): string | null | undefined {
   return typeof key === "object" && key !== null ? generateKey() : key;
 }
 
-function toKeyColumns(row: WebhookRow, key: string | null, keep_sec: number): Partial<WebhookRow> {
-  const is_kept = keep_sec > 0 && key !== null && row.key_hash !== null;
+function toKeyColumns(row: WebhookRow, key: string | null, keepSec: number): Partial<WebhookRow> {
+  const isKept = keepSec > 0 && key !== null && row.key_hash !== null;
   return {
     key_hash: key === null ? null : hashKey(key),
-    previous_key_hash: is_kept ? row.key_hash : null,
-    previous_key_until: is_kept ? nextTime(row) + keep_sec * 1000 : null,
+    previous_key_hash: isKept ? row.key_hash : null,
+    previous_key_until: isKept ? nextTime(row) + keepSec * 1000 : null,
     key_used_at: null,
-    previous_key_used_at: is_kept ? row.key_used_at : null,
+    previous_key_used_at: isKept ? row.key_used_at : null,
   };
 }

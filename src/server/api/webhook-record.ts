@@ -1,6 +1,6 @@
 import type { Principal } from "../access/login.ts";
 import { toIso } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { findRole } from "../store/people.ts";
 import { findWebhook, type WebhookRow, type Within } from "../store/webhooks.ts";
 import { isVisible, visibleProjects } from "./access.ts";
@@ -37,10 +37,10 @@ export function toWebhook(
 }
 
 export function projectOf(api: Api, row: Pick<WebhookRow, "project_id" | "bundle_id">): string {
-  return (row.bundle_id === null ? row.project_id : null) ?? api.default_project_id;
+  return (row.bundle_id === null ? row.project_id : null) ?? api.defaultProjectId;
 }
 
-/** @throws Refusal not_found, also where the principal may not see it */
+/** @throws RequestError not_found, also where the principal may not see it */
 export async function requireWebhook(
   api: Api,
   principal: Principal,
@@ -48,14 +48,14 @@ export async function requireWebhook(
 ): Promise<WebhookRow> {
   const row = await findWebhook(api.store, name.normalize("NFC"));
   if (row !== undefined && isVisible(principal, "webhook.read", projectOf(api, row))) return row;
-  throw new Refusal("not_found", `There is no webhook "${name}"`);
+  throw new RequestError("not_found", `There is no webhook "${name}"`);
 }
 
 /** Where the webhooks are that the principal may see; null: anywhere. */
 export function withinVisible(api: Api, principal: Principal): Within | null {
-  const project_ids = visibleProjects(principal, "webhook.read");
-  const { default_project_id } = api;
-  return project_ids === null ? null : { project_ids, default_project_id };
+  const projectIds = visibleProjects(principal, "webhook.read");
+  const { defaultProjectId } = api;
+  return projectIds === null ? null : { projectIds, defaultProjectId };
 }
 
 export async function answerWebhook(

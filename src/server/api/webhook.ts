@@ -3,7 +3,7 @@ import { generateKey, hashKey } from "../access/api-key.ts";
 import { toGrants, type Principal } from "../access/login.ts";
 import { covers } from "../access/permission.ts";
 import { now } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import { findProject, findRoleByName, listRoles } from "../store/people.ts";
 import {
@@ -142,12 +142,12 @@ export const patchWebhook = defineRoute({
     flow: v.optional(v.string("expected a string")),
   }),
   answer: WEBHOOK,
-  async act(api, { principal, params, body, base_url, if_match }) {
+  async act(api, { principal, params, body, base_url, ifMatch }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     refuseGuarded(body, row.name);
     requireIn(principal, "webhook.write", projectOf(api, row));
     await requireUsable(api.store, principal, api.permissionsOf(row));
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     if (body.flow !== undefined && body.flow !== row.flow) requireFlow(api, body.flow);
     const changed = { ...row, ...(await toChange(api, principal, row, body)) };
     await requirePlace(api, principal, changed);
@@ -167,10 +167,10 @@ export const removeWebhook = defineRoute({
   needs: "webhook.write",
   action: "webhook.delete",
   status: 204,
-  async act(api, { principal, params, if_match }) {
+  async act(api, { principal, params, ifMatch }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     requireIn(principal, "webhook.write", projectOf(api, row));
-    requireMatch(row, if_match);
+    requireMatch(row, ifMatch);
     await api.store.commit([deleteWebhook(api.store, row.id)]);
     return { status: 204 };
   },
@@ -194,11 +194,11 @@ async function toChange(
   };
 }
 
-/** @throws Refusal forbidden, naming the endpoint; invalid for a member that is not known */
+/** @throws RequestError forbidden, naming the endpoint; invalid for a member that is not known */
 function refuseGuarded(body: Record<string, unknown>, name: string): void {
   const guarded = GUARDED.filter((member) => Object.hasOwn(body, member));
   if (guarded.length > 0)
-    throw new Refusal(
+    throw new RequestError(
       "forbidden",
       `${guarded.join(", ")} can be changed only with ` +
         `PUT /api/latest/webhook/${encodeURIComponent(name)}/authentication, ` +
@@ -209,7 +209,7 @@ function refuseGuarded(body: Record<string, unknown>, name: string): void {
     .filter((member) => !known.includes(member))
     .map((field) => ({ field, message: `not known; expected one of ${known.join(", ")}` }));
   if (fields.length > 0)
-    throw new Refusal("invalid", `Not known: ${fields.map(({ field }) => field).join(", ")}`, {
+    throw new RequestError("invalid", `Not known: ${fields.map(({ field }) => field).join(", ")}`, {
       fields,
     });
 }
@@ -225,11 +225,11 @@ async function roleOf(api: Api, principal: Principal, body: Fields): Promise<str
   if (body.role === null) return null;
   if (body.role !== undefined) return (await requireRole(api.store, principal, body.role)).id;
   const usual = await findRoleByName(api.store, "webhook");
-  const is_own = usual !== undefined && covers(principal.grants, toGrants(usual.permissions));
-  return is_own ? usual.id : null;
+  const isOwn = usual !== undefined && covers(principal.grants, toGrants(usual.permissions));
+  return isOwn ? usual.id : null;
 }
 
-/** @throws Refusal invalid, or forbidden in the project that it is put in */
+/** @throws RequestError invalid, or forbidden in the project that it is put in */
 async function requirePlace(api: Api, principal: Principal, row: WebhookRow): Promise<void> {
   const { project_id, bundle_id } = row;
   if (project_id !== null && bundle_id !== null)

@@ -19,7 +19,7 @@ export const getWorkspace = defineRoute({
       status: 200,
       body: {
         version: VERSION,
-        connections: { month, used, allowance: api.connection_allowance },
+        connections: { month, used, allowance: api.connectionAllowance },
         executions: { running, waiting },
         runners: { restarts, processes: runners.map(({ pid: _pid, ...process }) => process) },
       },

@@ -1,5 +1,5 @@
 import { isInside, toRealPath } from "../../shared/path.ts";
-import type { ConfigFault } from "./fault.ts";
+import type { ConfigProblem } from "./config-error.ts";
 import { databaseFile, type Config } from "./resolve.ts";
 
 /** ALLOW_READ and ALLOW_WRITE against what the service itself lives on. */
@@ -25,7 +25,7 @@ function listOwn(config: Config, file: string | null): Own[] {
 }
 
 /** One fault for each path of ALLOW_WRITE that would let flows write what the service lives on. */
-export function checkWritable(config: Config, file: string | null, place: string): ConfigFault[] {
+export function checkWritable(config: Config, file: string | null, place: string): ConfigProblem[] {
   const own = listOwn(config, file);
   return config.ALLOW_WRITE.flatMap((path) => {
     const found = own.find((one) => touches(path, one.path));

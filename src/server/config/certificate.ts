@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { now } from "../../shared/clock.ts";
-import { ConfigError, type ConfigFault } from "./fault.ts";
+import { ConfigError, type ConfigProblem } from "./config-error.ts";
 import type { Loaded } from "./load.ts";
 import { HAS_MODES, nameOfUser, ownId } from "./owner.ts";
 import type { Config } from "./resolve.ts";
@@ -32,25 +32,25 @@ export function readCertificate(
   config: Pick<Config, Key>,
   placeOf: Loaded["placeOf"] = (key) => key,
 ): Certificate | null {
-  const { TLS_CERT_FILE: cert_file, TLS_KEY_FILE: key_file } = config;
-  if (cert_file === null || key_file === null) return null;
-  const faults: ConfigFault[] = [];
+  const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = config;
+  if (certFile === null || keyFile === null) return null;
+  const errors: ConfigProblem[] = [];
   const attempt = <T>(key: Key, act: () => T): T | null => {
     try {
       return act();
-    } catch (fault) {
-      faults.push({ place: placeOf(key), message: (fault as Error).message });
+    } catch (error) {
+      errors.push({ place: placeOf(key), message: (error as Error).message });
       return null;
     }
   };
-  const cert = attempt("TLS_CERT_FILE", () => readChain(cert_file));
-  const key = attempt("TLS_KEY_FILE", () => readKey(key_file));
+  const cert = attempt("TLS_CERT_FILE", () => readChain(certFile));
+  const key = attempt("TLS_KEY_FILE", () => readKey(keyFile));
   if (cert !== null && key !== null)
     attempt("TLS_KEY_FILE", () =>
-      requirePair({ ...cert, file: cert_file }, { ...key, file: key_file }),
+      requirePair({ ...cert, file: certFile }, { ...key, file: keyFile }),
     );
-  if (cert === null || key === null || faults.length > 0) throw new ConfigError(faults);
-  const warnings = cert.chain.flatMap((one) => warnOfDates(cert_file, one));
+  if (cert === null || key === null || errors.length > 0) throw new ConfigError(errors);
+  const warnings = cert.chain.flatMap((one) => warnOfDates(certFile, one));
   return { cert: cert.bytes, key: key.bytes, warnings };
 }
 
@@ -67,8 +67,8 @@ function readChain(file: string): Chain {
     throw new Error(`Found ${whatIs(bytes)} in "${file}" ${expected("TLS_CERT_FILE")}`);
   try {
     return { bytes, chain: blocks.map((block) => new X509Certificate(block)) };
-  } catch (fault) {
-    return refuseDamaged("TLS_CERT_FILE", file, "certificate", fault);
+  } catch (error) {
+    return refuseDamaged("TLS_CERT_FILE", file, "certificate", error);
   }
 }
 
@@ -84,13 +84,13 @@ function readKey(file: string): { bytes: Buffer; key: KeyObject } {
     );
   try {
     return { bytes, key: createPrivateKey(block) };
-  } catch (fault) {
-    return refuseDamaged("TLS_KEY_FILE", file, "key", fault);
+  } catch (error) {
+    return refuseDamaged("TLS_KEY_FILE", file, "key", error);
   }
 }
 
-function refuseDamaged(key: Key, file: string, what: string, fault: unknown): never {
-  const { message } = fault as Error;
+function refuseDamaged(key: Key, file: string, what: string, error: unknown): never {
+  const { message } = error as Error;
   throw new Error(
     `Found a damaged ${what} in "${file}" for ${key} (${message}), expected ${EXPECTED[key]}`,
   );
@@ -103,13 +103,13 @@ function expected(key: Key): string {
 function readBytes(key: Key, file: string): Buffer {
   try {
     return readFileSync(file);
-  } catch (fault) {
-    throw new Error(`Found ${describeUnreadable(file, fault)} ${expected(key)}`, { cause: fault });
+  } catch (error) {
+    throw new Error(`Found ${describeUnreadable(file, error)} ${expected(key)}`, { cause: error });
   }
 }
 
-function describeUnreadable(file: string, fault: unknown): string {
-  const { code, message } = fault as NodeJS.ErrnoException;
+function describeUnreadable(file: string, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") return `no file at "${file}"`;
   if (code === "EISDIR") return `a folder at "${file}"`;
   const stats = statSync(file, { throwIfNoEntry: false });
@@ -142,11 +142,11 @@ function requirePair(
 ): void {
   const [own, ...others] = cert.chain;
   if (own === undefined || own.checkPrivateKey(key.key)) return requireTaken(cert, key);
-  const is_later = others.some((other) => other.checkPrivateKey(key.key));
+  const isLater = others.some((other) => other.checkPrivateKey(key.key));
   throw new Error(
     `Found a key in "${key.file}" for TLS_KEY_FILE that does not fit the first certificate in ` +
       `"${cert.file}" (${nameOf(own)}), expected the key of that certificate` +
-      (is_later ? ". It fits a later one: put that first" : ""),
+      (isLater ? ". It fits a later one: put that first" : ""),
   );
 }
 
@@ -154,12 +154,12 @@ function requirePair(
 function requireTaken(cert: { bytes: Buffer; file: string }, key: { bytes: Buffer }): void {
   try {
     createSecureContext({ cert: cert.bytes, key: key.bytes });
-  } catch (fault) {
-    const { message } = fault as Error;
+  } catch (error) {
+    const { message } = error as Error;
     throw new Error(
       `Found a certificate and a key that TLS refuses (${message}), expected others in ` +
         `"${cert.file}" for TLS_CERT_FILE, with their key`,
-      { cause: fault },
+      { cause: error },
     );
   }
 }

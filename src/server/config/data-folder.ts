@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
-import { refuse } from "./fault.ts";
+import { refuse } from "./config-error.ts";
 import type { Loaded } from "./load.ts";
 import { describeWide, isWide, narrow, narrowAll } from "./modes.ts";
 import { HAS_MODES, isOurs, nameOfUser } from "./owner.ts";
@@ -37,8 +37,8 @@ export function openDataFolder(given: Given): string[] {
     requireWritable(given, key, folder);
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-    } catch (fault) {
-      refuse(placeOf(key), explainUnwritable(key, folder, fault));
+    } catch (error) {
+      refuse(placeOf(key), explainUnwritable(key, folder, error));
     }
   }
   if (!HAS_MODES) return [];
@@ -85,17 +85,17 @@ function requireWritable(given: Given, key: Key, folder: string): void {
   for (const part of existsSync(folder) ? [folder, ...own] : [nearestPart(folder)]) {
     try {
       requireAccess(part, part === folder || !own.includes(part));
-    } catch (fault) {
-      refuse(given.placeOf(key), explainUnwritable(key, folder, fault, part));
+    } catch (error) {
+      refuse(given.placeOf(key), explainUnwritable(key, folder, error, part));
     }
   }
 }
 
-function requireAccess(path: string, is_folder: boolean): void {
+function requireAccess(path: string, isFolder: boolean): void {
   const { R_OK, W_OK, X_OK } = constants;
-  const is_found = statSync(path).isDirectory();
-  if (is_folder && !is_found) throw Object.assign(new Error("No folder"), { code: "ENOTDIR" });
-  accessSync(path, is_found ? W_OK | X_OK : R_OK | W_OK);
+  const isFound = statSync(path).isDirectory();
+  if (isFolder && !isFound) throw Object.assign(new Error("No folder"), { code: "ENOTDIR" });
+  accessSync(path, isFound ? W_OK | X_OK : R_OK | W_OK);
 }
 
 /** What the service keeps there, beside the database; `started.log` of a release before. */

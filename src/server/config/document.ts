@@ -10,7 +10,7 @@ import {
   YAMLException,
   type Event,
 } from "js-yaml";
-import { reasonOf, refuse } from "./fault.ts";
+import { reasonOf, refuse } from "./config-error.ts";
 
 /** A value as it was written, and where. */
 export interface Given {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { readInline, type Given } from "./document.ts";
-import { reasonOf, refuse } from "./fault.ts";
+import { reasonOf, refuse } from "./config-error.ts";
 import { nearestWord } from "../../shared/nearest.ts";
 import { CONFIG_KEYS, factsOf, type ConfigKey } from "./schema.ts";
 
@@ -67,8 +67,8 @@ export function warnOfVariables(env: Environment): string[] {
   const known = new Set([...keys, ...keys.map((name) => `${name}_FILE`), ...OTHER_VARIABLES]);
   const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !known.has(name));
   return unknown.sort().map((name) => {
-    const near = nearestWord(name.slice(PREFIX.length), CONFIG_KEYS);
-    const hint = near === null ? "" : `; did you mean "${PREFIX}${near}"?`;
+    const nearest = nearestWord(name.slice(PREFIX.length), CONFIG_KEYS);
+    const hint = nearest === null ? "" : `; did you mean "${PREFIX}${nearest}"?`;
     return `Environment variable "${name}" is not known and was ignored${hint}`;
   });
 }

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { checkWritable, warnOfReadable } from "./allowed-paths.ts";
 import { readDocument, type Given } from "./document.ts";
 import { readVariables, warnOfVariables, type Environment } from "./environment.ts";
-import { ConfigError, type ConfigFault } from "./fault.ts";
+import { ConfigError, type ConfigProblem } from "./config-error.ts";
 import { nearestWord } from "../../shared/nearest.ts";
 import { folderOf, resolveConfig, type Config } from "./resolve.ts";
 import { CONFIG_KEYS, CONFIG_SCHEMA, factsOf, type ConfigKey, type Settings } from "./schema.ts";
@@ -45,8 +45,8 @@ export function loadConfig(options: LoadOptions): Loaded {
     terminal: options.terminal ?? process.stdout.isTTY === true,
   });
   const placeOf = (key: ConfigKey) => given.get(key)?.place ?? key;
-  const faults = checkWritable(config, file, placeOf("ALLOW_WRITE"));
-  if (faults.length > 0) throw new ConfigError(faults);
+  const errors = checkWritable(config, file, placeOf("ALLOW_WRITE"));
+  if (errors.length > 0) throw new ConfigError(errors);
   const warnings = [...warnOfVariables(options.env), ...warnOfReadable(config)];
   return { config, warnings, file, placeOf };
 }
@@ -61,22 +61,22 @@ function parseSettings(given: ReadonlyMap<string, Given>): Settings {
   const known = [...given].filter(([key]) => isKey(key));
   const values = Object.fromEntries(known.map(([key, { value }]) => [key, value]));
   const parsed = v.safeParse(CONFIG_SCHEMA, values, { abortPipeEarly: true });
-  const faults = [
+  const errors = [
     ...[...given].filter(([key]) => !isKey(key)).map(([key, { place }]) => unknownKey(key, place)),
-    ...(parsed.issues ?? []).map((issue) => toFault(issue, given)),
+    ...(parsed.issues ?? []).map((issue) => toError(issue, given)),
     ...(parsed.success ? checkTogether(parsed.output, given) : []),
   ];
-  if (!parsed.success || faults.length > 0) throw new ConfigError(inOrder(faults, given));
+  if (!parsed.success || errors.length > 0) throw new ConfigError(inOrder(errors, given));
   return parsed.output;
 }
 
 /** In the order in which people wrote the keys: file first, then environment. */
-function inOrder(faults: ConfigFault[], given: ReadonlyMap<string, Given>): ConfigFault[] {
+function inOrder(errors: ConfigProblem[], given: ReadonlyMap<string, Given>): ConfigProblem[] {
   const places = [...given.values()].map(({ place }) => place);
-  return faults.toSorted((a, b) => places.indexOf(a.place) - places.indexOf(b.place));
+  return errors.toSorted((a, b) => places.indexOf(a.place) - places.indexOf(b.place));
 }
 
-function toFault(issue: v.BaseIssue<unknown>, given: ReadonlyMap<string, Given>): ConfigFault {
+function toError(issue: v.BaseIssue<unknown>, given: ReadonlyMap<string, Given>): ConfigProblem {
   const [key = "", ...inner] = (issue.path ?? []).map((item) => String(item.key));
   if (!isKey(key)) return { place: key, message: issue.message };
   const place = given.get(key)?.place ?? key;
@@ -90,9 +90,9 @@ function isKey(key: string): key is ConfigKey {
   return Object.hasOwn(CONFIG_SCHEMA.entries, key);
 }
 
-function unknownKey(key: string, place: string): ConfigFault {
-  const near = nearestWord(key, CONFIG_KEYS);
-  const expected = near === null ? "a key of the configuration" : `"${near}"`;
+function unknownKey(key: string, place: string): ConfigProblem {
+  const nearest = nearestWord(key, CONFIG_KEYS);
+  const expected = nearest === null ? "a key of the configuration" : `"${nearest}"`;
   return { place, message: `Found the unknown key "${key}", expected ${expected}` };
 }
 
@@ -107,21 +107,21 @@ function show(key: ConfigKey, value: unknown): string {
 }
 
 /** Rules over more than one key. */
-function checkTogether(settings: Settings, given: ReadonlyMap<string, Given>): ConfigFault[] {
-  const faults: ConfigFault[] = [];
+function checkTogether(settings: Settings, given: ReadonlyMap<string, Given>): ConfigProblem[] {
+  const errors: ConfigProblem[] = [];
   const placeOf = (key: ConfigKey) => given.get(key)?.place ?? key;
   const { TLS_CERT_FILE: cert, TLS_KEY_FILE: tlsKey } = settings;
   if ((cert === null) !== (tlsKey === null)) {
     const [has, lacks] = (["TLS_CERT_FILE", "TLS_KEY_FILE"] as const).toSorted((a) =>
       settings[a] === null ? 1 : -1,
     );
-    faults.push({ place: placeOf(has!), message: `Found ${has} alone, expected ${lacks} with it` });
+    errors.push({ place: placeOf(has!), message: `Found ${has} alone, expected ${lacks} with it` });
   }
   if (settings.FLOW_TIMEOUT_SEC > settings.FLOW_TIMEOUT_MAX_SEC) {
     const message =
       `Found ${settings.FLOW_TIMEOUT_SEC} for FLOW_TIMEOUT_SEC, expected at most ` +
       `FLOW_TIMEOUT_MAX_SEC (${settings.FLOW_TIMEOUT_MAX_SEC})`;
-    faults.push({ place: placeOf("FLOW_TIMEOUT_SEC"), message });
+    errors.push({ place: placeOf("FLOW_TIMEOUT_SEC"), message });
   }
-  return faults;
+  return errors;
 }

@@ -1,6 +1,6 @@
 import { chmodSync, lstatSync, readdirSync, statSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import { refuse } from "./fault.ts";
+import { refuse } from "./config-error.ts";
 import { isOurs, nameOfUser, ownId } from "./owner.ts";
 import { quotePath, showMode } from "./unwritable.ts";
 

@@ -24,19 +24,19 @@ function listWritable(folder: string): string[] {
   const folders = [folder];
   let left = MOST_ENTRIES;
   for (let next = folders.pop(); next !== undefined && left > 0; next = folders.pop())
-    for (const { path, is_folder } of entriesOf(next)) {
+    for (const { path, isFolder } of entriesOf(next)) {
       if (left-- <= 0) break;
       if (isWritableByAll(path)) found.push(path);
-      if (is_folder) folders.push(path);
+      if (isFolder) folders.push(path);
     }
   return found;
 }
 
-function* entriesOf(folder: string): Generator<{ path: string; is_folder: boolean }> {
+function* entriesOf(folder: string): Generator<{ path: string; isFolder: boolean }> {
   try {
     using entries = opendirSync(folder);
     for (let entry = entries.readSync(); entry !== null; entry = entries.readSync())
-      yield { path: join(folder, entry.name), is_folder: entry.isDirectory() };
+      yield { path: join(folder, entry.name), isFolder: entry.isDirectory() };
   } catch {
     // Missing, or not to be read: the first scan of the flows says so.
   }

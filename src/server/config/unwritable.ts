@@ -17,14 +17,14 @@ export function nearestPart(path: string): string {
 export function explainUnwritable(
   key: string,
   folder: string,
-  fault: unknown,
+  error: unknown,
   part = nearestPart(folder),
 ): string {
-  return `Cannot write ${key} "${folder}": ${reasonOf(key, folder, part, fault)}`;
+  return `Cannot write ${key} "${folder}": ${reasonOf(key, folder, part, error)}`;
 }
 
-function reasonOf(key: string, folder: string, part: string, fault: unknown): string {
-  const { code, message } = fault as NodeJS.ErrnoException;
+function reasonOf(key: string, folder: string, part: string, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
   const stats = targetOf(part);
   if (stats === null) return `"${part}" is a link to nothing. Remove it, or set another ${key}`;
   if (code === "EROFS")
@@ -50,8 +50,8 @@ function toMend(folder: string, part: string, stats: Stats): string {
   const path = quotePath(folder);
   const user = quotePath(nameOfUser(ownId()));
   if (isOurs(stats)) return `Run: chmod -R u+rwX ${quotePath(part)}`;
-  const is_above = folder !== part && folder.startsWith(part);
-  return is_above
+  const isAbove = folder !== part && folder.startsWith(part);
+  return isAbove
     ? `Run: sudo install -d -m 700 -o ${user} ${path}`
     : `Run: sudo chown -R ${user} ${path} && sudo chmod 700 ${path}`;
 }

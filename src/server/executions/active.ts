@@ -54,7 +54,7 @@ export function newActive(
     flow: row.flow,
     row,
     spec: flow?.spec ?? null,
-    timeoutMs: flow?.timeout_ms ?? 0,
+    timeoutMs: flow?.timeoutMs ?? 0,
     trace,
     ended: promise,
     decided: null,

@@ -1,5 +1,5 @@
 import { now } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 
 let month = { name: "", from: 0, to: 0 };
 
@@ -31,7 +31,7 @@ export class Allowance {
    * Counts one connection.
    *
    * @returns its month
-   * @throws Refusal allowance_used
+   * @throws RequestError allowance_used
    */
   take(at: number): string {
     const name = monthOf(at);
@@ -52,10 +52,10 @@ export class Allowance {
   }
 }
 
-function refuseConnection(): Refusal {
+function refuseConnection(): RequestError {
   const at = now();
   monthOf(at);
-  return new Refusal(
+  return new RequestError(
     "allowance_used",
     "The connection allowance of this month is used. It is renewed with the next month (UTC)",
     { headers: { "retry-after": String(Math.ceil((month.to - at) / 1000)) } },

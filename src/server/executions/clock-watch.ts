@@ -17,7 +17,7 @@ const JUMP_MS = 5 * 60 * 1000;
 export class ClockWatch {
   readonly #clocks: Clocks;
   #last: { readonly wall: number; readonly steady: number };
-  #doubted_at: number | null = null;
+  #doubtedAt: number | null = null;
 
   constructor(clocks = MACHINE) {
     this.#clocks = clocks;
@@ -30,7 +30,7 @@ export class ClockWatch {
    * @returns by how many milliseconds the time of day was set since the last look: 0 where it was
    *   not, less than 0 where it was set back
    */
-  look(): number {
+  check(): number {
     const [wall, steady] = [this.#clocks.wall(), this.#clocks.steady()];
     const apart = wall - this.#last.wall - (steady - this.#last.steady);
     this.#last = { wall, steady };
@@ -41,11 +41,11 @@ export class ClockWatch {
 
   /** Begins to wait anew: something else says that the time of day is wrong. */
   doubt(): void {
-    this.#doubted_at = this.#clocks.steady();
+    this.#doubtedAt = this.#clocks.steady();
   }
 
   /** Whether there was no doubt for so long. */
   isTrusted(ms: number): boolean {
-    return this.#doubted_at === null || this.#clocks.steady() - this.#doubted_at >= ms;
+    return this.#doubtedAt === null || this.#clocks.steady() - this.#doubtedAt >= ms;
   }
 }

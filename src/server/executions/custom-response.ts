@@ -18,7 +18,7 @@ export function bodyOf({ body, body_encoding }: CustomResponse): Buffer<ArrayBuf
 export type CheckedResponse =
   | { readonly response: CustomResponse; readonly warnings: readonly string[] }
   /** Which rule was broken. */
-  | { readonly fault: string };
+  | { readonly error: string };
 
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const NOT_FIELD_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
@@ -47,15 +47,15 @@ const OF_THE_ORIGIN = new RegExp(
  */
 export function checkResponse(text: string, sandboxed: boolean): CheckedResponse {
   const found = parseObject(text);
-  if (found === null) return { fault: "it is no JSON object" };
+  if (found === null) return { error: "it is no JSON object" };
   const { status, headers, body, body_encoding } = found;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599)
-    return { fault: `status is ${shown(status)}, expected an integer from 200 to 599` };
-  if (typeof body !== "string") return { fault: `body is ${kindOf(body)}, expected a string` };
+    return { error: `status is ${shown(status)}, expected an integer from 200 to 599` };
+  if (typeof body !== "string") return { error: `body is ${kindOf(body)}, expected a string` };
   if (body_encoding !== undefined && body_encoding !== "base64")
-    return { fault: `body_encoding is ${shown(body_encoding)}, expected "base64"` };
+    return { error: `body_encoding is ${shown(body_encoding)}, expected "base64"` };
   const checked = checkHeaders(headers ?? {}, sandboxed);
-  if ("fault" in checked) return checked;
+  if ("error" in checked) return checked;
   const response = { status, headers: checked.headers, body };
   return {
     response: body_encoding === undefined ? response : { ...response, body_encoding },
@@ -76,28 +76,28 @@ function parseObject(text: string): Record<string, unknown> | null {
 
 type CheckedHeaders =
   | { headers: Record<string, string | string[]>; warnings: string[] }
-  | { fault: string };
+  | { error: string };
 
 function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
   if (typeof found !== "object" || found === null || Array.isArray(found))
-    return { fault: `headers is ${kindOf(found)}, expected an object of strings` };
+    return { error: `headers is ${kindOf(found)}, expected an object of strings` };
   const headers: [string, string | string[]][] = [];
   const warnings: string[] = [];
   const rules = { sandboxed, cookies: openCookieRules(sandboxed) };
   const room = { lines: MAX_HEADERS, bytes: MAX_HEADER_BYTES };
   for (const [name, value] of Object.entries(found)) {
-    if (!FIELD_NAME.test(name)) return { fault: `${shown(name)} is no header name under RFC 9110` };
+    if (!FIELD_NAME.test(name)) return { error: `${shown(name)} is no header name under RFC 9110` };
     const values = Array.isArray(value) ? value : [value];
     for (const one of values) {
       if (typeof one !== "string")
-        return { fault: `header ${shown(name)} is ${kindOf(one)}, expected a string` };
+        return { error: `header ${shown(name)} is ${kindOf(one)}, expected a string` };
       if (NOT_FIELD_VALUE.test(one))
-        return { fault: `header ${shown(name)} has a character that RFC 9110 does not allow` };
+        return { error: `header ${shown(name)} has a character that RFC 9110 does not allow` };
       room.lines -= 1;
       room.bytes -= name.length + one.length;
     }
-    if (room.lines < 0) return { fault: `it has more than ${MAX_HEADERS} headers` };
-    if (room.bytes < 0) return { fault: `its headers have more than ${MAX_HEADER_BYTES} bytes` };
+    if (room.lines < 0) return { error: `it has more than ${MAX_HEADERS} headers` };
+    if (room.bytes < 0) return { error: `its headers have more than ${MAX_HEADER_BYTES} bytes` };
     const kept = keepAllowed(name.toLowerCase(), values as string[], rules);
     if (kept.length < values.length) warnings.push(`Header "${name}" was left out of the response`);
     if (kept.length > 0) headers.push([name, kept.length === 1 ? (kept[0] as string) : kept]);

@@ -20,7 +20,7 @@ export interface DeadlinesOptions {
 export class Deadlines {
   readonly #options: DeadlinesOptions;
   /** When the workers are looked at next, and how that is forgotten. */
-  #lookAt = Infinity;
+  #checkAt = Infinity;
   #forget: () => void = () => {};
 
   constructor(options: DeadlinesOptions) {
@@ -30,37 +30,37 @@ export class Deadlines {
   /** Runs were handed over to a worker. */
   watch(worker: Worker): void {
     const { since, length, current } = worker;
-    if (current !== null) this.#lookBy(since + (length > 1 ? STALL_MS : current.timeoutMs));
+    if (current !== null) this.#checkBy(since + (length > 1 ? STALL_MS : current.timeoutMs));
   }
 
   /** Tells the current run of a worker to end. */
   abort(worker: Worker): void {
     worker.abort(worker.current?.abortReason ?? "");
-    this.#lookBy(worker.since + this.#options.cancelGraceMs);
+    this.#checkBy(worker.since + this.#options.cancelGraceMs);
   }
 
   close(): void {
     this.#forget();
-    this.#lookAt = -Infinity;
+    this.#checkAt = -Infinity;
   }
 
-  #lookBy(due: number): void {
+  #checkBy(due: number): void {
     // A timer is not set anew for less than it is late by.
-    if (due >= this.#lookAt - 1) return;
+    if (due >= this.#checkAt - 1) return;
     this.#forget();
-    this.#lookAt = due;
+    this.#checkAt = due;
     const { clock } = this.#options;
-    this.#forget = clock.after(Math.max(0, due - clock.now()), () => this.#look());
+    this.#forget = clock.after(Math.max(0, due - clock.now()), () => this.#check());
   }
 
-  #look(): void {
-    this.#lookAt = Infinity;
+  #check(): void {
+    this.#checkAt = Infinity;
     const now = this.#options.clock.now();
     for (const worker of this.#options.listWorkers()) {
       const { current } = worker;
       if (current === null || worker.isEnding) continue;
       this.#enforce(worker, current, now);
-      this.#lookBy(this.#nextLook(worker, current, now));
+      this.#checkBy(this.#nextCheck(worker, current, now));
     }
   }
 
@@ -83,7 +83,7 @@ export class Deadlines {
     });
   }
 
-  #nextLook(worker: Worker, run: Run, now: number): number {
+  #nextCheck(worker: Worker, run: Run, now: number): number {
     if (worker.isAborting) return worker.since + this.#options.cancelGraceMs;
     const limit = Math.max(worker.since + run.timeoutMs, now + STALL_MS);
     return worker.length > 1 ? now + STALL_MS : limit;

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import { SlotList } from "./slot-list.ts";
 import type {
@@ -84,11 +84,11 @@ export class Executions implements RunEvents {
    * Refuses where one of this flow would have to wait and the queue has no room for it, as `start`
    * does. No flow holds more than half of the queue (contract, section 7, number 1).
    *
-   * @throws Refusal queue_full, shutting_down
+   * @throws RequestError queue_full, shutting_down
    */
   requireRoom(flow: string): void {
     if (this.#isClosing)
-      throw new Refusal("shutting_down", "The service is shutting down. Try again", {
+      throw new RequestError("shutting_down", "The service is shutting down. Try again", {
         headers: { "retry-after": "5" },
       });
     if (this.#scheduler.isFree(flow)) return;
@@ -103,15 +103,15 @@ export class Executions implements RunEvents {
   /**
    * Resolves when the record is written, or is on disk too; a later failure is a value of `ended`.
    *
-   * @throws Refusal queue_full, shutting_down, allowance_used, store_unavailable
+   * @throws RequestError queue_full, shutting_down, allowance_used, store_unavailable
    */
   async start(request: StartRequest, until: Recorded = "synced"): Promise<ActiveExecution> {
-    const { flow, flow_name, input } = request;
+    const { flow, flowName, input } = request;
     await this.#journal.requireRoom();
-    this.requireRoom(flow_name);
+    this.requireRoom(flowName);
     const row = toRow(request);
     const { allowance } = this.#options;
-    const month = request.is_connection ? allowance.take(row.created_at) : null;
+    const month = request.isConnection ? allowance.take(row.created_at) : null;
     const execution = newActive(row, flow, request.trace ?? null);
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
     execution.recordedIn = this.#journal.begin(row, input, month, {
@@ -120,10 +120,10 @@ export class Executions implements RunEvents {
         if (until === "written") resolve(execution);
       },
       ...(until === "synced" && { synced: () => resolve(execution) }),
-      refused: (refusal) => {
+      refused: (refused) => {
         if (month !== null) allowance.giveBack(month);
         this.#refuse(execution);
-        reject(refusal);
+        reject(refused);
       },
     });
     this.#enqueue(execution, input);
@@ -184,11 +184,11 @@ export class Executions implements RunEvents {
    * From now on `start` refuses. Resolves when nothing runs any more, or the time is over; then
    * the listeners of `onStop` are called. What waits for a thread stays PENDING for the next start.
    */
-  async drain(grace_ms: number): Promise<void> {
+  async drain(graceMs: number): Promise<void> {
     this.#isClosing = true;
     this.#journal.close();
     await atMost(WAIT_MS, this.#scheduler.stop());
-    await atMost(grace_ms, this.#scheduler.whenIdle());
+    await atMost(graceMs, this.#scheduler.whenIdle());
     // Those that have ended are told of it, once that is written.
     const ending = [...this.#active].filter(({ decided }) => decided !== null);
     await atMost(WAIT_MS, Promise.all(ending.map(({ ended }) => ended)));
@@ -208,7 +208,7 @@ export class Executions implements RunEvents {
     if (this.#isStopped) return;
     execution.run = null;
     if (isJudgedAtOnce(ending)) this.#end(execution, this.#judge(execution.id, ending));
-    else this.#follow(execution.id, this.#concludeLarge(execution, ending));
+    else this.#carryOn(execution.id, this.#concludeLarge(execution, ending));
   }
 
   expired(execution: ActiveExecution): void {
@@ -291,7 +291,7 @@ export class Executions implements RunEvents {
   }
 
   /** Work that nobody waits for: what fails in it is logged, and stops nothing else. */
-  #follow(id: string, work: Promise<unknown>): void {
+  #carryOn(id: string, work: Promise<unknown>): void {
     work.catch((error: unknown) => {
       this.#options.log.error({ execution: id, err: error }, "Cannot carry on with an execution");
     });
@@ -326,7 +326,7 @@ export class Executions implements RunEvents {
     // The service stops before its record could be read: it stays PENDING.
     if (this.#isClosing && execution.decided === null) return;
     if (execution.decided === null)
-      this.#options.log.error({ execution: execution.id, fault: String(error) }, "Cannot start");
+      this.#options.log.error({ execution: execution.id, error: String(error) }, "Cannot start");
     this.#end(execution, decide(execution.id, "ENDED_ERROR", "It could not be started"));
   }
 
@@ -383,6 +383,8 @@ function atMost<Value>(ms: number, value: Promise<Value>): Promise<Value | undef
   return Promise.race([value, wait(ms, undefined, { ref: false })]);
 }
 
-function refuseQueued(why: string): Refusal {
-  return new Refusal("queue_full", `${why}. Try again later`, { headers: { "retry-after": "10" } });
+function refuseQueued(why: string): RequestError {
+  return new RequestError("queue_full", `${why}. Try again later`, {
+    headers: { "retry-after": "10" },
+  });
 }

@@ -5,7 +5,7 @@ import type { LogLine } from "../../shared/wire/protocol.ts";
 import type { Store } from "../store/database.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findInput } from "../store/executions.ts";
-import { isPassing, StoreFault, toRefusal } from "../store/fault.ts";
+import { isPassing, StoreError, toRequestError } from "../store/store-error.ts";
 import type { RecordEvents } from "../store/ledger.ts";
 import type { LedgerRecord } from "../store/ledger-record.ts";
 import { openChanges, type Changes } from "./changes.ts";
@@ -31,11 +31,11 @@ export class Journal {
   /**
    * Resolves once there is room for new executions.
    *
-   * @throws Refusal store_unavailable
+   * @throws RequestError store_unavailable
    */
   async requireRoom(): Promise<void> {
     const { ledger } = this.#store;
-    if (!ledger.hasRoom && !(await ledger.room())) throw toRefusal(new StoreFault(BEHIND));
+    if (!ledger.hasRoom && !(await ledger.room())) throw toRequestError(new StoreError(BEHIND));
   }
 
   /**
@@ -47,7 +47,7 @@ export class Journal {
     row: ExecutionRow,
     input: Input,
     month: string | null,
-    events: Pick<RecordEvents, "written" | "synced"> & { refused(refusal: unknown): void },
+    events: Pick<RecordEvents, "written" | "synced"> & { refused(refused: unknown): void },
   ): number {
     const { input_value, ...rest } = input;
     return this.#store.ledger.append({ kind: "begin", row, input: rest, month }, input_value, {
@@ -56,7 +56,7 @@ export class Journal {
         events.written?.();
         this.changes.publish(row.id, "status");
       },
-      failed: (fault) => events.refused(toRefusal(fault)),
+      failed: (error) => events.refused(toRequestError(error)),
     });
   }
 
@@ -72,8 +72,8 @@ export class Journal {
       events.started();
       for (const id of ids) this.changes.publish(id, "status");
     };
-    const failed = (fault: StoreFault): void => {
-      this.#log.error({ fault: String(fault) }, "Cannot write that executions run");
+    const failed = (error: StoreError): void => {
+      this.#log.error({ error: String(error) }, "Cannot write that executions run");
       setTimeout(() => events.failed(), RETRY_MS).unref();
     };
     const isTogether = row !== null && row === this.#store.ledger.next;
@@ -115,8 +115,8 @@ export class Journal {
     if (lines.length === 0) return;
     this.#store.ledger.append({ kind: "log", id, lines }, null, {
       written: () => this.changes.publish(id, "log"),
-      failed: (fault) =>
-        this.#log.warn({ execution: id, fault: String(fault) }, "Cannot write log lines"),
+      failed: (error) =>
+        this.#log.warn({ execution: id, error: String(error) }, "Cannot write log lines"),
     });
   }
 
@@ -124,7 +124,7 @@ export class Journal {
    * The input of an execution that was recorded before, however long it cannot be read; undefined
    * where it is gone.
    *
-   * @throws StoreFault where the service stops before it could be read
+   * @throws StoreError where the service stops before it could be read
    */
   async readInput(id: string): Promise<Input | undefined> {
     for (;;)
@@ -154,8 +154,8 @@ export class Journal {
   ): void {
     this.#store.ledger.append(record, text, {
       ...events,
-      failed: (fault) => {
-        this.#log.error({ record: record.kind, fault: String(fault) }, "Cannot write a record");
+      failed: (error) => {
+        this.#log.error({ record: record.kind, error: String(error) }, "Cannot write a record");
         setTimeout(() => {
           if (!this.#isStopped && isWanted()) this.#insist(record, text, events, isWanted);
         }, RETRY_MS).unref();

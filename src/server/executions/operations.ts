@@ -3,7 +3,7 @@ import { isAllowed } from "../access/permission.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import type { Flow } from "../flows/catalog.ts";
 import { now } from "../../shared/clock.ts";
-import { findNameFault } from "../../shared/resource-name.ts";
+import { findNameError } from "../../shared/resource-name.ts";
 import {
   MAX_SETTING_BYTES,
   type OperationAnswer,
@@ -17,7 +17,7 @@ import type { ActiveExecution } from "./active.ts";
 import type { Executions } from "./executions.ts";
 import { toInput } from "./input.ts";
 import { grantsOf } from "./permissions.ts";
-import { findValueFault, isCheckedAtOnce, type ValueJob } from "./value.ts";
+import { findValueError, isCheckedAtOnce, type ValueJob } from "./value.ts";
 
 /** What the operations of flows need (contract, section 5). */
 export interface OperationsOptions {
@@ -34,13 +34,13 @@ export interface OperationLimits {
   /** MAX_BODY_BYTES, for a child's input_value. */
   readonly max_input_bytes: number;
   /** MAX_CHILD_DEPTH: ancestors of one execution. */
-  readonly max_child_depth: number;
+  readonly maxChildDepth: number;
   /** MAX_CHILDREN: of one execution. */
-  readonly max_children: number;
+  readonly maxChildren: number;
 }
 
 /** What a flow sees thrown. */
-class OperationFailure extends Error {}
+class OperationError extends Error {}
 
 /** Answers an operation that a running flow asked for; a refusal is an answer too. */
 export async function operate(
@@ -50,8 +50,8 @@ export async function operate(
 ): Promise<OperationAnswer> {
   try {
     return { ok: true, value: await perform(options, execution, request) };
-  } catch (fault) {
-    const message = fault instanceof Error ? fault.message : String(fault);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
     return { ok: false, message: `Cannot ${request.operation}: ${message}` };
   }
 }
@@ -76,10 +76,10 @@ async function perform(
   }
 }
 
-/** @throws OperationFailure */
+/** @throws OperationError */
 async function requireValue({ checkLarge }: OperationsOptions, job: ValueJob): Promise<void> {
-  const fault = isCheckedAtOnce(job) ? findValueFault(job) : await checkLarge(job);
-  if (fault !== null) throw new OperationFailure(fault);
+  const error = isCheckedAtOnce(job) ? findValueError(job) : await checkLarge(job);
+  if (error !== null) throw new OperationError(error);
 }
 
 async function requirePermission(
@@ -92,7 +92,7 @@ async function requirePermission(
     row.role_id === null && row.acts_for === null
       ? "it was started without a role"
       : 'its role does not allow it, or has "propagate" unset';
-  throw new OperationFailure(`The execution lacks the permission "${permission}": ${hint}`);
+  throw new OperationError(`The execution lacks the permission "${permission}": ${hint}`);
 }
 
 async function readSetting(
@@ -111,9 +111,9 @@ async function writeSetting(
   value: string,
 ): Promise<string> {
   await requirePermission(options, row, "setting.write");
-  const fault = findNameFault(name);
-  if (fault !== null) throw new OperationFailure(`As the name of a setting, expected ${fault}`);
-  await requireValue(options, { text: value, most_bytes: MAX_SETTING_BYTES });
+  const error = findNameError(name);
+  if (error !== null) throw new OperationError(`As the name of a setting, expected ${error}`);
+  await requireValue(options, { text: value, mostBytes: MAX_SETTING_BYTES });
   const at = now();
   const setting = { name, value, created_at: at, modified_at: at };
   await options.store.commit([putSetting(options.store, setting)]);
@@ -128,7 +128,7 @@ async function readSecret(
 ): Promise<string> {
   const declared = execution.spec?.grants.secrets ?? [];
   if (!declared.includes(name))
-    throw new OperationFailure(
+    throw new OperationError(
       `The flow does not declare it. Add permissions: { secrets: [${JSON.stringify(name)}] }`,
     );
   await requirePermission(options, row, "secret.use");
@@ -140,20 +140,20 @@ async function readSecret(
 async function startChild(
   options: OperationsOptions,
   { row, execution }: { row: ExecutionRow; execution: ActiveExecution },
-  flow_name: string,
+  flowName: string,
   input_value: string | null,
 ): Promise<string> {
   await requirePermission(options, row, "execution.start");
-  const flow = options.findFlow(flow_name);
-  if (flow === undefined) throw new OperationFailure(`There is no flow "${flow_name}"`);
-  const most_bytes = options.limits.max_input_bytes;
-  if (input_value !== null) await requireValue(options, { text: input_value, most_bytes });
+  const flow = options.findFlow(flowName);
+  if (flow === undefined) throw new OperationError(`There is no flow "${flowName}"`);
+  const mostBytes = options.limits.max_input_bytes;
+  if (input_value !== null) await requireValue(options, { text: input_value, mostBytes });
   await requireFewAncestors(options, row);
   // Its ending may have been decided meanwhile, and those that it started be looked for.
-  if (execution.decided !== null) throw new OperationFailure("The execution has ended");
-  countChild(execution, options.limits.max_children);
+  if (execution.decided !== null) throw new OperationError("The execution has ended");
+  countChild(execution, options.limits.maxChildren);
   const child = await options.executions.start({
-    flow_name,
+    flowName,
     flow,
     webhook: null,
     input: toInput(input_value ?? undefined),
@@ -165,27 +165,27 @@ async function startChild(
     created_by: row.created_by,
     parent_id: row.id,
     replay_of: null,
-    is_connection: false,
+    isConnection: false,
   });
   return JSON.stringify(child.id);
 }
 
 /** A flow that starts itself would go on for ever (contract, section 7, number 1). */
 async function requireFewAncestors(
-  { store, limits: { max_child_depth } }: OperationsOptions,
+  { store, limits: { maxChildDepth } }: OperationsOptions,
   { id, parent_id }: ExecutionRow,
 ): Promise<void> {
   const ancestors = parent_id === null ? 0 : await countAncestors(store, id);
-  if (ancestors < max_child_depth) return;
-  throw new OperationFailure(
+  if (ancestors < maxChildDepth) return;
+  throw new OperationError(
     `${ancestors} executions led to this one, and one more is too many (MAX_CHILD_DEPTH)`,
   );
 }
 
-function countChild(execution: ActiveExecution, max_children: number): void {
-  if (execution.children >= max_children)
-    throw new OperationFailure(
-      `It has started ${max_children} executions, as many as one may (MAX_CHILDREN)`,
+function countChild(execution: ActiveExecution, maxChildren: number): void {
+  if (execution.children >= maxChildren)
+    throw new OperationError(
+      `It has started ${maxChildren} executions, as many as one may (MAX_CHILDREN)`,
     );
   execution.children += 1;
 }

@@ -45,20 +45,20 @@ export function isJudgedAtOnce({ output_value, response }: Ending): boolean {
 export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Outcome {
   const { status, status_message, output_value } = ending;
   const base = { id, status_message, output_value, response: null, warnings: [] };
-  const fault = output_value === null ? null : findFault(output_value, limits);
-  if (fault !== null) return fail(id, `output_value ${fault}`);
+  const error = output_value === null ? null : findError(output_value, limits);
+  if (error !== null) return fail(id, `output_value ${error}`);
   if (ending.response === null) return { ...base, status };
   const checked = checkResponse(ending.response, limits.sandboxed);
-  if ("fault" in checked)
+  if ("error" in checked)
     return status === "ENDED_SUCCESS"
-      ? fail(id, `Cannot send the custom response: ${checked.fault}`)
+      ? fail(id, `Cannot send the custom response: ${checked.error}`)
       : { ...base, status };
   if (bodyOf(checked.response).length > limits.max_output_bytes)
     return fail(id, `The custom response is larger than ${limits.max_output_bytes} bytes`);
   return { ...base, status, response: checked.response, warnings: checked.warnings };
 }
 
-function findFault(text: string, { max_output_bytes }: OutcomeLimits): string | null {
+function findError(text: string, { max_output_bytes }: OutcomeLimits): string | null {
   if (isLarger(text, max_output_bytes)) return `is larger than ${max_output_bytes} bytes`;
   if (findTooDeep(text, MAX_DEPTH) >= 0) return `nests deeper than ${MAX_DEPTH} levels`;
   return isJson(text) ? null : "is no JSON: the flow replaced it";

@@ -14,8 +14,8 @@ import {
 /** RETENTION_DAYS, RETENTION_MAX_EXECUTIONS and RETENTION_MAX_BYTES; null: no limit. */
 export interface RetentionLimits {
   readonly days: number | null;
-  readonly max_executions: number | null;
-  readonly max_bytes: number | null;
+  readonly maxExecutions: number | null;
+  readonly maxBytes: number | null;
 }
 
 /** Executions deleted in one commit, which takes a few milliseconds. */
@@ -45,8 +45,8 @@ export class Retention {
   readonly #wall: () => number;
   readonly #watch: ClockWatch;
   #sweeping: Promise<number> | null = null;
-  #is_first = true;
-  #is_closed = false;
+  #isFirst = true;
+  #isClosed = false;
 
   constructor(store: Store, limits: RetentionLimits, log: Log, clocks?: Clocks) {
     this.#wall = clocks?.wall ?? now;
@@ -67,26 +67,26 @@ export class Retention {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#is_closed = true;
+    this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#sweeping?.catch(() => {});
   }
 
   #sweepQuietly(): void {
-    this.sweep().catch((fault: unknown) => {
-      this.#log.warn({ fault: String(fault) }, "Cannot delete old executions; tried again later");
+    this.sweep().catch((error: unknown) => {
+      this.#log.warn({ error: String(error) }, "Cannot delete old executions; tried again later");
     });
   }
 
   async #sweepOnce(): Promise<number> {
-    const { days, max_executions, max_bytes } = this.#limits;
+    const { days, maxExecutions, maxBytes } = this.#limits;
     // Read before the clocks are compared: what is set after that does not count here.
     const at = this.#wall();
-    const is_trusted = await this.#isTimeTrusted(at);
-    let deleted = days === null || !is_trusted ? 0 : await this.#deleteOld(at - days * DAY_MS);
-    if (max_executions !== null) deleted += await this.#deleteSurplus(max_executions);
-    if (max_bytes !== null) deleted += await this.#deleteLarge(max_bytes);
-    if (is_trusted) await this.#store.commit([deleteExpiredTokens(this.#store, at)]);
+    const isTrusted = await this.#isTimeTrusted(at);
+    let deleted = days === null || !isTrusted ? 0 : await this.#deleteOld(at - days * DAY_MS);
+    if (maxExecutions !== null) deleted += await this.#deleteSurplus(maxExecutions);
+    if (maxBytes !== null) deleted += await this.#deleteLarge(maxBytes);
+    if (isTrusted) await this.#store.commit([deleteExpiredTokens(this.#store, at)]);
     const { free } = await this.#store.maintain();
     if (deleted > 0) this.#log.info({ deleted, free_bytes: free }, "Old executions were deleted");
     return deleted;
@@ -94,13 +94,13 @@ export class Retention {
 
   /** Says in the log why nothing is deleted by its age. */
   async #isTimeTrusted(at: number): Promise<boolean> {
-    const jump_ms = this.#watch.look();
-    if (jump_ms !== 0) {
-      const way = jump_ms > 0 ? "ahead" : "back";
-      this.#log.warn({ jump_ms }, `The clock was set ${way}; ${WAITING}`);
+    const jumpMs = this.#watch.check();
+    if (jumpMs !== 0) {
+      const way = jumpMs > 0 ? "ahead" : "back";
+      this.#log.warn({ jump_ms: jumpMs }, `The clock was set ${way}; ${WAITING}`);
     }
-    if (this.#is_first) await this.#compareWithRows(at);
-    this.#is_first = false;
+    if (this.#isFirst) await this.#compareWithRows(at);
+    this.#isFirst = false;
     return this.#watch.isTrusted(TRUST_MS);
   }
 
@@ -111,16 +111,19 @@ export class Retention {
   async #compareWithRows(at: number): Promise<void> {
     const newest = await newestBefore(this.#store, at + CENTURY_MS);
     const earlier = await newestBefore(this.#store, at - TRUST_MS);
-    const is_behind = newest !== null && newest > at + DRIFT_MS;
-    const is_after_gap = earlier !== null && earlier < at - this.#longestGap();
-    if (!is_behind && !is_after_gap) return;
+    const isBehind = newest !== null && newest > at + DRIFT_MS;
+    const isAfterGap = earlier !== null && earlier < at - this.#longestGap();
+    if (!isBehind && !isAfterGap) return;
     this.#watch.doubt();
-    const newest_at = toIso(is_behind ? newest : earlier);
-    if (is_behind)
-      this.#log.warn({ newest_at }, `The clock is behind what was written before; ${WAITING}`);
+    const newestAt = toIso(isBehind ? newest : earlier);
+    if (isBehind)
+      this.#log.warn(
+        { newest_at: newestAt },
+        `The clock is behind what was written before; ${WAITING}`,
+      );
     else
       this.#log.info(
-        { newest_at },
+        { newest_at: newestAt },
         `Nothing was written for long, or the clock is ahead; ${WAITING}`,
       );
   }
@@ -145,9 +148,9 @@ export class Retention {
     });
   }
 
-  #deleteLarge(max_bytes: number): Promise<number> {
+  #deleteLarge(maxBytes: number): Promise<number> {
     return this.#repeat(async () =>
-      (await this.#store.maintain()).used > max_bytes ? this.#deleteBatch(null, BATCH) : 0,
+      (await this.#store.maintain()).used > maxBytes ? this.#deleteBatch(null, BATCH) : 0,
     );
   }
 
@@ -160,7 +163,7 @@ export class Retention {
 
   async #repeat(act: () => Promise<number>): Promise<number> {
     let total = 0;
-    while (!this.#is_closed) {
+    while (!this.#isClosed) {
       const deleted = await act();
       total += deleted;
       if (deleted === 0) break;

@@ -168,12 +168,12 @@ export class Scheduler implements WorkerEvents {
   onRecalled(worker: Worker, runs: readonly Run[]): void {
     const left = runs.filter((run) => run.abortReason === null);
     for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
-    this.#putBack(worker, left);
+    this.#requeue(worker, left);
     this.#settle(worker);
     this.#dispatchSoon();
   }
 
-  onLost(worker: Worker, runs: readonly Run[], ending: Ending): void {
+  onCrashed(worker: Worker, runs: readonly Run[], ending: Ending): void {
     this.#forget(worker);
     for (const run of runs) run.ended(endingOf(run, ending));
     this.#dispatchSoon();
@@ -279,7 +279,7 @@ export class Scheduler implements WorkerEvents {
       const left = recorded.filter((run) => run.abortReason === null);
       for (const run of recorded) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
       if (worker.isOpen && left.length > 0) this.#assign(worker, left);
-      else this.#putBack(worker, left);
+      else this.#requeue(worker, left);
       this.#settle(worker);
       this.#dispatchSoon();
     });
@@ -291,7 +291,7 @@ export class Scheduler implements WorkerEvents {
   }
 
   /** What was taken for a worker waits again, before all others. */
-  #putBack(worker: Worker, runs: readonly Run[]): void {
+  #requeue(worker: Worker, runs: readonly Run[]): void {
     if (runs.length === 0) return;
     for (const run of runs) run.returned();
     const flow = this.#flowOf(worker.spec.flow);

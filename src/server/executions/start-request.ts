@@ -7,7 +7,7 @@ import type { Input } from "./input.ts";
 
 /** What an execution is started from: a call, a command, another execution. */
 export interface StartRequest {
-  readonly flow_name: string;
+  readonly flowName: string;
   /** The version to run; undefined: the flow is not there, which is recorded as the ending. */
   readonly flow: RunnableFlow | undefined;
   readonly webhook: { readonly id: string; readonly name: string } | null;
@@ -22,13 +22,13 @@ export interface StartRequest {
   readonly parent_id: string | null;
   readonly replay_of: string | null;
   /** Whether it consumes one connection of the month's allowance. */
-  readonly is_connection: boolean;
+  readonly isConnection: boolean;
   /** The request that starts it; for the log alone. */
   readonly trace?: Trace;
 }
 
 /** How to run a flow; without a spec no version of it ever loaded. */
-export type RunnableFlow = Pick<Flow, "spec" | "timeout_ms">;
+export type RunnableFlow = Pick<Flow, "spec" | "timeoutMs">;
 
 /** The record of an execution that is made now. */
 export function toRow(request: StartRequest): ExecutionRow {
@@ -38,7 +38,7 @@ export function toRow(request: StartRequest): ExecutionRow {
     status_message: null,
     webhook_id: request.webhook?.id ?? null,
     webhook: request.webhook?.name ?? null,
-    flow: request.flow_name,
+    flow: request.flowName,
     flow_version: request.flow?.spec?.version ?? null,
     is_productive: request.is_productive ? 1 : 0,
     is_async: request.is_async ? 1 : 0,

@@ -5,7 +5,7 @@ import { MAX_DEPTH } from "../../shared/wire/protocol.ts";
 export interface ValueJob {
   /** JSON, if it is what it should be. */
   readonly text: string;
-  readonly most_bytes: number;
+  readonly mostBytes: number;
 }
 
 /** Values up to this size are checked in the HTTP loop, in characters. */
@@ -16,9 +16,9 @@ export function isCheckedAtOnce({ text }: ValueJob): boolean {
 }
 
 /** Why a value is not taken: larger or deeper than it may be, or no JSON; null: it is. */
-export function findValueFault({ text, most_bytes }: ValueJob): string | null {
+export function findValueError({ text, mostBytes }: ValueJob): string | null {
   const bytes = Buffer.byteLength(text);
-  if (bytes > most_bytes) return `Found ${bytes} bytes, expected at most ${most_bytes}`;
+  if (bytes > mostBytes) return `Found ${bytes} bytes, expected at most ${mostBytes}`;
   if (findTooDeep(text, MAX_DEPTH) >= 0) return `It nests deeper than ${MAX_DEPTH} levels`;
   return isJson(text) ? null : "It is no JSON";
 }

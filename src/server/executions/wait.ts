@@ -16,7 +16,7 @@ export type Waited =
 export interface WaitRules {
   readonly executions: Pick<Executions, "cancel" | "onStop">;
   /** WEBHOOK_CANCEL_ENABLED, for the legs of a synchronous call. */
-  readonly is_cancelling: boolean;
+  readonly isCancelling: boolean;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function waitFor(
   rules: WaitRules,
   execution: ActiveExecution,
   outgoing: ServerResponse,
-  window_ms: number | null,
+  windowMs: number | null,
 ): Promise<Waited> {
   execution.watchers += 1;
   const { promise, resolve, reject } = Promise.withResolvers<Waited>();
@@ -37,7 +37,7 @@ export async function waitFor(
   outgoing.once("close", onClose);
   const forget = rules.executions.onStop(() => resolve("stopping"));
   if (outgoing.destroyed) onClose();
-  const timer = window_ms === null ? undefined : setTimeout(() => resolve("unfinished"), window_ms);
+  const timer = windowMs === null ? undefined : setTimeout(() => resolve("unfinished"), windowMs);
   execution.ended.then((outcome) => resolve({ outcome }), reject);
   const waited = await promise;
   clearTimeout(timer);
@@ -48,7 +48,7 @@ export async function waitFor(
     waited === "gone" &&
     execution.watchers === 0 &&
     execution.row.is_async === 0 &&
-    rules.is_cancelling
+    rules.isCancelling
   )
     rules.executions.cancel(execution.id, "Cancelled: the caller's connection was closed");
   return waited;

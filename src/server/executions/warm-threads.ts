@@ -4,7 +4,7 @@ import type { Clock } from "./scheduler-clock.ts";
 
 /** An idle thread is kept so long; the last of its flow as long as there are few enough. */
 const IDLE_MS = 30_000;
-const TIDY_MS = 1_000;
+const REAP_MS = 1_000;
 
 export interface WarmThreadsOptions {
   readonly clock: Clock;
@@ -20,7 +20,7 @@ export class WarmThreads {
 
   constructor(options: WarmThreadsOptions) {
     this.#options = options;
-    this.#tidySoon();
+    this.#reapSoon();
   }
 
   /** Lets idle threads go, least recently used first, until there are few enough. */
@@ -38,11 +38,11 @@ export class WarmThreads {
     this.#forget();
   }
 
-  #tidySoon(): void {
-    this.#forget = this.#options.clock.after(TIDY_MS, () => {
+  #reapSoon(): void {
+    this.#forget = this.#options.clock.after(REAP_MS, () => {
       this.#trimUnused();
       this.trim();
-      this.#tidySoon();
+      this.#reapSoon();
     });
   }
 

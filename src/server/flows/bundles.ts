@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CORE_SCHEMA, load } from "js-yaml";
 import * as v from "valibot";
 import type { Log } from "../../shared/log.ts";
-import { bundleName, nameFault } from "./names.ts";
+import { bundleName, nameError } from "./names.ts";
 import { messageOf } from "./sources.ts";
 
 /** A folder of PLUGINS_DIR with a `bundle.yaml`; its flows belong to it. */
@@ -62,8 +62,8 @@ async function readBundle(root: string, directory: string): Promise<Bundle> {
     throw new Error(`'${v.getDotPath(issue) ?? "the file"}': ${issue.message}`);
   }
   const name = result.output?.name?.normalize("NFC") ?? bundleName(directory);
-  const fault = nameFault(name);
-  if (fault !== null) throw new Error(fault);
+  const error = nameError(name);
+  if (error !== null) throw new Error(error);
   return { name, directory, description: result.output?.description ?? null };
 }
 

@@ -2,12 +2,12 @@ import type { Log } from "../../shared/log.ts";
 import type { FlowSpec, Inspection } from "../../shared/wire/protocol.ts";
 import type { Bundle } from "./bundles.ts";
 import type { Flow } from "./flow.ts";
-import { Follower } from "./follow.ts";
+import { FolderSync } from "./sync.ts";
 import type { Limits } from "./grants.ts";
-import { Roster } from "./roster.ts";
-import type { Place } from "./place.ts";
+import { FlowRegistry } from "./registry.ts";
+import type { FlowPaths } from "./paths.ts";
 import { messageOf, Sources } from "./sources.ts";
-import { TakeUp } from "./take-up.ts";
+import { Loader } from "./loader.ts";
 import { Versions } from "./versions.ts";
 import { openWatch } from "./watch.ts";
 
@@ -17,14 +17,14 @@ export interface CatalogOptions extends Limits {
   /** PLUGINS_DIR; need not exist yet. */
   readonly plugins_dir: string;
   /** DATA_DIR; versions are kept in its folder `versions`. */
-  readonly data_dir: string;
+  readonly dataDir: string;
   /** Imports a version without grants and tells what it is; has a time limit of its own. */
   inspect(spec: FlowSpec): Promise<Inspection>;
   /** The version does not serve any longer: its idle threads can go. */
   retire(key: string): void;
   readonly log: Log;
   /** Between two looks at PLUGINS_DIR without an event, in milliseconds; 5000 unless told. */
-  readonly look_ms?: number;
+  readonly pollMs?: number;
   /** A flow was taken up, broke, or is gone (then `find` does not know it any longer). */
   onChange?(flow: Flow): void;
 }
@@ -61,70 +61,70 @@ export interface Catalog {
 
 /** Opens the catalog. Resolves when the first scan has been taken up. */
 export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
-  const { plugins_dir, data_dir, log, look_ms } = options;
-  const roster = new Roster(options);
+  const { plugins_dir, dataDir, log, pollMs } = options;
+  const registry = new FlowRegistry(options);
   const sources = new Sources();
-  const versions = await Versions.open(data_dir);
-  const takeUp = new TakeUp({ sources, versions, limits: options, inspect: options.inspect });
-  const parts = { plugins_dir, data_dir, roster, sources, takeUp, versions, log, look_ms };
-  const follower = await Follower.open(parts);
-  const { pace } = follower;
-  const watch = await openWatch(plugins_dir, follower.place.own, () => pace.changed(), log);
-  pace.immediately();
-  await pace.idle();
+  const versions = await Versions.open(dataDir);
+  const loader = new Loader({ sources, versions, limits: options, inspect: options.inspect });
+  const parts = { plugins_dir, dataDir, registry, sources, loader, versions, log, pollMs };
+  const sync = await FolderSync.open(parts);
+  const { debounce } = sync;
+  const watch = await openWatch(plugins_dir, sync.paths.own, () => debounce.changed(), log);
+  debounce.immediately();
+  await debounce.idle();
 
   return {
-    find: (name) => roster.find(name),
-    list: () => roster.list(),
-    bundles: () => roster.bundles(),
+    find: (name) => registry.find(name),
+    list: () => registry.list(),
+    bundles: () => registry.bundles(),
     findVersion(name, version) {
-      if (roster.isGivenUp(`${name}@${version}`)) return undefined;
-      const serving = roster.find(name)?.spec;
+      if (registry.isGivenUp(`${name}@${version}`)) return undefined;
+      const serving = registry.find(name)?.spec;
       if (serving?.version === version) return serving;
-      return keptSpec(versions, takeUp, follower.place, name, version);
+      return keptSpec(versions, loader, sync.paths, name, version);
     },
     verify(spec) {
       try {
         versions.verify(spec);
       } catch (error) {
-        const entry = roster.giveUp(spec.key, messageOf(error));
+        const entry = registry.giveUp(spec.key, messageOf(error));
         if (entry !== null) entry.seen = null;
-        pace.immediately();
+        debounce.immediately();
         throw error;
       }
     },
     async source(name) {
-      const flow = roster.find(name);
-      return flow === undefined ? null : sources.text(follower.place, flow.file);
+      const flow = registry.find(name);
+      return flow === undefined ? null : sources.text(sync.paths, flow.file);
     },
     async reload() {
-      roster.forgive();
-      pace.immediately();
-      await pace.idle();
+      registry.forgive();
+      debounce.immediately();
+      await debounce.idle();
     },
     markBroken(key, message) {
-      const entry = roster.giveUp(key, message);
-      if (entry !== null) follower.remember(entry.name, null);
+      const entry = registry.giveUp(key, message);
+      if (entry !== null) sync.remember(entry.name, null);
     },
-    idle: () => pace.idle(),
+    idle: () => debounce.idle(),
     async [Symbol.asyncDispose]() {
       await watch[Symbol.asyncDispose]();
-      await follower.stop();
+      await sync.stop();
     },
   };
 }
 
 function keptSpec(
   versions: Versions,
-  takeUp: TakeUp,
-  place: Place,
+  loader: Loader,
+  paths: FlowPaths,
   name: string,
   version: string,
 ): FlowSpec | undefined {
   const kept = versions.find(name, version);
   if (kept === undefined) return undefined;
   try {
-    return takeUp.serve(name, place, kept)?.spec;
+    return loader.serve(name, paths, kept)?.spec;
   } catch {
     // What it asks for is not allowed any longer.
     return undefined;

@@ -1,5 +1,5 @@
-import type { Place } from "./place.ts";
-import { sha256, SourceFault, SourceMoved, type Source, type Sources } from "./sources.ts";
+import type { FlowPaths } from "./paths.ts";
+import { sha256, SourceError, SourceMovedError, type Source, type Sources } from "./sources.ts";
 
 /** Changes when the same files have to be inspected again. */
 export const MANIFEST_FORMAT = 1;
@@ -24,18 +24,18 @@ export interface Closure {
 
 /**
  * Gathers a flow's closure; null where its file is gone.
- * @throws {SourceFault} where a link leads out of PLUGINS_DIR, or beyond 1,000 files or 64 MB.
- * @throws {SourceMoved} where a file changed meanwhile.
+ * @throws {SourceError} where a link leads out of PLUGINS_DIR, or beyond 1,000 files or 64 MB.
+ * @throws {SourceMovedError} where a file changed meanwhile.
  */
 export async function closureOf(
   sources: Sources,
-  place: Place,
+  paths: FlowPaths,
   entry: string,
 ): Promise<Closure | null> {
-  const start = await sources.read(place, entry);
+  const start = await sources.read(paths, entry);
   if (start === null) return null;
-  const found = await gather(sources, place, entry);
-  if (!found.has(entry)) throw new SourceMoved(entry);
+  const found = await gather(sources, paths, entry);
+  if (!found.has(entry)) throw new SourceMovedError(entry);
   const files = [...found].map(([path, source]) => ({ path, hash: source.hash }));
   const since = Math.max(...[...found.values()].map((source) => source.since));
   const { saysDefault, isBlank } = start;
@@ -43,16 +43,20 @@ export async function closureOf(
   return { entry, version, files, isModule: !saysDefault, isBlank, since };
 }
 
-async function gather(sources: Sources, place: Place, entry: string): Promise<Map<string, Source>> {
+async function gather(
+  sources: Sources,
+  paths: FlowPaths,
+  entry: string,
+): Promise<Map<string, Source>> {
   const found = new Map<string, Source>();
   const waiting = [entry];
   let bytes = 0;
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const source = found.has(path) ? null : await sources.read(place, path);
+    const source = found.has(path) ? null : await sources.read(paths, path);
     if (source === null) continue;
     found.set(path, source);
     bytes += source.bytes;
-    if (found.size > FILES_MAX || bytes > BYTES_MAX) throw new SourceFault(TOO_LARGE);
+    if (found.size > FILES_MAX || bytes > BYTES_MAX) throw new SourceError(TOO_LARGE);
     waiting.push(...source.names);
   }
   return found;

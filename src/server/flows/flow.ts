@@ -1,6 +1,6 @@
 import type { FlowSpec, Manifest } from "../../shared/wire/protocol.ts";
 import { bundleOf, type Bundle } from "./bundles.ts";
-import type { Fault, Served } from "./take-up.ts";
+import type { FlowError, Served } from "./loader.ts";
 
 /** A flow as the rest of the service sees it: a value that is replaced, never changed. */
 export interface Flow {
@@ -16,7 +16,7 @@ export interface Flow {
   readonly spec: FlowSpec | null;
   readonly manifest: Manifest | null;
   /** Longest run in milliseconds: what the flow declares, otherwise FLOW_TIMEOUT_SEC. */
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
   /** Name of the bundle that it belongs to. */
   readonly bundle: string | null;
   /** Path of its file relative to PLUGINS_DIR, parts joined by `/`. */
@@ -30,7 +30,7 @@ export interface Entry {
   /** What was taken up, or found wrong, last. */
   seen: string | null;
   served: Served | null;
-  fault: Fault | null;
+  error: FlowError | null;
   /** Since when its files have not come to rest; milliseconds since the epoch. */
   restless: number | null;
   /** When to try again though nothing changed, in milliseconds since the epoch; null: never. */
@@ -42,23 +42,23 @@ export interface Entry {
 }
 
 export function newEntry(name: string): Entry {
-  const nothing = { seen: null, served: null, fault: null, restless: null, retryAt: null };
+  const nothing = { seen: null, served: null, error: null, restless: null, retryAt: null };
   return { name, file: "", ...nothing, pause: 0, attempt: 0 };
 }
 
 /** The flow of an entry; null where there is none: nothing taken up yet, or a module. */
 export function toFlow(entry: Entry, bundles: readonly Bundle[], timeoutMs: number): Flow | null {
-  const { name, file, served, fault } = entry;
-  if (served === null && fault === null) return null;
+  const { name, file, served, error } = entry;
+  if (served === null && error === null) return null;
   return {
     name,
     description: served?.manifest.description ?? null,
-    state: fault === null ? "ready" : "broken",
-    error: fault === null ? null : { message: fault.message, stack: fault.stack },
+    state: error === null ? "ready" : "broken",
+    error: error === null ? null : { message: error.message, stack: error.stack },
     version: served?.spec.version ?? null,
     spec: served?.spec ?? null,
     manifest: served?.manifest ?? null,
-    timeout_ms: served?.timeout_ms ?? timeoutMs,
+    timeoutMs: served?.timeoutMs ?? timeoutMs,
     bundle: bundleOf(file, bundles),
     file,
   };

@@ -11,9 +11,9 @@ export interface Limits {
     readonly write: readonly string[];
   };
   /** Limit of a flow that declares none. */
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
   /** Most that a flow may declare. */
-  readonly timeout_max_ms: number;
+  readonly timeoutMaxMs: number;
   /** Heap of a flow that declares none; a flow may declare at most four times as much. */
   readonly memory_mb: number;
 }
@@ -21,7 +21,7 @@ export interface Limits {
 /** How a flow runs: what it declared, as far as it was granted. */
 export interface Allotment {
   readonly grants: Grants;
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
   readonly memory_mb: number;
 }
 
@@ -38,7 +38,7 @@ export function allot(manifest: Manifest, limits: Limits, pluginsDir: string): A
   const read = paths("read", permissions.read, limits.allow.read, pluginsDir);
   const write = paths("write", permissions.write, limits.allow.write, pluginsDir);
   const grants = { net: permissions.net, read, write, secrets: permissions.secrets };
-  return { grants, timeout_ms: timeoutOf(manifest, limits), memory_mb: memoryOf(manifest, limits) };
+  return { grants, timeoutMs: timeoutOf(manifest, limits), memory_mb: memoryOf(manifest, limits) };
 }
 
 function paths(
@@ -59,11 +59,11 @@ function paths(
 }
 
 function timeoutOf(manifest: Manifest, limits: Limits): number {
-  if (manifest.timeout_sec === null) return limits.timeout_ms;
+  if (manifest.timeout_sec === null) return limits.timeoutMs;
   const asked = manifest.timeout_sec * 1000;
-  if (asked <= limits.timeout_max_ms) return Math.max(1, Math.round(asked));
+  if (asked <= limits.timeoutMaxMs) return Math.max(1, Math.round(asked));
   throw new Error(
-    `The flow asks for timeout_sec ${manifest.timeout_sec}, and FLOW_TIMEOUT_MAX_SEC is ${limits.timeout_max_ms / 1000}`,
+    `The flow asks for timeout_sec ${manifest.timeout_sec}, and FLOW_TIMEOUT_MAX_SEC is ${limits.timeoutMaxMs / 1000}`,
   );
 }
 

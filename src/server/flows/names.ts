@@ -21,7 +21,7 @@ export function isHidden(path: string): boolean {
 }
 
 /** Why a name cannot be that of a flow (contract, section 2); null where it can. */
-export function nameFault(name: string): string | null {
+export function nameError(name: string): string | null {
   if (name.length > 128) return `The name '${name.slice(0, 40)}…' is longer than 128 characters`;
   if (name.trim() !== name) return `The name '${name}' has blanks at an end`;
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

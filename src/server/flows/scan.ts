@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { flowName, isBundleFile, isHidden } from "./names.ts";
-import { isMissing, type Place } from "./place.ts";
+import { isMissing, type FlowPaths } from "./paths.ts";
 
 /** What a look at PLUGINS_DIR found. Paths are relative to it, parts joined by `/`, sorted. */
 export interface Scan {
@@ -12,10 +12,10 @@ export interface Scan {
 }
 
 /** Lists the files that may be flows. A missing folder is an empty one. */
-export async function scan(place: Place): Promise<Scan> {
+export async function scan(paths: FlowPaths): Promise<Scan> {
   const flows = new Map<string, string[]>();
   const bundles: string[] = [];
-  for (const path of await listFiles(place)) {
+  for (const path of await listFiles(paths)) {
     const name = flowName(path);
     if (name !== null) flows.set(name, [...(flows.get(name) ?? []), path]);
     if (isBundleFile(path)) bundles.push(path.slice(0, path.lastIndexOf("/")));
@@ -23,7 +23,7 @@ export async function scan(place: Place): Promise<Scan> {
   return { flows, bundles };
 }
 
-async function listFiles({ root, own }: Place): Promise<string[]> {
+async function listFiles({ root, own }: FlowPaths): Promise<string[]> {
   const files: string[] = [];
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {

@@ -4,7 +4,7 @@ import { join, posix } from "node:path";
 import type { BigIntStats } from "node:fs";
 import { now } from "../../shared/clock.ts";
 import { isInside } from "../../shared/path.ts";
-import { isMissing, type Place } from "./place.ts";
+import { isMissing, type FlowPaths } from "./paths.ts";
 
 /** A file without change for this long, in milliseconds, is taken as completely written. */
 export const QUIET_MS = 100;
@@ -26,10 +26,10 @@ export interface Source {
 }
 
 /** Why a file cannot be read as part of a flow; the message is for people. */
-export class SourceFault extends Error {}
+export class SourceError extends Error {}
 
 /** The file changed while it was read. */
-export class SourceMoved extends Error {}
+export class SourceMovedError extends Error {}
 
 interface Kept {
   readonly signature: string;
@@ -43,13 +43,13 @@ export class Sources {
 
   /**
    * The file at a path; null where there is none.
-   * @throws {SourceFault | SourceMoved}
+   * @throws {SourceError | SourceMovedError}
    */
-  async read(place: Place, path: string): Promise<Source | null> {
-    const file = await find(place, path);
+  async read(paths: FlowPaths, path: string): Promise<Source | null> {
+    const file = await find(paths, path);
     if (file === null) return null;
     const signature = signatureOf(file.stats);
-    const key = join(place.root, path);
+    const key = join(paths.root, path);
     const known = this.#kept.get(key);
     if (known?.signature === signature) {
       known.used = true;
@@ -64,18 +64,18 @@ export class Sources {
     return source;
   }
 
-  /** The content, which must have the hash that `read` told. @throws {SourceFault | SourceMoved} */
-  async content(place: Place, path: string, hash: string): Promise<Buffer> {
-    const file = await find(place, path);
-    if (file === null) throw new SourceMoved(path);
+  /** The content, which must have the hash that `read` told. @throws {SourceError | SourceMovedError} */
+  async content(paths: FlowPaths, path: string, hash: string): Promise<Buffer> {
+    const file = await find(paths, path);
+    if (file === null) throw new SourceMovedError(path);
     const content = await readWhole(file.path, path, signatureOf(file.stats));
-    if (sha256(content) !== hash) throw new SourceMoved(path);
+    if (sha256(content) !== hash) throw new SourceMovedError(path);
     return content;
   }
 
   /** The text of a file; null where there is none that may be read. */
-  async text(place: Place, path: string): Promise<string | null> {
-    const file = await find(place, path).catch(() => null);
+  async text(paths: FlowPaths, path: string): Promise<string | null> {
+    const file = await find(paths, path).catch(() => null);
     return file === null ? null : readFile(file.path, "utf8").catch(() => null);
   }
 
@@ -99,20 +99,20 @@ export function messageOf(error: unknown): string {
 }
 
 /** The regular file behind a path, which must lie inside the root after all links. */
-async function find(place: Place, path: string) {
+async function find(paths: FlowPaths, path: string) {
   try {
-    const real = await realpath(join(place.root, path));
-    if (!isInside(place.root, real)) {
-      throw new SourceFault(
+    const real = await realpath(join(paths.root, path));
+    if (!isInside(paths.root, real)) {
+      throw new SourceError(
         `'${path}' is a link that leads out of PLUGINS_DIR; copy what it names into it`,
       );
     }
-    if (isInside(place.own, real)) return null;
+    if (isInside(paths.own, real)) return null;
     const stats = await stat(real, { bigint: true });
     return stats.isFile() ? { path: real, stats } : null;
   } catch (error) {
     if (isMissing(error)) return null;
-    throw toFault(error, path);
+    throw toError(error, path);
   }
 }
 
@@ -121,23 +121,23 @@ async function readWhole(real: string, path: string, signature: string): Promise
   try {
     file = await open(real);
     const before = await file.stat({ bigint: true });
-    if (before.size > FILE_BYTES_MAX) throw new SourceFault(`'${path}' is larger than 32 MB`);
+    if (before.size > FILE_BYTES_MAX) throw new SourceError(`'${path}' is larger than 32 MB`);
     const content = await file.readFile();
     const after = await file.stat({ bigint: true });
     const isSame = signatureOf(before) === signature && signatureOf(after) === signature;
-    if (!isSame) throw new SourceMoved(path);
+    if (!isSame) throw new SourceMovedError(path);
     return content;
   } catch (error) {
-    if (isMissing(error)) throw new SourceMoved(path, { cause: error });
-    throw toFault(error, path);
+    if (isMissing(error)) throw new SourceMovedError(path, { cause: error });
+    throw toError(error, path);
   } finally {
     await file?.close();
   }
 }
 
-function toFault(error: unknown, path: string): Error {
-  if (error instanceof SourceFault || error instanceof SourceMoved) return error;
-  return new SourceFault(`Cannot read '${path}': ${messageOf(error)}`, { cause: error });
+function toError(error: unknown, path: string): Error {
+  if (error instanceof SourceError || error instanceof SourceMovedError) return error;
+  return new SourceError(`Cannot read '${path}': ${messageOf(error)}`, { cause: error });
 }
 
 function signatureOf(stats: BigIntStats): string {

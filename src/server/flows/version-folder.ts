@@ -27,7 +27,7 @@ export async function makeFolder(
     await rename(temporary, folder);
   } catch (error) {
     await rm(temporary, { recursive: true, force: true });
-    // Another take-up of the same content may have been first.
+    // Another copy of the same content may have been first.
     if (!(await isWhole(folder, entry, version))) throw error;
   }
 }

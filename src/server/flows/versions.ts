@@ -4,8 +4,8 @@ import { now } from "../../shared/clock.ts";
 import { signFolder } from "../../shared/folder-signature.ts";
 import type { Manifest } from "../../shared/wire/protocol.ts";
 import { MANIFEST_FORMAT, type Closure } from "./closure.ts";
-import { openShelf, type Shelf } from "./shelf.ts";
-import { openTurns } from "./turns.ts";
+import { openKeptVersions, type KeptVersions } from "./kept-versions.ts";
+import { openLimit } from "./limit.ts";
 import { isWholeNow, makeFolder } from "./version-folder.ts";
 import { writeWhole } from "./version-record.ts";
 
@@ -34,7 +34,7 @@ type Content = (path: string, hash: string) => Promise<Buffer>;
 /** The version folders under DATA_DIR/versions: one folder and one record for each. */
 export class Versions {
   readonly #root: string;
-  readonly #shelves = new Map<string, Shelf>();
+  readonly #shelves = new Map<string, KeptVersions>();
   /** Of the folders whose contents were compared, by their path. */
   readonly #signatures = new Map<string, string | null>();
   #lastServe: Promise<void> = Promise.resolve();
@@ -66,7 +66,7 @@ export class Versions {
 
   /** Names of the flows that have a serving version. */
   names(): readonly string[] {
-    return [...this.#shelves].filter(([, shelf]) => shelf.serving !== null).map(([name]) => name);
+    return [...this.#shelves].filter(([, kept]) => kept.serving !== null).map(([name]) => name);
   }
 
   /** Makes the folder of a version and gives its absolute path. */
@@ -103,7 +103,7 @@ export class Versions {
     if (manifest === null) await rm(this.#folder(flow, version), { recursive: true, force: true });
     await mkdir(this.#folder(flow), { recursive: true });
     await writeWhole(`${this.#folder(flow, version)}.json`, JSON.stringify(record));
-    const { records } = this.#shelf(flow);
+    const { records } = this.#keptOf(flow);
     // The last in the map is the newest.
     records.delete(version);
     records.set(version, record);
@@ -126,30 +126,30 @@ export class Versions {
   }
 
   async #serve(flow: string, version: string | null): Promise<void> {
-    const shelf = this.#shelf(flow);
-    if (shelf.serving !== version) {
+    const kept = this.#keptOf(flow);
+    if (kept.serving !== version) {
       const pointer = join(this.#folder(flow), "serving");
       if (version === null) await rm(pointer, { force: true });
       else await writeWhole(pointer, version);
-      shelf.serving = version;
+      kept.serving = version;
     }
-    const others = [...shelf.records.keys()].filter((other) => other !== version);
+    const others = [...kept.records.keys()].filter((other) => other !== version);
     for (const old of others.slice(0, -KEPT_VERSIONS)) await this.discard(flow, old);
   }
 
   async #load(): Promise<void> {
-    const turn = openTurns(8);
+    const turn = openLimit(8);
     const load = async (folder: string) => {
-      const shelf = await turn(() => openShelf(join(this.#root, folder)));
-      if (shelf !== null) this.#shelves.set(flowOf(folder), shelf);
+      const kept = await turn(() => openKeptVersions(join(this.#root, folder)));
+      if (kept !== null) this.#shelves.set(flowOf(folder), kept);
     };
     await Promise.all((await readdir(this.#root)).map(load));
   }
 
-  #shelf(flow: string): Shelf {
-    const shelf = this.#shelves.get(flow) ?? { serving: null, records: new Map() };
-    this.#shelves.set(flow, shelf);
-    return shelf;
+  #keptOf(flow: string): KeptVersions {
+    const kept = this.#shelves.get(flow) ?? { serving: null, records: new Map() };
+    this.#shelves.set(flow, kept);
+    return kept;
   }
 
   #folder(flow: string, ...version: string[]): string {

@@ -1,23 +1,23 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { readAsset } from "../../assets/read.ts";
-import { Refusal, toProblem } from "../../shared/errors.ts";
+import { RequestError, toProblem } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { AddressReader } from "../access/client-address.ts";
 import type { Api } from "../api/api.ts";
-import { createApi, respondFault } from "../api/app.ts";
+import { createApi, respondError } from "../api/app.ts";
 import { identifyRequest, requestIdOf } from "../request/trace.ts";
 import type { Ui } from "../ui/session.ts";
 import { createUi } from "../ui/ui.ts";
 import type { Call } from "../webhooks/call.ts";
-import { receive, type Corridor } from "../webhooks/receive.ts";
+import { receive, type CallDeps } from "../webhooks/receive.ts";
 import { readTarget, type CallTarget } from "../webhooks/target.ts";
 import { createMonitoring, type MonitoringDeps } from "./monitoring.ts";
 import { PROBLEM_HEADERS } from "./request-target.ts";
 
 /** The parts of the HTTP side, each with what it uses. */
 export interface AppDeps {
-  readonly calls: Corridor;
+  readonly calls: CallDeps;
   readonly api: Api;
   readonly ui: Ui;
   readonly monitoring: MonitoringDeps;
@@ -51,9 +51,9 @@ function createRoutes(deps: AppDeps): App {
   app.route("/", createMonitoring(deps.monitoring));
   app.get("/default-styling.css", () => respondStyle());
   app.notFound((c) => {
-    throw new Refusal("not_found", `There is nothing at "${c.req.path}"`);
+    throw new RequestError("not_found", `There is nothing at "${c.req.path}"`);
   });
-  app.onError((fault, c) => respondFault(deps, c, fault));
+  app.onError((error, c) => respondError(deps, c, error));
   return app;
 }
 
@@ -100,9 +100,9 @@ function respondStyle(): Response {
 
 /** The last resort: whatever was thrown, no request is left without an answer. */
 export function respondInternal(): Response {
-  const refusal = new Refusal("internal", "The service failed. Its log has the reason");
-  const { status } = refusal;
-  return new Response(JSON.stringify(toProblem(refusal, "/")), {
+  const refused = new RequestError("internal", "The service failed. Its log has the reason");
+  const { status } = refused;
+  return new Response(JSON.stringify(toProblem(refused, "/")), {
     status,
     headers: PROBLEM_HEADERS,
   });

@@ -24,11 +24,11 @@ const REFUSAL =
  */
 export function shareConnections(
   server: Server,
-  { isTrusted, is_tls }: { readonly isTrusted: ProxyTrust; readonly is_tls: boolean },
+  { isTrusted, isTls }: { readonly isTrusted: ProxyTrust; readonly isTls: boolean },
 ): void {
   const held = new Map<string, number>();
   let count = 0;
-  let closed_at = Number.NEGATIVE_INFINITY;
+  let closedAt = Number.NEGATIVE_INFINITY;
   server.maxConnections = MOST;
 
   function add(network: string, change: 1 | -1): void {
@@ -40,8 +40,8 @@ export function shareConnections(
 
   function closeIdle(): void {
     const at = performance.now();
-    if (at - closed_at < CLOSING_MS) return;
-    closed_at = at;
+    if (at - closedAt < CLOSING_MS) return;
+    closedAt = at;
     server.closeIdleConnections();
   }
 
@@ -51,13 +51,13 @@ export function shareConnections(
     add(network, 1);
     socket.once("close", () => add(network, -1));
     if (count > CLOSING_FROM) closeIdle();
-    const is_share_used = count > SHARED_FROM && (held.get(network) ?? 0) > SHARE;
-    if (is_share_used && !isTrusted(peer)) refuse(socket, is_tls);
+    const isShareUsed = count > SHARED_FROM && (held.get(network) ?? 0) > SHARE;
+    if (isShareUsed && !isTrusted(peer)) refuse(socket, isTls);
   });
 }
 
 /** No words before the handshake of TLS. */
-function refuse(socket: Socket, is_tls: boolean): void {
-  if (!is_tls) socket.write(REFUSAL);
+function refuse(socket: Socket, isTls: boolean): void {
+  if (!isTls) socket.write(REFUSAL);
   socket.destroySoon();
 }

@@ -22,21 +22,21 @@ export async function listen(config: Config, deps: AppDeps): Promise<Server> {
   const { log } = deps;
   const answer = createApp(deps);
   const handle = getRequestListener((request, env) => answer(request, env as HttpBindings), {
-    errorHandler: (fault) => {
-      log.error({ err: fault }, "Cannot answer");
+    errorHandler: (error) => {
+      log.error({ err: error }, "Cannot answer");
       return respondInternal();
     },
   });
   const server = createSocketServer(config, log);
   shareConnections(server, {
     isTrusted: openProxyTrust(config.TRUSTED_PROXIES),
-    is_tls: Boolean(config.TLS_CERT_FILE),
+    isTls: Boolean(config.TLS_CERT_FILE),
   });
   server.on("request", (incoming, outgoing) => {
     outgoing.on("prefinish", onPrefinish);
     if (refuseTarget(incoming, outgoing)) return;
-    handle(incoming, outgoing).catch((fault: unknown) => {
-      log.error({ err: fault }, "Cannot answer");
+    handle(incoming, outgoing).catch((error: unknown) => {
+      log.error({ err: error }, "Cannot answer");
       outgoing.destroy();
     });
   });
@@ -58,7 +58,7 @@ const LIMITS = {
 };
 
 /** How long, and how much, a client may still send after its answer; milliseconds and bytes. */
-const LINGER = { ms: 500, bytes: 4 * 1024 * 1024, look_ms: 25 };
+const LINGER = { ms: 500, bytes: 4 * 1024 * 1024, pollMs: 25 };
 
 function onPrefinish(this: ServerResponse): void {
   if (!this.req.complete) linger(this.req);
@@ -70,20 +70,20 @@ function onPrefinish(this: ServerResponse): void {
  */
 function linger(incoming: IncomingMessage): void {
   const { socket } = incoming;
-  const most_bytes = socket.bytesRead + LINGER.bytes;
+  const mostBytes = socket.bytesRead + LINGER.bytes;
   const until = performance.now() + LINGER.ms;
   const close = socket.destroySoon;
   // Closed at once, with bytes on their way to it, it would be reset before the answer is read.
   socket.destroySoon = () => void socket.end();
   incoming.resume();
   const timer = setInterval(() => {
-    const is_over = socket.bytesRead > most_bytes || performance.now() > until;
-    if (!incoming.complete && !socket.destroyed && !is_over) return;
+    const isOver = socket.bytesRead > mostBytes || performance.now() > until;
+    if (!incoming.complete && !socket.destroyed && !isOver) return;
     clearInterval(timer);
     socket.destroySoon = close;
     if (!incoming.complete) socket.destroy();
     else if (socket.writableEnded) socket.destroySoon();
-  }, LINGER.look_ms);
+  }, LINGER.pollMs);
 }
 
 /** A client that takes nothing of its answer for so long is let go, in milliseconds. */
@@ -100,7 +100,7 @@ function limit(server: Server): Server {
 }
 
 /** How often the files of the certificate are looked at: they may be links, and be replaced. */
-const LOOK_MS = 5000;
+const POLL_MS = 5000;
 
 function createSocketServer(config: Config, log: Log): Server {
   const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = config;
@@ -111,16 +111,16 @@ function createSocketServer(config: Config, log: Log): Server {
     return pair;
   };
   const server = createTlsServer({ ...read(), ...LIMITS });
-  const takeUp = (): void => {
+  const reload = (): void => {
     try {
       server.setSecureContext(read());
-    } catch (fault) {
-      log.warn({ fault: String(fault) }, "Cannot take up the changed certificate yet");
+    } catch (error) {
+      log.warn({ error: String(error) }, "Cannot take up the changed certificate yet");
     }
   };
-  for (const file of [cert, key]) watchFile(file, { persistent: false, interval: LOOK_MS }, takeUp);
+  for (const file of [cert, key]) watchFile(file, { persistent: false, interval: POLL_MS }, reload);
   // What changed between the reading above and the first look of the watch is no change to it.
-  setTimeout(takeUp, LOOK_MS).unref();
+  setTimeout(reload, POLL_MS).unref();
   return limit(server);
 }
 

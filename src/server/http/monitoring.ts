@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { Meters, Readings } from "../../shared/meters.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { Store } from "../store/database.ts";
-import type { Runners } from "../workers/runners.ts";
+import type { Runners } from "../workers/supervisor.ts";
 
 /** What health and metrics read. */
 export interface MonitoringDeps {
@@ -13,7 +13,7 @@ export interface MonitoringDeps {
   /** Whether the service takes calls: false before it is ready and while it shuts down. */
   readonly isReady: () => boolean;
   /** CONNECTION_ALLOWANCE; null: unlimited. */
-  readonly connection_allowance: number | null;
+  readonly connectionAllowance: number | null;
 }
 
 /** For probes and for Prometheus. */
@@ -34,16 +34,16 @@ export function createMonitoring(deps: MonitoringDeps): Hono {
 }
 
 async function readMeters(deps: MonitoringDeps): Promise<Readings> {
-  const { store, executions, connection_allowance } = deps;
+  const { store, executions, connectionAllowance } = deps;
   const { runners, restarts } = deps.runnersStatus();
   return {
     ...executions.counts(),
     ...store.counts(),
     threads: runners.reduce((sum, runner) => sum + runner.threads, 0),
     runners: runners.length,
-    runner_restarts: restarts,
-    runner_memory_bytes: runners.reduce((sum, runner) => sum + runner.rss_bytes, 0),
-    connections_used: executions.connectionsUsed(),
-    connection_allowance,
+    runnerRestarts: restarts,
+    runnerMemoryBytes: runners.reduce((sum, runner) => sum + runner.rss_bytes, 0),
+    connectionsUsed: executions.connectionsUsed(),
+    connectionAllowance,
   };
 }

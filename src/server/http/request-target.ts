@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Refusal, toProblem } from "../../shared/errors.ts";
+import { RequestError, toProblem } from "../../shared/errors.ts";
 import { isHost } from "../request/host.ts";
 import { identifyRequest } from "../request/trace.ts";
 
@@ -11,12 +11,12 @@ import { identifyRequest } from "../request/trace.ts";
  * @returns whether it was refused, and answered
  */
 export function refuseTarget(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
-  const fault = findTargetFault(incoming);
-  if (fault === null) return false;
+  const error = findTargetError(incoming);
+  if (error === null) return false;
   identifyRequest(incoming, outgoing);
-  const refusal = new Refusal("bad_target", fault);
-  const problem = JSON.stringify(toProblem(refusal, "/"));
-  outgoing.writeHead(refusal.status, { ...PROBLEM_HEADERS, connection: "close" });
+  const refused = new RequestError("bad_target", error);
+  const problem = JSON.stringify(toProblem(refused, "/"));
+  outgoing.writeHead(refused.status, { ...PROBLEM_HEADERS, connection: "close" });
   outgoing.end(incoming.method === "HEAD" ? undefined : problem);
   return true;
 }
@@ -29,16 +29,16 @@ export const PROBLEM_HEADERS = {
 /** Names and values together are bounded in bytes; many short ones would cost more than they weigh. */
 const MOST_HEADERS = 256;
 
-function findTargetFault({ url = "", rawHeaders }: IncomingMessage): string | null {
+function findTargetError({ url = "", rawHeaders }: IncomingMessage): string | null {
   const count = rawHeaders.length / 2;
   if (count > MOST_HEADERS) return `Found ${count} headers, expected at most ${MOST_HEADERS}`;
   if (!url.startsWith("/")) return "Expected a target that starts with a slash";
   const path = url.split("?", 1)[0] ?? "";
   if (/[\\\0#]/.test(path)) return "The path has a character that must be percent-encoded";
-  return findHostFault(rawHeaders);
+  return findHostError(rawHeaders);
 }
 
-function findHostFault(raw: readonly string[]): string | null {
+function findHostError(raw: readonly string[]): string | null {
   let count = 0;
   let host = "";
   for (let at = 0; at < raw.length; at += 2) {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 
 /** The most that is read of a body. */
 export interface BodyLimit {
@@ -14,7 +14,7 @@ export interface Bodies {
    * The bytes of a request up to a limit; the rest is left unread.
    *
    * @returns null without a body
-   * @throws Refusal body_too_large, overloaded, body_too_slow, or bad_body where the client stopped
+   * @throws RequestError body_too_large, overloaded, body_too_slow, or bad_body where the client stopped
    * sending
    */
   read(incoming: IncomingMessage, limit: BodyLimit): Promise<Buffer | null>;
@@ -31,7 +31,7 @@ export function openBodies(
   budget: number,
   clientOf: (incoming: IncomingMessage) => string,
 ): Bodies {
-  const under_way = new Held(budget);
+  const underWay = new Held(budget);
   return {
     async read(incoming, limit) {
       const announced = Number(incoming.headers["content-length"] ?? Number.NaN);
@@ -39,7 +39,7 @@ export function openBodies(
       if (announced === 0) return null;
       if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined)
         return null;
-      const bytes = await collect(incoming, limit, under_way.of(clientOf(incoming)));
+      const bytes = await collect(incoming, limit, underWay.of(clientOf(incoming)));
       return bytes.length === 0 ? null : bytes;
     },
   };
@@ -99,7 +99,7 @@ class Held {
  * The least that comes of a body in each interval, once so much of it is held: who is silent is not
  * to hold memory. A small body may come over as slow a line as there is.
  */
-const LEAST = { held: 64 * 1024, bytes: 100 * 1024, interval_ms: 10_000 };
+const LEAST = { held: 64 * 1024, bytes: 100 * 1024, intervalMs: 10_000 };
 
 const NOTHING = Buffer.alloc(0);
 
@@ -108,22 +108,22 @@ function collect(incoming: IncomingMessage, limit: BodyLimit, held: HeldOfClient
     let first: Buffer = NOTHING;
     let blocks: Blocks | null = null;
     let size = 0;
-    let is_settled = false;
+    let isSettled = false;
     let watch: NodeJS.Timeout | undefined;
     /** The listeners stay as long as the request, which may wait: the bytes are not to. */
     const settle = (): void => {
-      is_settled = true;
+      isSettled = true;
       [first, blocks] = [NOTHING, null];
       clearInterval(watch);
       if (size > FREE) held.change(FREE - size);
     };
-    const refuse = (refusal: Refusal): void => {
+    const refuse = (refused: RequestError): void => {
       settle();
       incoming.pause();
-      reject(refusal);
+      reject(refused);
     };
     const onData = (chunk: Buffer): void => {
-      if (is_settled) return;
+      if (isSettled) return;
       size += chunk.length;
       if (size > FREE) held.change(Math.min(size - FREE, chunk.length));
       if (size > limit.bytes) return refuse(tooLarge(limit));
@@ -137,14 +137,14 @@ function collect(incoming: IncomingMessage, limit: BodyLimit, held: HeldOfClient
       else (blocks ??= new Blocks(first)).add(chunk);
     };
     const onEnd = (): void => {
-      if (is_settled) return;
+      if (isSettled) return;
       resolve(blocks === null ? first : blocks.join());
       settle();
     };
     const onStop = (): void => {
-      if (is_settled) return;
+      if (isSettled) return;
       settle();
-      reject(new Refusal("bad_body", "The client stopped before the end of the body"));
+      reject(new RequestError("bad_body", "The client stopped before the end of the body"));
     };
     // To take them off would cost each call more than the request keeps them.
     incoming.on("data", onData).on("end", onEnd).on("error", onStop).on("close", onStop);
@@ -158,7 +158,7 @@ function watchRate(received: () => number, onSlow: () => void): NodeJS.Timeout {
     const now = received();
     if (now - before < LEAST.bytes) return onSlow();
     before = now;
-  }, LEAST.interval_ms);
+  }, LEAST.intervalMs);
   return timer.unref();
 }
 
@@ -201,33 +201,33 @@ class Blocks {
   }
 }
 
-function tooLarge({ bytes, what }: BodyLimit): Refusal {
+function tooLarge({ bytes, what }: BodyLimit): RequestError {
   // The rest is not read, so the connection cannot be used again.
-  return new Refusal("body_too_large", `The body is larger than ${bytes} bytes${what}`, {
+  return new RequestError("body_too_large", `The body is larger than ${bytes} bytes${what}`, {
     headers: { connection: "close" },
   });
 }
 
-function overloaded(): Refusal {
-  return new Refusal("overloaded", "Too many large bodies are under way. Try again later", {
+function overloaded(): RequestError {
+  return new RequestError("overloaded", "Too many large bodies are under way. Try again later", {
     headers: { connection: "close", "retry-after": "5" },
   });
 }
 
-function tooSlow(): Refusal {
-  const { bytes, interval_ms } = LEAST;
-  const detail = `Less than ${bytes} bytes of the body came in ${interval_ms / 1000} s`;
-  return new Refusal("body_too_slow", detail, { headers: { connection: "close" } });
+function tooSlow(): RequestError {
+  const { bytes, intervalMs } = LEAST;
+  const detail = `Less than ${bytes} bytes of the body came in ${intervalMs / 1000} s`;
+  return new RequestError("body_too_slow", detail, { headers: { connection: "close" } });
 }
 
 /** A byte order mark stays: raw_body is the body as it was sent. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** @throws Refusal bad_body where the bytes are not UTF-8 */
+/** @throws RequestError bad_body where the bytes are not UTF-8 */
 export function decodeText(bytes: Uint8Array): string {
   try {
     return UTF8.decode(bytes);
   } catch {
-    throw new Refusal("bad_body", "The body is not valid UTF-8");
+    throw new RequestError("bad_body", "The body is not valid UTF-8");
   }
 }

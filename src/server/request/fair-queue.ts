@@ -8,8 +8,8 @@ export interface Queued {
 
 /** How much waits, in number and in bytes; one alone may be of any size. */
 export interface QueueLimits {
-  readonly most_jobs: number;
-  readonly most_bytes: number;
+  readonly mostJobs: number;
+  readonly mostBytes: number;
 }
 
 /** From which part of a limit on one client has no more than its share. */
@@ -25,15 +25,15 @@ export class FairQueue<T extends Queued> {
   #last: string | null = null;
 
   /** Once half of a limit is taken, one client has no more than a quarter. */
-  hasRoom({ client, size }: Queued, { most_jobs, most_bytes }: QueueLimits): boolean {
-    if (this.#jobs === 0) return most_jobs > 0;
+  hasRoom({ client, size }: Queued, { mostJobs, mostBytes }: QueueLimits): boolean {
+    if (this.#jobs === 0) return mostJobs > 0;
     const jobs = this.#jobs + 1;
     const bytes = this.#bytes + size;
-    if (jobs > most_jobs || bytes > most_bytes) return false;
+    if (jobs > mostJobs || bytes > mostBytes) return false;
     const own = this.#clients.get(client);
     if (own === undefined) return true;
-    if (jobs > most_jobs * SHARED_FROM && own.jobs.length + 1 > most_jobs * SHARE) return false;
-    return bytes <= most_bytes * SHARED_FROM || own.bytes + size <= most_bytes * SHARE;
+    if (jobs > mostJobs * SHARED_FROM && own.jobs.length + 1 > mostJobs * SHARE) return false;
+    return bytes <= mostBytes * SHARED_FROM || own.bytes + size <= mostBytes * SHARE;
   }
 
   add(job: T): void {

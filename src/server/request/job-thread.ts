@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { Refusal, type ErrorCode, type FieldFault } from "../../shared/errors.ts";
+import { RequestError, type ErrorCode, type FieldError } from "../../shared/errors.ts";
 import { FairQueue, type Queued, type QueueLimits } from "./fair-queue.ts";
 
 /** What a thread does for the HTTP loop: functions by their names. */
@@ -14,7 +14,7 @@ export interface JobRequest {
 /** A refusal crosses to the HTTP loop by its parts. */
 export type JobAnswer =
   | { readonly value: unknown }
-  | { readonly refusal: { code: ErrorCode; detail: string; fields: readonly FieldFault[] } }
+  | { readonly refused: { code: ErrorCode; detail: string; fields: readonly FieldError[] } }
   | { readonly error: string };
 
 /** Whoever waits for a job. */
@@ -40,23 +40,23 @@ interface Job extends JobTerms, Queued {
   readonly client: string;
   readonly request: JobRequest;
   resolve(value: unknown): void;
-  reject(fault: Error): void;
+  reject(error: Error): void;
 }
 
 interface JobLimits extends QueueLimits {
   /** The longest that a job may take: far beyond what any text of its size needs. */
-  readonly limit_ms: number;
-  readonly limit_ms_per_mb: number;
+  readonly limitMs: number;
+  readonly limitMsPerMb: number;
   /** A thread without work ends after this time. */
-  readonly idle_ms: number;
+  readonly idleMs: number;
 }
 
 const LIMITS: JobLimits = {
-  most_jobs: 256,
-  most_bytes: 128 * 1024 * 1024,
-  limit_ms: 10_000,
-  limit_ms_per_mb: 2000,
-  idle_ms: 30_000,
+  mostJobs: 256,
+  mostBytes: 128 * 1024 * 1024,
+  limitMs: 10_000,
+  limitMsPerMb: 2000,
+  idleMs: 30_000,
 };
 
 /**
@@ -78,7 +78,7 @@ export class JobThread<T extends Jobs> {
     this.#limits = { ...LIMITS, ...limits };
   }
 
-  /** @throws Refusal overloaded, bad_body where it takes too long or too much, or the job's own */
+  /** @throws RequestError overloaded, bad_body where it takes too long or too much, or the job's own */
   run<Name extends keyof T & string>(
     name: Name,
     given: Parameters<T[Name]>[0],
@@ -97,24 +97,24 @@ export class JobThread<T extends Jobs> {
       const job = this.#waiting.take();
       if (job === undefined) return this.#rest();
       if (job.isWanted()) this.#start(job);
-      else job.reject(new Refusal("bad_body", "The client is gone"));
+      else job.reject(new RequestError("bad_body", "The client is gone"));
     }
   }
 
   #start(job: Job): void {
     clearTimeout(this.#idle);
     this.#current = job;
-    const { limit_ms, limit_ms_per_mb } = this.#limits;
-    const ms = limit_ms + (job.size / 2 ** 20) * limit_ms_per_mb;
+    const { limitMs, limitMsPerMb } = this.#limits;
+    const ms = limitMs + (job.size / 2 ** 20) * limitMsPerMb;
     this.#limit = setTimeout(() => {
       const seconds = Math.ceil(ms / 1000);
-      this.#lose(new Refusal("bad_body", `The body takes longer than ${seconds} s to parse`));
+      this.#lose(new RequestError("bad_body", `The body takes longer than ${seconds} s to parse`));
     }, ms);
     try {
       this.#worker ??= this.#hire();
       this.#worker.postMessage(job.request, [...(job.moved ?? [])]);
-    } catch (fault) {
-      this.#settle(() => job.reject(fault as Error));
+    } catch (error) {
+      this.#settle(() => job.reject(error as Error));
     }
   }
 
@@ -127,7 +127,7 @@ export class JobThread<T extends Jobs> {
     });
     worker.on("error", () => {
       if (worker === this.#worker)
-        this.#lose(new Refusal("bad_body", "The body takes too much memory to parse"));
+        this.#lose(new RequestError("bad_body", "The body takes too much memory to parse"));
     });
     return worker;
   }
@@ -141,14 +141,14 @@ export class JobThread<T extends Jobs> {
   }
 
   /** The next job gets another thread. */
-  #lose(refusal: Refusal): void {
+  #lose(refused: RequestError): void {
     this.#end();
-    this.#settle((job) => job.reject(refusal));
+    this.#settle((job) => job.reject(refused));
   }
 
   #rest(): void {
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.#end(), this.#limits.idle_ms).unref();
+    this.#idle = setTimeout(() => this.#end(), this.#limits.idleMs).unref();
   }
 
   #end(): void {
@@ -162,22 +162,26 @@ export class JobThread<T extends Jobs> {
 function tell(job: Job, answer: JobAnswer): void {
   if ("value" in answer) return job.resolve(answer.value);
   if ("error" in answer) return job.reject(new Error(answer.error));
-  const { code, detail, fields } = answer.refusal;
-  job.reject(new Refusal(code, detail, { fields: [...fields] }));
+  const { code, detail, fields } = answer.refused;
+  job.reject(new RequestError(code, detail, { fields: [...fields] }));
 }
 
-function overloaded(): Refusal {
-  return new Refusal("overloaded", "Too many large bodies wait to be parsed. Try again later", {
-    headers: { "retry-after": "5" },
-  });
+function overloaded(): RequestError {
+  return new RequestError(
+    "overloaded",
+    "Too many large bodies wait to be parsed. Try again later",
+    {
+      headers: { "retry-after": "5" },
+    },
+  );
 }
 
 /** The thread's side: does a job and makes its answer. */
 export function doJob(jobs: Jobs, { name, given }: JobRequest): JobAnswer {
   try {
     return { value: jobs[name]?.(given as never) };
-  } catch (fault) {
-    if (!(fault instanceof Refusal)) return { error: String(fault) };
-    return { refusal: { code: fault.code, detail: fault.message, fields: fault.fields } };
+  } catch (error) {
+    if (!(error instanceof RequestError)) return { error: String(error) };
+    return { refused: { code: error.code, detail: error.message, fields: error.fields } };
   }
 }

@@ -5,7 +5,7 @@ export interface JsonMember {
   readonly name: string;
   /** Offsets of the whole member, and of its value to the same end. */
   readonly start: number;
-  readonly value_start: number;
+  readonly valueStart: number;
   readonly end: number;
 }
 
@@ -21,11 +21,11 @@ export function* membersOf(text: string): Generator<JsonMember> {
   at = skipBlanks(text, at + 1);
   while (text[at] !== "}") {
     const start = at;
-    const end_of_name = endOfString(text, at) + 1;
-    const value_start = skipBlanks(text, skipBlanks(text, end_of_name) + 1);
-    const end = endOfValue(text, value_start);
-    const name = JSON.parse(text.slice(start, end_of_name)) as string;
-    yield { name, start, value_start, end };
+    const endOfName = endOfString(text, at) + 1;
+    const valueStart = skipBlanks(text, skipBlanks(text, endOfName) + 1);
+    const end = endOfValue(text, valueStart);
+    const name = JSON.parse(text.slice(start, endOfName)) as string;
+    yield { name, start, valueStart, end };
     at = skipBlanks(text, end);
     if (text[at] === ",") at = skipBlanks(text, at + 1);
   }

@@ -41,7 +41,7 @@ export function toTrace(incoming: IncomingMessage, request_id: string): Trace {
 export function toTraceId(traceparent: unknown): string | null {
   if (typeof traceparent !== "string") return null;
   const [, trace_id = "", parent_id = "", more] = TRACEPARENT.exec(traceparent) ?? [];
-  const is_later = !traceparent.startsWith("00-");
+  const isLater = !traceparent.startsWith("00-");
   if (/^0*$/.test(trace_id) || /^0*$/.test(parent_id)) return null;
-  return more === undefined || is_later ? trace_id : null;
+  return more === undefined || isLater ? trace_id : null;
 }

@@ -6,11 +6,11 @@ import {
   endExecution,
   insertExecution,
   insertLogLine,
-  putBackExecution,
+  requeueExecution,
   runExecution,
   type EndedRow,
 } from "./executions.ts";
-import { isPassing } from "./fault.ts";
+import { isPassing } from "./store-error.ts";
 import { decodeRow, type BeginRecord, type EndRecord, type LedgerEntry } from "./ledger-record.ts";
 import type { LedgerSegment, NumberedRow } from "./ledger-segment.ts";
 import type { Applied, Statement, Unit } from "./thread-protocol.ts";
@@ -27,14 +27,14 @@ export class Applier {
   readonly #db: Database;
   readonly #segments: readonly LedgerSegment[];
   readonly #prepared = new Map<string, Prepared>();
-  readonly #place: Prepared;
+  readonly #savePosition: Prepared;
   readonly #placed: Prepared;
 
   constructor(db: Database, segments: readonly LedgerSegment[]) {
     this.#db = db;
     this.#segments = segments;
     learnMoved(db);
-    this.#place = db.prepare("update ledger set applied = ?");
+    this.#savePosition = db.prepare("update ledger set applied = ?");
     this.#placed = db.prepare("select applied from ledger").pluck();
   }
 
@@ -84,7 +84,7 @@ export class Applier {
       this.#db
         .transaction(() => {
           for (const unit of toUnits(entries)) this.#write(unit);
-          this.#place.run(position);
+          this.#savePosition.run(position);
         })
         .immediate();
       return [];
@@ -106,7 +106,7 @@ export class Applier {
             if (isPassing(error)) throw error;
             skipped.push(`${entry.record.kind}: ${String(error)}`);
           }
-        this.#place.run(position);
+        this.#savePosition.run(position);
       })
       .immediate();
     return skipped;
@@ -151,7 +151,7 @@ function* toUnits(entries: readonly LedgerEntry[]): Generator<Unit> {
       else end(found, toEnded(record, text));
     } else if (record.kind === "log") {
       const { id, lines } = record;
-      later.push(lines.map((line) => insertLogLine({ execution_id: id, ...line })));
+      later.push(lines.map((line) => insertLogLine({ executionId: id, ...line })));
     } else
       for (const id of record.ids) {
         const at = record.kind === "start" ? record.at : null;
@@ -185,7 +185,7 @@ function move({ row }: Begun, at: number | null): void {
 }
 
 function moveTo(id: string, at: number | null): Statement {
-  return at === null ? putBackExecution({ id }) : runExecution({ id, started_at: at });
+  return at === null ? requeueExecution({ id }) : runExecution({ id, started_at: at });
 }
 
 function* toInserts({ row, begin, input_value, output }: Begun): Generator<Unit> {

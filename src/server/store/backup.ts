@@ -12,10 +12,10 @@ import {
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
 import { now } from "../../shared/clock.ts";
-import { StartFault } from "../../shared/errors.ts";
+import { StartError } from "../../shared/errors.ts";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
-import { isDamage } from "./fault.ts";
+import { isDamage } from "./store-error.ts";
 import { LedgerSegment, moveLedger } from "./ledger-segment.ts";
 import { refuseNewer } from "./migrate.ts";
 import { makeFile } from "./new-file.ts";
@@ -58,7 +58,7 @@ export async function backupTo(file: SqliteFile, path: string): Promise<void> {
  * neither is known to be wanted still.
  *
  * @returns the path of the replaced database, beside the new one; null where there was none
- * @throws Error or StartFault where the backup is damaged, none of this product, of a newer
+ * @throws Error or StartError where the backup is damaged, none of this product, of a newer
  *   version, or holds what this product never makes; the database stays as it was
  */
 export async function restoreFrom(file: SqliteFile, backup: string): Promise<string | null> {
@@ -114,15 +114,15 @@ function copyTo(path: string, backup: string): void {
 function requireOurs(file: SqliteFile, backup: string): string[] {
   const applied = readApplied({ ...file, path: backup });
   if (applied.length > 0) return applied;
-  throw new StartFault(`"${backup}" is no backup of Flowhook, or it is damaged`);
+  throw new StartError(`"${backup}" is no backup of Flowhook, or it is damaged`);
 }
 
 function readApplied(file: SqliteFile): string[] {
   try {
     return inspectDatabase(file);
-  } catch (fault) {
-    if (fault instanceof StartFault) return [];
-    throw fault;
+  } catch (error) {
+    if (error instanceof StartError) return [];
+    throw error;
   }
 }
 
@@ -168,8 +168,8 @@ function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): void {
   try {
     takeInLedger(db, { path, addon });
     db.pragma("wal_checkpoint(TRUNCATE)");
-  } catch (fault) {
-    if (!isDamage(fault)) throw fault;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
   } finally {
     db.close();
   }

@@ -3,10 +3,10 @@ import { dirname } from "node:path";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { now } from "../../shared/clock.ts";
-import { StartFault } from "../../shared/errors.ts";
+import { StartError } from "../../shared/errors.ts";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { learnKeys } from "./execution-key.ts";
-import { isDamage } from "./fault.ts";
+import { isDamage } from "./store-error.ts";
 import { KeptRows, type Kept } from "./kept-rows.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
 import { Ledger } from "./ledger.ts";
@@ -41,7 +41,7 @@ export interface Store {
   /**
    * Resolves after the commit with the rows changed by each statement.
    *
-   * @throws StoreFault where nothing of the unit was committed
+   * @throws StoreError where nothing of the unit was committed
    */
   commit(unit: Unit): Promise<readonly number[]>;
   /** What the life of executions is written to first. */
@@ -67,7 +67,7 @@ export interface StoreOptions {
   /** Entry of the store's threads. */
   readonly thread: string;
   /** Longest read of a list, in milliseconds. */
-  readonly list_ms?: number;
+  readonly listMs?: number;
   /** The service may have it open too: the ledger is left to it, and executions are not read. */
   readonly isBeside?: boolean;
   /** Something is wrong with the ledger. @param isLost nobody knows any more what the disk has */
@@ -78,7 +78,7 @@ export interface StoreOptions {
 
 /** Opens the database file, brings its tables up to date, and starts the threads. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { path, durability, addon, thread, list_ms, tell = () => {} } = options;
+  const { path, durability, addon, thread, listMs, tell = () => {} } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
   const applied = inspectDatabase(file);
@@ -91,7 +91,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
   opened.defer(() => rows.destroy());
   await migrate(rows, applied, path, tell);
-  const reader = opened.use(openReader(thread, { role: "reader", file }, list_ms));
+  const reader = opened.use(openReader(thread, { role: "reader", file }, listMs));
   const writer = opened.use(await openWriter(thread, { role: "writer", file }));
   const isBeside = options.isBeside === true;
   const ledger = isBeside
@@ -146,7 +146,7 @@ const NO_LEDGER: Pick<Ledger, keyof Ledger> = {
   async close() {},
 };
 
-/** @throws StartFault where a file of the ledger is damaged; it stays as it is */
+/** @throws StartError where a file of the ledger is damaged; it stays as it is */
 async function recoverLedger(path: string, open: () => Ledger): Promise<Ledger> {
   try {
     const ledger = open();
@@ -154,7 +154,7 @@ async function recoverLedger(path: string, open: () => Ledger): Promise<Ledger> 
     return ledger;
   } catch (error) {
     if (!isDamage(error)) throw error;
-    throw new StartFault(
+    throw new StartError(
       `Cannot read the ledger of the database, "${ledgerPaths(path).join('" and "')}": ` +
         `${(error as Error).message}. Both files were left as they are: the last executions are in ` +
         `them. Restore a backup with: flowhook restore FILE. Or keep both files elsewhere, and ` +

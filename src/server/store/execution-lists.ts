@@ -21,7 +21,7 @@ export interface ExecutionFilter {
   /** What the status message contains, in any case. */
   readonly text?: string | undefined;
   /** Only what ran in these projects; null or undefined: in any. */
-  readonly project_ids?: readonly string[] | null | undefined;
+  readonly projectIds?: readonly string[] | null | undefined;
   /** Identifiers before this one (after it, when ascending). */
   readonly after?: string | undefined;
   readonly ascending?: boolean | undefined;
@@ -43,7 +43,7 @@ export function listExecutions(store: Store, filter: ExecutionFilter): Promise<E
   if (filter.from !== undefined) query = query.where("key", ">=", firstKeyOf(filter.from));
   if (filter.to !== undefined) query = query.where("key", "<", firstKeyOf(filter.to));
   if (filter.text !== undefined) query = query.where(contains("status_message", filter.text));
-  if (filter.project_ids) query = query.where("project_id", "in", [...filter.project_ids, ""]);
+  if (filter.projectIds) query = query.where("project_id", "in", [...filter.projectIds, ""]);
   if (filter.after !== undefined)
     query = query.where("key", filter.ascending ? ">" : "<", toKey(filter.after));
   return query.execute();
@@ -53,12 +53,12 @@ const FAILURES = ["ENDED_CANCELLED", "ENDED_ERROR", "ENDED_TIMEOUT"];
 
 /** Written out, so that the planner sees that the index of failures or unended ones fits. */
 function hasStatus(statuses: readonly string[]): RawBuilder<SqlBool> {
-  const is_failure = statuses.every((status) => FAILURES.includes(status));
-  const is_unended = statuses.every((status) => status === "PENDING" || status === "RUNNING");
+  const isFailure = statuses.every((status) => FAILURES.includes(status));
+  const isUnended = statuses.every((status) => status === "PENDING" || status === "RUNNING");
   const list = sql.join(statuses.map((status) => sql.lit(status)));
-  if (is_failure)
+  if (isFailure)
     return sql<SqlBool>`status in ('ENDED_CANCELLED', 'ENDED_ERROR', 'ENDED_TIMEOUT') and status in (${list})`;
-  if (is_unended) return sql<SqlBool>`ended_at is null and status in (${list})`;
+  if (isUnended) return sql<SqlBool>`ended_at is null and status in (${list})`;
   return sql<SqlBool>`status in (${list})`;
 }
 
@@ -70,7 +70,7 @@ export function contains(column: string, text: string): RawBuilder<SqlBool> {
 
 export function listLog(
   store: Store,
-  execution_id: string,
+  executionId: string,
   page: { after: number; limit: number },
 ): Promise<LogRow[]> {
   return store.lists
@@ -80,8 +80,8 @@ export function listLog(
       e
         .selectFrom("execution")
         .select("key")
-        .where("key", "=", toKey(execution_id))
-        .where("id", "=", execution_id),
+        .where("key", "=", toKey(executionId))
+        .where("id", "=", executionId),
     )
     .where("seq", ">", page.after)
     .orderBy("seq")

@@ -2,7 +2,7 @@ import type { Selectable } from "kysely";
 import type { Store } from "./database.ts";
 import type { ExecutionRow, PayloadInput } from "./execution-row.ts";
 import { requireKey, toKey } from "./execution-key.ts";
-import { StoreFault } from "./fault.ts";
+import { StoreError } from "./store-error.ts";
 import { builder, derive, prepare, toStatement } from "./prepared.ts";
 import type { ExecutionLogTable, ExecutionOutputTable } from "./schema.ts";
 import type { Statement, Unit } from "./thread-protocol.ts";
@@ -111,7 +111,7 @@ export const runExecution = prepare<{ id: string; started_at: number }>(
 );
 
 /** RUNNING becomes PENDING, for one that was marked and never ran. */
-export const putBackExecution = prepare<{ id: string }>(() =>
+export const requeueExecution = prepare<{ id: string }>(() =>
   builder
     .updateTable("execution")
     .set({ status: "PENDING", started_at: null })
@@ -143,12 +143,12 @@ export function endExecution(row: EndedRow): Unit {
 }
 
 interface LogLine extends Omit<LogRow, "seq"> {
-  readonly execution_id: string;
+  readonly executionId: string;
 }
 
 export const insertLogLine = prepare<LogLine>((row) =>
   builder.insertInto("execution_log").values({
-    execution_key: derive(({ execution_id }: LogLine) => requireKey(execution_id)),
+    execution_key: derive(({ executionId }: LogLine) => requireKey(executionId)),
     at: row.at,
     level: row.level,
     text: row.text,
@@ -169,12 +169,12 @@ const EXECUTION = prepare<{ id: string }>(({ id }) =>
   builder.selectFrom("execution").select(COLUMNS).where("key", "=", KEY).where("id", "=", id),
 );
 
-/** @throws StoreFault where the tables do not have all of the ledger yet, and not its ending */
+/** @throws StoreError where the tables do not have all of the ledger yet, and not its ending */
 export async function findExecution(store: Store, id: string): Promise<ExecutionRow | undefined> {
   const isSettled = await store.settled();
   const row = await store.find<ExecutionRow>(EXECUTION({ id }));
   if (isSettled || (row?.ended_at ?? null) !== null) return row;
-  throw new StoreFault(UNSETTLED);
+  throw new StoreError(UNSETTLED);
 }
 
 const UNSETTLED = { code: "SQLITE_BUSY", message: "What was recorded cannot be read yet" };
@@ -223,11 +223,11 @@ export async function findPayload(store: Store, id: string): Promise<PayloadRow 
   return store.find(PAYLOAD({ id }));
 }
 
-/** @throws StoreFault where the tables do not have all of the ledger yet, and this neither */
+/** @throws StoreError where the tables do not have all of the ledger yet, and this neither */
 export async function findInput(store: Store, id: string): Promise<PayloadInput | undefined> {
   const isSettled = await store.settled();
   const row = await store.find<PayloadInput>(PAYLOAD({ id }));
-  if (row === undefined && !isSettled) throw new StoreFault(UNSETTLED);
+  if (row === undefined && !isSettled) throw new StoreError(UNSETTLED);
   return row;
 }
 

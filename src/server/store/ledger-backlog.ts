@@ -1,4 +1,4 @@
-import { StoreFault } from "./fault.ts";
+import { StoreError } from "./store-error.ts";
 import type { Applied } from "./thread-protocol.ts";
 
 /** A row of the ledger that is on disk, and has no rows in the store's tables yet. */
@@ -11,7 +11,7 @@ export interface BacklogRow {
 export interface BacklogOptions<Row> {
   /** Number of the last row that the store's tables have. */
   readonly applied: number;
-  /** Has rows up to one made rows of the store, in the store's thread. @throws StoreFault */
+  /** Has rows up to one made rows of the store, in the store's thread. @throws StoreError */
   apply(through: number): Promise<Applied>;
   /** These rows were applied, the last of them with this number. */
   onApplied(rows: readonly Row[], applied: number): void;
@@ -95,7 +95,7 @@ export class Backlog<Row extends BacklogRow> {
     else this.#applyIn(APPLY_MS);
   }
 
-  /** Applies what an earlier start has left, up to a row. @throws StoreFault */
+  /** Applies what an earlier start has left, up to a row. @throws StoreError */
   async recover(through: number): Promise<void> {
     this.#synced = through;
     while (this.#applied < through) await this.#applyOnce();
@@ -128,7 +128,7 @@ export class Backlog<Row extends BacklogRow> {
         this.#isApplying = false;
         this.#isFailing = true;
         this.#dismiss();
-        if (error instanceof StoreFault && !this.#isClosed) this.#applyIn(RETRY_MS);
+        if (error instanceof StoreError && !this.#isClosed) this.#applyIn(RETRY_MS);
       },
     );
   }

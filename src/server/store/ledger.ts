@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, fsyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
-import { StoreFault, toFault } from "./fault.ts";
+import { StoreError, toError } from "./store-error.ts";
 import { Backlog, type BacklogRow } from "./ledger-backlog.ts";
 import { encodeRow, type LedgerEntry, type LedgerRecord } from "./ledger-record.ts";
 import { LedgerSegment } from "./ledger-segment.ts";
@@ -17,16 +17,16 @@ export interface RecordEvents {
   /** The store's tables have it. */
   applied?(): void;
   /** It was not written, and will not be. */
-  failed(fault: StoreFault): void;
+  failed(error: StoreError): void;
 }
 
 export interface LedgerOptions {
   readonly file: SqliteFile;
   /** Number of the last row that the store's tables have. */
   readonly applied: number;
-  /** Has rows up to one made rows of the store, in the store's thread. @throws StoreFault */
+  /** Has rows up to one made rows of the store, in the store's thread. @throws StoreError */
   apply(through: number): Promise<Applied>;
-  /** Empties a file whose rows were all applied; by its number. @throws StoreFault */
+  /** Empties a file whose rows were all applied; by its number. @throws StoreError */
   empty(segment: number): Promise<void>;
   /** A record that cannot be applied was passed over, or it is not known what the disk has. */
   onDamage(error: Error, isLost: boolean): void;
@@ -132,7 +132,7 @@ export class Ledger {
 
   /** @returns number of the row that it is written in: all of a row is written, or none */
   append(record: LedgerRecord, text: string | null, events: RecordEvents): number {
-    if (this.#isClosed) events.failed(new StoreFault(CLOSED));
+    if (this.#isClosed) events.failed(new StoreError(CLOSED));
     else this.#gathered.push({ record, text, events });
     this.#gatheredLength += text?.length ?? 0;
     this.#flushSoon();
@@ -168,7 +168,7 @@ export class Ledger {
     return settled;
   }
 
-  /** Applies what an earlier start has left. @throws StoreFault */
+  /** Applies what an earlier start has left. @throws StoreError */
   async recover(): Promise<void> {
     await this.#backlog.recover(this.#seq);
     for (const file of this.#files) await this.#empty(file);
@@ -200,17 +200,17 @@ export class Ledger {
     this.#gathered = [];
     this.#gatheredLength = 0;
     if (entries.length === 0) return;
-    const fault = this.#write(entries);
-    if (fault === null) return;
+    const error = this.#write(entries);
+    if (error === null) return;
     // One that is too large for what is left of the disk keeps no other out.
     for (const entry of entries) {
       const isFinal = entries.length === 1 || isWithBegin(entry);
-      const own = isFinal ? fault : this.#write([entry]);
+      const own = isFinal ? error : this.#write([entry]);
       if (own !== null) this.#tell(() => entry.events.failed(own));
     }
   }
 
-  #write(entries: readonly Waiting[]): StoreFault | null {
+  #write(entries: readonly Waiting[]): StoreError | null {
     const file = this.#current;
     const seq = this.next;
     let length: number;
@@ -219,7 +219,7 @@ export class Ledger {
       length = row.head.length + row.texts.length;
       file.segment.append(seq, row);
     } catch (error) {
-      return new StoreFault(toFault(error));
+      return new StoreError(toError(error));
     }
     this.#seq = file.last = seq;
     this.#rows += 1;

@@ -2,16 +2,16 @@ import { renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { sql, type Kysely } from "kysely";
 import { now } from "../../shared/clock.ts";
-import { StartFault } from "../../shared/errors.ts";
+import { StartError } from "../../shared/errors.ts";
 import type { Progress } from "./migrations/migration.ts";
 import { MIGRATIONS } from "./migrations/migrations.ts";
 import type { Schema } from "./schema.ts";
 
-/** @throws StartFault where the database was written by a newer version */
+/** @throws StartError where the database was written by a newer version */
 export function refuseNewer(applied: readonly string[]): void {
   const unknown = applied.find((name) => !MIGRATIONS.has(name));
   if (unknown === undefined) return;
-  throw new StartFault(
+  throw new StartError(
     `Cannot open the database: it was written by a newer version of Flowhook ` +
       `(migration "${unknown}" is not known here). Start that version, or restore a backup`,
   );
@@ -24,7 +24,7 @@ export function refuseNewer(applied: readonly string[]): void {
  * @param applied names of the migrations that the file has
  * @param path the database file; the copy lies beside it
  * @param tell takes a line for whoever waits for it
- * @throws StartFault where the disk has no room for it
+ * @throws StartError where the disk has no room for it
  */
 export async function migrate(
   db: Kysely<Schema>,
@@ -59,7 +59,7 @@ function requireSpace(path: string): void {
   const needed = 2 * statSync(path).size;
   if (bavail * bsize >= needed) return;
   const [has, needs] = [bavail * bsize, needed].map((bytes) => `${Math.ceil(bytes / 2 ** 20)} MB`);
-  throw new StartFault(
+  throw new StartError(
     `Cannot bring the database up to date: it needs ${needs} of free disk space in "${folder}", ` +
       `and there are ${has}. Nothing was changed`,
   );

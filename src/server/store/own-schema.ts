@@ -1,6 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
-import { StartFault } from "../../shared/errors.ts";
+import { StartError } from "../../shared/errors.ts";
 import { apply } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import { openDatabase } from "./sqlite.ts";
@@ -22,7 +22,7 @@ const STATISTICS = /^sqlite_stat[14]$/;
 
 /**
  * @param applied names of the migrations that the database has
- * @throws StartFault naming what no migration makes, what is otherwise, and what is missing
+ * @throws StartError naming what no migration makes, what is otherwise, and what is missing
  */
 export async function requireOwnSchema(
   db: Database,
@@ -36,14 +36,14 @@ export async function requireOwnSchema(
   const changed = [...found]
     .filter(([title, sql]) => expected.has(title) && expected.get(title) !== sql)
     .map(([title]) => title);
-  const faults = [
+  const errors = [
     ...strange.map((title) => `found the ${title}`),
     ...changed.map((title) => `found another ${title}`),
     ...missing.map((title) => `missed the ${title}`),
   ];
-  if (faults.length === 0) return;
-  throw new StartFault(
-    `The backup has another schema than Flowhook makes: ${faults.join(", ")}. It was not ` +
+  if (errors.length === 0) return;
+  throw new StartError(
+    `The backup has another schema than Flowhook makes: ${errors.join(", ")}. It was not ` +
       `restored: whoever wrote it could act as any user`,
   );
 }

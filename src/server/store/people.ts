@@ -183,42 +183,42 @@ export function listNames(
 export function updateUser(
   store: Store,
   id: string,
-  seen_at: number,
+  seenAt: number,
   change: Partial<UserRow>,
 ): Statement {
   const query = store.rows
     .updateTable("user")
     .set(change)
     .where("id", "=", id)
-    .where("modified_at", "=", seen_at);
+    .where("modified_at", "=", seenAt);
   return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 export function updateRole(
   store: Store,
   id: string,
-  seen_at: number,
+  seenAt: number,
   change: Partial<RoleRow>,
 ): Statement {
   const query = store.rows
     .updateTable("role")
     .set(change)
     .where("id", "=", id)
-    .where("modified_at", "=", seen_at);
+    .where("modified_at", "=", seenAt);
   return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 export function updateProject(
   store: Store,
   id: string,
-  seen_at: number,
+  seenAt: number,
   change: Partial<ProjectRow>,
 ): Statement {
   const query = store.rows
     .updateTable("project")
     .set(change)
     .where("id", "=", id)
-    .where("modified_at", "=", seen_at);
+    .where("modified_at", "=", seenAt);
   return toStatement(query, { expect: "changed_meanwhile" });
 }
 
@@ -238,13 +238,13 @@ export function deleteUserRoles(store: Store, user_id: string): Statement {
 /** Roles of many users at once: [user_id, role name]. */
 export async function roleNamesOf(
   store: Store,
-  user_ids: readonly string[],
+  userIds: readonly string[],
 ): Promise<Map<string, string[]>> {
   const rows = await store.lists
     .selectFrom("user_role")
     .innerJoin("role", "role.id", "user_role.role_id")
     .select(["user_role.user_id", "role.name"])
-    .where("user_role.user_id", "in", [...user_ids, ""])
+    .where("user_role.user_id", "in", [...userIds, ""])
     .orderBy("role.name")
     .execute();
   const names = new Map<string, string[]>();

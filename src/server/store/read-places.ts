@@ -1,4 +1,4 @@
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import type { Reading } from "./reading.ts";
 
 /** Lists of one user that are under way: read, or next to be read. */
@@ -17,7 +17,7 @@ interface Places {
 export class ReadPlaces {
   readonly #ofUser = new Map<string, Places>();
 
-  /** Resolves when there is a place. @throws Refusal too_many_requests */
+  /** Resolves when there is a place. @throws RequestError too_many_requests */
   async enter({ user_id, signal }: Reading): Promise<void> {
     if (signal.aborted) throw gone();
     const places = this.#of(user_id);
@@ -41,7 +41,7 @@ export class ReadPlaces {
   }
 }
 
-/** @throws Refusal too_many_requests */
+/** @throws RequestError too_many_requests */
 function wait(waiting: Places["waiting"], signal: AbortSignal): Promise<void> {
   if (waiting.size >= MOST_WAITING) return Promise.reject(tooMany());
   return new Promise((resolve, reject) => {
@@ -59,8 +59,8 @@ function wait(waiting: Places["waiting"], signal: AbortSignal): Promise<void> {
   });
 }
 
-function tooMany(): Refusal {
-  return new Refusal(
+function tooMany(): RequestError {
+  return new RequestError(
     "too_many_requests",
     `You ask for ${MOST} lists already. Wait for one of them`,
     { headers: { "retry-after": "1" } },
@@ -68,6 +68,6 @@ function tooMany(): Refusal {
 }
 
 /** Nobody reads this. */
-export function gone(): Refusal {
-  return new Refusal("overloaded", "Nobody waits for the list any more");
+export function gone(): RequestError {
+  return new RequestError("overloaded", "Nobody waits for the list any more");
 }

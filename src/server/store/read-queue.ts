@@ -7,7 +7,7 @@ interface Read {
   readonly query: Query;
   readonly reading: Reading | null;
   resolve(rows: Row[]): void;
-  reject(fault: unknown): void;
+  reject(error: unknown): void;
 }
 
 /** Threads that read: the second starts when the first is busy, so that short lists pass long ones. */
@@ -27,7 +27,7 @@ export class ReadQueue {
     this.#start = start;
   }
 
-  /** @throws Refusal too_many_requests, or StoreFault */
+  /** @throws RequestError too_many_requests, or StoreError */
   async read(query: Query, reading: Reading | null): Promise<Row[]> {
     if (reading === null) return this.#wait(query, null);
     await this.#places.enter(reading);
@@ -73,7 +73,7 @@ export class ReadQueue {
     this.#running.set(thread, read);
     thread.read(read.query).then(
       (rows) => this.#ended(thread, () => read.resolve(rows)),
-      (fault: unknown) => this.#ended(thread, () => read.reject(fault)),
+      (error: unknown) => this.#ended(thread, () => read.reject(error)),
     );
     this.#next();
   }

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { StoreFault } from "./fault.ts";
+import { StoreError } from "./store-error.ts";
 import type { Closed, ReadAnswer, ReadRequest, Row, StoreThreadData } from "./thread-protocol.ts";
 import { closeThread } from "./writer.ts";
 
@@ -11,13 +11,13 @@ export interface Query {
 
 interface Waiting {
   resolve(rows: Row[]): void;
-  reject(fault: Error): void;
+  reject(error: Error): void;
 }
 
 /** A thread that reads one list at a time, apart from the HTTP loop. */
 export class ReaderThread {
   readonly #worker: Worker;
-  readonly #limit_ms: number;
+  readonly #limitMs: number;
   /** The number of the read that is to stop; the thread looks at it while it reads. */
   readonly #stopped = new Int32Array(new SharedArrayBuffer(4));
   #number = 0;
@@ -25,24 +25,24 @@ export class ReaderThread {
   isLost = false;
 
   /** @param limit_ms longest read */
-  constructor(thread: string, data: Omit<StoreThreadData, "stopped">, limit_ms: number) {
-    this.#limit_ms = limit_ms;
+  constructor(thread: string, data: Omit<StoreThreadData, "stopped">, limitMs: number) {
+    this.#limitMs = limitMs;
     const workerData: StoreThreadData = { ...data, stopped: this.#stopped };
     this.#worker = new Worker(thread, { name: "store reader", workerData, env: {}, execArgv: [] });
     this.#worker.on("message", (answer: ReadAnswer | Closed) => {
       if ("closed" in answer) return;
       const waiting = this.#take();
       if ("rows" in answer) waiting?.resolve(answer.rows);
-      else waiting?.reject(new StoreFault(answer.fault));
+      else waiting?.reject(new StoreError(answer.error));
     });
     this.#worker.on("error", ({ message }: Error) => {
       this.isLost = true;
-      const fault = { code: "READER_LOST", message: `The store's reader was lost: ${message}` };
-      this.#take()?.reject(new StoreFault(fault));
+      const error = { code: "READER_LOST", message: `The store's reader was lost: ${message}` };
+      this.#take()?.reject(new StoreError(error));
     });
   }
 
-  /** @throws StoreFault */
+  /** @throws StoreError */
   read({ sql, parameters }: Query): Promise<Row[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
     this.#waiting = { resolve, reject };
@@ -50,7 +50,7 @@ export class ReaderThread {
       id: (this.#number += 1),
       sql,
       parameters,
-      limit_ms: this.#limit_ms,
+      limitMs: this.#limitMs,
     };
     this.#worker.postMessage(request);
     return promise;

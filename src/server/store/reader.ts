@@ -15,7 +15,7 @@ import type { Row, StoreThreadData } from "./thread-protocol.ts";
 
 /** Threads that answer lists, statistics and exports, apart from the HTTP loop. */
 export interface Reader {
-  /** @throws Refusal too_many_requests, or StoreFault */
+  /** @throws RequestError too_many_requests, or StoreError */
   read(query: CompiledQuery): Promise<Row[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -27,9 +27,9 @@ const LIMIT_MS = 5000;
 export function openReader(
   thread: string,
   data: Omit<StoreThreadData, "stopped">,
-  limit_ms = LIMIT_MS,
+  limitMs = LIMIT_MS,
 ): Reader {
-  const queue = new ReadQueue(() => new ReaderThread(thread, data, limit_ms));
+  const queue = new ReadQueue(() => new ReaderThread(thread, data, limitMs));
   return {
     read: (query) => queue.read(query, currentReading()),
     [Symbol.asyncDispose]: () => queue.close(),

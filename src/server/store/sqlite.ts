@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import Database from "better-sqlite3";
-import { StartFault } from "../../shared/errors.ts";
-import { isDamage } from "./fault.ts";
+import { StartError } from "../../shared/errors.ts";
+import { isDamage } from "./store-error.ts";
 
 export type Durability = "full" | "normal";
 
@@ -64,7 +64,7 @@ const CHECKED_SIZE = 256 * 1024 * 1024;
  * Looks at a database file before anything writes to it.
  *
  * @returns names of the migrations in it; none for a file that is not there yet
- * @throws StartFault where it is damaged or is none of ours; the file stays as it is
+ * @throws StartError where it is damaged or is none of ours; the file stays as it is
  */
 export function inspectDatabase(file: SqliteFile): string[] {
   if (!existsSync(file.path)) return [];
@@ -75,10 +75,10 @@ export function inspectDatabase(file: SqliteFile): string[] {
     } finally {
       db.close();
     }
-  } catch (fault) {
-    if (!isDamage(fault)) throw fault;
-    throw new StartFault(
-      `Cannot open the database "${file.path}": ${(fault as Error).message}. It was left as it is. ` +
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    throw new StartError(
+      `Cannot open the database "${file.path}": ${(error as Error).message}. It was left as it is. ` +
         `Restore a backup with: flowhook restore FILE`,
     );
   }
@@ -88,7 +88,7 @@ function readMigrations(db: Database.Database): string[] {
   const tables = db.prepare("select name from sqlite_master where type = 'table'").pluck().all();
   if (tables.length === 0) return [];
   if (!tables.includes("migration"))
-    throw new StartFault(`The file "${db.name}" is a database, but none of Flowhook`);
+    throw new StartError(`The file "${db.name}" is a database, but none of Flowhook`);
   const pages = db.pragma("page_count", { simple: true }) as number;
   const size = pages * (db.pragma("page_size", { simple: true }) as number);
   const found = size > CHECKED_SIZE ? "ok" : db.pragma("quick_check(1)", { simple: true });

@@ -23,17 +23,17 @@ export interface StatisticsRow {
 export interface StatisticsRequest {
   readonly from: number;
   readonly to: number;
-  readonly interval_ms: number;
-  readonly by_webhook: boolean;
+  readonly intervalMs: number;
+  readonly byWebhook: boolean;
   /** null: all projects. */
-  readonly project_ids: readonly string[] | null;
+  readonly projectIds: readonly string[] | null;
 }
 
 /** Grouped in the reader's thread; the range is a range of keys, which grow with time. */
 export function readStatistics(store: Store, request: StatisticsRequest): Promise<StatisticsRow[]> {
-  const { from, to, interval_ms, by_webhook, project_ids } = request;
-  const interval = sql<number>`(created_at / ${sql.lit(interval_ms)}) * ${sql.lit(interval_ms)}`;
-  const webhook = by_webhook ? sql<string | null>`webhook` : sql<string | null>`null`;
+  const { from, to, intervalMs, byWebhook, projectIds } = request;
+  const interval = sql<number>`(created_at / ${sql.lit(intervalMs)}) * ${sql.lit(intervalMs)}`;
+  const webhook = byWebhook ? sql<string | null>`webhook` : sql<string | null>`null`;
   const duration = sql<number>`ended_at - started_at`;
   const failures = sql.join(FAILURES.map((status) => sql.lit(status)));
   const failed = sql<number>`case when status in (${failures}) then 1 else 0 end`;
@@ -55,8 +55,8 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
     .where(whileWanted())
     .where("key", ">=", firstKeyOf(from))
     .where("key", "<", firstKeyOf(to))
-    .groupBy(by_webhook ? [interval, sql`webhook`] : [interval])
+    .groupBy(byWebhook ? [interval, sql`webhook`] : [interval])
     .orderBy("at");
-  if (project_ids !== null) query = query.where("project_id", "in", [...project_ids, ""]);
+  if (projectIds !== null) query = query.where("project_id", "in", [...projectIds, ""]);
   return query.execute();
 }

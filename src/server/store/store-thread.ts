@@ -1,7 +1,7 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { AppliedLedger } from "./applied-ledger.ts";
-import { toFault, type UnitFault } from "./fault.ts";
+import { toError, type UnitError } from "./store-error.ts";
 import { GO_ON } from "./go-on.ts";
 import { openConnection, type SqliteFile } from "./sqlite.ts";
 import type {
@@ -72,29 +72,29 @@ function commit(
   const rows = new Rows(db, request, known);
   try {
     db.transaction(() => sizes.forEach((size) => rows.write(size))).immediate();
-    return { changes: rows.changes, faults: null };
-  } catch (fault) {
-    const found = toFault(fault);
+    return { changes: rows.changes, errors: null };
+  } catch (error) {
+    const found = toError(error);
     // Locked by another process: each would wait for it again, one after the other.
     if (sizes.length === 1 || /^SQLITE_(BUSY|LOCKED)/.test(found.code))
-      return { changes: [], faults: new Map(sizes.map((_, index) => [index, found])) };
+      return { changes: [], errors: new Map(sizes.map((_, index) => [index, found])) };
     return commitAlone(db, sizes, new Rows(db, request, known));
   }
 }
 
 function commitAlone(db: Database, sizes: readonly number[], rows: Rows): CommitResult {
-  const faults = new Map<number, UnitFault>();
+  const errors = new Map<number, UnitError>();
   const alone = db.transaction((size: number) => rows.write(size));
   sizes.forEach((size, index) => {
     const begun = rows.position();
     try {
       alone.immediate(size);
-    } catch (fault) {
-      faults.set(index, toFault(fault));
+    } catch (error) {
+      errors.set(index, toError(error));
       rows.skip(begun, size);
     }
   });
-  return { changes: rows.changes, faults };
+  return { changes: rows.changes, errors };
 }
 
 /** Walks the flat values of a commit, statement by statement. */
@@ -113,7 +113,7 @@ class Rows {
     this.#known = known;
   }
 
-  /** Runs the next statements. @throws Unmet, or SQLite's error */
+  /** Runs the next statements. @throws UnmetError, or SQLite's error */
   write(size: number): void {
     for (let left = size; left > 0; left -= 1) {
       const number = this.#values[this.#at] as number;
@@ -123,7 +123,7 @@ class Rows {
       const { text, prepared } = statement;
       const run = prepared ?? (statement.prepared = this.#db.prepare(text.sql));
       const { changes } = run.run(this.#next());
-      if (changes === 0 && text.expect !== null) throw new Unmet(text.expect);
+      if (changes === 0 && text.expect !== null) throw new UnmetError(text.expect);
       this.changes.push(changes);
     }
   }
@@ -151,7 +151,7 @@ class Rows {
 }
 
 /** A statement that had to change a row changed none. */
-class Unmet extends Error {
+class UnmetError extends Error {
   readonly code: string;
 
   constructor(code: string) {
@@ -165,16 +165,16 @@ function answer(port: MessagePort, act: () => unknown): void {
     const answered: Answered = { answer: act() };
     port.postMessage(answered);
   } catch (error) {
-    const answered: Answered = { fault: toFault(error) };
+    const answered: Answered = { error: toError(error) };
     port.postMessage(answered);
   }
 }
 
-function attempt<T>(act: () => T): T | UnitFault {
+function attempt<T>(act: () => T): T | UnitError {
   try {
     return act();
-  } catch (fault) {
-    return toFault(fault);
+  } catch (error) {
+    return toError(error);
   }
 }
 
@@ -191,7 +191,7 @@ function answerReads(db: Database, port: MessagePort, stopped: Int32Array): void
 
 function read(db: Database, { id, sql, parameters }: ReadRequest): ReadAnswer {
   const rows = attempt(() => db.prepare(sql).all(...parameters) as Record<string, unknown>[]);
-  return Array.isArray(rows) ? { id, rows } : { id, fault: rows };
+  return Array.isArray(rows) ? { id, rows } : { id, error: rows };
 }
 
 /** Rows between two looks at the clock. */
@@ -208,24 +208,24 @@ class ReadWatch {
     this.#stopped = stopped;
   }
 
-  begin({ id, limit_ms }: ReadRequest): void {
+  begin({ id, limitMs }: ReadRequest): void {
     this.#id = id;
-    this.#until = performance.now() + limit_ms;
+    this.#until = performance.now() + limitMs;
   }
 
   /** Asked at each row. */
   goOn(): 1 {
-    if ((this.#rows += 1) % ROWS === 0) this.#look();
+    if ((this.#rows += 1) % ROWS === 0) this.#check();
     return 1;
   }
 
-  #look(): void {
-    if (Atomics.load(this.#stopped, 0) === this.#id) throw new ReadEnded("READ_STOPPED");
-    if (performance.now() > this.#until) throw new ReadEnded("READ_TOO_LONG");
+  #check(): void {
+    if (Atomics.load(this.#stopped, 0) === this.#id) throw new ReadEndedError("READ_STOPPED");
+    if (performance.now() > this.#until) throw new ReadEndedError("READ_TOO_LONG");
   }
 }
 
-class ReadEnded extends Error {
+class ReadEndedError extends Error {
   readonly code: string;
 
   constructor(code: string) {

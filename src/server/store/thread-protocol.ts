@@ -1,4 +1,4 @@
-import type { UnitFault } from "./fault.ts";
+import type { UnitError } from "./store-error.ts";
 import type { Kept } from "./kept-rows.ts";
 import type { SqliteFile } from "./sqlite.ts";
 
@@ -48,7 +48,7 @@ export interface CommitResult {
   /** Rows changed by each statement; of a unit that was not committed, zeros. */
   readonly changes: readonly number[];
   /** Why a unit was not committed, by its number. */
-  readonly faults: ReadonlyMap<number, UnitFault> | null;
+  readonly errors: ReadonlyMap<number, UnitError> | null;
 }
 
 /** Writer: make rows of the tables of what the ledger has, up to a row of it. */
@@ -69,7 +69,7 @@ export interface EmptyRequest {
 }
 
 /** Writer: what it answers each request but commits with, in their order. */
-export type Answered = { readonly answer: unknown } | { readonly fault: UnitFault };
+export type Answered = { readonly answer: unknown } | { readonly error: UnitError };
 
 /** Writer: give back free pages and keep the WAL small. */
 export interface MaintainRequest {
@@ -100,12 +100,12 @@ export interface ReadRequest {
   readonly id: number;
   readonly sql: string;
   readonly parameters: readonly unknown[];
-  readonly limit_ms: number;
+  readonly limitMs: number;
 }
 
 export type ReadAnswer =
   | { readonly id: number; readonly rows: Row[] }
-  | { readonly id: number; readonly fault: UnitFault };
+  | { readonly id: number; readonly error: UnitError };
 
 export interface StoreThreadData {
   readonly role: "writer" | "reader";

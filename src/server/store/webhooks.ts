@@ -21,8 +21,8 @@ export function findWebhook(store: Store, name: string): Promise<Readonly<Webhoo
 
 /** A webhook in a bundle, or in no project, is in the Default project (contract, section 2). */
 export interface Within {
-  readonly project_ids: readonly string[];
-  readonly default_project_id: string;
+  readonly projectIds: readonly string[];
+  readonly defaultProjectId: string;
 }
 
 export interface WebhookFilter {
@@ -55,8 +55,8 @@ export function listWebhooks(store: Store, filter: WebhookFilter): Promise<Webho
 }
 
 function isWithin(e: ExpressionBuilder<Schema, "webhook">, within: Within) {
-  const ids = [...within.project_ids, ""];
-  if (!ids.includes(within.default_project_id))
+  const ids = [...within.projectIds, ""];
+  if (!ids.includes(within.defaultProjectId))
     return e.and([e("bundle_id", "is", null), e("project_id", "in", ids)]);
   return e.or([
     e("bundle_id", "is not", null),
@@ -73,14 +73,14 @@ export function insertWebhook(store: Store, row: Insertable<WebhookTable>): Stat
 export function updateWebhook(
   store: Store,
   id: string,
-  seen_at: number,
+  seenAt: number,
   change: Updateable<WebhookTable>,
 ): Statement {
   const query = store.rows
     .updateTable("webhook")
     .set(change)
     .where("id", "=", id)
-    .where("modified_at", "=", seen_at);
+    .where("modified_at", "=", seenAt);
   return toStatement(query, { ...CHANGES, expect: "changed_meanwhile" });
 }
 

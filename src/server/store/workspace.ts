@@ -65,13 +65,13 @@ const PAGE_BYTES = 1024 * 1024;
 export async function listSettings(
   store: Store,
   page: NamedPage,
-): Promise<{ rows: SettingRow[]; has_more: boolean }> {
+): Promise<{ rows: SettingRow[]; hasMore: boolean }> {
   const sizes = await settings(store, page, page.limit + 1)
     .select(sql<number>`octet_length(value)`.as("size"))
     .execute();
   const limit = Math.min(countFitting(sizes.map(({ size }) => size)), page.limit);
   const rows = await settings(store, page, limit).selectAll().execute();
-  return { rows, has_more: sizes.length > limit };
+  return { rows, hasMore: sizes.length > limit };
 }
 
 function settings(store: Store, { after, descending }: NamedPage, limit: number) {
@@ -100,24 +100,24 @@ export function listSecrets(
 }
 
 /** Fails with `changed_meanwhile` where somebody else modified it since `seen_at`. */
-export function updateSetting(store: Store, row: SettingRow, seen_at: number): Statement {
+export function updateSetting(store: Store, row: SettingRow, seenAt: number): Statement {
   const { name, value, modified_at } = row;
   const query = store.rows
     .updateTable("setting")
     .set({ value, modified_at })
     .where("name", "=", name)
-    .where("modified_at", "=", seen_at);
+    .where("modified_at", "=", seenAt);
   return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 /** As `updateSetting`. */
-export function updateSecret(store: Store, row: SecretRow, seen_at: number): Statement {
+export function updateSecret(store: Store, row: SecretRow, seenAt: number): Statement {
   const { name, sealed, modified_at } = row;
   const query = store.rows
     .updateTable("secret")
     .set({ sealed, modified_at })
     .where("name", "=", name)
-    .where("modified_at", "=", seen_at);
+    .where("modified_at", "=", seenAt);
   return toStatement(query, { expect: "changed_meanwhile" });
 }
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { StoreFault } from "./fault.ts";
+import { StoreError } from "./store-error.ts";
 import type {
   Answered,
   Applied,
@@ -20,7 +20,7 @@ import type {
 interface Waiting {
   readonly unit: Unit;
   resolve(changes: readonly number[]): void;
-  reject(fault: Error): void;
+  reject(error: Error): void;
 }
 
 /** Ends a thread of the store once it has closed its connection, unless it is gone already. */
@@ -50,7 +50,7 @@ export class Writer {
   /** By number, the prepared statements that the thread knows. */
   readonly #known: boolean[] = [];
   #gathered: Waiting[] = [];
-  #under_way: Waiting[] = [];
+  #underWay: Waiting[] = [];
   #commits = 0;
   #units = 0;
   #lost: Error | null = null;
@@ -63,36 +63,36 @@ export class Writer {
     worker.on("message", (answer: CommitResult | Answered | Closed) => {
       if ("changes" in answer) this.#committed(answer);
       else if ("answer" in answer) this.#asked.shift()?.resolve(answer.answer);
-      else if ("fault" in answer) this.#asked.shift()?.reject(new StoreFault(answer.fault));
+      else if ("error" in answer) this.#asked.shift()?.reject(new StoreError(answer.error));
     });
-    worker.on("error", (fault: Error) => this.#lose(fault));
+    worker.on("error", (error: Error) => this.#lose(error));
   }
 
   /**
    * Resolves after the commit, with the rows changed by each statement.
    *
-   * @throws StoreFault where the unit was not committed
+   * @throws StoreError where the unit was not committed
    */
   commit(unit: Unit): Promise<readonly number[]> {
     return new Promise((resolve, reject) => {
       if (this.#lost !== null) return reject(this.#lost);
       const count = this.#gathered.push({ unit, resolve, reject });
       // At the end of this turn of the loop, so that what arrived together shares a commit.
-      if (count === 1 && this.#under_way.length === 0) setImmediate(() => this.#send());
+      if (count === 1 && this.#underWay.length === 0) setImmediate(() => this.#send());
     });
   }
 
-  /** Gives free pages back and keeps the WAL small. @throws StoreFault */
+  /** Gives free pages back and keeps the WAL small. @throws StoreError */
   maintain(): Promise<StoreSize> {
     return this.#ask({ maintain: true });
   }
 
-  /** Makes rows of the tables of what the ledger has, up to a row of it. @throws StoreFault */
+  /** Makes rows of the tables of what the ledger has, up to a row of it. @throws StoreError */
   apply(through: number): Promise<Applied> {
     return this.#ask({ apply: through });
   }
 
-  /** Empties a file of the ledger. @throws StoreFault */
+  /** Empties a file of the ledger. @throws StoreError */
   empty(segment: number): Promise<void> {
     return this.#ask({ empty: segment });
   }
@@ -103,25 +103,25 @@ export class Writer {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#under_way.length + this.#gathered.length > 0)
+    if (this.#underWay.length + this.#gathered.length > 0)
       await new Promise<void>((resolve) => (this.#drained = resolve));
     await closeThread(this.#worker);
   }
 
   #send(): void {
-    if (this.#under_way.length > 0 || this.#gathered.length === 0) return;
-    this.#under_way = this.#gathered;
+    if (this.#underWay.length > 0 || this.#gathered.length === 0) return;
+    this.#underWay = this.#gathered;
     this.#gathered = [];
-    this.#worker.postMessage(toRequest(this.#under_way, this.#known));
+    this.#worker.postMessage(toRequest(this.#underWay, this.#known));
   }
 
   #committed(result: CommitResult): void {
-    const done = this.#under_way;
-    this.#under_way = [];
+    const done = this.#underWay;
+    this.#underWay = [];
     this.#commits += 1;
     this.#units += done.length;
     this.#send();
-    if (this.#under_way.length === 0) this.#drained?.();
+    if (this.#underWay.length === 0) this.#drained?.();
     settle(done, result);
   }
 
@@ -133,21 +133,21 @@ export class Writer {
     return asked.promise as Promise<Answer>;
   }
 
-  #lose(fault: Error): void {
-    const lost = new Error(`The store's writer was lost: ${fault.message}`, { cause: fault });
+  #lose(error: Error): void {
+    const lost = new Error(`The store's writer was lost: ${error.message}`, { cause: error });
     this.#lost = lost;
-    for (const waiting of [...this.#under_way, ...this.#gathered]) waiting.reject(lost);
-    this.#under_way = this.#gathered = [];
+    for (const waiting of [...this.#underWay, ...this.#gathered]) waiting.reject(lost);
+    this.#underWay = this.#gathered = [];
     for (const asked of this.#asked.splice(0)) asked.reject(lost);
     this.#drained?.();
   }
 }
 
-function settle(done: readonly Waiting[], { changes, faults }: CommitResult): void {
+function settle(done: readonly Waiting[], { changes, errors }: CommitResult): void {
   let at = 0;
   done.forEach(({ unit, resolve, reject }, index) => {
-    const fault = faults?.get(index);
-    if (fault !== undefined) reject(new StoreFault(fault));
+    const error = errors?.get(index);
+    if (error !== undefined) reject(new StoreError(error));
     else resolve(changes.slice(at, at + unit.length));
     at += unit.length;
   });

@@ -85,6 +85,6 @@ export function CheckField(props: FieldProps) {
 }
 
 /** The line above a form's buttons for what no field is to blame for. */
-export function FormFault() {
+export function FormError() {
   return <p class="fault form-fault" role="alert"></p>;
 }

@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
 import { isCrossSite, toTokenCookie } from "../access/credentials.ts";
 import { now } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { readForm } from "../request/form.ts";
 import { LoginPage } from "./pages/login.tsx";
 import { respondPage } from "./page-answer.ts";
@@ -19,8 +19,8 @@ export function addLogin(app: Hono<{ Bindings: HttpBindings }>, ui: Ui, frameOf:
   app.get("/ui/login", async (c) => {
     const { next, ended } = c.req.query();
     const frame = await frameOf(c);
-    const fault = ended === undefined ? null : "Your session has ended. Sign in again to go on.";
-    return respondPage(c, frame, LoginPage({ frame, next, fault, name: "" }), 200);
+    const error = ended === undefined ? null : "Your session has ended. Sign in again to go on.";
+    return respondPage(c, frame, LoginPage({ frame, next, error, name: "" }), 200);
   });
   app.post("/ui/login", async (c) => submit(c, ui, await frameOf(c)));
 }
@@ -28,25 +28,25 @@ export function addLogin(app: Hono<{ Bindings: HttpBindings }>, ui: Ui, frameOf:
 async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response> {
   const { headers } = c.env.incoming;
   if (isCrossSite(headers, { host: headers.host ?? "" }))
-    throw new Refusal("cross_site", "A page of another site cannot log in here");
+    throw new RequestError("cross_site", "A page of another site cannot log in here");
   const bytes = await ui.bodies.read(c.env.incoming, LIMIT);
   const form = new Map(readForm(bytes?.toString() ?? ""));
   const name = form.get("user_name") ?? "";
   const next = form.get("next");
-  const { address, is_secure } = ui.addressOf(c.env.incoming);
+  const { address, isSecure } = ui.addressOf(c.env.incoming);
   const login = await attempt(ui, name, form.get("password") ?? "", address);
-  if ("fault" in login) {
-    const { fault, status } = login;
-    return respondPage(c, frame, LoginPage({ frame, next, fault, name }), status);
+  if ("error" in login) {
+    const { error, status } = login;
+    return respondPage(c, frame, LoginPage({ frame, next, error, name }), status);
   }
-  const max_age_sec = Math.floor((login.expires_at - now()) / 1000);
+  const maxAgeSec = Math.floor((login.expires_at - now()) / 1000);
   const path = `${ui.prefix}/`;
   return new Response(null, {
     status: 303,
     headers: {
       "cache-control": "no-store",
       location: toSafeNext(next, ui.prefix),
-      "set-cookie": toTokenCookie(login.token, { path, max_age_sec, is_secure }),
+      "set-cookie": toTokenCookie(login.token, { path, maxAgeSec, isSecure }),
     },
   });
 }
@@ -56,14 +56,14 @@ async function attempt(
   name: string,
   password: string,
   address: string,
-): Promise<{ token: string; expires_at: number } | { fault: string; status: 401 | 429 }> {
+): Promise<{ token: string; expires_at: number } | { error: string; status: 401 | 429 }> {
   try {
     const login = await logins.login(name, password, address);
-    return login ?? { fault: "The user name or the password is wrong.", status: 401 };
-  } catch (fault) {
-    if (fault instanceof Refusal && fault.code === "too_many_attempts")
-      return { fault: `${fault.message}.`, status: 429 };
-    throw fault;
+    return login ?? { error: "The user name or the password is wrong.", status: 401 };
+  } catch (error) {
+    if (error instanceof RequestError && error.code === "too_many_attempts")
+      return { error: `${error.message}.`, status: 429 };
+    throw error;
   }
 }
 

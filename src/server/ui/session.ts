@@ -9,7 +9,7 @@ import type { Bodies } from "../request/body.ts";
 import type { BrowserFiles } from "./browser-files.ts";
 import type { PageFrame, Visit } from "./shell.tsx";
 
-/** What the user interface needs of the house: it knows no data but through the API. */
+/** What the user interface needs of the service: it knows no data but through the API. */
 export interface Ui {
   readonly logins: Logins;
   readonly addressOf: AddressReader;

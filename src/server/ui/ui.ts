@@ -58,15 +58,15 @@ export function createUi(ui: Ui): Hono<{ Bindings: HttpBindings }> {
 function respondFile(c: UiContext, files: BrowserFiles): Response {
   const file = files.find(c.req.param("name") ?? "");
   if (file === undefined) return c.text("There is no such file", 404);
-  const is_gzipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+  const isGzipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
   const is_current = c.req.param("digest") === files.digest;
-  return new Response(is_gzipped ? file.gzipped : file.bytes, {
+  return new Response(isGzipped ? file.gzipped : file.bytes, {
     headers: {
       "content-type": file.type,
       "cache-control": is_current ? "public, max-age=31536000, immutable" : "no-store",
       "x-content-type-options": "nosniff",
       vary: "accept-encoding",
-      ...(is_gzipped ? { "content-encoding": "gzip" } : {}),
+      ...(isGzipped ? { "content-encoding": "gzip" } : {}),
     },
   });
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Activity } from "../access/activity.ts";
 import { decodeText, discardBody, hasBody, type Bodies } from "../request/body.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { toJobOwner, type Admission, type Call, type Caller, type ReadBody } from "./call.ts";
 import { toCallInput } from "./input.ts";
 import { takesBody } from "./match.ts";
@@ -21,67 +21,67 @@ import {
 export interface AdmissionRules {
   readonly activity: Activity;
   /** DEVELOPMENT_INACTIVITY_SEC. */
-  readonly inactivity_ms: number;
-  readonly max_body_bytes: number;
+  readonly inactivityMs: number;
+  readonly maxBodyBytes: number;
   readonly bodies: Bodies;
   readonly parseLarge: ParseLarge;
-  /** @throws Refusal queue_full, shutting_down */
+  /** @throws RequestError queue_full, shutting_down */
   readonly requireRoom: (flow: string) => void;
 }
 
 /**
  * What remains to be checked before a record is made, in the contract's order.
  *
- * @throws Refusal no_active_user, body_too_large, unsupported_type, bad_body, overloaded, queue_full
+ * @throws RequestError no_active_user, body_too_large, unsupported_type, bad_body, overloaded, queue_full
  */
 export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admission> {
   if (caller.webhook.is_productive !== 1) requireActiveUser(rules);
-  const is_read = takesBody(caller.call.method);
-  if (!is_read) discardBody(caller.call.incoming);
-  const payload = is_read ? await readPayload(rules, caller) : null;
+  const isRead = takesBody(caller.call.method);
+  if (!isRead) discardBody(caller.call.incoming);
+  const payload = isRead ? await readPayload(rules, caller) : null;
   rules.requireRoom(caller.webhook.flow);
   return { ...caller, input: toCallInput(caller, payload) };
 }
 
 /** Section 3.1: a development webhook answers only while somebody works in the UI. */
-function requireActiveUser({ activity, inactivity_ms }: AdmissionRules): void {
-  const idle_ms = activity.idleFor();
-  if (idle_ms !== null && idle_ms <= inactivity_ms) return;
-  throw new Refusal(
+function requireActiveUser({ activity, inactivityMs }: AdmissionRules): void {
+  const idleMs = activity.idleFor();
+  if (idleMs !== null && idleMs <= inactivityMs) return;
+  throw new RequestError(
     "no_active_user",
     `This webhook is in development mode, and no user was active in the user interface within ` +
-      `the last ${inactivity_ms / 1000} seconds. Log in and open the user interface, or set ` +
+      `the last ${inactivityMs / 1000} seconds. Log in and open the user interface, or set ` +
       `"Is productive"`,
   );
 }
 
 async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Payload | null> {
   const { call } = caller;
-  const media_type = mediaTypeOf(call.incoming.headers["content-type"]);
-  const body = caller.body ?? (await readBody(rules, call, media_type));
+  const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
+  const body = caller.body ?? (await readBody(rules, call, mediaType));
   if (body === null) return null;
-  if (body.fault !== null) throw body.fault;
-  const type = payloadTypeOf(media_type);
+  if (body.error !== null) throw body.error;
+  const type = payloadTypeOf(mediaType);
   return { text: body.text, ...(body.parsed ?? (await parse(rules, caller, body, type))) };
 }
 
 async function readBody(
-  { bodies, max_body_bytes }: AdmissionRules,
+  { bodies, maxBodyBytes }: AdmissionRules,
   { incoming }: Call,
-  media_type: string,
+  mediaType: string,
 ): Promise<ReadBody | null> {
   refuseEncoding(incoming);
-  const bytes = await bodies.read(incoming, limitOf(media_type, max_body_bytes));
-  return bytes === null ? null : { bytes, text: decodeText(bytes), parsed: null, fault: null };
+  const bytes = await bodies.read(incoming, limitOf(mediaType, maxBodyBytes));
+  return bytes === null ? null : { bytes, text: decodeText(bytes), parsed: null, error: null };
 }
 
 async function parse(
-  { max_body_bytes, parseLarge }: AdmissionRules,
+  { maxBodyBytes, parseLarge }: AdmissionRules,
   { call, webhook }: Caller,
   { bytes, text }: ReadBody,
   type: PayloadType,
 ): Promise<Parsed> {
-  const rules = toParseRules(type, max_body_bytes, webhook);
+  const rules = toParseRules(type, maxBodyBytes, webhook);
   if (isParsedAtOnce(bytes, type)) return parsePayload(text, rules);
   return parseLarge({ bytes, rules }, toJobOwner(call));
 }
@@ -89,7 +89,7 @@ async function parse(
 function refuseEncoding(incoming: IncomingMessage): void {
   const encoding = incoming.headers["content-encoding"];
   if (encoding === undefined || !hasBody(incoming)) return;
-  throw new Refusal(
+  throw new RequestError(
     "unsupported_type",
     `Found Content-Encoding "${encoding}", expected a body that is not encoded`,
     { headers: { connection: "close" } },

@@ -7,7 +7,7 @@ import type { Parsed } from "./payload.ts";
 import type { CallTarget } from "./target.ts";
 
 /**
- * The types at the doors of the corridor. Each holds the one before it and is made by one step
+ * The types at the doors of a call. Each holds the one before it and is made by one step
  * only, so that no step can be skipped:
  *
  *     Call --match--> MatchedCall --authenticate--> Caller --admit--> Admission
@@ -44,7 +44,7 @@ export interface ReadBody {
   /** null: not yet, or it cannot be. */
   readonly parsed: Parsed | null;
   /** Held back until its turn in the order of checks. */
-  readonly fault: Error | null;
+  readonly error: Error | null;
 }
 
 /** A call whose login and key, as far as they are required, were right. */
@@ -53,7 +53,7 @@ export interface Caller extends MatchedCall {
   /** null: not read yet. */
   readonly body: ReadBody | null;
   /** Whether the signature of an earlier leg admitted it, and not the key itself. */
-  readonly is_by_signature: boolean;
+  readonly isBySignature: boolean;
   /** Keys and tokens that came with it, for nobody behind this door to see. */
   readonly secrets: readonly string[];
 }

@@ -14,13 +14,13 @@ import { KEY, WAIT, withoutParameters } from "./target.ts";
 export function toCallInput(caller: Caller, payload: Payload | null): Admission["input"] {
   const { call, webhook, principal } = caller;
   const { path } = call.target;
-  const has_key = webhook.key_hash !== null;
+  const hasKey = webhook.key_hash !== null;
   const redact = openRedaction(caller.secrets);
   const head = {
     method: call.method,
     path: path === null ? null : redact(path),
-    headers: toHeaders(call.incoming.rawHeaders, has_key, redact),
-    query: toQuery(call.query, has_key, redact),
+    headers: toHeaders(call.incoming.rawHeaders, hasKey, redact),
+    query: toQuery(call.query, hasKey, redact),
     ...(principal === null ? {} : { auth: toAuth(principal) }),
   };
   return { ...joinBody(JSON.stringify(head), payload), target: redact(toSafeTarget(caller)) };
@@ -30,10 +30,10 @@ type Joined = Omit<Admission["input"], "target">;
 
 function joinBody(head: string, payload: Payload | null): Joined {
   if (payload === null) return { input_value: head, raw_body_at: null, raw_body: null };
-  const { text, json, is_stripped } = payload;
+  const { text, json, isStripped } = payload;
   const start = `${head.slice(0, -1)},"json":`;
   const input_value = `${start}${json ?? text}}`;
-  if (is_stripped) return { input_value, raw_body_at: null, raw_body: null };
+  if (isStripped) return { input_value, raw_body_at: null, raw_body: null };
   if (json === null) return { input_value, raw_body_at: start.length, raw_body: null };
   return { input_value, raw_body_at: null, raw_body: text };
 }
@@ -41,13 +41,13 @@ function joinBody(head: string, payload: Payload | null): Joined {
 /** Lower-case names, repeated ones joined; login tokens, and with a key Bearer, are taken out. */
 function toHeaders(
   raw: readonly string[],
-  has_key: boolean,
+  hasKey: boolean,
   redact: Redact,
 ): Record<string, string> {
   const headers = Object.create(null) as Record<string, string>;
   for (let at = 0; at < raw.length; at += 2) {
     const name = redact(raw[at] as string).toLowerCase();
-    const kept = keepHeader(name, raw[at + 1] as string, has_key);
+    const kept = keepHeader(name, raw[at + 1] as string, hasKey);
     if (kept === null) continue;
     const value = redact(kept);
     headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
@@ -55,17 +55,17 @@ function toHeaders(
   return headers;
 }
 
-function keepHeader(name: string, value: string, has_key: boolean): string | null {
+function keepHeader(name: string, value: string, hasKey: boolean): string | null {
   if (name === TOKEN_HEADER) return null;
   if (name === "cookie") return withoutToken(value);
-  if (has_key && name === "authorization" && findBearer(value) !== null) return null;
+  if (hasKey && name === "authorization" && findBearer(value) !== null) return null;
   return value;
 }
 
-function toQuery(query: URLSearchParams, has_key: boolean, redact: Redact): Record<string, string> {
+function toQuery(query: URLSearchParams, hasKey: boolean, redact: Redact): Record<string, string> {
   const plain = toPlain(query);
   delete plain[WAIT];
-  if (has_key) delete plain[KEY];
+  if (hasKey) delete plain[KEY];
   return toPlain(Object.entries(plain).map(([name, value]) => [redact(name), redact(value)]));
 }
 

@@ -1,23 +1,23 @@
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { findTooDeep } from "../../shared/json-text.ts";
 import { describePosition, MAX_DEPTH } from "./position.ts";
 
 /**
  * Parses a body as JSON (RFC 8259); a byte order mark at the start is passed over.
  *
- * @throws Refusal bad_body naming line and column
+ * @throws RequestError bad_body naming line and column
  */
 export function parseJson(text: string): unknown {
   requireShallow(text);
   try {
     return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
-  } catch (fault) {
-    const at = findFault(text);
+  } catch (error) {
+    const at = findError(text);
     const found =
       at < text.length ? `found ${JSON.stringify(text[at])}` : "the text ends too early";
     const position = describePosition(text, at);
-    throw new Refusal("bad_body", `The body is not JSON: ${found} at ${position}`, {
-      cause: fault,
+    throw new RequestError("bad_body", `The body is not JSON: ${found} at ${position}`, {
+      cause: error,
     });
   }
 }
@@ -26,7 +26,7 @@ export function parseJson(text: string): unknown {
 function requireShallow(text: string): void {
   const at = findTooDeep(text, MAX_DEPTH);
   if (at < 0) return;
-  throw new Refusal(
+  throw new RequestError(
     "bad_body",
     `The body is nested deeper than ${MAX_DEPTH} levels at ${describePosition(text, at)}`,
   );
@@ -43,7 +43,7 @@ type Expected = "value" | "value or ]" | "name" | "name or }" | ":" | "next";
  * The offset of the first character that cannot stand in JSON, because V8 names it in some of
  * its messages only. Reads the text once more, after JSON.parse has refused it.
  */
-function findFault(text: string): number {
+function findError(text: string): number {
   const open: string[] = [];
   let expected: Expected = "value";
   TOKEN.lastIndex = text.startsWith("\uFEFF") ? 1 : 0;
@@ -83,15 +83,15 @@ function skipBlanks(text: string, at: number): number {
 
 /** The state after a token; null where the token cannot stand. */
 function follow(kind: string, expected: Expected, open: string[]): Expected | null {
-  const takes_value = expected === "value" || expected === "value or ]";
+  const takesValue = expected === "value" || expected === "value or ]";
   if (kind === "[" || kind === "{") {
-    if (!takes_value) return null;
+    if (!takesValue) return null;
     open.push(kind);
     return kind === "[" ? "value or ]" : "name or }";
   }
   if (kind === "]" || kind === "}") {
-    const is_empty = expected === (kind === "]" ? "value or ]" : "name or }");
-    if (!is_empty && expected !== "next") return null;
+    const isEmpty = expected === (kind === "]" ? "value or ]" : "name or }");
+    if (!isEmpty && expected !== "next") return null;
     return open.pop() === (kind === "]" ? "[" : "{") ? "next" : null;
   }
   if (kind === ":") return expected === ":" ? "value" : null;
@@ -101,5 +101,5 @@ function follow(kind: string, expected: Expected, open: string[]): Expected | nu
   }
   if (kind === '"' && (expected === "name" || expected === "name or }")) return ":";
   // Only a string can be a name; a scalar or string can stand wherever a value can.
-  return takes_value ? "next" : null;
+  return takesValue ? "next" : null;
 }

@@ -15,8 +15,8 @@ export function openKeyUse(store: Store, log: Log): ReportKeyUse {
     const column = kind === "current" ? "key_used_at" : "previous_key_used_at";
     const at = now();
     if (at - (webhook[column] ?? 0) < WRITE_INTERVAL_MS) return;
-    store.commit([touchKey(store, webhook.id, { [column]: at })]).catch((fault: unknown) => {
-      log.warn({ webhook: webhook.name, fault: String(fault) }, "Cannot write the use of a key");
+    store.commit([touchKey(store, webhook.id, { [column]: at })]).catch((error: unknown) => {
+      log.warn({ webhook: webhook.name, error: String(error) }, "Cannot write the use of a key");
     });
   };
 }

@@ -11,7 +11,7 @@ import { ASYNC, KEY, WAIT, withoutParameters } from "./target.ts";
  */
 export interface Legs {
   /** Value of `__wait_execution_id` for an execution of a webhook. */
-  toValue(execution_id: string, webhook: KeyedWebhook): string;
+  toValue(executionId: string, webhook: KeyedWebhook): string;
   /** The execution that a value names; null where it names none. */
   toExecutionId(value: string): string | null;
   /** Whether the value carries a signature of this service that holds for the webhook's key. */
@@ -30,13 +30,11 @@ export const SIGNATURE_LIFE_MS = 10 * 60 * 1000;
 
 /** @param key derived from the data folder's key */
 export function openLegs(key: Buffer): Legs {
-  const signatureOf = (execution_id: string, webhook_id: string, key_hash: string): string =>
-    sign(key, `${execution_id}\n${webhook_id}\n${key_hash}`);
+  const signatureOf = (executionId: string, webhook_id: string, key_hash: string): string =>
+    sign(key, `${executionId}\n${webhook_id}\n${key_hash}`);
   return {
-    toValue: (execution_id, { id, key_hash }) =>
-      key_hash === null
-        ? execution_id
-        : `${execution_id}.${signatureOf(execution_id, id, key_hash)}`,
+    toValue: (executionId, { id, key_hash }) =>
+      key_hash === null ? executionId : `${executionId}.${signatureOf(executionId, id, key_hash)}`,
     toExecutionId(value) {
       const id = value.split(".")[0] ?? "";
       return isId(id) ? id : null;
@@ -54,8 +52,8 @@ export function openLegs(key: Buffer): Legs {
 /** A signature is void when its key is: it was made over the key's hash. */
 function validHashes(webhook: KeyedWebhook): string[] {
   const { key_hash, previous_key_hash, previous_key_until } = webhook;
-  const is_kept = previous_key_hash !== null && (previous_key_until ?? 0) > now();
-  return [key_hash, is_kept ? previous_key_hash : null].filter((hash) => hash !== null);
+  const isKept = previous_key_hash !== null && (previous_key_until ?? 0) > now();
+  return [key_hash, isKept ? previous_key_hash : null].filter((hash) => hash !== null);
 }
 
 /**
@@ -66,7 +64,7 @@ export function toLocation(target: CallTarget, value: string): string {
   const kept = withoutParameters(target.query, [KEY, WAIT]);
   const query = `?${kept === "" ? "" : `${kept}&`}${WAIT}=${value}`;
   // A dot segment would be resolved by the client; a reference of a query alone keeps the path.
-  return isDotSegment(target.last_segment) ? query : `./${target.last_segment}${query}`;
+  return isDotSegment(target.lastSegment) ? query : `./${target.lastSegment}${query}`;
 }
 
 function isDotSegment(segment: string): boolean {

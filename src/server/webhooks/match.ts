@@ -1,4 +1,4 @@
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import type { Store } from "../store/database.ts";
 import { findWebhook } from "../store/webhooks.ts";
 import type { Call, MatchedCall } from "./call.ts";
@@ -17,11 +17,11 @@ export function takesBody(method: string): boolean {
 /**
  * The enabled webhook of a call. A disabled one answers like one that does not exist.
  *
- * @throws Refusal method_not_allowed, bad_target, not_found
+ * @throws RequestError method_not_allowed, bad_target, not_found
  */
 export async function match(store: Store, call: Call): Promise<MatchedCall> {
   if (!METHODS.includes(call.method))
-    throw new Refusal(
+    throw new RequestError(
       "method_not_allowed",
       `Found method "${call.method}", expected one of ${METHODS.join(", ")}`,
       { headers: { allow: METHODS.join(", ") } },
@@ -29,6 +29,6 @@ export async function match(store: Store, call: Call): Promise<MatchedCall> {
   const name = decodeName(call.target.name);
   const webhook = await findWebhook(store, name);
   if (webhook === undefined || webhook.is_enabled !== 1)
-    throw new Refusal("not_found", `There is no enabled webhook "${name}"`);
+    throw new RequestError("not_found", `There is no enabled webhook "${name}"`);
   return { call, webhook };
 }

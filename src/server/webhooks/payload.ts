@@ -1,7 +1,7 @@
 import { matchKey, type AcceptedKeys, type KeyKind } from "../access/api-key.ts";
 import type { BodyLimit } from "../request/body.ts";
 import { now } from "../../shared/clock.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { readForm } from "../request/form.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 import { membersOf, type JsonMember } from "../request/json-members.ts";
@@ -22,9 +22,9 @@ export interface Parsed {
   /** Which key the top-level member `key` is. */
   readonly key: KeyKind | null;
   /** The key itself, where it is one. */
-  readonly key_text?: string;
+  readonly keyText?: string;
   /** Whether a key was taken out, so that the body as it was sent is not to be passed on. */
-  readonly is_stripped: boolean;
+  readonly isStripped: boolean;
 }
 
 export interface ParseRules {
@@ -55,8 +55,8 @@ export interface PayloadJob {
 }
 
 /** The media type without parameters, in lower case; empty without one. */
-export function mediaTypeOf(content_type: string | undefined): string {
-  return (content_type ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
+export function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
 }
 
 export function toParseRules(
@@ -68,7 +68,7 @@ export function toParseRules(
   return { type, limit, accepted: key_hash === null ? null : accepted, at: now() };
 }
 
-/** @throws Refusal bad_body naming line and column; unsupported_type for JSON sent as a form */
+/** @throws RequestError bad_body naming line and column; unsupported_type for JSON sent as a form */
 export function parsePayload(text: string, rules: ParseRules): Parsed {
   if (rules.type === "json") return parseAsJson(text, rules);
   return rules.type === "yaml" ? parseAsYaml(text, rules) : parseAsForm(text, rules);
@@ -76,13 +76,13 @@ export function parsePayload(text: string, rules: ParseRules): Parsed {
 
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml"];
 
-/** @throws Refusal unsupported_type */
+/** @throws RequestError unsupported_type */
 export function payloadTypeOf(type: string): PayloadType {
   if (type === "application/json" || /^[\w.!#$&^-]+\/[\w.!#$&^-]+\+json$/.test(type)) return "json";
   if (YAML_TYPES.includes(type)) return "yaml";
   if (type === "application/x-www-form-urlencoded") return "form";
   const found = type === "" ? "a body without Content-Type" : `Content-Type "${type}"`;
-  throw new Refusal(
+  throw new RequestError(
     "unsupported_type",
     `Found ${found}, expected application/json, application/yaml or ` +
       `application/x-www-form-urlencoded`,
@@ -93,9 +93,9 @@ export function payloadTypeOf(type: string): PayloadType {
 const MOST_YAML_BYTES = 1024 * 1024;
 
 /** The most that is read of a body of a media type. */
-export function limitOf(type: string, max_body_bytes: number): BodyLimit {
-  if (!YAML_TYPES.includes(type) || max_body_bytes <= MOST_YAML_BYTES)
-    return { bytes: max_body_bytes, what: "" };
+export function limitOf(type: string, maxBodyBytes: number): BodyLimit {
+  if (!YAML_TYPES.includes(type) || maxBodyBytes <= MOST_YAML_BYTES)
+    return { bytes: maxBodyBytes, what: "" };
   return { bytes: MOST_YAML_BYTES, what: ", which is the most for YAML" };
 }
 
@@ -103,11 +103,11 @@ function parseAsJson(text: string, { accepted, at }: ParseRules): Parsed {
   const value = parseJson(text);
   const own = text.startsWith("\uFEFF") ? text.slice(1) : null;
   if (accepted === null || !isRecord(value) || !Object.hasOwn(value, KEY))
-    return { json: own, key: null, is_stripped: false };
+    return { json: own, key: null, isStripped: false };
   const key = typeof value[KEY] === "string" ? matchKey(value[KEY], accepted, at) : null;
   const stripped = withoutKeys(text, (found) => matchKey(found, accepted, at) !== null);
-  const parsed = { json: stripped ?? own, key, is_stripped: stripped !== null };
-  return key === null ? parsed : { ...parsed, key_text: value[KEY] as string };
+  const parsed = { json: stripped ?? own, key, isStripped: stripped !== null };
+  return key === null ? parsed : { ...parsed, keyText: value[KEY] as string };
 }
 
 /** The object without the members `key` that hold the key, repeated ones as well; null: none does. */
@@ -123,38 +123,38 @@ function withoutKeys(text: string, isKey: (value: string) => boolean): string | 
 
 function holdsKey(
   text: string,
-  { name, value_start, end }: JsonMember,
+  { name, valueStart, end }: JsonMember,
   isKey: (value: string) => boolean,
 ): boolean {
-  if (name !== KEY || text[value_start] !== '"') return false;
-  return isKey(JSON.parse(text.slice(value_start, end)) as string);
+  if (name !== KEY || text[valueStart] !== '"') return false;
+  return isKey(JSON.parse(text.slice(valueStart, end)) as string);
 }
 
 function parseAsYaml(text: string, { limit, accepted, at }: ParseRules): Parsed {
   const value = parseYaml(text, limit);
   const held =
     accepted !== null && isRecord(value) && Object.hasOwn(value, KEY) ? value[KEY] : null;
-  const is_stripped =
+  const isStripped =
     accepted !== null && typeof held === "string" && matchKey(held, accepted, at) !== null;
-  if (is_stripped) delete (value as Record<string, unknown>)[KEY];
-  return { json: JSON.stringify(value), key: null, is_stripped };
+  if (isStripped) delete (value as Record<string, unknown>)[KEY];
+  return { json: JSON.stringify(value), key: null, isStripped };
 }
 
 function parseAsForm(text: string, { accepted, at }: ParseRules): Parsed {
   if (/^\s*[{[]/.test(text) && isJson(text))
-    throw new Refusal(
+    throw new RequestError(
       "unsupported_type",
       "The body is JSON but was sent as application/x-www-form-urlencoded. " +
         'Add the header: curl -H "Content-Type: application/json"',
     );
   const plain = toPlain(readForm(text));
   if (accepted === null || !(KEY in plain))
-    return { json: JSON.stringify(plain), key: null, is_stripped: false };
+    return { json: JSON.stringify(plain), key: null, isStripped: false };
   // A repeated name is not passed on, but would stand in the body as it was sent.
   const values = [...readForm(text)].filter(([name]) => name === KEY).map(([, value]) => value);
   const isKey = (value: string): boolean => matchKey(value, accepted, at) !== null;
   if (isKey(plain[KEY])) delete plain[KEY];
-  return { json: JSON.stringify(plain), key: null, is_stripped: values.some(isKey) };
+  return { json: JSON.stringify(plain), key: null, isStripped: values.some(isKey) };
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

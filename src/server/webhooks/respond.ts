@@ -1,6 +1,6 @@
 import { bodyOf, type CustomResponse } from "../executions/custom-response.ts";
 import type { Outcome } from "../executions/outcome.ts";
-import { toProblem, type Refusal } from "../../shared/errors.ts";
+import { toProblem, type RequestError } from "../../shared/errors.ts";
 import { REQUEST_ID } from "../request/trace.ts";
 
 /** Every Response of the call endpoint is made here. */
@@ -47,21 +47,21 @@ function respond(
 }
 
 /** Bytes that a flow has shaped, under a type of the service: nothing is guessed behind it. */
-function respondShaped(status: number, type: string, body: string, execution_id: string): Reply {
-  return respond(status, type, body, { [EXECUTION_ID]: execution_id, [SNIFFING]: "nosniff" });
+function respondShaped(status: number, type: string, body: string, executionId: string): Reply {
+  return respond(status, type, body, { [EXECUTION_ID]: executionId, [SNIFFING]: "nosniff" });
 }
 
 /** The result, the custom response, or the error of a synchronous call (section 4.4). */
-export function respondOutcome(outcome: Outcome, is_sandboxed: boolean): Reply {
-  if (outcome.status !== "ENDED_SUCCESS") return respondError(outcome, is_sandboxed);
-  if (outcome.response !== null) return respondCustom(outcome, outcome.response, is_sandboxed);
+export function respondOutcome(outcome: Outcome, isSandboxed: boolean): Reply {
+  if (outcome.status !== "ENDED_SUCCESS") return respondError(outcome, isSandboxed);
+  if (outcome.response !== null) return respondCustom(outcome, outcome.response, isSandboxed);
   return respondShaped(200, JSON_TYPE, outcome.output_value ?? "null", outcome.id);
 }
 
 /** A message of a flow may read like a page; JSON is none, and has no policy. */
-function respondError(outcome: Outcome, is_sandboxed: boolean): Reply {
+function respondError(outcome: Outcome, isSandboxed: boolean): Reply {
   const reply = respondShaped(500, TEXT_TYPE, toStatusText(outcome), outcome.id);
-  if (is_sandboxed) reply.headers[POLICY] = SANDBOX;
+  if (isSandboxed) reply.headers[POLICY] = SANDBOX;
   return reply;
 }
 
@@ -72,13 +72,13 @@ export function toStatusText({ status, status_message }: Outcome): string {
 
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
-function respondCustom(outcome: Outcome, custom: CustomResponse, is_sandboxed: boolean): Reply {
+function respondCustom(outcome: Outcome, custom: CustomResponse, isSandboxed: boolean): Reply {
   const { status } = custom;
-  const own = Object.entries(custom.headers).filter(([name]) => isOfFlow(name, is_sandboxed));
+  const own = Object.entries(custom.headers).filter(([name]) => isOfFlow(name, isSandboxed));
   // Not by assignment: "__proto__" is a header's name like any other.
   const headers: Reply["headers"] = Object.fromEntries(own);
   headers[EXECUTION_ID] = outcome.id;
-  if (is_sandboxed) {
+  if (isSandboxed) {
     // On whatever type: browsers guess pages behind many of them, and behind none.
     headers[POLICY] = beside(headers[POLICY], SANDBOX);
     headers[SNIFFING] = "nosniff";
@@ -88,10 +88,10 @@ function respondCustom(outcome: Outcome, custom: CustomResponse, is_sandboxed: b
 }
 
 /** Names in any case: of another case it would stand beside the service's. */
-function isOfFlow(name: string, is_sandboxed: boolean): boolean {
+function isOfFlow(name: string, isSandboxed: boolean): boolean {
   const lower = name.toLowerCase();
   if (lower === REQUEST_ID || lower === EXECUTION_ID) return false;
-  return !(is_sandboxed && lower === SNIFFING);
+  return !(isSandboxed && lower === SNIFFING);
 }
 
 /** The service's value as one more field of its name; of policies, all hold. */
@@ -100,16 +100,16 @@ function beside(own: string | readonly string[] | undefined, value: string) {
 }
 
 /** Section 4.5. */
-export function respondCreated(execution_id: string): Reply {
-  return respond(201, TEXT_TYPE, execution_id, { [EXECUTION_ID]: execution_id });
+export function respondCreated(executionId: string): Reply {
+  return respond(201, TEXT_TYPE, executionId, { [EXECUTION_ID]: executionId });
 }
 
 /** The first leg of a synchronous call, with a word for people (section 4.4). */
-export function respondSeeOther(execution_id: string, location: string, hint: string): Reply {
+export function respondSeeOther(executionId: string, location: string, hint: string): Reply {
   const text =
-    `Execution ${execution_id} has started. Follow the redirect for its result ` +
+    `Execution ${executionId} has started. Follow the redirect for its result ` +
     `(curl -L), or add ${hint} to the URL to get its id at once.\n`;
-  return respond(303, TEXT_TYPE, text, { location, [EXECUTION_ID]: execution_id });
+  return respond(303, TEXT_TYPE, text, { location, [EXECUTION_ID]: executionId });
 }
 
 /**
@@ -117,10 +117,10 @@ export function respondSeeOther(execution_id: string, location: string, hint: st
  *
  * @param is_last whether the service stops, so that the connection cannot be used again
  */
-export function respondFound(execution_id: string, location: string, is_last: boolean): Reply {
-  const text = `Execution ${execution_id} has not ended yet. Follow the redirect to go on waiting.\n`;
+export function respondFound(executionId: string, location: string, is_last: boolean): Reply {
+  const text = `Execution ${executionId} has not ended yet. Follow the redirect to go on waiting.\n`;
   const connection: Record<string, string> = is_last ? { connection: "close" } : {};
-  return respond(302, TEXT_TYPE, text, { location, [EXECUTION_ID]: execution_id, ...connection });
+  return respond(302, TEXT_TYPE, text, { location, [EXECUTION_ID]: executionId, ...connection });
 }
 
 /** The browser's way over the login screen (section 5.1). */
@@ -131,21 +131,21 @@ export function respondLogin(location: string): Reply {
 }
 
 /** Section 4.6, without a key on the webhook: the status as a JSON string. */
-export function respondEarlierStatus(outcome: Outcome, is_sandboxed: boolean): Reply {
+export function respondEarlierStatus(outcome: Outcome, isSandboxed: boolean): Reply {
   if (outcome.status === "ENDED_SUCCESS" && outcome.response !== null)
-    return respondCustom(outcome, outcome.response, is_sandboxed);
+    return respondCustom(outcome, outcome.response, isSandboxed);
   const status = outcome.status === "ENDED_SUCCESS" ? 200 : 500;
   return respondShaped(status, JSON_TYPE, JSON.stringify(toStatusText(outcome)), outcome.id);
 }
 
 /** Section 4.6, with a key: the execution record, as JSON text. */
-export function respondEarlierRecord(execution_id: string, record: string): Reply {
-  return respondShaped(200, JSON_TYPE, record, execution_id);
+export function respondEarlierRecord(executionId: string, record: string): Reply {
+  return respondShaped(200, JSON_TYPE, record, executionId);
 }
 
 /** Section 4.6, asynchronous without a key: no JSON body. */
-export function respondEarlierStarted(execution_id: string): Reply {
-  const headers = { "cache-control": "no-store", [EXECUTION_ID]: execution_id };
+export function respondEarlierStarted(executionId: string): Reply {
+  const headers = { "cache-control": "no-store", [EXECUTION_ID]: executionId };
   return { status: 200, headers, body: null };
 }
 
@@ -160,8 +160,8 @@ export function respondUnauthorized(): Reply {
 }
 
 /** A refused call as problem details (RFC 9457). */
-export function respondRefusal(refusal: Refusal, instance: string): Reply {
-  if (refusal.code === "not_authenticated") return respondUnauthorized();
-  const problem = JSON.stringify(toProblem(refusal, instance));
-  return respond(refusal.status, "application/problem+json", problem, refusal.headers);
+export function respondRequestError(refused: RequestError, instance: string): Reply {
+  if (refused.code === "not_authenticated") return respondUnauthorized();
+  const problem = JSON.stringify(toProblem(refused, instance));
+  return respond(refused.status, "application/problem+json", problem, refused.headers);
 }

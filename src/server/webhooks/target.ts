@@ -1,4 +1,4 @@
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 
 /** The request's target, read as it was sent: URL parsers would resolve dot segments first. */
 export interface CallTarget {
@@ -7,7 +7,7 @@ export interface CallTarget {
   /** Text after `/call/`; null without the slash (section 4.3). */
   readonly path: string | null;
   /** The last segment of the target's path, as sent. */
-  readonly last_segment: string;
+  readonly lastSegment: string;
   /** Text after `?`, as sent; empty without one. */
   readonly query: string;
 }
@@ -25,7 +25,7 @@ export function readTarget(raw: string): CallTarget | null {
   return {
     name,
     path: path ?? null,
-    last_segment: path === undefined ? "call" : path.slice(path.lastIndexOf("/") + 1),
+    lastSegment: path === undefined ? "call" : path.slice(path.lastIndexOf("/") + 1),
     query,
   };
 }
@@ -36,14 +36,17 @@ const PLAIN = /^[\w.-]*$/;
 /**
  * The name of a webhook, decoded, in NFC.
  *
- * @throws Refusal bad_target where it cannot be decoded
+ * @throws RequestError bad_target where it cannot be decoded
  */
 export function decodeName(text: string): string {
   if (PLAIN.test(text)) return text;
   try {
     return decodeURIComponent(text).normalize("NFC");
   } catch {
-    throw new Refusal("bad_target", `The webhook's name "${text}" is not valid percent-encoding`);
+    throw new RequestError(
+      "bad_target",
+      `The webhook's name "${text}" is not valid percent-encoding`,
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import { CORE_SCHEMA, load, YAMLException } from "js-yaml";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { describePosition, MAX_DEPTH } from "./position.ts";
 
 /** Aliases in one document; js-yaml alone leaves them unlimited. */
@@ -9,7 +9,7 @@ const MAX_ALIASES = 100;
  * Parses a body as YAML 1.2: the core schema, one document, no custom tags.
  *
  * @param limit bytes that the value may have with its aliases expanded
- * @throws Refusal bad_body naming line and column
+ * @throws RequestError bad_body naming line and column
  */
 export function parseYaml(text: string, limit: number): unknown {
   const options = { schema: CORE_SCHEMA, maxDepth: MAX_DEPTH, maxAliases: MAX_ALIASES };
@@ -17,14 +17,14 @@ export function parseYaml(text: string, limit: number): unknown {
     const value = load(text, options);
     requireSmall(value, { left: limit }, 0);
     return value;
-  } catch (fault) {
-    if (!(fault instanceof YAMLException)) throw fault;
-    const { reason, mark } = fault;
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const { reason, mark } = error;
     const position = mark
       ? `line ${mark.line + 1}, column ${mark.column + 1}`
       : describePosition(text, text.length);
-    throw new Refusal("bad_body", `The body is not YAML: ${reason} at ${position}`, {
-      cause: fault,
+    throw new RequestError("bad_body", `The body is not YAML: ${reason} at ${position}`, {
+      cause: error,
     });
   }
 }
@@ -43,6 +43,6 @@ function requireSmall(value: unknown, size: { left: number }, depth: number): vo
   }
 }
 
-function refuse(what: string): Refusal {
-  return new Refusal("bad_body", `The body ${what} (line 1, column 1)`);
+function refuse(what: string): RequestError {
+  return new RequestError("bad_body", `The body ${what} (line 1, column 1)`);
 }

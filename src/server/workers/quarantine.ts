@@ -21,25 +21,25 @@ export class Quarantine {
   readonly #records = new Map<string, Record>();
 
   /**
-   * Whether a version runs alone, with the other suspects, or with everybody.
+   * Whether a version runs alone, with the others in quarantine, or with everybody.
    *
    * @param at milliseconds since the epoch
    */
-  placeOf(key: string, at: number): "alone" | "suspects" | "everybody" {
+  placeOf(key: string, at: number): "alone" | "quarantined" | "everybody" {
     const record = this.#records.get(key);
     if (record === undefined) return "everybody";
     this.#forgive(at);
     if (!this.#records.has(key)) return "everybody";
     const first = [...this.#records].toSorted(bySuspicion).slice(0, PLACES);
-    return first.some(([other]) => other === key) ? "alone" : "suspects";
+    return first.some(([other]) => other === key) ? "alone" : "quarantined";
   }
 
   /** @returns whether this was the last death that is put up with */
-  note(key: string, at: number, is_alone: boolean): boolean {
+  note(key: string, at: number, isAlone: boolean): boolean {
     const record = this.#records.get(key) ?? { deaths: [], alone: [] };
     this.#records.set(key, record);
     record.deaths.push(at);
-    if (is_alone) record.alone.push(at);
+    if (isAlone) record.alone.push(at);
     record.alone = record.alone.filter((time) => at - time < WINDOW_MS);
     return record.alone.length >= DEATHS;
   }

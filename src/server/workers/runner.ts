@@ -14,12 +14,12 @@ import {
   type ToRunner,
 } from "../../shared/wire/protocol.ts";
 import { Channel, CHANNEL_FD } from "../../shared/wire/channel.ts";
-import { howItEnded, lostEnding } from "./lost.ts";
+import { howItEnded, crashEnding } from "./crashed.ts";
 import { logPrinted } from "./printed.ts";
 import { openSeal } from "../../shared/wire/seal.ts";
 import { isFromRunner } from "./shapes.ts";
 import { spawnRunner } from "./spawn.ts";
-import { Vitals } from "./vitals.ts";
+import { Watchdog } from "./watchdog.ts";
 import { Worker, type WorkerEvents, type WorkerLine } from "./worker.ts";
 
 /** A thread that has not ended so long after it was told to is held by a native call. */
@@ -33,21 +33,21 @@ export interface RunnerOptions {
   readonly file: string;
   readonly setup: RunnerSetup;
   /** Resident memory above which it takes no more runs; a quarter more ends it. */
-  readonly memory_bytes: number;
+  readonly memoryBytes: number;
   /** Longest silence while it has something to do. */
-  readonly silence_ms: number;
+  readonly silenceMs: number;
   readonly log: Log;
   /** A thread of it will not end: it takes no more runs, and is lost once the others' have ended. */
   onDoomed(runner: Runner, death: RunnerDeath): void;
   /** It has ended, unless by `close`. */
-  onLost(runner: Runner, death: RunnerDeath): void;
+  onCrashed(runner: Runner, death: RunnerDeath): void;
 }
 
 export interface RunnerDeath {
   /** The versions that may have been the cause. */
   readonly keys: readonly string[];
   /** No other version has ever been in it. */
-  readonly is_alone: boolean;
+  readonly isAlone: boolean;
   /** Completes "which ". */
   readonly how: string;
 }
@@ -56,8 +56,8 @@ export interface RunnerDeath {
 const RECENT_MS = 60_000;
 
 /** An inspection that ended with its runner, for whatever reason. */
-export interface LostInspection {
-  readonly kind: "lost";
+export interface CrashedInspection {
+  readonly kind: "crashed";
   readonly how: string;
 }
 
@@ -68,24 +68,24 @@ export class Runner {
   readonly #channel: Channel<ToRunner>;
   /** Its threads, until they have ended. */
   readonly #workers = new Map<number, Worker>();
-  readonly #inspections = new Map<number, (inspection: Inspection | LostInspection) => void>();
+  readonly #inspections = new Map<number, (inspection: Inspection | CrashedInspection) => void>();
   /** The versions that it has run or inspected, and when it last did, as performance.now(). */
   readonly #used = new Map<string, number>();
   /** The versions that it has threads of, or had. */
   readonly #known = new Set<string>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
-  readonly #vitals: Vitals;
+  readonly #watchdog: Watchdog;
   #last = 0;
   #closing = false;
   #ended = false;
   /** The versions with threads that do not end, though nothing else holds them. */
   readonly #stuck = new Set<string>();
   #killed: string | null = null;
-  #is_leaving = false;
-  was_ready = false;
+  #isLeaving = false;
+  wasReady = false;
   /** When it last started a thread or had a run, as performance.now(). */
-  used_at = performance.now();
+  usedAt = performance.now();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -107,11 +107,11 @@ export class Runner {
     this.#child.on("close", (code, signal) => this.#closed(code, signal));
     for (const stream of [this.#child.stdout, this.#child.stderr])
       logPrinted(stream, this.pid, options.log);
-    this.#vitals = new Vitals({
+    this.#watchdog = new Watchdog({
       pid: this.pid,
-      memory_bytes: options.memory_bytes,
-      silence_ms: options.silence_ms,
-      isBusy: () => !this.is_idle,
+      memoryBytes: options.memoryBytes,
+      silenceMs: options.silenceMs,
+      isBusy: () => !this.isIdle,
       onWeak: () => this.leave(),
       onFatal: (why) => this.#kill(why),
     });
@@ -128,7 +128,7 @@ export class Runner {
   }
 
   get rss_bytes(): number {
-    return this.#vitals.rss_bytes;
+    return this.#watchdog.rss_bytes;
   }
 
   get threads(): number {
@@ -143,7 +143,7 @@ export class Runner {
   }
 
   /** Whether it neither runs nor inspects anything, nor starts to. */
-  get is_idle(): boolean {
+  get isIdle(): boolean {
     if (this.#inspections.size > 0) return false;
     for (const worker of this.#workers.values())
       if (worker.isBusy || worker.isStarting) return false;
@@ -151,13 +151,13 @@ export class Runner {
   }
 
   /** Whether no version has been in it. */
-  get is_fresh(): boolean {
+  get isFresh(): boolean {
     return this.#used.size === 0;
   }
 
   /** Whether it takes no more runs: it has grown too large or has ended. */
   get leaving(): boolean {
-    return this.#is_leaving;
+    return this.#isLeaving;
   }
 
   /** Whether it has had a thread of this version. */
@@ -169,17 +169,17 @@ export class Runner {
   start(spec: FlowSpec, events: WorkerEvents): Worker {
     const thread = (this.#last += 1);
     const worker = new Worker(spec, this.#lineTo(thread, spec.key), events);
-    this.used_at = performance.now();
-    this.#used.set(spec.key, this.used_at);
+    this.usedAt = performance.now();
+    this.#used.set(spec.key, this.usedAt);
     this.#known.add(spec.key);
     this.#workers.set(thread, worker);
     this.#channel.send({ type: "start", thread, spec });
     return worker;
   }
 
-  inspect(spec: FlowSpec): Promise<Inspection | LostInspection> {
-    if (this.#ended) return Promise.resolve({ kind: "lost", how: "which had ended" });
-    const { promise, resolve } = Promise.withResolvers<Inspection | LostInspection>();
+  inspect(spec: FlowSpec): Promise<Inspection | CrashedInspection> {
+    if (this.#ended) return Promise.resolve({ kind: "crashed", how: "which had ended" });
+    const { promise, resolve } = Promise.withResolvers<Inspection | CrashedInspection>();
     this.#used.set(spec.key, performance.now());
     this.#inspections.set((this.#last += 1), resolve);
     this.#channel.send({ type: "inspect", number: this.#last, spec });
@@ -188,7 +188,7 @@ export class Runner {
 
   /** It takes no more runs; its threads end when they have none. */
   leave(): void {
-    this.#is_leaving = true;
+    this.#isLeaving = true;
     for (const worker of this.#workers.values()) worker.leave();
   }
 
@@ -201,7 +201,7 @@ export class Runner {
   /** Ends it; what still runs in it is lost. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#is_leaving = true;
+    this.#isLeaving = true;
     this.#child.kill("SIGKILL");
     await this.#gone.promise;
   }
@@ -210,8 +210,8 @@ export class Runner {
     const send = (message: ToRunner): void => this.#channel.send(message);
     return {
       run: (jobs: readonly Job[]): void => {
-        this.used_at = performance.now();
-        this.#used.set(key, this.used_at);
+        this.usedAt = performance.now();
+        this.#used.set(key, this.usedAt);
         send({ type: "run", thread, jobs });
       },
       recall: () => send({ type: "recall", thread }),
@@ -236,7 +236,7 @@ export class Runner {
   }
 
   #receive(message: unknown): void {
-    this.#vitals.hear();
+    this.#watchdog.hear();
     if (this.#killed !== null) return;
     if (isFromRunner(message)) this.#take(message);
     else
@@ -248,7 +248,7 @@ export class Runner {
 
   #take(message: FromRunner): void {
     if (message.type === "inspected") this.#inspected(message.number, message.inspection);
-    else if (message.type === "beat") this.#beat(message);
+    else if (message.type === "heartbeat") this.#heartbeat(message);
     else if (message.type === "ready") this.#open();
     else if (message.type === "refused") this.#refuse(message.message);
     else this.#tell(message);
@@ -287,7 +287,7 @@ export class Runner {
   }
 
   #open(): void {
-    this.was_ready = true;
+    this.wasReady = true;
     this.#ready.resolve();
   }
 
@@ -296,9 +296,9 @@ export class Runner {
       if (message.type === "run") this.#workers.get(message.thread)?.unsent(message.jobs.length);
   }
 
-  #beat({ rss_bytes, native_wait_ms, native_load }: FromRunner & { type: "beat" }): void {
-    this.#vitals.measure(rss_bytes);
-    this.#vitals.measureNative(native_wait_ms);
+  #heartbeat({ rss_bytes, native_wait_ms, native_load }: FromRunner & { type: "heartbeat" }): void {
+    this.#watchdog.measure(rss_bytes);
+    this.#watchdog.measureNative(native_wait_ms);
     if (native_load > MOST_NATIVE_LOAD) this.#endQuiet(performance.now() - QUIET_MS);
   }
 
@@ -308,7 +308,7 @@ export class Runner {
       if (!worker.isBusy && !worker.isStarting && worker.since < before) worker.end();
   }
 
-  #inspected(number: number, inspection: Inspection | LostInspection): void {
+  #inspected(number: number, inspection: Inspection | CrashedInspection): void {
     this.#inspections.get(number)?.(inspection);
     this.#inspections.delete(number);
     this.#endDoomed();
@@ -319,13 +319,13 @@ export class Runner {
     if (this.#stuck.has(key)) return;
     this.#stuck.add(key);
     this.leave();
-    this.#options.onDoomed(this, { keys: [key], is_alone: this.#used.size === 1, how: toHow(key) });
+    this.#options.onDoomed(this, { keys: [key], isAlone: this.#used.size === 1, how: toHow(key) });
     this.#endDoomed();
   }
 
   #endDoomed(): void {
     const [key] = this.#stuck;
-    if (key === undefined || !this.is_idle) return;
+    if (key === undefined || !this.isIdle) return;
     this.#kill(`a thread of "${key}" did not end`);
   }
 
@@ -345,22 +345,23 @@ export class Runner {
   #end(how: string): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#vitals.stop();
-    this.#is_leaving = true;
+    this.#watchdog.stop();
+    this.#isLeaving = true;
     this.#ready.reject(new Error(`A runner was lost, ${how}`));
-    const death = { keys: this.#findCause(), is_alone: this.#used.size === 1, how };
+    const death = { keys: this.#findCause(), isAlone: this.#used.size === 1, how };
     const workers = [...this.#workers.values()];
     this.#workers.clear();
-    for (const number of this.#inspections.keys()) this.#inspected(number, { kind: "lost", how });
+    for (const number of this.#inspections.keys())
+      this.#inspected(number, { kind: "crashed", how });
     this.#gone.resolve();
     // First it is known whom to blame: what waits is given to others at once.
-    if (!this.#closing) this.#options.onLost(this, death);
-    for (const worker of workers) worker.lost(lostEnding(how), this.was_ready);
+    if (!this.#closing) this.#options.onCrashed(this, death);
+    for (const worker of workers) worker.crashed(crashEnding(how), this.wasReady);
   }
 
   /** The versions that may have been the cause of its end. */
   #findCause(): string[] {
-    if (this.#vitals.is_native_taken) {
+    if (this.#watchdog.isNativeTaken) {
       const since = performance.now() - RECENT_MS;
       return [...this.#used].filter(([, at]) => at > since).map(([key]) => key);
     }

@@ -58,7 +58,7 @@ export interface WorkerEvents {
   /** Runs that had been handed over and will not begin there. */
   onRecalled(worker: Worker, runs: readonly Run[]): void;
   /** The thread is gone, with the runs that had begun in it. */
-  onLost(worker: Worker, runs: readonly Run[], ending: Ending): void;
+  onCrashed(worker: Worker, runs: readonly Run[], ending: Ending): void;
   /** The thread is gone before it had started. @param isFinal another would fare no better */
   onFailed(worker: Worker, ending: Ending, isFinal: boolean): void;
 }
@@ -232,7 +232,7 @@ export class Worker {
   }
 
   /** Its runner is gone. @param hadOpened otherwise others would fare no better */
-  lost(ending: Ending, hadOpened: boolean): void {
+  crashed(ending: Ending, hadOpened: boolean): void {
     this.#close(this.#inbox.length - this.#unsent, ending, !hadOpened);
   }
 
@@ -270,7 +270,7 @@ export class Worker {
     const runs = this.#inbox.splice(0);
     const left = runs.splice(begun);
     if (left.length > 0) this.#events.onRecalled(this, left);
-    if (hadStarted) this.#events.onLost(this, runs, ending);
+    if (hadStarted) this.#events.onCrashed(this, runs, ending);
     else this.#events.onFailed(this, ending, isFinal);
   }
 }

@@ -62,8 +62,8 @@ export class Channel<Message> {
     if (!this.#stream.writable) return this.#options.onUnsent?.(messages);
     const { seal } = this.#options;
     for (const { frame, held } of gatherFrames(this.token, messages))
-      this.#stream.write(seal === undefined ? frame : seal.seal(frame), (fault) => {
-        if (fault) this.#options.onUnsent?.(held);
+      this.#stream.write(seal === undefined ? frame : seal.seal(frame), (error) => {
+        if (error) this.#options.onUnsent?.(held);
       });
   }
 

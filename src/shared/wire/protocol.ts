@@ -188,7 +188,7 @@ export type FromRunner =
   | { readonly type: "refused"; readonly message: string }
   | { readonly type: "inspected"; readonly number: number; readonly inspection: Inspection }
   | {
-      readonly type: "beat";
+      readonly type: "heartbeat";
       readonly rss_bytes: number;
       /** How long the latest short native call has waited for its turn. */
       readonly native_wait_ms: number;

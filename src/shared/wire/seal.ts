@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes, type Decipheriv } from "
 /**
  * What the server sends to a runner is sealed: the threads of a runner share its descriptors, so
  * that a flow that got past the rules for modules could read the inputs of others there. The key
- * goes ahead, before any thread exists, and stays with the runner's main thread. It hides and does
+ * is sent before any thread exists, and stays with the runner's main thread. It hides and does
  * not prove: who takes bytes away makes the rest unreadable, which ends the runner.
  */
 

@@ -1,5 +1,5 @@
 import { parentPort, threadId } from "node:worker_threads";
-import { Refusal } from "../../../src/shared/errors.ts";
+import { RequestError } from "../../../src/shared/errors.ts";
 import { doJob, type JobRequest } from "../../../src/server/request/job-thread.ts";
 
 /** A thread for the tests of jobs. */
@@ -8,7 +8,7 @@ const JOBS = {
   echo: (given: unknown) => given,
   thread: () => threadId,
   refuse: (field: string) => {
-    throw new Refusal("invalid", "refused", { fields: [{ field, message: "expected" }] });
+    throw new RequestError("invalid", "refused", { fields: [{ field, message: "expected" }] });
   },
   fail: () => {
     throw new RangeError("out of range");

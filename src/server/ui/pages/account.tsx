@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource hono/jsx */
-import { FormFault, TextField } from "../field.tsx";
+import { FormError, TextField } from "../field.tsx";
 import { Page, type Visit } from "../shell.tsx";
 
 export function AccountPage({ visit }: { visit: Visit }) {
@@ -34,7 +34,7 @@ export function AccountPage({ visit }: { visit: Visit }) {
             autocomplete="new-password"
             required
           />
-          <FormFault />
+          <FormError />
           <div class="buttons">
             <button type="submit">Change</button>
           </div>

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource hono/jsx */
-import { AreaField, FormFault } from "../field.tsx";
+import { AreaField, FormError } from "../field.tsx";
 import { Page, type Visit } from "../shell.tsx";
 import { TabPanel, Tabs } from "../tabs.tsx";
 
@@ -42,7 +42,7 @@ export function FlowPage({ visit }: { visit: Visit }) {
             code
             value={'{ "json": { "name": "Ada" } }'}
           />
-          <FormFault />
+          <FormError />
           <div class="buttons">
             <button type="submit">Run</button>
           </div>

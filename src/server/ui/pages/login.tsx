@@ -5,16 +5,16 @@ import { Document, type PageFrame } from "../shell.tsx";
 export function LoginPage(props: {
   frame: PageFrame;
   next: string | undefined;
-  fault: string | null;
+  error: string | null;
   name: string;
 }) {
-  const { frame, next, fault, name } = props;
+  const { frame, next, error, name } = props;
   return (
     <Document frame={frame} title="Log in" module={null} body={{ class: "door" }}>
       <main>
         <p class="brand">Flowhook</p>
         <h1>Log in</h1>
-        {fault === null ? null : <p role="alert">{fault}</p>}
+        {error === null ? null : <p role="alert">{error}</p>}
         <form method="post" action={`${frame.prefix}/ui/login`}>
           <input type="hidden" name="next" value={next ?? ""} />
           <div class="field">

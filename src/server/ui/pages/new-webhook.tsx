@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource hono/jsx */
-import { AreaField, FormFault, SelectField, TextField } from "../field.tsx";
+import { AreaField, FormError, SelectField, TextField } from "../field.tsx";
 import { Page, type Visit } from "../shell.tsx";
 
 export function NewWebhookPage({ visit }: { visit: Visit }) {
@@ -27,7 +27,7 @@ export function NewWebhookPage({ visit }: { visit: Visit }) {
           />
           <SelectField name="project_id" label="Project" />
         </details>
-        <FormFault />
+        <FormError />
         <div class="buttons">
           <button type="submit">Create</button>
         </div>

@@ -2,12 +2,12 @@
 import { Page, type Visit } from "../shell.tsx";
 
 export function OverviewPage({ visit }: { visit: Visit }) {
-  const can_create = visit.allowed.includes("webhook.write");
+  const canCreate = visit.allowed.includes("webhook.write");
   return (
     <Page visit={visit} title="Overview" module="overview">
       <div class="head">
         <h1>Overview</h1>
-        {can_create ? (
+        {canCreate ? (
           <a class="button" href={`${visit.prefix}/ui/new-webhook`}>
             New webhook
           </a>

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource hono/jsx */
-import { AreaField, CheckField, FormFault, SelectField, TextField } from "../field.tsx";
+import { AreaField, CheckField, FormError, SelectField, TextField } from "../field.tsx";
 import { Page, type Visit } from "../shell.tsx";
 import { TabPanel, Tabs } from "../tabs.tsx";
 
@@ -74,7 +74,7 @@ function SettingsForm() {
           ["hold", "Hold one request"],
         ]}
       />
-      <FormFault />
+      <FormError />
       <div class="buttons">
         <button type="submit">Save</button>
       </div>

@@ -4,13 +4,13 @@ import { PagedList } from "../list.tsx";
 import { Page, type Visit } from "../shell.tsx";
 
 export function WebhooksPage({ visit }: { visit: Visit }) {
-  const can_create = visit.allowed.includes("webhook.write");
+  const canCreate = visit.allowed.includes("webhook.write");
   const create = `${visit.prefix}/ui/new-webhook`;
   return (
     <Page visit={visit} title="Webhooks" module="webhooks">
       <div class="head">
         <h1>Webhooks</h1>
-        {can_create ? (
+        {canCreate ? (
           <a class="button" href={create}>
             New webhook
           </a>

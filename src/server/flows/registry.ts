@@ -1,19 +1,19 @@
 import type { Log } from "../../shared/log.ts";
 import type { Bundle } from "./bundles.ts";
 import { newEntry, toFlow, type Entry, type Flow } from "./flow.ts";
-import type { Fault, Served } from "./take-up.ts";
+import type { FlowError, Served } from "./loader.ts";
 
-export interface RosterOptions {
+export interface FlowRegistryOptions {
   /** Limit of a flow that declares none, in milliseconds. */
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
   retire(key: string): void;
   onChange?(flow: Flow): void;
   readonly log: Log;
 }
 
 /** Which version of each flow serves. Every change is one step: callers see before or after. */
-export class Roster {
-  readonly #options: RosterOptions;
+export class FlowRegistry {
+  readonly #options: FlowRegistryOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #flows = new Map<string, Flow>();
   /** Versions that the runner gave up. */
@@ -21,7 +21,7 @@ export class Roster {
   #sorted: readonly Flow[] | null = null;
   #bundles: readonly Bundle[] = [];
 
-  constructor(options: RosterOptions) {
+  constructor(options: FlowRegistryOptions) {
     this.#options = options;
   }
 
@@ -62,15 +62,15 @@ export class Roster {
   }
 
   /** The newest version is broken; what is given as good serves. */
-  break(entry: Entry, fault: Fault, lastGood: Served | null): void {
-    const isKnown = entry.fault?.message === fault.message && entry.served === lastGood;
+  break(entry: Entry, error: FlowError, lastGood: Served | null): void {
+    const isKnown = entry.error?.message === error.message && entry.served === lastGood;
     if (isKnown) return;
-    this.#replace(entry, lastGood, fault);
+    this.#replace(entry, lastGood, error);
     const { name, file, served } = entry;
     const serving = served === null ? "nothing serves it" : `version ${served.spec.version} serves`;
     this.#options.log.error(
-      { flow: name, file, stack: fault.stack },
-      `Flow is broken, ${serving}: ${fault.message}`,
+      { flow: name, file, stack: error.stack },
+      `Flow is broken, ${serving}: ${error.message}`,
     );
   }
 
@@ -101,13 +101,13 @@ export class Roster {
   /** Another chance for everything that is broken. */
   forgive(): void {
     this.#givenUp.clear();
-    for (const entry of this.#entries.values()) if (entry.fault !== null) entry.seen = null;
+    for (const entry of this.#entries.values()) if (entry.error !== null) entry.seen = null;
   }
 
-  #replace(entry: Entry, served: Served | null, fault: Fault | null): void {
+  #replace(entry: Entry, served: Served | null, error: FlowError | null): void {
     const old = entry.served;
     entry.served = served;
-    entry.fault = fault;
+    entry.error = error;
     this.#publish(entry);
     const isSame =
       old?.spec.key === served?.spec.key && old?.spec.plugins_dir === served?.spec.plugins_dir;
@@ -116,7 +116,7 @@ export class Roster {
 
   #publish(entry: Entry): void {
     const before = this.#flows.get(entry.name);
-    const flow = toFlow(entry, this.#bundles, this.#options.timeout_ms);
+    const flow = toFlow(entry, this.#bundles, this.#options.timeoutMs);
     if (flow === null) this.#flows.delete(entry.name);
     else this.#flows.set(entry.name, flow);
     this.#sorted = null;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { networkOf } from "./network.ts";
 
 /** Who tries what: the failures of both together, and of the address alone, are counted. */
@@ -15,11 +15,11 @@ export interface Attempt {
  * failed, so that nobody can lock out somebody else; an address that fails with many subjects is
  * locked for all of them. Addresses of one network count as one. Kept in memory: a restart forgives.
  */
-export interface Attempts {
+export interface Lockout {
   /**
    * Runs a check that answers null for a failure.
    *
-   * @throws Refusal too_many_attempts
+   * @throws RequestError too_many_attempts
    */
   guard<T>(attempt: Attempt, check: () => Promise<T | null>): Promise<T | null>;
 }
@@ -30,9 +30,9 @@ export interface AttemptLimits {
   /** Failures of an address with one subject after which attempts are refused. */
   readonly most: number;
   /** Failures of an address with any subjects, which a success with one does not forgive. */
-  readonly most_of_address: number;
+  readonly mostOfAddress: number;
   /** Time after the latest failure that forgives all. */
-  readonly window_ms: number;
+  readonly windowMs: number;
 }
 
 interface Failures {
@@ -44,13 +44,13 @@ interface Failures {
 /** Beyond it the oldest are forgotten, so that many names cost no memory. */
 const MOST_KEYS = 10_000;
 
-export function openAttempts(limits: AttemptLimits): Attempts {
+export function openLockout(limits: AttemptLimits): Lockout {
   const failures = new Map<string, Failures>();
 
   function count(key: string): number {
     const found = failures.get(key);
     if (found === undefined) return 0;
-    if (found.at + limits.window_ms > performance.now()) return found.count;
+    if (found.at + limits.windowMs > performance.now()) return found.count;
     failures.delete(key);
     return 0;
   }
@@ -62,7 +62,7 @@ export function openAttempts(limits: AttemptLimits): Attempts {
     if (failures.size > MOST_KEYS) failures.delete(failures.keys().next().value as string);
   }
 
-  /** Takes back one failure that was counted ahead. */
+  /** Takes back one failure that was counted before. */
   function forgive(key: string): void {
     const found = failures.get(key);
     if (found !== undefined) found.count -= 1;
@@ -73,8 +73,8 @@ export function openAttempts(limits: AttemptLimits): Attempts {
       const all = networkOf(address);
       const pair = `${all} ${hashOf(subject)}`;
       const failed = count(pair);
-      if (failed >= limits.most || count(all) >= limits.most_of_address)
-        throw refuse(limits.window_ms);
+      if (failed >= limits.most || count(all) >= limits.mostOfAddress)
+        throw refuse(limits.windowMs);
       // Counted before the check, so that many attempts at once are not all free.
       add(pair);
       add(all);
@@ -95,9 +95,9 @@ function hashOf(subject: string): string {
   return createHash("sha256").update(subject).digest("base64url");
 }
 
-function refuse(window_ms: number): Refusal {
-  const seconds = Math.ceil(window_ms / 1000);
-  return new Refusal(
+function refuse(windowMs: number): RequestError {
+  const seconds = Math.ceil(windowMs / 1000);
+  return new RequestError(
     "too_many_attempts",
     `Too many failed attempts. Try again in ${Math.ceil(seconds / 60)} minutes`,
     { headers: { "retry-after": String(seconds) } },

@@ -14,7 +14,7 @@ export interface RunnersOptions {
   readonly author: string;
   /** Folders that every thread must be able to read. */
   readonly readable: readonly string[];
-  readonly runner_memory_mb: number;
+  readonly runnerMemoryMb: number;
   readonly max_output_bytes: number;
   /** Largest input_value that a flow may give to a child. */
   readonly max_input_bytes: number;
@@ -22,9 +22,9 @@ export interface RunnersOptions {
   /** Longest import of a flow by an inspection; 10 s. */
   readonly inspect_ms?: number;
   /** Longest silence of a runner that has something to do; 10 s. */
-  readonly silence_ms?: number;
+  readonly silenceMs?: number;
   /** How long after the latest run or inspection a warm spare is kept; 30 s. */
-  readonly spare_ms?: number;
+  readonly spareMs?: number;
   readonly log: Log;
   /**
    * Before a runner starts: whether its program was changed, and is put right again.
@@ -72,8 +72,8 @@ export interface Runners {
 /** A runner of one version is let go after so long without a run. */
 const OWN_IDLE_MS = 30_000;
 /** Suspects without a runner of their own share one. */
-const SUSPECTS = "suspects";
-const TIDY_MS = 1_000;
+const QUARANTINED = "quarantined";
+const REAP_MS = 1_000;
 const SPARE_MS = 30_000;
 
 /**
@@ -81,24 +81,24 @@ const SPARE_MS = 30_000;
  * @throws {Error} where a runner cannot be started or cannot restrict its threads
  */
 export async function openRunners(options: RunnersOptions): Promise<Runners> {
-  const fleet = new Fleet(options);
+  const supervisor = new Supervisor(options);
   try {
-    await fleet.ready();
+    await supervisor.ready();
   } catch (error) {
-    await fleet[Symbol.asyncDispose]();
+    await supervisor[Symbol.asyncDispose]();
     throw error;
   }
-  return fleet;
+  return supervisor;
 }
 
-class Fleet implements Runners {
+class Supervisor implements Runners {
   readonly #options: RunnersOptions;
   readonly #setup: RunnerSetup;
   readonly #quarantine = new Quarantine();
   readonly #all = new Set<Runner>();
   /** Runners of one version each. */
   readonly #own = new Map<string, Runner>();
-  readonly #tidying: NodeJS.Timeout;
+  readonly #reaping: NodeJS.Timeout;
   #versions: VersionKeeper | null = null;
   #shared: Runner | null = null;
   #spare: Runner | null = null;
@@ -106,7 +106,7 @@ class Fleet implements Runners {
   /** Settles when nothing is inspected alone. */
   #alone: Promise<unknown> = Promise.resolve();
   /** When something was last inspected, as performance.now(). */
-  #used_at = performance.now();
+  #usedAt = performance.now();
   #restarts = 0;
   #closed = false;
 
@@ -121,7 +121,7 @@ class Fleet implements Runners {
       inspect_ms: options.inspect_ms ?? 10_000,
     };
     this.#setup = { thread, author, readable, ...limits };
-    this.#tidying = setInterval(() => this.#tidy(), TIDY_MS).unref();
+    this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
   }
 
   async ready(): Promise<void> {
@@ -142,7 +142,9 @@ class Fleet implements Runners {
     if (this.#closed) throw new Error("The service was closed");
     const place = this.#quarantine.placeOf(spec.key, now());
     const runner =
-      place === "everybody" ? this.#take() : this.#takeOwn(place === "alone" ? spec.key : SUSPECTS);
+      place === "everybody"
+        ? this.#take()
+        : this.#takeOwn(place === "alone" ? spec.key : QUARANTINED);
     if (!runner.knows(spec.key)) this.#keeper.verify(spec);
     return runner.start(spec, events);
   }
@@ -154,11 +156,11 @@ class Fleet implements Runners {
       if (this.#closed) return broken("The service was closed");
       const found = await this.#takeForInspections().inspect(spec);
       // What was imported beside it may have been the cause.
-      return found.kind === "lost" ? await this.#inspectAlone(spec) : found;
+      return found.kind === "crashed" ? await this.#inspectAlone(spec) : found;
     } catch (error) {
       return broken(error instanceof Error ? error.message : String(error));
     } finally {
-      this.#used_at = performance.now();
+      this.#usedAt = performance.now();
       this.#inspecting -= 1;
     }
   }
@@ -169,7 +171,7 @@ class Fleet implements Runners {
       const runner = this.#start();
       const found = await runner.inspect(spec);
       runner.leave();
-      return found.kind === "lost" ? broken(`Lost with its runner, ${found.how}`) : found;
+      return found.kind === "crashed" ? broken(`Lost with its runner, ${found.how}`) : found;
     });
     this.#alone = inspection.catch(() => {});
     return inspection;
@@ -192,7 +194,7 @@ class Fleet implements Runners {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#tidying);
+    clearInterval(this.#reaping);
     await Promise.all([...this.#all].map((runner) => runner.close()));
   }
 
@@ -208,7 +210,7 @@ class Fleet implements Runners {
     const own = this.#own.get(key);
     if (own !== undefined && !own.leaving) return own;
     // One in which others were inspected would not have it alone.
-    const taken = this.#spare?.is_fresh === true ? this.#takeSpare() : this.#start();
+    const taken = this.#spare?.isFresh === true ? this.#takeSpare() : this.#start();
     this.#own.set(key, taken);
     return taken;
   }
@@ -241,24 +243,24 @@ class Fleet implements Runners {
 
   /** @throws Error where its program was changed and cannot be put right */
   #start(): Runner {
-    const { runner: file, runner_memory_mb, log } = this.#options;
+    const { runner: file, runnerMemoryMb, log } = this.#options;
     if (this.#options.verifyProgram())
       log.warn("Somebody had changed the program's files in DATA_DIR: they are written again");
     const onDoomed = (runner: Runner, death: RunnerDeath): void => {
       log.error({ pid: runner.pid, ...toFacts(death) }, "A runner takes no more runs");
       this.#blame(death);
     };
-    const onLost = (runner: Runner, death: RunnerDeath): void => this.#lose(runner, death);
-    const memory_bytes = runner_memory_mb * 2 ** 20;
-    const silence_ms = this.#options.silence_ms ?? 10_000;
+    const onCrashed = (runner: Runner, death: RunnerDeath): void => this.#lose(runner, death);
+    const memoryBytes = runnerMemoryMb * 2 ** 20;
+    const silenceMs = this.#options.silenceMs ?? 10_000;
     const runner = new Runner({
       file,
       setup: this.#setup,
-      memory_bytes,
-      silence_ms,
+      memoryBytes,
+      silenceMs,
       log,
       onDoomed,
-      onLost,
+      onCrashed,
     });
     this.#all.add(runner);
     return runner;
@@ -272,14 +274,14 @@ class Fleet implements Runners {
     this.#blame(death);
     // One that ends before it is ready would end again: its successor waits for the next tidying.
     if (runner === this.#shared) this.#shared = null;
-    if (runner.was_ready) this.#prepare();
+    if (runner.wasReady) this.#prepare();
   }
 
   /** The versions that may have been the cause run apart from now on. */
-  #blame({ keys, is_alone, how }: RunnerDeath): void {
+  #blame({ keys, isAlone, how }: RunnerDeath): void {
     for (const key of keys) {
       for (const runner of this.#all) runner.retire(key);
-      if (!this.#quarantine.note(key, now(), is_alone)) continue;
+      if (!this.#quarantine.note(key, now(), isAlone)) continue;
       const message = `Took its runner down ${DEATHS} times in ten minutes; the last one, ${how}`;
       this.#keeper.markBroken(key, message);
     }
@@ -291,11 +293,11 @@ class Fleet implements Runners {
 
   /** What runs nothing loses nothing: a spare is kept while the service is used. */
   #keepSpare(): void {
-    const spare_ms = this.#options.spare_ms ?? SPARE_MS;
-    const used_at = Math.max(this.#used_at, ...this.#users().map((runner) => runner.used_at));
-    const is_busy = this.#inspecting > 0 || this.#users().some((runner) => !runner.is_idle);
-    const is_used = is_busy || performance.now() - used_at < spare_ms;
-    if (is_used) this.#prepare();
+    const spareMs = this.#options.spareMs ?? SPARE_MS;
+    const usedAt = Math.max(this.#usedAt, ...this.#users().map((runner) => runner.usedAt));
+    const isBusy = this.#inspecting > 0 || this.#users().some((runner) => !runner.isIdle);
+    const isUsed = isBusy || performance.now() - usedAt < spareMs;
+    if (isUsed) this.#prepare();
     else if (this.#spare !== null) {
       this.#spare.leave();
       this.#spare = null;
@@ -303,17 +305,17 @@ class Fleet implements Runners {
   }
 
   /** Replaces who is missing, and lets go who is no longer needed. */
-  #tidy(): void {
+  #reap(): void {
     this.#attempt(() => this.#take());
     this.#keepSpare();
     for (const [key, runner] of this.#own) {
-      const is_used = !runner.is_idle || performance.now() - runner.used_at < OWN_IDLE_MS;
-      if (is_used && !runner.leaving) continue;
+      const isUsed = !runner.isIdle || performance.now() - runner.usedAt < OWN_IDLE_MS;
+      if (isUsed && !runner.leaving) continue;
       runner.leave();
       this.#own.delete(key);
     }
     for (const runner of this.#all) {
-      if (!runner.leaving || !runner.is_idle) continue;
+      if (!runner.leaving || !runner.isIdle) continue;
       this.#all.delete(runner);
       runner.close().catch((error: unknown) => {
         this.#options.log.error({ pid: runner.pid, err: error }, "Cannot end a runner");

@@ -4,20 +4,20 @@ import type { FlowSpec, Inspection, Manifest } from "../../shared/wire/protocol.
 import type { Closure } from "./closure.ts";
 import { allot, type Limits } from "./grants.ts";
 import { ManifestText } from "../../shared/manifest.ts";
-import type { Place } from "./place.ts";
-import { messageOf, SourceMoved, type Sources } from "./sources.ts";
-import { openTurns } from "./turns.ts";
+import type { FlowPaths } from "./paths.ts";
+import { messageOf, SourceMovedError, type Sources } from "./sources.ts";
+import { openLimit } from "./limit.ts";
 import type { KeptVersion, Versions } from "./versions.ts";
 
 /** A version that can run. */
 export interface Served {
   readonly spec: FlowSpec;
   readonly manifest: Manifest;
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
 }
 
 /** Why a version cannot run. */
-export interface Fault {
+export interface FlowError {
   readonly message: string;
   readonly stack: string | null;
   /**
@@ -31,11 +31,11 @@ export interface Fault {
 export type TakenUp =
   | { readonly kind: "flow"; readonly served: Served }
   | { readonly kind: "module" }
-  | { readonly kind: "broken"; readonly fault: Fault }
+  | { readonly kind: "broken"; readonly error: FlowError }
   /** A file changed while it was copied: look again. */
   | { readonly kind: "moved" };
 
-export interface TakeUpOptions {
+export interface LoaderOptions {
   readonly sources: Sources;
   readonly versions: Versions;
   readonly limits: Limits;
@@ -43,29 +43,29 @@ export interface TakeUpOptions {
 }
 
 /** Turns closures into versions that can run. Each content is inspected once, also over restarts. */
-export class TakeUp {
-  readonly #options: TakeUpOptions;
+export class Loader {
+  readonly #options: LoaderOptions;
   // Two, so that one file that loops when imported does not hold up all others.
-  readonly #inspecting = openTurns(2);
+  readonly #inspecting = openLimit(2);
   // Each holds a file open; a thousand flows at a start must not use up all handles.
-  readonly #copying = openTurns(8);
+  readonly #copying = openLimit(8);
   readonly #stops = new Set<(reason: Error) => void>();
 
-  constructor(options: TakeUpOptions) {
+  constructor(options: LoaderOptions) {
     this.#options = options;
   }
 
-  async take(flow: string, place: Place, closure: Closure): Promise<TakenUp> {
+  async take(flow: string, paths: FlowPaths, closure: Closure): Promise<TakenUp> {
     if (closure.isModule) return { kind: "module" };
     try {
-      const kept = await this.#keep(flow, place, closure);
+      const kept = await this.#keep(flow, paths, closure);
       return "message" in kept
-        ? { kind: "broken", fault: kept }
-        : this.#toTakenUp(flow, place, kept);
+        ? { kind: "broken", error: kept }
+        : this.#toTakenUp(flow, paths, kept);
     } catch (error) {
-      if (error instanceof SourceMoved) return { kind: "moved" };
+      if (error instanceof SourceMovedError) return { kind: "moved" };
       const message = `Cannot copy the flow's files: ${messageOf(error)}`;
-      return { kind: "broken", fault: { message, stack: null, retry: "soon" } };
+      return { kind: "broken", error: { message, stack: null, retry: "soon" } };
     }
   }
 
@@ -73,16 +73,12 @@ export class TakeUp {
    * How to run a kept version under today's limits; null for a module.
    * @throws {Error} where they forbid it.
    */
-  serve(flow: string, place: Place, kept: KeptVersion): Served | null {
+  serve(flow: string, paths: FlowPaths, kept: KeptVersion): Served | null {
     if (kept.manifest === null) return null;
-    const { grants, timeout_ms, memory_mb } = allot(
-      kept.manifest,
-      this.#options.limits,
-      place.root,
-    );
+    const { grants, timeoutMs, memory_mb } = allot(kept.manifest, this.#options.limits, paths.root);
     const { isolation } = kept.manifest;
-    const spec = { ...bareSpec(flow, place, kept), grants, memory_mb, isolation };
-    return { spec, manifest: kept.manifest, timeout_ms };
+    const spec = { ...bareSpec(flow, paths, kept), grants, memory_mb, isolation };
+    return { spec, manifest: kept.manifest, timeoutMs };
   }
 
   /** Gives up the inspections that are under way. */
@@ -90,25 +86,25 @@ export class TakeUp {
     for (const reject of this.#stops) reject(new Error("The service is closing"));
   }
 
-  #toTakenUp(flow: string, place: Place, kept: KeptVersion): TakenUp {
+  #toTakenUp(flow: string, paths: FlowPaths, kept: KeptVersion): TakenUp {
     try {
-      const served = this.serve(flow, place, kept);
+      const served = this.serve(flow, paths, kept);
       return served === null ? { kind: "module" } : { kind: "flow", served };
     } catch (error) {
-      return { kind: "broken", fault: { message: messageOf(error), stack: null } };
+      return { kind: "broken", error: { message: messageOf(error), stack: null } };
     }
   }
 
-  async #keep(flow: string, place: Place, closure: Closure): Promise<KeptVersion | Fault> {
+  async #keep(flow: string, paths: FlowPaths, closure: Closure): Promise<KeptVersion | FlowError> {
     const { sources, versions } = this.#options;
     const { version, entry } = closure;
     const known = versions.find(flow, version);
     if (known?.manifest === null) return known;
-    const content = (path: string, hash: string) => sources.content(place, path, hash);
+    const content = (path: string, hash: string) => sources.content(paths, path, hash);
     const directory = await this.#copying(() => versions.make(flow, closure, content));
     if (known !== undefined && versions.serving(flow)?.version === version) return known;
     const bare = { version, entry, directory, manifest: null };
-    const manifest = known?.manifest ?? (await this.#inspect(bareSpec(flow, place, bare)));
+    const manifest = known?.manifest ?? (await this.#inspect(bareSpec(flow, paths, bare)));
     if (manifest !== null && "message" in manifest) {
       await versions.discard(flow, version);
       return manifest;
@@ -117,7 +113,7 @@ export class TakeUp {
     return { ...bare, manifest };
   }
 
-  async #inspect(bare: BareSpec): Promise<Manifest | Fault | null> {
+  async #inspect(bare: BareSpec): Promise<Manifest | FlowError | null> {
     const { inspect, limits } = this.#options;
     const grants = { net: false, read: [], write: [], secrets: [] };
     const spec = { ...bare, grants, memory_mb: limits.memory_mb, isolation: "flow" } as const;
@@ -149,9 +145,9 @@ function toBroken(error: unknown) {
 
 type BareSpec = Omit<FlowSpec, "grants" | "memory_mb" | "isolation">;
 
-function bareSpec(flow: string, place: Place, kept: KeptVersion): BareSpec {
+function bareSpec(flow: string, paths: FlowPaths, kept: KeptVersion): BareSpec {
   const { version, entry, directory } = kept;
   const key = `${flow}@${version}`;
   const path = join(directory, entry);
-  return { key, flow, version, directory, entry: path, plugins_dir: place.root };
+  return { key, flow, version, directory, entry: path, plugins_dir: paths.root };
 }

@@ -3,13 +3,13 @@ import type { Log } from "../../shared/log.ts";
 import { readBundles } from "./bundles.ts";
 import { closureOf, type Closure } from "./closure.ts";
 import type { Entry } from "./flow.ts";
-import { nameFault } from "./names.ts";
-import { Pace } from "./pace.ts";
-import type { Roster } from "./roster.ts";
-import { findPlace, type Place } from "./place.ts";
+import { nameError } from "./names.ts";
+import { Debounce } from "./debounce.ts";
+import type { FlowRegistry } from "./registry.ts";
+import { findPaths, type FlowPaths } from "./paths.ts";
 import { scan } from "./scan.ts";
-import { messageOf, QUIET_MS, SourceMoved, type Sources } from "./sources.ts";
-import type { Fault, Served, TakeUp } from "./take-up.ts";
+import { messageOf, QUIET_MS, SourceMovedError, type Sources } from "./sources.ts";
+import type { FlowError, Served, Loader } from "./loader.ts";
 import { isWhole } from "./version-folder.ts";
 import type { Versions } from "./versions.ts";
 
@@ -22,38 +22,38 @@ const PAUSE_MAX_MS = 3_600_000;
 /** Looking takes at most one part in so many of the time. */
 const LOOK_SHARE = 100;
 
-export interface FollowOptions {
+export interface FolderSyncOptions {
   readonly plugins_dir: string;
-  readonly data_dir: string;
-  readonly roster: Roster;
+  readonly dataDir: string;
+  readonly registry: FlowRegistry;
   readonly sources: Sources;
-  readonly takeUp: TakeUp;
+  readonly loader: Loader;
   readonly versions: Versions;
   readonly log: Log;
   /** Between two looks without an event, in milliseconds; 5000 unless told. */
-  readonly look_ms?: number | undefined;
+  readonly pollMs?: number | undefined;
 }
 
-/** Lets the roster follow what lies in PLUGINS_DIR. */
-export class Follower {
-  readonly pace = new Pace(() => this.#pass());
-  readonly #options: FollowOptions;
-  #place: Place;
-  #nextLook: NodeJS.Timeout | undefined;
+/** Lets the registry follow what lies in PLUGINS_DIR. */
+export class FolderSync {
+  readonly debounce = new Debounce(() => this.#pass());
+  readonly #options: FolderSyncOptions;
+  #paths: FlowPaths;
+  #nextScan: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  private constructor(options: FollowOptions, place: Place) {
+  private constructor(options: FolderSyncOptions, paths: FlowPaths) {
     this.#options = options;
-    this.#place = place;
+    this.#paths = paths;
   }
 
-  static async open(options: FollowOptions): Promise<Follower> {
-    return new Follower(options, await findPlace(options.plugins_dir, options.data_dir));
+  static async open(options: FolderSyncOptions): Promise<FolderSync> {
+    return new FolderSync(options, await findPaths(options.plugins_dir, options.dataDir));
   }
 
   /** Where PLUGINS_DIR was at the last pass. */
-  get place(): Place {
-    return this.#place;
+  get paths(): FlowPaths {
+    return this.#paths;
   }
 
   /** Remembers on disk what serves, for the next start. */
@@ -61,32 +61,32 @@ export class Follower {
     const work = this.#options.versions.serve(flow, version).catch((error: unknown) => {
       this.#options.log.warn({ flow, version, err: error }, "Cannot record which version serves");
     });
-    this.pace.during(work);
+    this.debounce.during(work);
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    clearTimeout(this.#nextLook);
-    this.#options.takeUp.stop();
-    await this.pace.stop();
+    clearTimeout(this.#nextScan);
+    this.#options.loader.stop();
+    await this.debounce.stop();
   }
 
   async #pass(): Promise<void> {
     const start = now();
-    await this.#look().catch((error: unknown) => {
+    await this.#scan().catch((error: unknown) => {
       this.#options.log.error({ err: error }, `Cannot scan PLUGINS_DIR: ${messageOf(error)}`);
     });
-    if (!this.#isStopped) this.#lookAgain(now() - start);
+    if (!this.#isStopped) this.#scanAgain(now() - start);
   }
 
-  async #look(): Promise<void> {
-    const { plugins_dir, data_dir, roster, versions, sources, log } = this.#options;
-    this.#place = await findPlace(plugins_dir, data_dir);
-    const found = await scan(this.#place);
-    roster.setBundles(await readBundles(this.#place.root, found.bundles, log));
-    for (const [name, files] of found.flows) await this.#consider(roster.entry(name), files);
-    for (const name of new Set([...roster.names(), ...versions.names()])) {
-      if (!found.flows.has(name)) this.#remove(roster.entry(name));
+  async #scan(): Promise<void> {
+    const { plugins_dir, dataDir, registry, versions, sources, log } = this.#options;
+    this.#paths = await findPaths(plugins_dir, dataDir);
+    const found = await scan(this.#paths);
+    registry.setBundles(await readBundles(this.#paths.root, found.bundles, log));
+    for (const [name, files] of found.flows) await this.#consider(registry.entry(name), files);
+    for (const name of new Set([...registry.names(), ...versions.names()])) {
+      if (!found.flows.has(name)) this.#remove(registry.entry(name));
     }
     sources.sweep();
   }
@@ -95,18 +95,18 @@ export class Follower {
    * Events get lost: on network file systems, beyond the system's limit of watches, or where a
    * folder is swapped twice at once. What was broken for a passing reason gets its next try here.
    */
-  #lookAgain(lookTook: number): void {
-    clearTimeout(this.#nextLook);
-    const wait = Math.max(this.#options.look_ms ?? LOOK_MS, lookTook * LOOK_SHARE);
-    this.#nextLook = setTimeout(() => this.pace.immediately(), wait).unref();
+  #scanAgain(scanTook: number): void {
+    clearTimeout(this.#nextScan);
+    const wait = Math.max(this.#options.pollMs ?? LOOK_MS, scanTook * LOOK_SHARE);
+    this.#nextScan = setTimeout(() => this.debounce.immediately(), wait).unref();
   }
 
   async #consider(entry: Entry, files: readonly string[]): Promise<void> {
     entry.file = files[0] ?? entry.file;
-    const wrong = nameFault(entry.name) ?? sharedName(entry.name, files);
+    const wrong = nameError(entry.name) ?? sharedName(entry.name, files);
     if (wrong !== null) return this.#wrong(entry, wrong);
     try {
-      const closure = await closureOf(this.#options.sources, this.#place, entry.file);
+      const closure = await closureOf(this.#options.sources, this.#paths, entry.file);
       // A link to nothing, or deleted since the scan.
       if (closure === null) return this.#remove(entry);
       if (closure.isBlank && this.#wasFlow(entry)) {
@@ -117,7 +117,7 @@ export class Follower {
       }
       this.#settled(entry, closure);
     } catch (error) {
-      if (error instanceof SourceMoved) return this.pace.after(QUIET_MS);
+      if (error instanceof SourceMovedError) return this.debounce.after(QUIET_MS);
       return this.#wrong(entry, messageOf(error));
     }
   }
@@ -128,37 +128,37 @@ export class Follower {
 
   /** Takes a closure up once it has come to rest, unless it has been seen before. */
   #settled(entry: Entry, closure: Closure): void {
-    const seen = JSON.stringify([this.#place.root, closure.entry, closure.version]);
+    const seen = JSON.stringify([this.#paths.root, closure.entry, closure.version]);
     const isDue = entry.retryAt !== null && now() >= entry.retryAt;
     if (entry.seen === seen && !isDue) {
       entry.restless = null;
       return;
     }
-    if (entry.seen !== seen) entry.pause = 2 * (this.#options.look_ms ?? LOOK_MS);
+    if (entry.seen !== seen) entry.pause = 2 * (this.#options.pollMs ?? LOOK_MS);
     const rest = closure.since + QUIET_MS - now();
     entry.restless ??= now();
-    if (rest > 0 && now() - entry.restless < RESTLESS_MAX_MS) return this.pace.after(rest);
+    if (rest > 0 && now() - entry.restless < RESTLESS_MAX_MS) return this.debounce.after(rest);
     entry.restless = null;
     entry.retryAt = null;
     entry.seen = seen;
     const take = this.#take(entry, closure).catch((error: unknown) => {
       this.#options.log.error({ flow: entry.name, err: error }, "Cannot take up a flow");
     });
-    this.pace.during(take);
+    this.debounce.during(take);
   }
 
   async #take(entry: Entry, closure: Closure): Promise<void> {
-    const { roster, takeUp } = this.#options;
+    const { registry, loader } = this.#options;
     const attempt = ++entry.attempt;
-    const taken = await takeUp.take(entry.name, this.#place, closure);
+    const taken = await loader.take(entry.name, this.#paths, closure);
     if (attempt !== entry.attempt || this.#isStopped) return;
-    if (taken.kind === "broken") return this.#break(entry, taken.fault);
+    if (taken.kind === "broken") return this.#break(entry, taken.error);
     if (taken.kind === "moved") {
       entry.seen = null;
-      return this.pace.after(QUIET_MS);
+      return this.debounce.after(QUIET_MS);
     }
-    if (taken.kind === "flow") roster.serve(entry, taken.served);
-    else roster.clear(entry);
+    if (taken.kind === "flow") registry.serve(entry, taken.served);
+    else registry.clear(entry);
     this.remember(entry.name, entry.served?.spec.version ?? null);
   }
 
@@ -170,15 +170,15 @@ export class Follower {
     await this.#break(entry, { message, stack: null });
   }
 
-  async #break(entry: Entry, fault: Fault): Promise<void> {
-    if (fault.retry === "soon") entry.seen = null;
-    if (fault.retry === "later") {
+  async #break(entry: Entry, error: FlowError): Promise<void> {
+    if (error.retry === "soon") entry.seen = null;
+    if (error.retry === "later") {
       entry.retryAt = now() + entry.pause;
       entry.pause = Math.min(entry.pause * 6, PAUSE_MAX_MS);
     }
     const { attempt } = entry;
     const lastGood = entry.served ?? (await this.#servedBefore(entry.name));
-    if (attempt === entry.attempt) this.#options.roster.break(entry, fault, lastGood);
+    if (attempt === entry.attempt) this.#options.registry.break(entry, error, lastGood);
   }
 
   /** The version that served before a restart, where it is whole and today's limits allow it. */
@@ -187,7 +187,7 @@ export class Follower {
     if (kept === undefined || !(await isWhole(kept.directory, kept.entry, kept.version)))
       return null;
     try {
-      return this.#options.takeUp.serve(flow, this.#place, kept);
+      return this.#options.loader.serve(flow, this.#paths, kept);
     } catch {
       return null;
     }
@@ -195,7 +195,7 @@ export class Follower {
 
   #remove(entry: Entry): void {
     entry.attempt++;
-    this.#options.roster.remove(entry);
+    this.#options.registry.remove(entry);
     if (this.#options.versions.serving(entry.name) !== undefined) this.remember(entry.name, null);
   }
 }

@@ -6,12 +6,12 @@ const WATCH_MS = 250;
 const NATIVE_SLOW_MS = 2_000;
 const NATIVE_TAKEN_MS = 10_000;
 
-export interface VitalsOptions {
+export interface WatchdogOptions {
   readonly pid: number;
   /** Resident memory above which the process takes no more runs; a quarter more ends it. */
-  readonly memory_bytes: number;
+  readonly memoryBytes: number;
   /** Longest silence while it has something to do. */
-  readonly silence_ms: number;
+  readonly silenceMs: number;
   isBusy(): boolean;
   /** It is to take no more runs. */
   onWeak(): void;
@@ -20,47 +20,47 @@ export interface VitalsOptions {
 }
 
 /** Watches a runner's memory, open files and native calls, and whether it still speaks. */
-export class Vitals {
-  readonly #options: VitalsOptions;
+export class Watchdog {
+  readonly #options: WatchdogOptions;
   readonly #timer: NodeJS.Timeout;
-  #silent_ms = 0;
+  #silentMs = 0;
   /** Of the files and sockets that it may have open. */
-  #most_files: number | null = null;
+  #mostFiles: number | null = null;
   rss_bytes = 0;
   /** Whether native calls of one version hold up those of all others. */
-  is_native_taken = false;
+  isNativeTaken = false;
 
-  constructor(options: VitalsOptions) {
+  constructor(options: WatchdogOptions) {
     this.#options = options;
     this.#timer = setInterval(() => this.#watch(), WATCH_MS);
   }
 
   /** It said something. */
   hear(): void {
-    this.#silent_ms = 0;
+    this.#silentMs = 0;
   }
 
   measure(rss_bytes: number): void {
-    const { memory_bytes, onWeak, onFatal } = this.#options;
+    const { memoryBytes, onWeak, onFatal } = this.#options;
     this.rss_bytes = rss_bytes;
-    if (rss_bytes > memory_bytes) onWeak();
-    if (rss_bytes > memory_bytes * 1.25)
+    if (rss_bytes > memoryBytes) onWeak();
+    if (rss_bytes > memoryBytes * 1.25)
       onFatal(`it used ${Math.round(rss_bytes / 2 ** 20)} MB of memory`);
   }
 
   /** Native calls have one line for all threads; some that are left behind hold it for hours. */
-  measureNative(wait_ms: number): void {
-    this.is_native_taken = wait_ms > NATIVE_SLOW_MS;
-    if (this.is_native_taken) this.#options.onWeak();
-    if (wait_ms > NATIVE_TAKEN_MS)
+  measureNative(waitMs: number): void {
+    this.isNativeTaken = waitMs > NATIVE_SLOW_MS;
+    if (this.isNativeTaken) this.#options.onWeak();
+    if (waitMs > NATIVE_TAKEN_MS)
       this.#options.onFatal(`native calls held it up for ${NATIVE_TAKEN_MS / 1000} s`);
   }
 
   /** What a flow opened and left is closed with its runner, before others have none left. */
   #countFiles(pid: number): void {
-    this.#most_files ??= mostOpenFiles(pid);
+    this.#mostFiles ??= mostOpenFiles(pid);
     const open = openFiles(pid);
-    if (open !== null && this.#most_files !== null && open > this.#most_files / 2)
+    if (open !== null && this.#mostFiles !== null && open > this.#mostFiles / 2)
       this.#options.onWeak();
   }
 
@@ -70,11 +70,11 @@ export class Vitals {
 
   /** Ticks are counted, not time: a server that was stopped itself must not blame the runner. */
   #watch(): void {
-    const { pid, silence_ms, isBusy, onFatal } = this.#options;
+    const { pid, silenceMs, isBusy, onFatal } = this.#options;
     const measured = isBusy() ? residentBytes(pid) : null;
     if (measured !== null) this.measure(measured);
     this.#countFiles(pid);
-    this.#silent_ms = isBusy() ? this.#silent_ms + WATCH_MS : 0;
-    if (this.#silent_ms >= silence_ms) onFatal(`it was silent for ${silence_ms / 1000} s`);
+    this.#silentMs = isBusy() ? this.#silentMs + WATCH_MS : 0;
+    if (this.#silentMs >= silenceMs) onFatal(`it was silent for ${silenceMs / 1000} s`);
   }
 }

@@ -5,7 +5,7 @@ import { QUIET_MS } from "./sources.ts";
 const EVENTS_MAX_MS = 2000;
 
 /** Decides when to look at PLUGINS_DIR: never twice at once, and not amid a burst of events. */
-export class Pace {
+export class Debounce {
   readonly #pass: () => Promise<void>;
   readonly #waiting: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;

@@ -35,7 +35,7 @@ export interface Request {
 }
 
 /** A running service, and requests to its management API, each answer held against its schema. */
-export interface House {
+export interface TestService {
   readonly url: string;
   /** Where its configuration, its plugins and its data are. */
   readonly directory: string;
@@ -55,7 +55,7 @@ export interface House {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function openHouse(options: ServiceOptions = {}): Promise<House> {
+export async function openTestService(options: ServiceOptions = {}): Promise<TestService> {
   const service = await startService({ flows: ["echo"], ...options });
   let url = service.url;
   let admin = service.token();
@@ -137,9 +137,9 @@ function withOwnPassword(method: string, path: string, request: Request): unknow
 
 async function toReply(method: string, path: string, answer: Response): Promise<Reply> {
   const type = answer.headers.get("content-type") ?? "";
-  const is_stream = type.startsWith("text/event-stream");
-  if (is_stream) await answer.body?.cancel();
-  const text = is_stream ? "" : await answer.text();
+  const isStream = type.startsWith("text/event-stream");
+  if (isStream) await answer.body?.cancel();
+  const text = isStream ? "" : await answer.text();
   const { status, headers } = answer;
   assertDescribed(method, path, { status, type, text });
   const json = /json/.test(type) && text !== "" ? (JSON.parse(text) as Json) : null;

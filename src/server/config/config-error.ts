@@ -1,5 +1,5 @@
 /** One thing that is wrong with the configuration, and where it stands. */
-export interface ConfigFault {
+export interface ConfigProblem {
   /** `flowhook.yaml:3` or `FLOWHOOK_LISTEN_PORT`. */
   readonly place: string;
   readonly message: string;
@@ -9,13 +9,13 @@ export interface ConfigFault {
 export class ConfigError extends Error {
   /** EX_CONFIG of sysexits.h. */
   readonly exitCode = 78;
-  readonly faults: readonly ConfigFault[];
+  readonly errors: readonly ConfigProblem[];
 
-  constructor(faults: readonly ConfigFault[]) {
-    const lines = faults.map((fault) => `${fault.place}: ${fault.message}`);
+  constructor(errors: readonly ConfigProblem[]) {
+    const lines = errors.map((error) => `${error.place}: ${error.message}`);
     super(["Configuration refused:", ...lines].join(lines.length > 1 ? "\n  " : " "));
     this.name = "ConfigError";
-    this.faults = faults;
+    this.errors = errors;
   }
 }
 

@@ -1,7 +1,7 @@
 import { failed, type Ending } from "../../shared/wire/protocol.ts";
 
 /** The ending of a run whose runner is gone. @param how completes "Lost with its runner, " */
-export function lostEnding(how: string): Ending {
+export function crashEnding(how: string): Ending {
   return failed(`Lost with its runner, ${how}`);
 }
 

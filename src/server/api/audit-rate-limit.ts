@@ -4,7 +4,7 @@ import type { Log } from "../../shared/log.ts";
  * Bounds the audit entries of refused requests that nobody was logged in for: a flood of them is
  * to fill neither the disk nor the writer. What is left out is counted in the log.
  */
-export interface Strangers {
+export interface AuditRateLimit {
   /** @param at milliseconds since the epoch */
   admits(at: number): boolean;
 }
@@ -12,7 +12,7 @@ export interface Strangers {
 const MINUTE_MS = 60_000;
 
 /** @param most Entries of one minute */
-export function openStrangers(log: Log, most: number): Strangers {
+export function openAuditRateLimit(log: Log, most: number): AuditRateLimit {
   let since = 0;
   let count = 0;
   return {

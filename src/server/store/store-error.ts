@@ -1,21 +1,21 @@
-import { Refusal } from "../../shared/errors.ts";
+import { RequestError } from "../../shared/errors.ts";
 
 /** A fault as it crosses from a thread of the store. */
-export interface UnitFault {
+export interface UnitError {
   /** `expect` of a statement, or SQLite's extended result code, e.g. SQLITE_CONSTRAINT_UNIQUE. */
   readonly code: string;
   readonly message: string;
 }
 
 /** A unit that was not committed, or a read that failed. */
-export class StoreFault extends Error {
+export class StoreError extends Error {
   /** SQLite's extended result code, or what a statement expected. */
   readonly code: string;
 
-  constructor(fault: UnitFault) {
-    super(fault.message);
+  constructor(error: UnitError) {
+    super(error.message);
     this.name = "StoreFault";
-    this.code = fault.code;
+    this.code = error.code;
   }
 
   get isUniqueConflict(): boolean {
@@ -42,7 +42,7 @@ export function isDamage(error: unknown): boolean {
 }
 
 /** What SQLite threw, as plain data. */
-export function toFault(error: unknown): UnitFault {
+export function toError(error: unknown): UnitError {
   const { code, message } = error as { code?: unknown; message?: unknown };
   return {
     code: typeof code === "string" ? code : "SQLITE_ERROR",
@@ -51,17 +51,17 @@ export function toFault(error: unknown): UnitFault {
 }
 
 /** A store that cannot write now, or a list too long, is 503; anything else is passed on. */
-export function toRefusal(fault: unknown): unknown {
-  if (!(fault instanceof StoreFault)) return fault;
-  if (fault.code === "READ_TOO_LONG")
-    return new Refusal(
+export function toRequestError(error: unknown): unknown {
+  if (!(error instanceof StoreError)) return error;
+  if (error.code === "READ_TOO_LONG")
+    return new RequestError(
       "overloaded",
       "The list takes too long to read. Ask for less: a shorter time, one webhook, one status",
-      { headers: { "retry-after": "5" }, cause: fault },
+      { headers: { "retry-after": "5" }, cause: error },
     );
-  if (!fault.isUnavailable) return fault;
-  return new Refusal("store_unavailable", "The store cannot write now. Try again later", {
+  if (!error.isUnavailable) return error;
+  return new RequestError("store_unavailable", "The store cannot write now. Try again later", {
     headers: { "retry-after": "5" },
-    cause: fault,
+    cause: error,
   });
 }

@@ -14,7 +14,7 @@ import { figure } from "./sizes.ts";
  * A service for fault injection: it can be killed and started again on the same folder, and it
  * counts the deaths that no test asked for.
  */
-export interface House {
+export interface TestService {
   readonly directory: string;
   readonly data: string;
   readonly plugins: string;
@@ -47,7 +47,7 @@ export interface House {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface HouseOptions {
+export interface TestServiceOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Names of files of test/faults/flows, copied into PLUGINS_DIR. */
   readonly flows?: readonly string[];
@@ -62,7 +62,7 @@ export interface HouseOptions {
 }
 
 /** The built binary, unless FLOWHOOK_TARGET says otherwise; FLOWHOOK_BINARY names another copy. */
-export function faultTarget(): Target {
+export function errorTarget(): Target {
   const copy = process.env["FLOWHOOK_BINARY"];
   if (copy !== undefined) return { name: "binary", command: [copy], skip: null };
   return openTarget(process.env["FLOWHOOK_TARGET"] ?? "binary");
@@ -92,22 +92,22 @@ function watchForDeath(child: ChildProcess): void {
   });
 }
 
-export async function openHouse(options: HouseOptions = {}): Promise<House> {
-  const target = faultTarget();
+export async function openTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const target = errorTarget();
   const directory = await realpath(await mkdtemp(join(tmpdir(), "flowhook-faults-")));
   await furnish(directory, options);
-  const house = toHouse(target, directory, options);
-  if (options.start === false) return house;
+  const service = toTestService(target, directory, options);
+  if (options.start === false) return service;
   try {
-    await house.start();
+    await service.start();
   } catch (error) {
-    await house[Symbol.asyncDispose]();
+    await service[Symbol.asyncDispose]();
     throw error;
   }
-  return house;
+  return service;
 }
 
-async function furnish(directory: string, options: HouseOptions): Promise<void> {
+async function furnish(directory: string, options: TestServiceOptions): Promise<void> {
   await mkdir(join(directory, "plugins"));
   await mkdir(join(directory, "data"));
   await mkdir(join(directory, "out"));
@@ -123,7 +123,11 @@ async function furnish(directory: string, options: HouseOptions): Promise<void> 
   await options.prepare?.(directory);
 }
 
-function toHouse(target: Target, directory: string, options: HouseOptions): House {
+function toTestService(
+  target: Target,
+  directory: string,
+  options: TestServiceOptions,
+): TestService {
   const { leads_group = false } = options;
   const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD, ...options.env });
   const printed: (() => string)[] = [];
@@ -228,7 +232,7 @@ function toHouse(target: Target, directory: string, options: HouseOptions): Hous
 }
 
 async function createWebhook(
-  api: House["api"],
+  api: TestService["api"],
   name: string,
   flow: string,
   {

@@ -9,7 +9,7 @@ const readFileSync = readFileSyncNow;
 const strip = stripTypeScriptTypes as typeof stripTypeScriptTypes | undefined;
 
 /** A flow that cannot be imported; `cause` is the error as it came. */
-export class ImportFault extends Error {}
+export class ImportError extends Error {}
 
 /** Deno hands over the error of a module as the text of another. */
 const WRAPPED = /^(\w*Error): (.*)$/;
@@ -19,12 +19,12 @@ const FRAME = /^\s+at (?:file:\/\/)?(\/.*:\d+:\d+)$/;
 const CARET = /^\s*\^+\s*$/;
 
 /** One line on why an import failed; a syntax error names file, line and column. */
-export function importFault(error: unknown, directory: string, imports: Imports): string {
+export function importError(error: unknown, directory: string, imports: Imports): string {
   const first = linesOf(relative(toMessage(error), directory, []))[0] as string;
   const wrapped = exec(WRAPPED, first);
   const message = wrapped === null ? first : (wrapped[2] as string);
   if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError") return message;
-  const at = placeOf(error) ?? findPlace(imports);
+  const at = placeOf(error) ?? findPaths(imports);
   return at === null ? message : `${relative(at, directory, [])}: ${message}`;
 }
 
@@ -39,13 +39,13 @@ function nameOf(error: unknown): unknown {
 /** `file:line:column` out of a stack that starts with the line and has a caret below it. */
 function placeOf(error: unknown): string | null {
   const lines = linesOf(stackOf(error));
-  const place = exec(PLACE, lines[0] as string);
-  if (place === null) return firstFrame(lines);
+  const paths = exec(PLACE, lines[0] as string);
+  if (paths === null) return firstFrame(lines);
   for (let at = 1; at < lines.length; at += 1) {
     const line = lines[at] as string;
-    if (exec(CARET, line) !== null) return `${place[1]}:${place[2]}:${indexOf(line, "^") + 1}`;
+    if (exec(CARET, line) !== null) return `${paths[1]}:${paths[2]}:${indexOf(line, "^") + 1}`;
   }
-  return `${place[1]}:${place[2]}`;
+  return `${paths[1]}:${paths[2]}`;
 }
 
 function firstFrame(lines: readonly string[]): string | null {
@@ -66,7 +66,7 @@ function stackOf(error: unknown): string {
 }
 
 /** The engine does not tell where a module's syntax is wrong; the parser for types does. */
-function findPlace(imports: Imports): string | null {
+function findPaths(imports: Imports): string | null {
   if (strip === undefined) return null;
   const files: string[] = [];
   setForEach(imports.files, (file) => push(files, file));

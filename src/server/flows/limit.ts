@@ -1,5 +1,5 @@
 /** Lets at most so many acts run at once; the others wait in line. */
-export function openTurns(most: number): <Value>(act: () => Promise<Value>) => Promise<Value> {
+export function openLimit(most: number): <Value>(act: () => Promise<Value>) => Promise<Value> {
   const waiting: (() => void)[] = [];
   let running = 0;
 

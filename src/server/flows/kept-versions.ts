@@ -7,14 +7,14 @@ import { readRecord, type VersionRecord } from "./version-record.ts";
 const GONE_MS = 30 * 24 * 3600 * 1000;
 
 /** The versions of one flow. */
-export interface Shelf {
+export interface KeptVersions {
   serving: string | null;
   /** By version, oldest first. */
   readonly records: Map<string, VersionRecord>;
 }
 
 /** Reads the versions of one flow; null where nothing worth keeping is left. */
-export async function openShelf(path: string): Promise<Shelf | null> {
+export async function openKeptVersions(path: string): Promise<KeptVersions | null> {
   const names = await readdir(path).catch((): string[] => []);
   const records = await readRecords(path, names);
   const pointer = await readFile(join(path, "serving"), "utf8").catch(() => null);
@@ -28,7 +28,10 @@ export async function openShelf(path: string): Promise<Shelf | null> {
   return { serving, records };
 }
 
-async function readRecords(path: string, names: readonly string[]): Promise<Shelf["records"]> {
+async function readRecords(
+  path: string,
+  names: readonly string[],
+): Promise<KeptVersions["records"]> {
   const records: [string, VersionRecord][] = [];
   for (const name of names) {
     if (!name.endsWith(".json")) continue;
@@ -44,7 +47,7 @@ async function readRecords(path: string, names: readonly string[]): Promise<Shel
 async function removeStrays(
   path: string,
   names: readonly string[],
-  records: Shelf["records"],
+  records: KeptVersions["records"],
 ): Promise<void> {
   for (const name of names) {
     const isKnown = name === "serving" || records.has(name.replace(/\.json$/, ""));

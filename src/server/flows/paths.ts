@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { isInside } from "../../shared/path.ts";
 
 /** Where flows lie, as absolute paths with symlinks resolved. */
-export interface Place {
+export interface FlowPaths {
   /** PLUGINS_DIR. */
   readonly root: string;
   /** What the service itself writes: never part of a flow, also where it lies in PLUGINS_DIR. */
@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** Folders that do not exist stay as they are. */
-export async function findPlace(pluginsDir: string, dataDir: string): Promise<Place> {
+export async function findPaths(pluginsDir: string, dataDir: string): Promise<FlowPaths> {
   const root = await real(pluginsDir);
   const data = await real(dataDir);
   return { root, own: isInside(data, root) ? join(data, "versions") : data };

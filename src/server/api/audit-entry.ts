@@ -3,15 +3,15 @@ import { now } from "../../shared/clock.ts";
 import type { Store } from "../store/database.ts";
 import { insertAudit } from "../store/workspace.ts";
 import type { Route } from "./route.ts";
-import type { Strangers } from "./strangers.ts";
+import type { AuditRateLimit } from "./audit-rate-limit.ts";
 
 /** What becomes one audit entry: who did what to what, when, from where, with what result. */
-export interface Trail {
+export interface AuditTrail {
   actor(principal: Principal | null): void;
   /** Names of the members that were given; never their values, which may be secrets. */
   given(body: unknown): void;
   /** Resolves when the entry is committed. */
-  close(result: string, acted_on?: string): Promise<void>;
+  close(result: string, actedOn?: string): Promise<void>;
 }
 
 /** What is named otherwise is no member of any resource, and might be a value gone astray. */
@@ -20,11 +20,11 @@ function isMember(name: string): boolean {
 }
 
 /** For a route without an action nothing is written. */
-export function openTrail(
-  { store, strangers }: { store: Store; strangers: Strangers },
+export function openEntry(
+  { store, auditRateLimit }: { store: Store; auditRateLimit: AuditRateLimit },
   { action }: Pick<Route, "action">,
   from: { address: string; params: Readonly<Record<string, string>> },
-): Trail {
+): AuditTrail {
   let actor: Principal | null = null;
   let members: string[] = [];
   let named = Object.values(from.params)[0] ?? null;
@@ -38,11 +38,11 @@ export function openTrail(
       members = Object.keys(body).filter(isMember).slice(0, 40);
       for (const given of [user_name, name]) if (typeof given === "string") named ??= given;
     },
-    async close(result, acted_on) {
+    async close(result, actedOn) {
       if (action === null) return;
-      const is_refused = !result.startsWith("2");
-      if (is_refused && actor === null && !strangers.admits(now())) return;
-      const target = acted_on ?? named;
+      const isRefused = !result.startsWith("2");
+      if (isRefused && actor === null && !auditRateLimit.admits(now())) return;
+      const target = actedOn ?? named;
       const entry = {
         at: now(),
         user_id: actor?.user_id ?? null,

@@ -1,0 +1,67 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * A rule of the linter: names are in camelCase, unless they exist in SQL, in JSON that leaves the
+ * process, or in the configuration. Those are read from the files that say what these look like.
+ */
+
+const SRC = join(import.meta.dirname, "../src");
+
+/** Files that hold shapes and little else: each name in them is one of SQL, JSON or YAML. */
+const SHAPES = [
+  "server/store/{schema,execution-row}.ts",
+  "server/config/schema.ts",
+  "server/api/shapes.ts",
+  "shared/{author,errors,manifest}.ts",
+  "shared/contract/*.ts",
+  "shared/wire/*.ts",
+];
+
+/** Files with schemas of requests and documents among other things: the keys of those count. */
+const SCHEMAS = ["server/api/*.ts", "server/flows/*.ts"];
+
+/** Members of log lines, and modules of Node. */
+const OTHERS = `request_id trace_id free_bytes jump_ms newest_at left_out
+  async_hooks diagnostics_channel perf_hooks string_decoder`;
+
+const SNAKE = /\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g;
+const SCHEMA_KEY = /\b([a-z][a-z0-9]*(?:_[a-z0-9]+)+): (?:v\.|[A-Z])/g;
+
+const NAMES = new Set([
+  ...OTHERS.split(/\s+/),
+  ...textsOf(SHAPES).flatMap((text) => text.match(SNAKE) ?? []),
+  ...textsOf(SCHEMAS).flatMap((text) => [...text.matchAll(SCHEMA_KEY)].map(([, name]) => name)),
+]);
+
+function textsOf(patterns: readonly string[]): string[] {
+  const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: SRC }));
+  return files.map((file) => readFileSync(join(SRC, file), "utf8"));
+}
+
+interface Context {
+  report(finding: { node: object; message: string }): void;
+}
+
+interface Name {
+  readonly name: string;
+}
+
+function check(context: Context, node: Name): void {
+  const isSnake = /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(node.name);
+  if (!isSnake || NAMES.has(node.name)) return;
+  const message = `"${node.name}" is no name of SQL, JSON or the configuration: use camelCase`;
+  context.report({ node, message });
+}
+
+export default {
+  meta: { name: "names" },
+  rules: {
+    case: {
+      create: (context: Context) => ({
+        Identifier: (node: Name) => check(context, node),
+        PrivateIdentifier: (node: Name) => check(context, node),
+      }),
+    },
+  },
+};

@@ -1,0 +1,26 @@
+import { describe, it } from "node:test";
+import { RuleTester } from "oxlint/plugins-dev";
+import plugin from "../../scripts/names-rule.ts";
+
+RuleTester.describe = (text, act) => {
+  describe(text, act);
+};
+RuleTester.it = (text, act) => {
+  it(text, act);
+};
+
+new RuleTester().run("names", plugin.rules.case as never, {
+  valid: [
+    "const isOpen = true; const { started_at: startedAt } = row;",
+    "const { status_message } = row; answer({ created_at, is_enabled: true });",
+    "const MOST_OPEN = 1; const _unused = 2; log.warn({ jump_ms: 3 });",
+    "const text = 'is_open'; // is_open",
+  ],
+  invalid: [
+    "const is_open = true;",
+    "function open(data_dir) {}",
+    "class Runner { is_open = true; }",
+    "class Runner { #is_open = true; }",
+    "const options = { most_bytes: 1 };",
+  ].map((code) => ({ code, errors: 1 })),
+});
