@@ -2,8 +2,9 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * A rule of the linter: names are in camelCase, unless they exist in SQL, in JSON that leaves the
- * process, or in the configuration. Those are read from the files that say what these look like.
+ * Rules of the linter for names. They are in camelCase, unless they exist in SQL, in JSON that
+ * leaves the process, or in the configuration: those are read from the files that say what these
+ * look like. And they are made of the field's words, not of metaphors of our own.
  */
 
 const SRC = join(import.meta.dirname, "../src");
@@ -24,6 +25,10 @@ const SCHEMAS = ["server/api/*.ts", "server/flows/*.ts"];
 /** Members of log lines, and modules of Node. */
 const OTHERS = `request_id trace_id free_bytes jump_ms newest_at left_out
   async_hooks diagnostics_channel perf_hooks string_decoder`;
+
+/** What is said instead of these: slot, prefetch, average, poll, registry, audit, throttle, deps. */
+const PRIVATE =
+  /^(house|corridor|gate|seat|ahead|near|pace|look|roster|shelf|desk|strangers?|trail)$/i;
 
 const SNAKE = /\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g;
 const SCHEMA_KEY = /\b([a-z][a-z0-9]*(?:_[a-z0-9]+)+): (?:v\.|[A-Z])/g;
@@ -47,21 +52,36 @@ interface Name {
   readonly name: string;
 }
 
-function check(context: Context, node: Name): void {
+function checkCase(context: Context, node: Name): void {
   const isSnake = /^[a-z][a-z0-9]*(_[a-z0-9]+)+$/.test(node.name);
   if (!isSnake || NAMES.has(node.name)) return;
   const message = `"${node.name}" is no name of SQL, JSON or the configuration: use camelCase`;
   context.report({ node, message });
 }
 
+function checkWords(context: Context, node: Name): void {
+  const found = partsOf(node.name).find((part) => PRIVATE.test(part));
+  if (found === undefined) return;
+  const message = `"${found}" is a metaphor of our own: say it in the field's words`;
+  context.report({ node, message });
+}
+
+/** `isOpen` is two words; so is `IS_OPEN`. */
+function partsOf(name: string): string[] {
+  const isUpper = name === name.toUpperCase();
+  return name.split(isUpper ? "_" : /_|(?=[A-Z])/);
+}
+
+function forNames(act: (context: Context, node: Name) => void) {
+  return {
+    create: (context: Context) => ({
+      Identifier: (node: Name) => act(context, node),
+      PrivateIdentifier: (node: Name) => act(context, node),
+    }),
+  };
+}
+
 export default {
   meta: { name: "names" },
-  rules: {
-    case: {
-      create: (context: Context) => ({
-        Identifier: (node: Name) => check(context, node),
-        PrivateIdentifier: (node: Name) => check(context, node),
-      }),
-    },
-  },
+  rules: { case: forNames(checkCase), words: forNames(checkWords) },
 };

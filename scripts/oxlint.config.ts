@@ -58,7 +58,7 @@ export default defineConfig({
       files: ["**/src/**/*.{ts,tsx}"],
       excludeFiles: ["**/src/server/store/migrations/**"],
       jsPlugins: ["./names-rule.ts"],
-      rules: { "names/case": "error" },
+      rules: { "names/case": "error", "names/words": "error" },
     },
     {
       // node:test's functions give promises that nobody has to wait for.

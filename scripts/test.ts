@@ -107,8 +107,6 @@ async function runFiles(
     cwd: ROOT,
     concurrency: 2,
     timeout: TEST_TIMEOUT_MS,
-    // What a failed test left open must not keep its file, and so the run, from ending.
-    execArgv: ["--test-force-exit"],
     env: { ...process.env, ...env },
   });
   stream.on("test:pass", (test) => note(tally, test, true));

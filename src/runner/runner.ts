@@ -21,16 +21,16 @@ import { testFlags } from "./thread-flags.ts";
  * server does.
  */
 
-const BEAT_MS = 500;
+const HEARTBEAT_MS = 500;
 
-/** The load of native calls is measured with each fourth beat. */
-const BEATS_TO_LOAD = 4;
+/** The load of native calls is measured with each fourth heartbeat. */
+const HEARTBEATS_TO_LOAD = 4;
 
 const probe = new NativeProbe();
 const load = new NativeLoad();
 let setup: RunnerSetup | null = null;
 const threads = new Map<number, FlowThread>();
-let beats = 0;
+let heartbeats = 0;
 let native_load = 0;
 let rss_bytes = 0;
 
@@ -84,7 +84,7 @@ function tell(message: Exclude<ToRunner, { type: "setup" | "inspect" | "start" }
 function open(given: RunnerSetup, token: string): void {
   setup = given;
   channel.token = token;
-  setInterval(beat, BEAT_MS);
+  setInterval(heartbeat, HEARTBEAT_MS);
   testFlags(given.readable).then(
     () => send({ type: "ready" }),
     (error: unknown) => send({ type: "refused", message: String(error) }),
@@ -113,10 +113,10 @@ function start(given: RunnerSetup, number: number, spec: FlowSpec): void {
   }
 }
 
-function beat(): void {
+function heartbeat(): void {
   const { waitedMs: native_wait_ms } = probe;
-  if (beats % BEATS_TO_LOAD === 0) native_load = Math.round(load.measure() * 100);
-  beats += 1;
+  if (heartbeats % HEARTBEATS_TO_LOAD === 0) native_load = Math.round(load.measure() * 100);
+  heartbeats += 1;
   measure();
   send({ type: "heartbeat", rss_bytes, native_wait_ms, native_load });
   probe.ask();

@@ -9,7 +9,7 @@ RuleTester.it = (text, act) => {
   it(text, act);
 };
 
-new RuleTester().run("names", plugin.rules.case as never, {
+new RuleTester().run("case", plugin.rules.case as never, {
   valid: [
     "const isOpen = true; const { started_at: startedAt } = row;",
     "const { status_message } = row; answer({ created_at, is_enabled: true });",
@@ -22,5 +22,15 @@ new RuleTester().run("names", plugin.rules.case as never, {
     "class Runner { is_open = true; }",
     "class Runner { #is_open = true; }",
     "const options = { most_bytes: 1 };",
+  ].map((code) => ({ code, errors: 1 })),
+});
+
+new RuleTester().run("words", plugin.rules.words as never, {
+  valid: ["const gateway = nearest(headOf);", "const text = 'roster'; // the house"],
+  invalid: [
+    "const roster = 1;",
+    "openShelf();",
+    "class A { #nextLook = 1; }",
+    "const A_PACE = 1;",
   ].map((code) => ({ code, errors: 1 })),
 });

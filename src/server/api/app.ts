@@ -26,12 +26,12 @@ const LIMIT = { bytes: 2 * 1024 * 1024, what: "" };
 const LOGIN_LIMIT = { bytes: AT_ONCE, what: "" };
 
 /** Audit entries of refused requests without a login, in one minute. */
-const STRANGERS_PER_MINUTE = 300;
+const ANONYMOUS_PER_MINUTE = 300;
 
 /** The management API (contract, section 3) as a Hono app for `/api/latest`. */
 export function createApi(api: Api): Hono<Env> {
   const app = new Hono<Env>();
-  const auditRateLimit = openAuditRateLimit(api.log, STRANGERS_PER_MINUTE);
+  const auditRateLimit = openAuditRateLimit(api.log, ANONYMOUS_PER_MINUTE);
   for (const route of ROUTES) {
     app.on(route.method, route.path, async (c) =>
       toResponse(await serve(api, auditRateLimit, route, c)),

@@ -6,7 +6,7 @@ import type { Route } from "./route.ts";
 import type { AuditRateLimit } from "./audit-rate-limit.ts";
 
 /** What becomes one audit entry: who did what to what, when, from where, with what result. */
-export interface AuditTrail {
+export interface AuditEntry {
   actor(principal: Principal | null): void;
   /** Names of the members that were given; never their values, which may be secrets. */
   given(body: unknown): void;
@@ -24,7 +24,7 @@ export function openEntry(
   { store, auditRateLimit }: { store: Store; auditRateLimit: AuditRateLimit },
   { action }: Pick<Route, "action">,
   from: { address: string; params: Readonly<Record<string, string>> },
-): AuditTrail {
+): AuditEntry {
   let actor: Principal | null = null;
   let members: string[] = [];
   let named = Object.values(from.params)[0] ?? null;

@@ -15,12 +15,12 @@ import type { Versions } from "./versions.ts";
 
 /** Files that change without pause are taken as they are after this time, in milliseconds. */
 const RESTLESS_MAX_MS = 2000;
-/** Between two looks without an event, in milliseconds. */
-const LOOK_MS = 5000;
+/** Between two scans without an event, in milliseconds. */
+const POLL_MS = 5000;
 /** Longest pause between two tries of a version that cannot be imported, in milliseconds: 1 hour. */
 const PAUSE_MAX_MS = 3_600_000;
-/** Looking takes at most one part in so many of the time. */
-const LOOK_SHARE = 100;
+/** Scanning takes at most one part in so many of the time. */
+const SCAN_SHARE = 100;
 
 export interface FolderSyncOptions {
   readonly plugins_dir: string;
@@ -30,7 +30,7 @@ export interface FolderSyncOptions {
   readonly loader: Loader;
   readonly versions: Versions;
   readonly log: Log;
-  /** Between two looks without an event, in milliseconds; 5000 unless told. */
+  /** Between two scans without an event, in milliseconds; 5000 unless told. */
   readonly pollMs?: number | undefined;
 }
 
@@ -97,7 +97,7 @@ export class FolderSync {
    */
   #scanAgain(scanTook: number): void {
     clearTimeout(this.#nextScan);
-    const wait = Math.max(this.#options.pollMs ?? LOOK_MS, scanTook * LOOK_SHARE);
+    const wait = Math.max(this.#options.pollMs ?? POLL_MS, scanTook * SCAN_SHARE);
     this.#nextScan = setTimeout(() => this.debounce.immediately(), wait).unref();
   }
 
@@ -134,7 +134,7 @@ export class FolderSync {
       entry.restless = null;
       return;
     }
-    if (entry.seen !== seen) entry.pause = 2 * (this.#options.pollMs ?? LOOK_MS);
+    if (entry.seen !== seen) entry.pause = 2 * (this.#options.pollMs ?? POLL_MS);
     const rest = closure.since + QUIET_MS - now();
     entry.restless ??= now();
     if (rest > 0 && now() - entry.restless < RESTLESS_MAX_MS) return this.debounce.after(rest);

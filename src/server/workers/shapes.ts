@@ -13,11 +13,11 @@ const KINDS = new Set<unknown>(["flow", "module", "broken"]);
 
 type Check = (message: Record<string, unknown>) => boolean;
 
-const CHECKS: Readonly<Record<string, Check>> = {
+const CHECKS: Readonly<Record<FromRunner["type"], Check>> = {
   ready: () => true,
   refused: ({ message }) => isText(message),
   inspected: ({ number, inspection }) => isCount(number) && isInspection(inspection),
-  beat: ({ rss_bytes, native_wait_ms, native_load }) =>
+  heartbeat: ({ rss_bytes, native_wait_ms, native_load }) =>
     [rss_bytes, native_wait_ms, native_load].every(isCount),
   started: ({ thread }) => isCount(thread),
   ended: ({ thread, id, ending, ms, is_last }) =>
@@ -37,7 +37,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
 
 export function isFromRunner(value: unknown): value is FromRunner {
   if (!isRecord(value) || typeof value["type"] !== "string") return false;
-  return Object.hasOwn(CHECKS, value["type"]) && CHECKS[value["type"]]?.(value) === true;
+  if (!Object.hasOwn(CHECKS, value["type"])) return false;
+  return CHECKS[value["type"] as FromRunner["type"]](value);
 }
 
 function isCount(value: unknown): value is number {
