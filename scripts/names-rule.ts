@@ -23,7 +23,7 @@ const SHAPES = [
 const SCHEMAS = ["server/api/*.ts", "server/flows/*.ts"];
 
 /** Members of log lines, and modules of Node. */
-const OTHERS = `request_id trace_id free_bytes jump_ms newest_at left_out
+const OTHERS = `request_id trace_id duration_ms wait_ms free_bytes jump_ms newest_at left_out
   async_hooks diagnostics_channel perf_hooks string_decoder`;
 
 /** What is said instead of these: slot, prefetch, average, poll, registry, audit, throttle, deps. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readCertificate } from "../server/config/certificate.ts";
 import { checkDataFolder } from "../server/config/data-folder.ts";
-import { warnOfWriters } from "../server/config/plugins-folder.ts";
+import { warnOfPlugins } from "../server/config/plugins-folder.ts";
 import type { Flow } from "../server/flows/catalog.ts";
 import { openLog } from "../shared/log.ts";
 import { openFlows } from "../server/flows.ts";
@@ -22,7 +22,7 @@ export async function check(options: { config?: string; json?: true }): Promise<
     ...loaded.warnings,
     ...(readCertificate(config, loaded.placeOf)?.warnings ?? []),
     ...checkDataFolder(loaded),
-    ...warnOfWriters(config),
+    ...warnOfPlugins(config),
   ];
   for (const warning of warnings) process.stderr.write(`${warning}\n`);
   const folder = mkdtempSync(join(tmpdir(), "flowhook-check-"));

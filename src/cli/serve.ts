@@ -1,6 +1,8 @@
+import { VERSION } from "../assets/read.ts";
 import { readCertificate } from "../server/config/certificate.ts";
 import { openDataFolder } from "../server/config/data-folder.ts";
-import { warnOfWriters } from "../server/config/plugins-folder.ts";
+import type { Loaded } from "../server/config/load.ts";
+import { warnOfPlugins } from "../server/config/plugins-folder.ts";
 import { StartError } from "../shared/errors.ts";
 import { openLog } from "../shared/log.ts";
 import { openService, type Service } from "../server/service.ts";
@@ -17,12 +19,12 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   const { config, credentials } = loaded;
   const log = openLog({ level: config.LOG_LEVEL, format: config.LOG_FORMAT });
   logStrayErrors(log);
-  const warnings = [...loaded.warnings, ...warnOfWriters(config)];
-  for (const warning of warnings) log.warn(warning);
-  readCertificate(config, loaded.placeOf);
   const isDemo = options.demo === true;
   // Before the data folder is opened: who writes flows may be another user.
   if (isDemo) writeExamples(config.PLUGINS_DIR);
+  const warnings = [...loaded.warnings, ...warnOfPlugins(config)];
+  for (const warning of warnings) log.warn(warning);
+  readCertificate(config, loaded.placeOf);
   for (const warning of openDataFolder(loaded)) log.warn(warning);
   const signals = watchStopSignals(log, config.SHUTDOWN_GRACE_SEC);
   const service = await open({
@@ -32,12 +34,28 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
     showPassword: (started) => welcome(started, config),
   });
   signals.service = service;
-  log.info({ url: service.url }, `Listening on ${service.url}`);
+  log.info(describeService(loaded, service.url), `Listening on ${service.url}`);
   if (service.adminPassword === null) await welcome(service, config);
   if (isDemo) process.stdout.write(describeDemo(service.url, await fillDemo(service)));
   await signals.first;
   await service.stop(signals.second);
   log.info("Stopped");
+}
+
+/** What an operator asks first. */
+function describeService({ config, file }: Loaded, url: string) {
+  const { DATA_DIR, PLUGINS_DIR, DATABASE_URL } = config;
+  const { deno, node } = process.versions;
+  const runtime = deno === undefined ? `node ${node}` : `deno ${deno}`;
+  return {
+    url,
+    version: VERSION,
+    runtime,
+    configuration: file,
+    DATA_DIR,
+    PLUGINS_DIR,
+    DATABASE_URL,
+  };
 }
 
 async function open(options: Parameters<typeof openService>[0]): Promise<Service> {

@@ -6,6 +6,7 @@ import { databaseFile, type Config } from "./config/resolve.ts";
 import { Allowance } from "./executions/allowance.ts";
 import { Executions } from "./executions/executions.ts";
 import { Retention } from "./executions/retention.ts";
+import { openEndingLog } from "./executions/ending-log.ts";
 import { operate } from "./executions/operations.ts";
 import { recover } from "./executions/recover.ts";
 import { type Catalog } from "./flows/catalog.ts";
@@ -126,15 +127,15 @@ function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store>
 }
 
 /** What the last stop, or a crash, left unended. */
-async function putInOrder(rooms: {
+async function putInOrder(parts: {
   store: Store;
   executions: Executions;
   catalog: Catalog;
   log: Log;
 }): Promise<void> {
-  const { catalog, log } = rooms;
+  const { catalog, log } = parts;
   const recovered = await recover({
-    ...rooms,
+    ...parts,
     findFlow: (name, version) => findVersion(catalog, name, version),
   });
   if (recovered.interrupted + recovered.resumed > 0)
@@ -156,7 +157,7 @@ function findVersion(catalog: Catalog, name: string, version: string | null) {
   return kept === undefined ? flow : { spec: kept, timeoutMs: flow?.timeoutMs ?? 300_000 };
 }
 
-function openExecutionsOf(rooms: {
+function openExecutionsOf(parts: {
   config: Config;
   log: Log;
   store: Store;
@@ -166,7 +167,7 @@ function openExecutionsOf(rooms: {
   parser: Parser;
   allowance: Allowance;
 }): Executions {
-  const { config, store, runners, catalog, secrets, parser } = rooms;
+  const { config, store, runners, catalog, secrets, parser } = parts;
   const limits = {
     max_input_bytes: config.MAX_BODY_BYTES,
     maxChildDepth: config.MAX_CHILD_DEPTH,
@@ -175,12 +176,17 @@ function openExecutionsOf(rooms: {
   const findFlow = (name: string) => catalog.find(name);
   const { checkLarge, judgeLarge } = parser;
   const executions: Executions = new Executions({
-    ...rooms,
+    ...parts,
     startWorker: (spec, events) => runners.startWorker(spec, events),
     operate: (execution, request) =>
       operate({ store, executions, findFlow, secrets, limits, checkLarge }, execution, request),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
     judgeLarge,
+    logEnding: openEndingLog({
+      log: parts.log,
+      hasCalls: config.LOG_CALLS,
+      hasMessages: config.LOG_MESSAGES,
+    }),
     workerThreads: config.WORKER_THREADS,
     flowMaxConcurrent: config.FLOW_MAX_CONCURRENT,
     warmThreads: config.WARM_THREADS,

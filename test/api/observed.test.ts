@@ -6,6 +6,7 @@ import { openTestService, type TestService } from "./test-service.ts";
 import { callWebhook, endedExecution, openWebhook, runWebhook } from "./running.ts";
 
 const PACED = fileURLToPath(new URL("flows/paced.ts", import.meta.url));
+const THROWS = fileURLToPath(new URL("flows/throws.ts", import.meta.url));
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
 const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
 
@@ -121,11 +122,18 @@ test("a refused call and a failed execution are logged with request, trace and e
     [failed?.["execution"], failed?.["status"], failed?.["trace_id"]],
     [id, "ENDED_ERROR", TRACE_ID],
   );
+  assert.deepEqual(
+    [failed?.["level"], failed?.["webhook"], failed?.["flow"], failed?.["message"]],
+    ["warn", "paced", "paced", "failed on demand"],
+  );
+  for (const member of ["duration_ms", "wait_ms"])
+    assert.ok(Number(failed?.[member]) >= 0 && Number(failed?.[member]) < 60_000, member);
+  assert.match(String(failed?.["time"]), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
   const input = (record as { input_value: { headers: Record<string, string> } }).input_value;
   assert.equal(input.headers["traceparent"], TRACEPARENT, "it is passed on to the flow");
 });
 
-test("a success is logged at debug only", async () => {
+test("a success is logged at debug, and at info where LOG_CALLS says so", async () => {
   const id = await callPaced("", { "x-request-id": "succeeded-1" });
   await endedExecution(service, id);
   assert.deepEqual(linesWith("request_id", "succeeded-1"), []);
@@ -133,7 +141,32 @@ test("a success is logged at debug only", async () => {
   await openWebhook(loud, "echo", { flow: "echo" });
   const started = await callWebhook(loud, "echo", {}, { "x-request-id": "succeeded-2" });
   await endedExecution(loud, await started.text());
-  assert.match(loud.logs(), /"status":"ENDED_SUCCESS","request_id":"succeeded-2"/);
+  assert.match(loud.logs(), /"debug".*"status":"ENDED_SUCCESS".*"request_id":"succeeded-2"/);
+  await using calls = await openTestService({ config: { LOG_CALLS: true } });
+  await openWebhook(calls, "echo", { flow: "echo" });
+  const third = await callWebhook(calls, "echo", {}, { "x-request-id": "succeeded-3" });
+  await endedExecution(calls, await third.text());
+  assert.match(calls.logs(), /"info".*"status":"ENDED_SUCCESS".*"request_id":"succeeded-3"/);
+});
+
+test("a status message is one cut line in the log, and not there where LOG_MESSAGES is false", async () => {
+  for (const hasMessages of [true, false]) {
+    await using own = await openTestService({
+      plugins: [THROWS],
+      config: { LOG_MESSAGES: hasMessages },
+    });
+    await openWebhook(own, "throws", { flow: "throws" });
+    const answer = await callWebhook(own, "throws", {}, {});
+    await endedExecution(own, await answer.text());
+    const [line = ""] = own
+      .logs()
+      .split("\n")
+      .filter((text) => text.includes("Execution failed"));
+    const { message } = JSON.parse(line) as { message?: string };
+    if (!hasMessages) assert.equal(message, undefined);
+    else assert.match(message ?? "", /^two\\u000alines \\u001b\[31m x{200,290}\.\.\.$/);
+    assert.ok(line.length < 1000);
+  }
 });
 
 test("a traceparent that is not valid is no trace", async () => {

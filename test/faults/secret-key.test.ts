@@ -49,7 +49,7 @@ describe("12: secrets without their key", () => {
     await service.start();
     assert.match(
       service.logs(),
-      /"level":40,.*3 secrets were encrypted with another key: put secret\.key back/,
+      /"level":"warn",.*3 secrets were encrypted with another key: put secret\.key back/,
     );
     const failed = await read(service, "S1");
     assert.equal(failed.status, "ENDED_ERROR");

@@ -72,7 +72,7 @@ describe("TLS", { skip: target.skip ?? false }, () => {
     const running = await launch(target, folder, ["serve"], environment());
     try {
       assert.equal(await shown(running.origin.port), "old.example");
-      assert.match(running.logs(), /"level":40,.*CN=old\.example expired at/);
+      assert.match(running.logs(), /"level":"warn",.*CN=old\.example expired at/);
     } finally {
       await terminate(running.child);
     }
@@ -85,12 +85,12 @@ describe("TLS", { skip: target.skip ?? false }, () => {
       const { port } = running.origin;
       await put({ cert: makeCertificate({ name: "half.example" }).cert, key: own.key });
       await poll("the warning", async () =>
-        /"level":40,.*does not fit the first certificate/.test(running.logs()) ? true : null,
+        /"level":"warn",.*does not fit the first certificate/.test(running.logs()) ? true : null,
       );
       assert.equal(await shown(port), "own.example");
       await put(makeCertificate({ name: "new.example", until: 3 }));
       await poll("the new one", async () => ((await shown(port)) === "new.example" ? true : null));
-      assert.match(running.logs(), /"level":40,.*CN=new\.example expires at/);
+      assert.match(running.logs(), /"level":"warn",.*CN=new\.example expires at/);
     } finally {
       await terminate(running.child);
     }

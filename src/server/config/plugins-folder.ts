@@ -7,8 +7,13 @@ import { quotePath } from "./unwritable.ts";
 /** More are not looked at: a start is not to wait for a folder of packages. */
 const MOST_ENTRIES = 5000;
 
-/** @returns a warning where every user of the system can write flows, which is to run code */
-export function warnOfWriters({ PLUGINS_DIR: folder }: Pick<Config, "PLUGINS_DIR">): string[] {
+/**
+ * @returns a warning where there is no folder of flows, or where every user of the system can write
+ *   flows, which is to run code
+ */
+export function warnOfPlugins({ PLUGINS_DIR: folder }: Pick<Config, "PLUGINS_DIR">): string[] {
+  if (statSync(folder, { throwIfNoEntry: false }) === undefined)
+    return [`There is no folder "${folder}" (PLUGINS_DIR): flows are found as soon as it is there`];
   if (!HAS_MODES) return [];
   const [first, ...more] = listWritable(folder);
   if (first === undefined) return [];

@@ -223,6 +223,16 @@ export const CONFIG_SCHEMA = v.strictObject({
     "One JSON object per line, or lines for people.",
     "`auto` (`pretty` on a terminal, else `json`)",
   ),
+  LOG_CALLS: key(
+    boolean(),
+    false,
+    "Executions that succeed are logged at level info, else at debug; failed ones always at warn.",
+  ),
+  LOG_MESSAGES: key(
+    boolean(),
+    true,
+    "Log lines of executions hold their status message, which is the flow's own text.",
+  ),
 });
 
 /** The settings as they are written: `auto` and relative paths are still to be resolved. */

@@ -37,6 +37,8 @@ export interface ActiveExecution {
   children: number;
   /** Its place in the list of the latest ones; null: it is not there. */
   slot: Slot<ActiveExecution> | null;
+  /** When it was handed to a thread last, in milliseconds since the epoch; null: it was not. */
+  startedAt: number | null;
   /** Since when it has been active, as performance.now(). */
   since: number;
   /** Tells the waiting: the ending is on disk. */
@@ -66,6 +68,7 @@ export function newActive(
     watchers: 0,
     children: 0,
     slot: null,
+    startedAt: null,
     since: 0,
     settle: resolve,
   };

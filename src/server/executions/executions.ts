@@ -17,6 +17,7 @@ import type { Allowance } from "./allowance.ts";
 import type { Changes } from "./changes.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
 import { toJob, type Input } from "./input.ts";
+import type { LogEnding } from "./ending-log.ts";
 import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
 import {
@@ -42,6 +43,8 @@ export interface ExecutionsOptions extends Omit<SchedulerOptions, "defer" | "rec
     execution: ActiveExecution,
     request: OperationRequest,
   ) => Promise<OperationAnswer>;
+  /** Tells the log that an ending is on disk. */
+  readonly logEnding: LogEnding;
   readonly maxQueued: number;
   readonly allowance: Allowance;
   readonly baseUrl: string;
@@ -266,7 +269,11 @@ export class Executions implements RunEvents {
       row,
       {
         started: () => {
-          for (const { execution } of own) this.#kept.release(execution);
+          const startedAt = now();
+          for (const { execution } of own) {
+            execution.startedAt = startedAt;
+            this.#kept.release(execution);
+          }
           handOver(own.filter(({ execution }) => !execution.isRefused));
         },
         // The service stops before it could be written: they stay PENDING.
@@ -349,7 +356,7 @@ export class Executions implements RunEvents {
     this.#journal.end(outcome, {
       synced: () => {
         this.#ended[outcome.status] += 1;
-        this.#logEnding(execution, outcome.status);
+        this.#options.logEnding(execution, outcome);
         execution.settle(outcome);
       },
       applied: () => {
@@ -362,13 +369,6 @@ export class Executions implements RunEvents {
   /** Once the tables have its ending and it has no thread, it is active no longer. */
   #forget(execution: ActiveExecution): void {
     if (execution.isApplied && execution.run === null) this.#active.delete(execution);
-  }
-
-  /** The status message is the flow's own text, which may hold anything: the record has it. */
-  #logEnding({ id, flow, trace }: ActiveExecution, status: EndedStatus): void {
-    const level = status === "ENDED_SUCCESS" ? "debug" : "info";
-    const { log } = this.#options;
-    if (log.isLevelEnabled(level)) log[level]({ execution: id, flow, status, ...trace }, "Ended");
   }
 }
 
