@@ -1,31 +1,51 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
+import { listPages } from "../src/assets/manual.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { ROUTES } from "../src/server/api/routes.ts";
 import { describeConfig } from "../src/server/config/schema.ts";
 import { ERRORS } from "../src/shared/errors.ts";
 import { DECLARATIONS, makeDeclarations } from "./declarations.ts";
+import { makeNotices, NOTICES } from "./notices.ts";
+import { ROOT } from "./targets.ts";
 
 /**
- * `npm run docs`: rewrites the parts of README.md that are made from the program, and the
- * declarations that editors need for flows.
+ * `npm run docs`: rewrites the parts of README.md and of the pages that are made from the program,
+ * the declarations that editors need for flows, and the licences of what a build carries.
  */
 
-export const README = join(import.meta.dirname, "../README.md");
+/** Files with generated parts, relative to the sources: the names of the parts in each. */
+export const GENERATED: Readonly<Record<string, readonly (keyof typeof PARTS)[]>> = {
+  "README.md": ["pages"],
+  "src/assets/docs/api.md": ["routes"],
+  "src/assets/docs/command-line.md": ["commands"],
+  "src/assets/docs/configuration.md": ["config"],
+  "src/assets/docs/errors.md": ["errors"],
+};
 
-/** The text with each generated part renewed. */
-export function renew(readme: string): string {
-  const parts = {
-    config: configTable(),
-    errors: errorTable(),
-    routes: routeTable(),
-    commands: commandTable(),
-  };
-  return Object.entries(parts).reduce(
-    (text, [name, part]) => replacePart(text, name, part),
-    readme,
+const PARTS = {
+  config: configTable,
+  errors: errorTable,
+  routes: routeTable,
+  commands: commandTable,
+  pages: pageList,
+};
+
+/** A file's text with each of its generated parts renewed. */
+export function renew(file: string): string {
+  const names = GENERATED[file] ?? [];
+  return names.reduce(
+    (text, name) => replacePart(text, file, name, PARTS[name]()),
+    readFileSync(join(ROOT, file), "utf8"),
   );
+}
+
+/** The pages of the documentation, in the order in which they are read. */
+function pageList(): string {
+  return listPages()
+    .map(({ name, title, summary }) => `- [${title}](src/assets/docs/${name}.md): ${summary}`)
+    .join("\n");
 }
 
 /** The table of refusals, made from the registry. */
@@ -68,7 +88,7 @@ function routeTable(): string {
 }
 
 /** The table of the configuration, made from its schema. */
-export function configTable(): string {
+function configTable(): string {
   const rows = describeConfig().map((row) => [
     `\`${row.key}\``,
     row.default,
@@ -83,10 +103,10 @@ function toTable(head: readonly string[], rows: readonly (readonly string[])[]):
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-function replacePart(text: string, name: string, content: string): string {
+function replacePart(text: string, file: string, name: string, content: string): string {
   const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`README.md lacks "${begin}" and "${end}"`);
+  if (from < 0 || to < from) throw new Error(`${file} lacks "${begin}" and "${end}"`);
   return `${text.slice(0, from + begin.length)}\n${content}\n${text.slice(to)}`;
 }
 
@@ -95,6 +115,7 @@ function toCell(text: string): string {
 }
 
 if (import.meta.main) {
-  writeFileSync(README, renew(readFileSync(README, "utf8")));
+  for (const file of Object.keys(GENERATED)) writeFileSync(join(ROOT, file), renew(file));
   writeFileSync(DECLARATIONS, makeDeclarations());
+  writeFileSync(NOTICES, makeNotices());
 }

@@ -13,9 +13,13 @@ import {
 } from "../test/ui/browser.ts";
 import { pagesOf } from "../test/ui/pages.ts";
 import { openWorkshop } from "../test/ui/workshop.ts";
+import { takePicture } from "./picture.ts";
 import { ROOT } from "./targets.ts";
 
-/** `npm run screenshots [-- NAME ...]`: build/screenshots/<page>-<wide|narrow>-<light|dark>.png. */
+/**
+ * `npm run screenshots [-- NAME ...]`: build/screenshots/<page>-<wide|narrow>-<light|dark>.png;
+ * `npm run screenshots -- --picture`: the one of README.md.
+ */
 
 const FOLDER = join(ROOT, "build/screenshots");
 
@@ -23,17 +27,21 @@ const LOOKS = [false, true].flatMap((isNarrow) =>
   [false, true].map((isDark) => ({ isNarrow, isDark })),
 );
 
-async function main(wanted: readonly string[]): Promise<void> {
+async function main(wanted: readonly string[], isPicture: boolean): Promise<void> {
   if (noBrowser !== false) throw new Error(`Cannot make screenshots: ${noBrowser}`);
+  await using browser = await openBrowser();
+  if (isPicture) await takePicture(browser);
+  else await shootPages(browser, wanted);
+}
+
+async function shootPages(browser: Browser, wanted: readonly string[]): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   const service = await openWorkshop();
-  const browser = await openBrowser();
   try {
     const pages = Object.entries(await pagesOf(service));
     const chosen = pages.filter(([name]) => wanted.length === 0 || wanted.includes(name));
     for (const look of LOOKS) await shootAll(browser, service, look, chosen);
   } finally {
-    await browser.close();
     await service.stop();
   }
 }
@@ -61,4 +69,8 @@ async function shootAll(
   await context.close();
 }
 
-await main(parseArgs({ allowPositionals: true }).positionals);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { picture: { type: "boolean", default: false } },
+});
+await main(positionals, values.picture);

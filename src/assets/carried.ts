@@ -4,6 +4,7 @@ import { join } from "node:path";
 /** Folders of the source tree whose files are assets, by the prefix that their names get. */
 const FOLDERS: Readonly<Record<string, string>> = {
   "": "src/assets/files",
+  "docs/": "src/assets/docs",
   "demo/": "plugins",
   "types/": "src/assets/types",
 };
@@ -31,8 +32,11 @@ export function listSources(root: string): Map<string, string> {
 }
 
 function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .sort();
+  return (
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      // Pictures are for whoever reads README.md beside the sources.
+      .filter((entry) => entry.isFile() && !entry.name.endsWith(".png"))
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+  );
 }

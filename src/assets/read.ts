@@ -12,8 +12,8 @@ const ROOT = join(import.meta.dirname, "../..");
 
 /**
  * The content of an asset: pages and styles by their name (`default-styling.css`), the example
- * flows below `demo/` (`demo/hello.ts`), declarations for editors below `types/`, files of
- * packages below `vendor/`.
+ * flows below `demo/` (`demo/hello.ts`), pages of the documentation below `docs/`, declarations for
+ * editors below `types/`, files of packages below `vendor/`.
  *
  * @throws Error where there is no such asset
  */

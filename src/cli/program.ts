@@ -4,10 +4,12 @@ import { ConfigError } from "../server/config/config-error.ts";
 import { StartError } from "../shared/errors.ts";
 import { call } from "./call.ts";
 import { writeTypes } from "./declarations.ts";
+import { printDocs } from "./docs.ts";
 import { addExecutionCommands } from "./execution.ts";
 import { CommandError } from "./command-error.ts";
 import { addFlowCommands } from "./flow.ts";
 import { init } from "./init.ts";
+import { printLicenses } from "./licenses.ts";
 import { login, logout } from "./login.ts";
 import { printUnit } from "./systemd.ts";
 import { addWebhookCommands } from "./webhook.ts";
@@ -38,10 +40,7 @@ export function createProgram(): Command {
   addLoginCommands(program);
   addUserCommands(program);
   addDataCommands(program);
-  program
-    .command("version")
-    .description("Print the version")
-    .action(() => void process.stdout.write(`${VERSION}\n`));
+  addReadingCommands(program);
   return program;
 }
 
@@ -138,6 +137,24 @@ function addDataCommands(program: Command): void {
     .description("Print a hardened unit for systemd")
     .option(...CONFIG)
     .action(printUnit);
+}
+
+function addReadingCommands(program: Command): void {
+  program
+    .command("docs")
+    .description("Print a page of the documentation, or the list of them")
+    .argument("[topic]", "name of the page")
+    .option("--search <words>", "print the sections that have these words")
+    .option("--json", "print JSON")
+    .action(printDocs);
+  program
+    .command("licenses")
+    .description("Print the licences of Flowhook and of the software that it carries")
+    .action(printLicenses);
+  program
+    .command("version")
+    .description("Print the version")
+    .action(() => void process.stdout.write(`${VERSION}\n`));
 }
 
 /** @returns the exit code: 0, 1 (the act failed), 2 (usage), 78 (configuration) */

@@ -1,6 +1,6 @@
 /**
  * The error registry: every code with which a request can be refused, its HTTP status and title.
- * The README's table of errors is checked against it in both directions.
+ * The table of the page "errors" is checked against it in both directions.
  */
 export const ERRORS = {
   bad_target: { status: 400, title: "Bad request target" },

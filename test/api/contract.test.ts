@@ -103,9 +103,9 @@ test("the configuration keys are those of the contract", () => {
   assert.deepEqual([...CONFIG_KEYS].sort(), words(CONFIG_TABLE).sort());
 });
 
-test("README.md has a row for every code of an error, and for no other", () => {
-  const readme = readFileSync(join(ROOT, "README.md"), "utf8");
-  const rows = [...readme.matchAll(/^\| (\d{3}) \| `([a-z_]+)` \|/gm)];
+test("the page of errors has a row for every code, and for no other", () => {
+  const page = readFileSync(join(ROOT, "src/assets/docs/errors.md"), "utf8");
+  const rows = [...page.matchAll(/^\| (\d{3}) \| `([a-z_]+)` \|/gm)];
   const documented = rows.map(([, status, code]) => `${code} ${status}`);
   const known = Object.entries(ERRORS).map(([code, { status }]) => `${code} ${status}`);
   assert.deepEqual(documented.toSorted(), known.toSorted());

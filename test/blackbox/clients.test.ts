@@ -21,7 +21,7 @@ const CREDENTIALS = {
   "content-type": "application/json",
 };
 
-/** What a client does with 303 and 302 alike; the README's table is made of it. */
+/** What a client does with 303 and 302 alike; the table of the page "webhooks" is made of it. */
 interface Manners {
   readonly follows: boolean;
   /** The method of the second request after GET and after POST. */

@@ -18,7 +18,7 @@ export interface ClientCall {
 }
 
 export interface Client {
-  /** As it stands in the README's table. */
+  /** As it stands in the table of the page "webhooks". */
   readonly name: string;
   readonly program: string;
   arguments(call: ClientCall): readonly string[];

@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { README, renew } from "../../scripts/docs.ts";
 import { CONFIG_KEYS, describeConfig } from "../../src/server/config/schema.ts";
 
 test("every key has a default, a type and a meaning in words", () => {
@@ -15,9 +13,4 @@ test("every key has a default, a type and a meaning in words", () => {
     assert.notEqual(row.type, "", row.key);
     assert.notEqual(row.default, "", row.key);
   }
-});
-
-test("README.md has the table that the schema makes: run npm run docs", () => {
-  const readme = readFileSync(README, "utf8");
-  assert.equal(readme, renew(readme));
 });

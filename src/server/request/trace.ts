@@ -14,7 +14,7 @@ export const REQUEST_ID = "x-request-id";
 /** Letters that need no quoting anywhere; a longer or stranger one is replaced. */
 const SANE = /^[A-Za-z0-9._:/+=@-]{1,128}$/;
 
-/** version 00, or a later one that starts alike (section 3.2.2 and 4.3). */
+/** version 00, or a later one that starts alike (W3C Trace Context, section 3.2.2 and 4.3). */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
 
 /** The id of a request, which its answer echoes: the caller's, or one that is made for it. */

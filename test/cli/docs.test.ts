@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { NOTICES } from "../../scripts/notices.ts";
+import { listPages } from "../../src/assets/manual.ts";
+import { runCommand, type Finished } from "../blackbox/command.ts";
+import { openTarget, ROOT } from "../blackbox/target.ts";
+import { all } from "./session.ts";
+
+const target = openTarget();
+
+describe("docs and licenses", { skip: target.skip ?? false, concurrency: 2 }, () => {
+  function run(...args: string[]): Promise<Finished> {
+    return runCommand(target, args, { cwd: tmpdir() });
+  }
+
+  test("docs lists every page with one line", async () => {
+    const finished = await run("docs");
+    assert.equal(finished.code, 0, all(finished));
+    for (const { name, summary } of listPages())
+      assert.match(finished.stdout, new RegExp(`^${name} +${summary.replace(/[/.]/g, ".")}$`, "m"));
+    const listed = JSON.parse((await run("docs", "--json")).stdout) as { name: string }[];
+    assert.deepEqual(
+      listed.map(({ name }) => name),
+      listPages().map(({ name }) => name),
+    );
+  });
+
+  test("docs TOPIC prints the page", async () => {
+    const finished = await run("docs", "flows");
+    assert.equal(finished.code, 0, all(finished));
+    assert.equal(finished.stdout, readFileSync(join(ROOT, "src/assets/docs/flows.md"), "utf8"));
+    const page = JSON.parse((await run("docs", "Errors", "--json")).stdout) as { text: string };
+    assert.match(page.text, /^# Errors\n[^]*`queue_full`/);
+  });
+
+  test("docs of a page that is not there names the nearest and all of them", async () => {
+    const finished = await run("docs", "webhoks");
+    assert.deepEqual([finished.code, finished.stdout], [2, ""], all(finished));
+    assert.match(finished.stderr, /There is no page "webhoks"\. Did you mean "webhooks"\?/);
+    for (const { name } of listPages()) assert.ok(finished.stderr.includes(name), name);
+  });
+
+  test("docs --search prints the sections that have the words", async () => {
+    const found = await run("docs", "--search", "backup secret.key");
+    assert.equal(found.code, 0, all(found));
+    assert.match(found.stdout, /^operating: Backup\n {2}\S/m);
+    const none = await run("docs", "flows", "--search", "nginx");
+    assert.deepEqual([none.code, none.stdout], [1, ""], all(none));
+  });
+
+  test("licenses prints the notices", async () => {
+    const finished = await run("licenses");
+    assert.equal(finished.code, 0, all(finished));
+    assert.ok(finished.stdout === readFileSync(NOTICES, "utf8"));
+  });
+});
