@@ -40,6 +40,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   "ipaddr.js": ["server/access"],
   pino: ["shared"],
   "pino-pretty": ["shared"],
+  marked: ["server/ui"],
   uplot: ["browser"],
   uuid: ["shared"],
   "node:sea": ["assets", "binary"],

@@ -33,6 +33,9 @@ export async function pagesOf(service: Service): Promise<Readonly<Record<string,
     audit: "/ui/admin/audit",
     import: "/ui/admin/import",
     account: "/ui/account",
+    docs: "/ui/docs",
+    "docs-search": "/ui/docs?q=api+key",
+    "docs-page": "/ui/docs/configuration",
     missing: "/ui/nothing-here",
   };
 }

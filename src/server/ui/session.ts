@@ -50,5 +50,6 @@ export async function toVisit(
     allowed: PERMISSIONS.filter((permission) => isAllowed(principal.grants, permission)),
     path: c.req.path,
     params: c.req.param() as Record<string, string>,
+    query: c.req.query(),
   };
 }

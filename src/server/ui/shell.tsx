@@ -22,6 +22,8 @@ export interface Visit extends PageFrame {
   readonly path: string;
   /** Segments of the path that name what is shown. */
   readonly params: Readonly<Record<string, string>>;
+  /** Parameters of the query, the first of each name. */
+  readonly query: Readonly<Record<string, string>>;
 }
 
 interface Entry {
@@ -40,6 +42,7 @@ const ENTRIES: readonly Entry[] = [
     label: "Administration",
     needs: ["user.read", "role.read", "project.read", "setting.read", "secret.write", "audit.read"],
   },
+  { path: "/ui/docs", label: "Documentation", needs: [] },
 ];
 
 /** The document around every page. */

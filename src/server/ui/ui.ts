@@ -1,11 +1,13 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { HtmlEscapedString } from "hono/utils/html";
+import { findPage } from "../../assets/manual.ts";
 import { openBrowserFiles, type BrowserFiles } from "./browser-files.ts";
 import { addLogin } from "./login.ts";
 import { respondPage } from "./page-answer.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { AdminPage } from "./pages/admin.tsx";
+import { DocPage, DocsPage } from "./pages/docs.tsx";
 import { ExecutionPage } from "./pages/execution.tsx";
 import { ExecutionsPage } from "./pages/executions.tsx";
 import { FlowPage } from "./pages/flow.tsx";
@@ -33,6 +35,7 @@ const PAGES: readonly (readonly [path: string, show: Show])[] = [
   ["/ui/admin", AdminPage],
   ["/ui/admin/:section", AdminPage],
   ["/ui/account", AccountPage],
+  ["/ui/docs", DocsPage],
 ];
 
 /** The user interface: pages below `/ui/`, which are clients of the management API. */
@@ -51,6 +54,7 @@ export function createUi(ui: Ui): Hono<{ Bindings: HttpBindings }> {
   addLogin(app, ui, frameOf);
   app.get("/ui/files/:digest/:name", async (c) => respondFile(c, await files()));
   for (const [path, page] of PAGES) app.get(path, (c) => show(c, page, 200));
+  app.get("/ui/docs/:topic", (c) => show(c, DocPage, findPage(c.req.param("topic")) ? 200 : 404));
   app.get("/ui/*", (c) => show(c, MissingPage, 404));
   return app;
 }

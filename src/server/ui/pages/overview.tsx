@@ -16,6 +16,10 @@ export function OverviewPage({ visit }: { visit: Visit }) {
       <div id="start" class="empty" hidden>
         <h2>Nothing was called yet</h2>
         <p>Create a webhook from a flow, enable it, and make its first call right there.</p>
+        <p>
+          Read <a href={`${visit.prefix}/ui/docs/flows`}>how to write a flow</a>, or the{" "}
+          <a href={`${visit.prefix}/ui/docs/recipes`}>recipes</a>.
+        </p>
       </div>
       <dl id="tiles" class="tiles"></dl>
       <section id="broken"></section>
@@ -28,7 +32,7 @@ export function OverviewPage({ visit }: { visit: Visit }) {
         <div id="failures"></div>
       </section>
       <p class="soft foot">
-        <span id="version"></span>{" "}
+        <span id="version"></span> <a href={`${visit.prefix}/ui/docs`}>Documentation</a> ·{" "}
         <a href={`${visit.prefix}/api/latest/reference`}>Reference of the API</a>
       </p>
     </Page>
