@@ -38,6 +38,22 @@ test("L14: what is shipped, and what builds it, has its digest in the lockfile",
     assert.match(integrity ?? "sha512-", /^sha512-/, place);
 });
 
+test("L14: without a digest are only tools of development for platforms that do not build it", () => {
+  const without = packages.filter(([, { integrity }]) => integrity === undefined);
+  const tools = /^node_modules\/(@deno\/|@oxc-parser\/|@oxfmt\/|@oxlint\/|@oxlint-tsgolint\/)/;
+  assert.deepEqual(
+    without.map(([place]) => place).filter((place) => !tools.test(place)),
+    [],
+  );
+});
+
+test("L14: the lockfile names no host, so that every registry serves it", () => {
+  const text = readFileSync(join(root, "package-lock.json"), "utf8");
+  assert.doesNotMatch(text, /"resolved":/);
+  // What authors ask to be funded by, which npm copies.
+  assert.doesNotMatch(text.replace(/"funding": (\{[^}]*\}|\[[^\]]*\])/g, ""), /https?:\/\//);
+});
+
 test("L14: no package runs a script when it is installed", () => {
   assert.match(readFileSync(join(root, ".npmrc"), "utf8"), /^ignore-scripts=true$/m);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -49,6 +50,23 @@ describe("docs and licenses", { skip: target.skip ?? false, concurrency: 2 }, ()
     assert.match(found.stdout, /^operating: Backup\n {2}\S/m);
     const none = await run("docs", "flows", "--search", "nginx");
     assert.deepEqual([none.code, none.stdout], [1, ""], all(none));
+  });
+
+  test("the flows in the pages load as they stand there", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "flowhook-pages-"));
+    await mkdir(join(folder, "plugins"));
+    const flows = listPages().flatMap(({ name, text }) =>
+      [...text.matchAll(/^```ts\n((?:(?!```)[^])*?from "flowhook"[^]*?)^```/gm)].map(
+        ([, code], at) => ({ name: `${name}-${at}`, code: code! }),
+      ),
+    );
+    assert.ok(flows.length >= 7, `${flows.length} flows`);
+    for (const { name, code } of flows) await writeFile(join(folder, `plugins/${name}.ts`), code);
+    const finished = await runCommand(target, ["check"], { cwd: folder });
+    assert.equal(finished.code, 0, all(finished));
+    for (const { name } of flows)
+      assert.match(finished.stdout, new RegExp(`^${name} +ready$`, "m"), all(finished));
+    await rm(folder, { recursive: true });
   });
 
   test("licenses prints the notices", async () => {
