@@ -72,18 +72,27 @@ export function toWords(query: string): string[] {
     .filter((word) => word !== "");
 }
 
+/** These say what was agreed; whoever searches wants to know how first. */
+const BINDING: readonly string[] = ["specification", "contract"];
+
 /** 0 where a word is missing. */
 function scoreOf({ page, title, level, text }: Section, words: readonly string[]): number {
-  const [heading, body] = [`${page.name} ${title}`.toLowerCase(), text.toLowerCase()];
+  const [heading, body] = [fold(`${page.name} ${title}`), fold(text)];
   let score = 0;
-  for (const word of words) {
+  for (const word of words.map(fold)) {
     const count = body.split(word).length - 1;
     const isInHeading = heading.includes(word);
     if (count === 0 && !isInHeading) return 0;
     score += Math.min(count, 5) + (isInHeading ? 10 : 0);
   }
-  const isPhrase = `${heading} ${body}`.includes(words.join(" "));
-  return score + (isPhrase ? 5 : 0) + (level === 1 ? 1 : 0);
+  const isPhrase = `${heading} ${body}`.includes(fold(words.join(" ")));
+  const weight = BINDING.includes(page.name) ? 0.5 : 1;
+  return weight * (score + (isPhrase ? 5 : 0) + (level === 1 ? 1 : 0));
+}
+
+/** "Time-out" is found as "timeout", too. */
+function fold(text: string): string {
+  return text.toLowerCase().replaceAll("-", "");
 }
 
 function excerptOf(text: string, words: readonly string[]): string {

@@ -117,6 +117,12 @@ describe("the search", () => {
     assert.match(first?.excerpt ?? "", /flowhook backup FILE/);
   });
 
+  test("finds a word with and without its hyphen", () => {
+    const titles = (query: string) => search(listPages(), query).map(({ title }) => title);
+    assert.ok(titles("timeout").includes("Sizes that belong together"), "which says time-out");
+    assert.deepEqual(titles("time-out").toSorted(), titles("timeout").toSorted());
+  });
+
   test("takes no sign of a pattern for one", () => {
     assert.deepEqual(search(listPages(), "(a+)+$ [").length, 0);
   });
