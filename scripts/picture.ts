@@ -23,7 +23,7 @@ export async function takePicture(browser: Browser): Promise<void> {
 async function shoot(browser: Browser, service: Service): Promise<void> {
   const context = await openWindow(browser, service, { locale: "en-GB", timezoneId: "UTC" });
   const { page } = await openPage(context);
-  await page.setViewportSize({ width: 1100, height: 1060 });
+  await page.setViewportSize({ width: 1280, height: 800 });
   await visit(page, service, "/ui/webhooks/hello#try");
   await page.getByRole("button", { name: "Send" }).click();
   await page.locator("#try .json").waitFor();

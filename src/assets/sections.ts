@@ -19,9 +19,21 @@ export interface Found extends Section {
 
 const EXCERPT_LENGTH = 180;
 const MOST_FOUND = 30;
+/** More of a query is left out: each word is looked for in each section. */
+const MOST_WORDS = 10;
+const QUERY_LENGTH = 200;
+
+/** Pages do not change while the program runs. */
+const kept = new WeakMap<ManualPage, readonly Section[]>();
 
 /** The sections of a page; what looks like a heading within code is none. */
-export function splitSections(page: ManualPage): Section[] {
+export function sectionsOf(page: ManualPage): readonly Section[] {
+  const sections = kept.get(page) ?? splitSections(page);
+  kept.set(page, sections);
+  return sections;
+}
+
+function splitSections(page: ManualPage): Section[] {
   const anchorOf = openAnchors();
   const sections: (Omit<Section, "text"> & { lines: string[] })[] = [];
   let isCode = false;
@@ -56,7 +68,7 @@ export function search(pages: readonly ManualPage[], query: string): Found[] {
   const words = toWords(query);
   if (words.length === 0) return [];
   return pages
-    .flatMap(splitSections)
+    .flatMap(sectionsOf)
     .map((section) => ({ section, score: scoreOf(section, words) }))
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score)
@@ -66,10 +78,8 @@ export function search(pages: readonly ManualPage[], query: string): Found[] {
 
 /** The words of a query, in lower case. */
 export function toWords(query: string): string[] {
-  return query
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== "");
+  const words = query.slice(0, QUERY_LENGTH).toLowerCase().split(/\s+/);
+  return words.filter((word) => word !== "").slice(0, MOST_WORDS);
 }
 
 /** These say what was agreed; whoever searches wants to know how first. */

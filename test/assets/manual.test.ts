@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, test } from "node:test";
 import { GENERATED, renew } from "../../scripts/docs.ts";
 import { findPage, listPages, nearestPage } from "../../src/assets/manual.ts";
-import { openAnchors, search, splitSections } from "../../src/assets/sections.ts";
+import { openAnchors, search, sectionsOf } from "../../src/assets/sections.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const DOCS = join(ROOT, "src/assets/docs");
@@ -87,7 +87,7 @@ describe("links", () => {
 test("sections that the sources cite are in the specification and the contract", () => {
   const numbers = (name: string) =>
     new Set(
-      splitSections(findPage(name)!).map(({ title }) => /^\d+(\.\d+)*(?=[. ])/.exec(title)?.[0]),
+      sectionsOf(findPage(name)!).map(({ title }) => /^\d+(\.\d+)*(?=[. ])/.exec(title)?.[0]),
     );
   const known = { specification: numbers("specification"), contract: numbers("contract") };
   const cited = globSync("{src,test}/**/*.{ts,tsx}", { cwd: ROOT }).flatMap((file) =>
@@ -127,10 +127,16 @@ describe("the search", () => {
     assert.deepEqual(search(listPages(), "(a+)+$ [").length, 0);
   });
 
+  test("is soon done with a long query, of which it takes the first words", () => {
+    const pages = listPages();
+    const long = search(pages, `backup ${"webhook ".repeat(100_000)}`);
+    assert.deepEqual(long, search(pages, "backup webhook webhook"));
+  });
+
   test("sees no heading within code", () => {
     const page = { ...findPage("flows")!, text: "# A\n\n```sh\n# no heading\n```\n\n## A\n" };
     assert.deepEqual(
-      splitSections(page).map(({ title, anchor }) => [title, anchor]),
+      sectionsOf(page).map(({ title, anchor }) => [title, anchor]),
       [
         ["A", "a"],
         ["A", "a-1"],
