@@ -2,6 +2,7 @@ import { findPage, listPages, nearestPage, type ManualPage } from "../assets/man
 import { search } from "../assets/sections.ts";
 import { CommandError } from "./command-error.ts";
 import { printJson, printList, type Column, type ListOptions } from "./table.ts";
+import { toTerminal } from "./terminal-page.ts";
 
 interface DocsOptions extends ListOptions {
   readonly search?: string;
@@ -14,7 +15,10 @@ const COLUMNS: readonly Column<Line>[] = [
   { title: "ABOUT", of: ({ summary }) => summary },
 ];
 
-/** Prints a page of the documentation as Markdown, or what pages there are. */
+/**
+ * Prints a page of the documentation, or what pages there are: wrapped for a terminal, and as
+ * Markdown for everybody else.
+ */
 export function printDocs(topic: string | undefined, options: DocsOptions): void {
   if (options.search !== undefined) printFound(topic, options.search, options);
   else if (topic === undefined) printTopics(options);
@@ -28,8 +32,9 @@ function printTopics(options: ListOptions): void {
 }
 
 function printPage(page: ManualPage, options: ListOptions): void {
+  const { isTTY, columns } = process.stdout;
   if (options.json) printJson(page);
-  else process.stdout.write(page.text);
+  else process.stdout.write(isTTY ? toTerminal(page, columns) : page.text);
 }
 
 function printFound(topic: string | undefined, query: string, options: ListOptions): void {
