@@ -89,6 +89,31 @@ test("there is no cycle of imports, types included", () => {
   assert.deepEqual(findCycles(), []);
 });
 
+test("a held call is read in at most twelve files, each led to by one before it", () => {
+  const page = readFileSync(join(SRC, "assets/docs/architecture.md"), "utf8");
+  const listed = [...page.matchAll(/^\| \d+ \| `([^`]+)`/gm)].map(([, path]) => path as string);
+  assert.ok(listed.length > 6 && listed.length <= 12, `${listed.length} files`);
+  assert.deepEqual(
+    listed.filter((path, at) => at > 0 && !listed.slice(0, at).some((one) => leadsTo(one, path))),
+    [],
+  );
+});
+
+/** Whether a file imports another, over one between at most, or sends it messages that both know. */
+function leadsTo(path: string, other: string): boolean {
+  const direct = importsOf(path);
+  if ([path, ...direct].some((one) => importsOf(one).includes(other))) return true;
+  const isMessage = (one: string) => one.startsWith("shared/wire/");
+  return (
+    roomOf(path) !== roomOf(other) &&
+    direct.some((one) => isMessage(one) && importsOf(other).includes(one))
+  );
+}
+
+function importsOf(path: string): readonly string[] {
+  return sources.find((file) => file.path === path)?.files ?? [];
+}
+
 test("C3: all that runs in a thread beside a flow is held to what was captured before", () => {
   const found = new Set(["sandbox/thread.ts", "sandbox/inspect.ts"]);
   for (const path of found)
