@@ -29,6 +29,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "server/api/import-document.ts",
     "server/api/export.ts",
     "server/flows/bundles.ts",
+    "cli/webhook-members.ts",
   ],
   "@valibot/to-json-schema": ["server/api"],
   "prom-client": ["shared"],

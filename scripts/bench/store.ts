@@ -6,7 +6,7 @@ import { newExecutionId } from "../../src/shared/id.ts";
 import { openStore, type Store } from "../../src/server/store/database.ts";
 import type { ExecutionRow } from "../../src/server/store/execution-row.ts";
 import { endExecution, insertExecution } from "../../src/server/store/executions.ts";
-import { findWebhook, insertWebhook } from "../../src/server/store/webhooks.ts";
+import { findWebhook, insertWebhook, WEBHOOK_DEFAULTS } from "../../src/server/store/webhooks.ts";
 
 /**
  * What one call costs the store alone: bytes of the WAL, and CPU of both sides, by how many calls
@@ -119,7 +119,7 @@ async function addWebhook(store: Store): Promise<void> {
   const made = { created_by: ID, created_at: 1, modified_by: ID, modified_at: 1 };
   const place = { project_id: null, bundle_id: null, execution_location: "flow" as const };
   await store.commit([
-    insertWebhook(store, { ...texts, ...flags, ...keys, ...made, ...place, sync_mode: null }),
+    insertWebhook(store, { ...texts, ...flags, ...keys, ...made, ...place, ...WEBHOOK_DEFAULTS }),
   ]);
 }
 

@@ -16,6 +16,8 @@ export interface Webhook {
   readonly is_key_required: boolean;
   readonly sync_mode: "redirect" | "hold" | null;
   readonly execution_location: "webhook" | "flow";
+  readonly default_mode: "sync" | "async";
+  readonly async_status: number;
   readonly url: string;
   readonly created_at: string;
   readonly modified_at: string;

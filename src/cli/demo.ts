@@ -7,7 +7,12 @@ import { now } from "../shared/clock.ts";
 import { newId } from "../shared/id.ts";
 import type { Service } from "../server/service.ts";
 import { findRoleByName, findUserByName } from "../server/store/people.ts";
-import { findWebhook, insertWebhook, type WebhookRow } from "../server/store/webhooks.ts";
+import {
+  findWebhook,
+  insertWebhook,
+  WEBHOOK_DEFAULTS,
+  type WebhookRow,
+} from "../server/store/webhooks.ts";
 
 /** One example flow, and how to call it. */
 interface Example {
@@ -139,7 +144,7 @@ async function createDemoWebhook({ store }: Service, example: Example): Promise<
     previous_key_until: null,
     key_used_at: null,
     previous_key_used_at: null,
-    sync_mode: null,
+    ...WEBHOOK_DEFAULTS,
     execution_location: "webhook",
     created_by: by,
     created_at: at,

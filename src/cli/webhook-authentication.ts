@@ -46,7 +46,7 @@ export function addAuthenticationCommands(webhook: Command, url: readonly [strin
     .action(changeKey);
 }
 
-const QUESTION = "Your password: ";
+export const QUESTION = "Your password: ";
 
 type AuthenticationOptions = ConnectionOptions & PasswordOptions & { readonly json?: true };
 

@@ -13,6 +13,28 @@ export interface Webhook {
   readonly url: string;
   /** Where it was set just now. */
   readonly key?: string;
+  /** Any other member. */
+  readonly [member: string]: unknown;
+}
+
+/** Said in other words, or of no use to people. */
+const OTHERWISE = ["id", "name", "is_enabled", "is_productive", "require_login", "flow", "role"];
+
+/** All that a webhook has, for people; what is null is left out. */
+export function printMembers(webhook: Webhook): void {
+  printWebhook(webhook);
+  const rest = Object.entries(webhook).filter(
+    ([member]) => ![...OTHERWISE, "is_key_required", "url"].includes(member),
+  );
+  const toText = (value: unknown): unknown =>
+    typeof value === "object" && value !== null ? JSON.stringify(value) : value;
+  const shown = rest.filter(([, value]) => !isEmpty(value));
+  process.stdout.write("\n");
+  printFields(Object.fromEntries(shown.map(([member, value]) => [member, toText(value)])));
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
 /** One webhook for people, with its key where it was set just now. */

@@ -6,6 +6,7 @@ import { findProjectId } from "./project.ts";
 import { printJson, printList, type Column, type ListOptions } from "./table.ts";
 import { addAuthenticationCommands } from "./webhook-authentication.ts";
 import { describeAdmission, printWebhook, type Webhook } from "./webhook-fields.ts";
+import { addMemberCommands } from "./webhook-members.ts";
 import { addTransferCommands } from "./webhook-transfer.ts";
 
 const COLUMNS: readonly Column<Webhook>[] = [
@@ -55,6 +56,7 @@ export function addWebhookCommands(program: Command, url: readonly [string, stri
     .option("--json", "print JSON")
     .option(...url)
     .action(createWebhook);
+  addMemberCommands(webhook, url);
   addAuthenticationCommands(webhook, url);
   addTransferCommands(webhook, url);
 }

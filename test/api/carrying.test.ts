@@ -41,8 +41,9 @@ test("what is carried is carried, and nothing of the authentication", async () =
   const text = await exported("?webhook=orders");
   const lines = text.split("\n").map((line) => line.replace(/^[\s-]+/, ""));
   for (const line of [
-    "format: flowhook/export/v1",
+    "format: flowhook/export/v2",
     "name: orders",
+    "sync_mode: hold",
     "description: 'Takes orders: all of them'",
     "flow: echo",
     "role: webhook",
@@ -51,7 +52,7 @@ test("what is carried is carried, and nothing of the authentication", async () =
     "is_productive: false",
   ])
     assert.ok(lines.includes(line), `${line}\n${text}`);
-  assert.doesNotMatch(text, /is_enabled|require_login|key|hold|plain/);
+  assert.doesNotMatch(text, /is_enabled|require_login|key|plain|default_mode/);
   assert.match(await exported(), /orders[^]*plain/);
   assert.match(await exported("?webhook=plain&webhook=orders"), /plain[^]*orders/);
   await service.want(404, "GET", "/export?webhook=nothing");

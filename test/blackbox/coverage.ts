@@ -169,6 +169,11 @@ export const RULES = {
   "C17 custom wins": "A custom response still wins in synchronous mode",
   "C18 auth": "auth is {user_id, user_name, email, roles}",
   "C18 activity": "A login counts as activity of the user",
+  "D5.1 default_mode": "default_mode decides for calls without async; the query wins",
+  "D5.1 async_status": "async_status is the status of asynchronous answers, 204 without a body",
+  "D5.1 Location": "An asynchronous answer has the first leg as its Location, signed where needed",
+  "D5.1 Prefer": "respond-async and wait=N are preferences, echoed; the query wins",
+  "D5.1 earlier": "The matrix of earlier releases knows none of it",
 } as const;
 
 export type RuleId = keyof typeof RULES;

@@ -9,6 +9,7 @@ import { INPUT } from "./scenarios/input.ts";
 import { KEYS } from "./scenarios/keys.ts";
 import { LEGS } from "./scenarios/legs.ts";
 import { LOGINS, NO_LOGIN_REDIRECT } from "./scenarios/logins.ts";
+import { EARLIER_MODES, MODES } from "./scenarios/modes.ts";
 import { PREFIX } from "./scenarios/prefix.ts";
 import { RE_ENTRIES } from "./scenarios/re-entries.ts";
 import { NO_RESPONSE_SANDBOX, RESPONSES } from "./scenarios/responses.ts";
@@ -30,6 +31,8 @@ export const GROUPS: readonly Group[] = [
   RE_ENTRIES,
   HOLD,
   EARLIER,
+  MODES,
+  EARLIER_MODES,
   RESPONSES,
   NO_RESPONSE_SANDBOX,
   CANCEL,

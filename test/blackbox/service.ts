@@ -28,6 +28,8 @@ export interface WebhookOptions {
   readonly is_enabled?: boolean;
   readonly is_productive?: boolean;
   readonly sync_mode?: "redirect" | "hold";
+  readonly default_mode?: "sync" | "async";
+  readonly async_status?: number;
 }
 
 export interface ApiAnswer {

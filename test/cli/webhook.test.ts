@@ -84,6 +84,35 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     );
   });
 
+  test("set: prints the difference, and changes it; show: has it", async () => {
+    await session.write("members.yaml", "default_mode: async\nasync_status: 202\n");
+    const difference = 'default_mode: "sync" -> "async"\nasync_status: 201 -> 202\n';
+    assert.equal(await succeed(["set", "full", "members.yaml", "--dry-run"]), difference);
+    assert.match(await succeed(["show", "full"]), /^default_mode +sync$/m);
+    assert.equal(await succeed(["set", "full", "members.yaml"]), difference);
+    assert.match(await succeed(["show", "full"]), /^default_mode +async$/m);
+    assert.equal(await succeed(["set", "full", "members.yaml"]), "Nothing differs\n");
+    const shown = await succeed(["show", "full", "--json"]);
+    assert.equal(await succeed(["set", "full", "-"], shown), "Nothing differs\n");
+    const guarded = '{"is_enabled": true, "async_status": 201}';
+    await session.write("guarded.json", guarded);
+    const unasked = await session.run(["webhook", "set", "full", "guarded.json"]);
+    assert.equal(unasked.code, 2, all(unasked));
+    assert.match(unasked.stderr, /no terminal .*--password-stdin/);
+    const set = ["set", "full", "guarded.json", "--password-stdin", "--json"];
+    const after = JSON.parse(await succeed(set, PASSWORD_LINE)) as Record<string, unknown>;
+    assert.deepEqual([after["is_enabled"], after["async_status"]], [true, 201]);
+  });
+
+  test("set: what is no member, and no file", async () => {
+    assert.match(await refuse(["set", "full", "-"], 1, "[1]"), /^Expected members of a webhook/);
+    assert.match(await refuse(["set", "full", "-"], 1, "a: ["), /^Expected YAML in "-"/);
+    assert.match(await refuse(["set", "full", "none.yaml"], 1), /^Cannot read "none.yaml"/);
+    const wrong = await session.run(["webhook", "set", "full", "-"], { input: "default_mode: x" });
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stderr, /^default_mode: expected "sync" or "async"\n$/);
+  });
+
   test("enable and disable: with the password on standard input", async () => {
     const enabled = await succeed(["enable", "orders", "--password-stdin"], PASSWORD_LINE);
     assert.match(enabled, /^enabled +yes$/m);

@@ -23,6 +23,8 @@ import {
 import { deleteExecutions } from "../../src/server/store/retention.ts";
 import { inspectDatabase } from "../../src/server/store/sqlite.ts";
 import { isMountable, mountDisk, unmountDisk } from "../faults/disk.ts";
+import { findWebhook, WEBHOOK_DEFAULTS } from "../../src/server/store/webhooks.ts";
+
 import { fillOldStore, makeOldStore } from "./old-store.ts";
 import { toId } from "./rows.ts";
 
@@ -352,3 +354,31 @@ test(
     }
   },
 );
+test("webhooks of an older store answer as they did", async () => {
+  const path = join(folder, "webhooks.db");
+  await makeOldStore(path, (db) =>
+    db.exec(`insert into webhook (id, name, description, flow, is_enabled, is_productive,
+      require_login, sync_mode, execution_location, created_by, created_at, modified_by, modified_at)
+      values ('w', 'old', 'd', 'echo', 1, 1, 0, 'hold', 'flow', 'u', 1, 'u', 2)`),
+  );
+  await using store = await open(path);
+  const row = await findWebhook(store, "old");
+  assert.ok(row !== undefined);
+  assert.deepEqual(
+    { ...row },
+    {
+      ...row,
+      ...WEBHOOK_DEFAULTS,
+      id: "w",
+      description: "d",
+      is_enabled: 1,
+      sync_mode: "hold",
+      execution_location: "flow",
+      modified_at: 2,
+    },
+  );
+  assert.deepEqual(
+    Object.keys(WEBHOOK_DEFAULTS).filter((name) => !(name in row)),
+    [],
+  );
+});

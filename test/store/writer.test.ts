@@ -15,6 +15,7 @@ import {
   insertWebhook,
   touchKey,
   updateWebhook,
+  WEBHOOK_DEFAULTS,
   type WebhookRow,
 } from "../../src/server/store/webhooks.ts";
 import { findSetting, insertSetting } from "../../src/server/store/workspace.ts";
@@ -140,7 +141,7 @@ function toWebhook(name: string): WebhookRow {
     previous_key_until: null,
     key_used_at: null,
     previous_key_used_at: null,
-    sync_mode: null,
+    ...WEBHOOK_DEFAULTS,
     execution_location: "flow",
     created_by: "nobody",
     created_at: 1,

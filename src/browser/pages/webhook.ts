@@ -10,6 +10,8 @@ import { badge } from "../status.ts";
 import { openTabs } from "../tabs.ts";
 import { openTryIt } from "../try-it.ts";
 import { showAccess } from "../webhook-access.ts";
+import { ANSWER_FIELDS } from "../webhook-answers.ts";
+import { showMembers } from "../webhook-members.ts";
 import { showSettings } from "../webhook-settings.ts";
 import { showUse } from "../webhook-use.ts";
 
@@ -25,12 +27,17 @@ start(async () => {
     showTry(now);
     showAccess(need("#access", HTMLElement), now, onAccess);
   };
+  const saved = (now: Webhook): void => {
+    showHead(now);
+    showUse(need("#use", HTMLElement), now);
+  };
   // The state that a save must match is another one after a change of access.
   const onAccess = (now: Webhook, state: string | null): void => {
     settings.etag = state;
     changed(now);
   };
   changed(webhook);
+  showMembers(need("#answers", HTMLElement), settings, ANSWER_FIELDS, saved);
   let calls: Promise<void> | undefined;
   openTabs(need("[role=tablist]", HTMLElement), (tab) => {
     if (tab === "calls") calls ??= showCalls().catch(complain);

@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { listNames } from "../store/people.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { CarriedWebhook } from "./import-document.ts";
+import { toMembers } from "./webhook-columns.ts";
+import { MEMBER_DEFAULTS, type Members } from "./webhook-members.ts";
 
 /** Names by identifiers: what is carried to another workspace knows roles and projects by name. */
 export interface Names {
@@ -28,7 +31,16 @@ export function toCarried({ roles, projects }: Names, row: WebhookRow): CarriedW
     project: projects.get(row.project_id ?? "") ?? null,
     execution_location: row.execution_location,
     is_productive: row.is_productive === 1,
+    ...toMembers(row),
   };
+}
+
+/** Without the members that have their defaults, which nobody has to read. */
+export function toShort(carried: CarriedWebhook): Partial<CarriedWebhook> {
+  const isUsual = (name: string, value: unknown): boolean =>
+    name in MEMBER_DEFAULTS && isDeepStrictEqual(value, MEMBER_DEFAULTS[name as keyof Members]);
+  const kept = Object.entries(carried).filter(([name, value]) => !isUsual(name, value));
+  return Object.fromEntries(kept);
 }
 
 /** Lets whoever else has something to do in the HTTP loop do it. */

@@ -2,7 +2,7 @@ import { dump } from "js-yaml";
 import { RequestError } from "../../shared/errors.ts";
 import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";
-import { readNames, toCarried, yieldTurn } from "./carried.ts";
+import { readNames, toCarried, toShort, yieldTurn } from "./carried.ts";
 import { FORMAT } from "./import-document.ts";
 import { defineRoute } from "./route.ts";
 import { requireWebhook, withinVisible } from "./webhook-record.ts";
@@ -52,7 +52,7 @@ async function write(api: Api, rows: readonly WebhookRow[]): Promise<string> {
   const names = await readNames(api.store);
   let text = dump({ format: FORMAT }) + LIST;
   for (let at = 0; at < rows.length; at += SLICE) {
-    const webhooks = rows.slice(at, at + SLICE).map((row) => toCarried(names, row));
+    const webhooks = rows.slice(at, at + SLICE).map((row) => toShort(toCarried(names, row)));
     text += dump({ webhooks }, { noRefs: true }).slice(LIST.length);
     await yieldTurn();
   }

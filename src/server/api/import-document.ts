@@ -4,9 +4,10 @@ import { RequestError } from "../../shared/errors.ts";
 import { check } from "./field-errors.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { invalid } from "./named.ts";
+import { MEMBER_DEFAULTS, MEMBERS } from "./webhook-members.ts";
 
-/** What is carried of a webhook (contract, section 3); never is_enabled, require_login or key. */
-export const CARRIED = v.strictObject({
+/** What every format carries of a webhook; never is_enabled, require_login or key. */
+const CARRIED = {
   name: v.string("expected a string"),
   description: v.optional(v.string("expected a string"), ""),
   flow: v.string("expected a string"),
@@ -14,19 +15,41 @@ export const CARRIED = v.strictObject({
   project: v.optional(v.nullable(v.string("expected a string")), null),
   execution_location: v.optional(v.picklist(["webhook", "flow"]), "webhook"),
   is_productive: v.optional(v.boolean("expected true or false"), true),
-});
+};
 
-export type CarriedWebhook = v.InferOutput<typeof CARRIED>;
+/** What is in no document of the first format, and in a later one unless it is the default. */
+const CARRIED_LATER = {
+  sync_mode: v.optional(MEMBERS.sync_mode, MEMBER_DEFAULTS.sync_mode),
+  default_mode: v.optional(MEMBERS.default_mode, MEMBER_DEFAULTS.default_mode),
+  async_status: v.optional(MEMBERS.async_status, MEMBER_DEFAULTS.async_status),
+};
+
+type Carried = v.InferOutput<v.StrictObjectSchema<typeof CARRIED, undefined>>;
+type CarriedLater = v.InferOutput<v.StrictObjectSchema<typeof CARRIED_LATER, undefined>>;
+
+/** A document of the first format says nothing of the later members: they stay as they are. */
+export type CarriedWebhook = Carried & Partial<CarriedLater>;
 
 /** Names the format, so that a later one can be told apart. */
-export const FORMAT = "flowhook/export/v1";
+export const FORMAT = "flowhook/export/v2";
+const FIRST_FORMAT = "flowhook/export/v1";
 
-const DOCUMENT = v.strictObject({
-  format: v.literal(FORMAT, `expected "${FORMAT}"`),
-  webhooks: v.array(
-    v.strictObject({ ...CARRIED.entries, name: NAME, description: v.optional(DESCRIPTION, "") }),
-  ),
-});
+const CHECKED = { ...CARRIED, name: NAME, description: v.optional(DESCRIPTION, "") };
+
+const DOCUMENT = v.variant(
+  "format",
+  [
+    v.strictObject({
+      format: v.literal(FORMAT),
+      webhooks: v.array(v.strictObject({ ...CHECKED, ...CARRIED_LATER })),
+    }),
+    v.strictObject({
+      format: v.literal(FIRST_FORMAT),
+      webhooks: v.array(v.strictObject(CHECKED)),
+    }),
+  ],
+  `expected "${FORMAT}" or "${FIRST_FORMAT}"`,
+);
 
 /**
  * The webhooks of an exported document.

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
 import type { Principal } from "../access/login.ts";
@@ -6,7 +7,13 @@ import { now } from "../../shared/clock.ts";
 import { newId } from "../../shared/id.ts";
 import type { RoleRow } from "../store/people.ts";
 import type { Statement } from "../store/thread-protocol.ts";
-import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
+import {
+  findWebhook,
+  insertWebhook,
+  updateWebhook,
+  WEBHOOK_DEFAULTS,
+  type WebhookRow,
+} from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
@@ -14,6 +21,7 @@ import { readDocument, type CarriedWebhook } from "./import-document.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { toMemberColumns } from "./webhook-columns.ts";
 import { projectOf } from "./webhook-record.ts";
 import { IMPORTED } from "./shapes.ts";
 
@@ -118,10 +126,11 @@ async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promis
   return toCreation(api, principal, columns, await freeName(all, webhook.name), "rename");
 }
 
-type Columns = Pick<
-  WebhookRow,
-  "description" | "flow" | "role_id" | "project_id" | "execution_location" | "is_productive"
->;
+type Columns = Partial<WebhookRow> &
+  Pick<
+    WebhookRow,
+    "description" | "flow" | "role_id" | "project_id" | "execution_location" | "is_productive"
+  >;
 
 /** @throws RequestError invalid for a flow, role or project that is not here */
 async function toColumns(
@@ -143,6 +152,7 @@ async function toColumns(
     project_id,
     execution_location,
     is_productive: Number(webhook.is_productive),
+    ...toMemberColumns(webhook),
   };
 }
 
@@ -169,8 +179,9 @@ function toCreation(
   const at = now();
   const row: WebhookRow = {
     id: newId(),
-    name,
+    ...WEBHOOK_DEFAULTS,
     ...columns,
+    name,
     bundle_id: null,
     is_enabled: 0,
     require_login: 0,
@@ -179,7 +190,6 @@ function toCreation(
     previous_key_until: null,
     key_used_at: null,
     previous_key_used_at: null,
-    sync_mode: null,
     created_by: principal.user_id,
     created_at: at,
     modified_by: principal.user_id,
@@ -211,7 +221,7 @@ async function toReplacement(
 
 function difference(from: CarriedWebhook, to: CarriedWebhook): Step["changes"] {
   const members = Object.keys(to) as (keyof CarriedWebhook)[];
-  const differing = members.filter((member) => from[member] !== to[member]);
+  const differing = members.filter((member) => !isDeepStrictEqual(from[member], to[member]));
   return Object.fromEntries(
     differing.map((member) => [member, { from: from[member], to: to[member] }]),
   );

@@ -26,7 +26,9 @@ const PARAMETERS = [
     name: "async",
     in: "query",
     required: false,
-    description: "Anything but 0, also empty: answer 201 with the id of the execution at once",
+    description:
+      "Anything but 0, also empty: answer at once with the id of the execution. 0: wait for the " +
+      "result. Without it the webhook's default_mode holds",
     allowEmptyValue: true,
     schema: { type: "string" },
   },
@@ -35,6 +37,15 @@ const PARAMETERS = [
     in: "query",
     required: false,
     description: "Set by the redirects of a synchronous call: wait for that execution",
+    schema: { type: "string" },
+  },
+  {
+    name: "prefer",
+    in: "header",
+    required: false,
+    description:
+      "respond-async: as the query parameter async. wait=N (1 to 300): wait N seconds for the " +
+      "result before the redirect. The query parameter wins (RFC 7240)",
     schema: { type: "string" },
   },
   {
@@ -91,8 +102,10 @@ const RESPONSES = {
     content: { "application/json": { schema: {} } },
   },
   201: {
-    description: "Started: the id of the execution",
-    headers: EXECUTION_ID,
+    description:
+      "Started: the id of the execution, whose result Location leads to. The webhook's " +
+      "async_status can make it 200, 202 or 204",
+    headers: { ...EXECUTION_ID, ...LOCATION },
     content: TEXT,
   },
   302: { description: "Not ended yet: wait again", headers: { ...EXECUTION_ID, ...LOCATION } },

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { STATUSES } from "../../shared/contract/status.ts";
+import { MEMBERS } from "./webhook-members.ts";
 
 /**
  * What the API answers: one schema for each resource (contract, section 2). The OpenAPI document
@@ -69,8 +70,8 @@ const WEBHOOK_MEMBERS = {
   key_used_at: v.pipe(MAYBE_TIME, v.description("When the key last admitted a call")),
   previous_key_until: v.pipe(MAYBE_TIME, v.description("Until when the replaced key is kept")),
   previous_key_used_at: v.pipe(MAYBE_TIME, v.description("When that one last admitted a call")),
-  sync_mode: v.nullable(v.picklist(["redirect", "hold"])),
   execution_location: v.picklist(["webhook", "flow"]),
+  ...MEMBERS,
   url: v.string(),
   created_by: v.string(),
   created_at: TIME,

@@ -5,6 +5,7 @@ import { findRole } from "../store/people.ts";
 import { findWebhook, type WebhookRow, type Within } from "../store/webhooks.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
+import { toMembers } from "./webhook-columns.ts";
 
 /** A webhook as the API shows it; its key is never part of it. */
 export function toWebhook(
@@ -26,8 +27,8 @@ export function toWebhook(
     key_used_at: toIso(row.key_used_at),
     previous_key_until: toIso(row.previous_key_until),
     previous_key_used_at: toIso(row.previous_key_used_at),
-    sync_mode: row.sync_mode,
     execution_location: row.execution_location,
+    ...toMembers(row),
     url: `${more.base_url}/api/latest/webhook/${encodeURIComponent(row.name)}/call`,
     created_by: row.created_by,
     created_at: toIso(row.created_at),

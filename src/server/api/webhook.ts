@@ -11,6 +11,7 @@ import {
   insertWebhook,
   listWebhooks,
   updateWebhook,
+  WEBHOOK_DEFAULTS,
   type WebhookRow,
 } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
@@ -20,6 +21,8 @@ import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, NEW_WEBHOOK, WEBHOOK } from "./shapes.ts";
+import { toMemberColumns } from "./webhook-columns.ts";
+import { MEMBER_FIELDS } from "./webhook-members.ts";
 import {
   answerWebhook,
   projectOf,
@@ -35,8 +38,8 @@ const FIELDS = {
   project_id: v.optional(v.nullable(v.string())),
   bundle_id: v.optional(v.nullable(v.string())),
   is_productive: v.optional(v.boolean("expected true or false")),
-  sync_mode: v.optional(v.nullable(v.picklist(["redirect", "hold"]))),
   execution_location: v.optional(v.picklist(["webhook", "flow"])),
+  ...MEMBER_FIELDS,
 };
 
 type Fields = v.InferOutput<v.StrictObjectSchema<typeof FIELDS, undefined>>;
@@ -116,8 +119,9 @@ export const createWebhook = defineRoute({
       previous_key_until: null,
       key_used_at: null,
       previous_key_used_at: null,
-      sync_mode: body.sync_mode ?? null,
       execution_location: body.execution_location ?? "webhook",
+      ...WEBHOOK_DEFAULTS,
+      ...toMemberColumns(body),
       created_by: principal.user_id,
       created_at: at,
       modified_by: principal.user_id,
@@ -182,11 +186,12 @@ async function toChange(
   row: WebhookRow,
   body: Fields & { name?: string | undefined; flow?: string | undefined },
 ): Promise<Partial<WebhookRow>> {
-  const { name, flow, description, project_id, bundle_id, sync_mode, execution_location } = body;
-  const given = { name, flow, description, project_id, bundle_id, sync_mode, execution_location };
+  const { name, flow, description, project_id, bundle_id, execution_location } = body;
+  const given = { name, flow, description, project_id, bundle_id, execution_location };
   const known = Object.entries(given).filter(([, value]) => value !== undefined);
   return {
     ...(Object.fromEntries(known) as Partial<WebhookRow>),
+    ...toMemberColumns(body),
     ...(body.role === undefined ? {} : { role_id: await roleOf(api, principal, body) }),
     ...(body.is_productive === undefined ? {} : { is_productive: Number(body.is_productive) }),
     modified_by: principal.user_id,

@@ -96,6 +96,10 @@ export interface WebhookTable {
   previous_key_used_at: number | null;
   sync_mode: "redirect" | "hold" | null;
   execution_location: "webhook" | "flow";
+  /** Of calls that do not say it themselves. */
+  default_mode: "sync" | "async";
+  /** Status of asynchronous answers. */
+  async_status: number;
   created_by: string;
   created_at: number;
   modified_by: string;

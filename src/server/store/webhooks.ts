@@ -8,6 +8,13 @@ import type { Statement } from "./thread-protocol.ts";
 
 export type WebhookRow = Selectable<WebhookTable>;
 
+/** Members that a webhook has unless it says otherwise. */
+export const WEBHOOK_DEFAULTS = {
+  sync_mode: null,
+  default_mode: "sync",
+  async_status: 201,
+} as const satisfies Partial<WebhookRow>;
+
 /** Statements on the table `webhook`. Each that writes forgets the kept rows. */
 const CHANGES = { changes: "webhook" } as const;
 

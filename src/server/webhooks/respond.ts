@@ -99,9 +99,11 @@ function beside(own: string | readonly string[] | undefined, value: string) {
   return own === undefined ? value : [...[own].flat(), value];
 }
 
-/** Section 4.5. */
-export function respondCreated(executionId: string): Reply {
-  return respond(201, TEXT_TYPE, executionId, { [EXECUTION_ID]: executionId });
+/** Section 4.5. @param location of the leg that has its result */
+export function respondStarted(status: number, executionId: string, location: string): Reply {
+  const headers = { [EXECUTION_ID]: executionId, location };
+  if (status !== 204) return respond(status, TEXT_TYPE, executionId, headers);
+  return { status, headers: { "cache-control": "no-store", ...headers }, body: null };
 }
 
 /** The first leg of a synchronous call, with a word for people (section 4.4). */

@@ -55,12 +55,6 @@ export const ASYNC = "async";
 export const KEY = "key";
 export const WAIT = "__wait_execution_id";
 
-/** Whether the call is asynchronous: `async` absent or `0` is not, anything else is. */
-export function isAsync(query: URLSearchParams): boolean {
-  const value = query.get(ASYNC);
-  return value !== null && value !== "0";
-}
-
 /** The query as sent, without the pairs of some names. */
 export function withoutParameters(query: string, names: readonly string[]): string {
   if (query === "") return query;

@@ -2,6 +2,7 @@ import * as first from "./0001-first.ts";
 import * as keyUse from "./0002-key-use.ts";
 import * as executionKey from "./0003-execution-key.ts";
 import * as ledger from "./0004-ledger.ts";
+import * as webhookMembers from "./0005-webhook-members.ts";
 import * as permissions from "./0006-permissions.ts";
 import type { Migration } from "./migration.ts";
 
@@ -11,5 +12,6 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0002-key-use", keyUse.up],
   ["0003-execution-key", executionKey.up],
   ["0004-ledger", ledger.up],
+  ["0005-webhook-members", webhookMembers.up],
   ["0006-permissions", permissions.up],
 ]);

@@ -21,6 +21,7 @@ export function WebhookPage({ visit }: { visit: Visit }) {
           ["try", "Try it"],
           ["calls", "Calls"],
           ["settings", "Settings"],
+          ["answers", "Bodies and answers"],
           ["access", "Access"],
         ]}
       />
@@ -34,6 +35,7 @@ export function WebhookPage({ visit }: { visit: Visit }) {
         <SettingsForm />
         <div id="ending" class="buttons ending"></div>
       </TabPanel>
+      <TabPanel id="answers" />
       <TabPanel id="access" />
     </Page>
   );

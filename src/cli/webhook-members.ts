@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Command } from "commander";
+import { CORE_SCHEMA, load } from "js-yaml";
+import { openClient, RefusedFailure, toPath, type Client } from "./client.ts";
+import type { ConnectionOptions } from "./connection.ts";
+import { CommandError } from "./command-error.ts";
+import { readText } from "./input.ts";
+import { readPassword, type PasswordOptions } from "./prompt.ts";
+import { printJson } from "./table.ts";
+import { QUESTION } from "./webhook-authentication.ts";
+import { printMembers, type Webhook } from "./webhook-fields.ts";
+
+/** The commands that show and set any member of a webhook. */
+export function addMemberCommands(webhook: Command, url: readonly [string, string]): void {
+  webhook
+    .command("show")
+    .description("Show a webhook with all its members")
+    .argument("<name>")
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(showWebhook);
+  webhook
+    .command("set")
+    .description("Change members of a webhook, given as YAML or JSON; the others stay")
+    .argument("<name>")
+    .argument("<file>", "the members; - reads standard input")
+    .option("--dry-run", "print the difference, and change nothing")
+    .option("--password-stdin", "read your password from standard input, for guarded members")
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(setMembers);
+}
+
+async function showWebhook(
+  name: string,
+  options: ConnectionOptions & { json?: true },
+): Promise<void> {
+  const webhook = await openClient(options).json<Webhook>("GET", toPath("webhook", name));
+  if (options.json) printJson(webhook);
+  else printMembers(webhook);
+}
+
+type Given = Readonly<Record<string, unknown>>;
+
+/** What changes only with the password, at an endpoint of its own. */
+const GUARDED: readonly string[] = ["is_enabled", "require_login", "key"];
+
+interface SetOptions extends ConnectionOptions, PasswordOptions {
+  readonly dryRun?: true;
+  readonly json?: true;
+}
+
+async function setMembers(name: string, file: string, options: SetOptions): Promise<void> {
+  if (file === "-" && options.passwordStdin)
+    throw new CommandError("Standard input cannot be both the members and the password", 2);
+  const given = readMembers(file);
+  const client = openClient(options);
+  const before = await client.json<Webhook>("GET", toPath("webhook", name));
+  const changed = pick(given, (member) => !isDeepStrictEqual(before[member], given[member]));
+  if (!options.json) printDifference(before, changed);
+  if (options.dryRun) return options.json ? printJson(changed) : undefined;
+  const after = await change(client, name, changed, options);
+  if (options.json) printJson(after ?? before);
+}
+
+/** @throws CommandError where it is no object of members */
+function readMembers(file: string): Given {
+  let given: unknown;
+  try {
+    given = load(readText(file), { schema: CORE_SCHEMA, maxDepth: 20, maxAliases: 0 });
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`Expected YAML in "${file}": ${(error as Error).message}`);
+  }
+  if (typeof given === "object" && given !== null && !Array.isArray(given)) return given as Given;
+  throw new CommandError(`Expected members of a webhook in "${file}", as "default_mode: async"`);
+}
+
+function pick(given: Given, isWanted: (member: string) => boolean): Given {
+  return Object.fromEntries(Object.entries(given).filter(([member]) => isWanted(member)));
+}
+
+/** Values of keys are never shown. */
+function printDifference(before: Webhook, changed: Given): void {
+  const lines = Object.entries(changed).map(([member, value]) =>
+    member === "key"
+      ? "key: changes\n"
+      : `${member}: ${JSON.stringify(before[member] ?? null)} -> ${JSON.stringify(value)}\n`,
+  );
+  process.stdout.write(lines.length === 0 ? "Nothing differs\n" : lines.join(""));
+}
+
+/** Members without the password first, so that a webhook is enabled as it is meant to be. */
+async function change(
+  client: Client,
+  name: string,
+  changed: Given,
+  options: SetOptions,
+): Promise<Webhook | null> {
+  const guarded = pick(changed, (member) => GUARDED.includes(member));
+  const free = pick(changed, (member) => !GUARDED.includes(member));
+  const path = toPath("webhook", name);
+  const patch = () => client.json<Webhook>("PATCH", path, { body: free });
+  if (Object.keys(guarded).length === 0)
+    return Object.keys(free).length === 0 ? null : await patch();
+  const password = await readPassword(QUESTION, options);
+  const put = (at: string) =>
+    client.json<Webhook>("PUT", `${at}/authentication`, { body: { ...guarded, password } });
+  if (Object.keys(free).length === 0) return put(path);
+  try {
+    const { name: now } = await patch();
+    return await put(toPath("webhook", now));
+  } catch (error) {
+    // A member can need a guarded one that comes with it.
+    if (!(error instanceof RefusedFailure) || error.status !== 422) throw error;
+    await put(path);
+    return patch();
+  }
+}

@@ -1,0 +1,30 @@
+import * as v from "valibot";
+
+/**
+ * What a webhook says of its calls and answers, beside where it is and which flow it starts: the
+ * members that anybody with webhook.write sets, each with its default.
+ */
+export const MEMBERS = {
+  sync_mode: v.nullable(v.picklist(["redirect", "hold"])),
+  default_mode: v.picklist(["sync", "async"], 'expected "sync" or "async"'),
+  async_status: v.picklist([200, 201, 202, 204], "expected 200, 201, 202 or 204"),
+};
+
+export type Members = {
+  readonly [Name in keyof typeof MEMBERS]: v.InferOutput<(typeof MEMBERS)[Name]>;
+};
+
+export const MEMBER_DEFAULTS: Members = {
+  sync_mode: null,
+  default_mode: "sync",
+  async_status: 201,
+};
+
+/** Each may be left out: then it stays as it is. */
+export const MEMBER_FIELDS = {
+  sync_mode: v.optional(MEMBERS.sync_mode),
+  default_mode: v.optional(MEMBERS.default_mode),
+  async_status: v.optional(MEMBERS.async_status),
+};
+
+export type GivenMembers = { readonly [Name in keyof Members]?: Members[Name] | undefined };

@@ -1,0 +1,121 @@
+import type { ActiveExecution } from "../executions/active.ts";
+import type { Outcome } from "../executions/outcome.ts";
+import { toRecordText } from "../executions/record.ts";
+import { waitFor, type Waited } from "../executions/wait.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
+import { findExecution, findPayload } from "../store/executions.ts";
+import { findRole } from "../store/people.ts";
+import type { Admission, Caller } from "./call.ts";
+import type { CallDeps } from "./call-deps.ts";
+import { toAsyncHint, toLocation } from "./legs.ts";
+import type { Mode } from "./mode.ts";
+import { openRedaction } from "./redaction.ts";
+import {
+  respondEarlierRecord,
+  respondEarlierStarted,
+  respondEarlierStatus,
+  respondFound,
+  respondNobody,
+  respondOutcome,
+  respondSeeOther,
+  respondStarted,
+  type Reply,
+} from "./respond.ts";
+
+/** RFC 7240, section 3. */
+const PREFERENCE_APPLIED = "preference-applied";
+
+/** Whether the caller sees nothing before the ending. */
+export function isHeld(deps: CallDeps, { webhook }: Admission, mode: Mode): boolean {
+  if (mode.is_async || mode.waitMs !== null) return false;
+  const sync_mode = webhook.sync_mode ?? deps.sync_mode;
+  return sync_mode === "hold" || deps.responseMatrix === "earlier";
+}
+
+/** What a call is answered whose execution is recorded. */
+export async function answer(
+  deps: CallDeps,
+  admission: Admission,
+  mode: Mode,
+  live: ActiveExecution,
+): Promise<Reply> {
+  if (deps.responseMatrix === "earlier") return answerEarlier(deps, admission, live);
+  if (mode.waitMs !== null || isHeld(deps, admission, mode))
+    return answerHeld(deps, admission, mode, live);
+  return answerAtOnce(deps, admission, mode, live);
+}
+
+function answerAtOnce(
+  { legs }: CallDeps,
+  { call, webhook, secrets }: Admission,
+  { is_async, applied }: Mode,
+  { id }: ActiveExecution,
+): Reply {
+  const location = toLocation(call.target, legs.toValue(id, webhook));
+  // A sender may write it to a log; the leg itself needs nothing but its value.
+  const reply = is_async
+    ? respondStarted(webhook.async_status, id, openRedaction(secrets)(location))
+    : respondSeeOther(id, location, toAsyncHint(call.target));
+  if (applied !== null) reply.headers[PREFERENCE_APPLIED] = applied;
+  return reply;
+}
+
+/** Waits for the result first, as long as the caller wants to or as it takes. */
+async function answerHeld(
+  deps: CallDeps,
+  admission: Admission,
+  mode: Mode,
+  live: ActiveExecution,
+): Promise<Reply> {
+  const { call, webhook } = admission;
+  const waited = await waitFor(deps, live, call.outgoing, mode.waitMs);
+  if (waited === "unfinished" || (waited === "stopping" && mode.is_async))
+    return answerAtOnce(deps, admission, mode, live);
+  if (!isOutcome(waited))
+    return respondUnfinished(admission, live.id, deps.legs.toValue(live.id, webhook), waited);
+  const reply = respondOutcome(waited.outcome, deps.isSandboxed);
+  if (mode.applied !== null) reply.headers[PREFERENCE_APPLIED] = mode.applied;
+  return reply;
+}
+
+/** Another leg; when the service stops, one that the client walks at the next start. */
+export function respondUnfinished(
+  { call }: Caller,
+  executionId: string,
+  value: string,
+  waited: "unfinished" | "gone" | "stopping",
+): Reply {
+  if (waited === "gone") return respondNobody();
+  return respondFound(executionId, toLocation(call.target, value), waited === "stopping");
+}
+
+/** The matrix of earlier releases: key by async (section 4.6), on held requests. */
+async function answerEarlier(
+  deps: CallDeps,
+  admission: Admission,
+  live: ActiveExecution,
+): Promise<Reply> {
+  const { call, webhook } = admission;
+  const hasKey = webhook.key_hash !== null;
+  if (live.row.is_async === 1)
+    return hasKey
+      ? respondEarlierRecord(live.id, await readRecord(deps, live.id))
+      : respondEarlierStarted(live.id);
+  const waited = await waitFor(deps, live, call.outgoing, null);
+  if (!isOutcome(waited))
+    return respondUnfinished(admission, live.id, deps.legs.toValue(live.id, webhook), waited);
+  const { outcome } = waited;
+  const isCustom = outcome.status === "ENDED_SUCCESS" && outcome.response !== null;
+  if (!hasKey || isCustom) return respondEarlierStatus(outcome, deps.isSandboxed);
+  return respondEarlierRecord(live.id, await readRecord(deps, live.id));
+}
+
+async function readRecord({ store }: CallDeps, id: string): Promise<string> {
+  const row = (await findExecution(store, id)) as ExecutionRow;
+  const role = row.role_id === null ? undefined : await findRole(store, row.role_id);
+  return toRecordText(row, await findPayload(store, id), role?.name ?? null);
+}
+
+export function isOutcome(waited: Waited): waited is { readonly outcome: Outcome } {
+  return typeof waited === "object";
+}

@@ -1,0 +1,30 @@
+import type { Executions } from "../executions/executions.ts";
+import type { StartRequest } from "../executions/start-request.ts";
+import type { Flow } from "../flows/catalog.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Meters } from "../../shared/meters.ts";
+import type { Store } from "../store/database.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import type { AdmissionRules } from "./admit.ts";
+import type { AuthenticationDeps } from "./authenticate.ts";
+
+/** What a call needs of the service. */
+export interface CallDeps extends AuthenticationDeps, AdmissionRules {
+  readonly store: Store;
+  readonly executions: Executions;
+  readonly log: Log;
+  readonly meters: Pick<Meters, "countCall" | "countRefusal">;
+  readonly findFlow: (name: string) => Flow | undefined;
+  readonly defaultProjectId: string;
+  /** EXECUTION_PERMISSIONS: whose permissions an execution has. */
+  readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;
+  /** SYNC_MODE, where the webhook has none of its own. */
+  readonly sync_mode: "redirect" | "hold";
+  readonly responseMatrix: "current" | "earlier";
+  readonly windowMs: number;
+  readonly isCancelling: boolean;
+  readonly isLoginRedirect: boolean;
+  readonly isSandboxed: boolean;
+  /** Path prefix of the service, from BASE_URL; empty without one. */
+  readonly prefix: string;
+}

@@ -1,0 +1,40 @@
+import { readOutcome, type Outcome } from "../executions/outcome.ts";
+import { waitFor } from "../executions/wait.ts";
+import { discardBody } from "../request/body.ts";
+import { now } from "../../shared/clock.ts";
+import { RequestError } from "../../shared/errors.ts";
+import { findExecution, findPayload } from "../store/executions.ts";
+import { isOutcome, respondUnfinished } from "./answer.ts";
+import type { Caller } from "./call.ts";
+import type { CallDeps } from "./call-deps.ts";
+import { SIGNATURE_LIFE_MS } from "./legs.ts";
+import { respondOutcome, type Reply } from "./respond.ts";
+
+/** A re-entry starts nothing: it waits for one window at most (section 4.4). */
+export async function continueWaiting(
+  deps: CallDeps,
+  caller: Caller,
+  value: string,
+): Promise<Reply> {
+  const { call, webhook } = caller;
+  discardBody(call.incoming);
+  const id = deps.legs.toExecutionId(value);
+  const live = id === null ? undefined : deps.executions.find(id);
+  if (live !== undefined && live.row.webhook_id === webhook.id) {
+    const waited = await waitFor(deps, live, call.outgoing, deps.windowMs);
+    if (isOutcome(waited)) return respondOutcome(waited.outcome, deps.isSandboxed);
+    return respondUnfinished(caller, live.id, value, waited);
+  }
+  const outcome = id === null ? null : await readEnded(deps, caller, id);
+  if (outcome !== null) return respondOutcome(outcome, deps.isSandboxed);
+  throw new RequestError("not_found", `Webhook "${webhook.name}" has no such execution`);
+}
+
+/** @throws RequestError not_authenticated where a signature has outlived its execution */
+async function readEnded(deps: CallDeps, caller: Caller, id: string): Promise<Outcome | null> {
+  const row = await findExecution(deps.store, id);
+  if (row === undefined || row.webhook_id !== caller.webhook.id) return null;
+  if (caller.isBySignature && (row.ended_at ?? now()) + SIGNATURE_LIFE_MS < now())
+    throw new RequestError("not_authenticated", "The signature of this leg is void");
+  return readOutcome(row, await findPayload(deps.store, id));
+}
