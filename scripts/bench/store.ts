@@ -46,6 +46,8 @@ function toRow(): ExecutionRow {
     created_by: null,
     parent_id: null,
     replay_of: null,
+    address: null,
+    verified: null,
     created_at: at,
     started_at: at,
     ended_at: null,

@@ -18,6 +18,13 @@ export interface Webhook {
   readonly execution_location: "webhook" | "flow";
   readonly default_mode: "sync" | "async";
   readonly async_status: number;
+  readonly signature: {
+    readonly scheme: string;
+    readonly secrets: readonly string[];
+    readonly mode: "enforce" | "observe";
+    readonly tolerance_sec: number | null;
+    readonly custom: unknown;
+  } | null;
   readonly url: string;
   readonly created_at: string;
   readonly modified_at: string;

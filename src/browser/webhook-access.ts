@@ -8,6 +8,7 @@ import { notify } from "./notice.ts";
 import { may } from "./page.ts";
 import type { Webhook } from "./resources.ts";
 import { badge } from "./status.ts";
+import { describeSignature, signatureFields, toSignatureBody } from "./webhook-signature.ts";
 
 /** What is changed only with the password: Enabled, Require login token cookie, Key. */
 export function showAccess(
@@ -29,6 +30,7 @@ export function showAccess(
     enabled(webhook, change),
     login(webhook, change),
     key(webhook, change),
+    signature(webhook, change),
     ...(webhook.key === undefined ? [] : [keyStep(webhook.key)]),
   );
 }
@@ -82,6 +84,30 @@ function key({ is_key_required }: Webhook, change: Change): HTMLElement {
     ? "Callers send it as Authorization: Bearer, as the query parameter key, or as the member key of a JSON body. It cannot be read back."
     : "Callers need no key.";
   return row("Key", badge(is_key_required ? "Set" : "None", "idle"), text, ...acts);
+}
+
+function signature(webhook: Webhook, change: Change): HTMLElement {
+  const isSet = webhook.signature !== null;
+  const title = isSet ? "Change the signature" : "Require signatures";
+  const acts = [
+    button(title, "quiet", async () =>
+      change(title, await signatureFields(webhook), toSignatureBody),
+    ),
+    ...(isSet
+      ? [
+          button("Require no signatures", "quiet", () =>
+            change("Require no signatures", [], () => ({ signature: null })),
+          ),
+        ]
+      : []),
+  ];
+  const state =
+    webhook.signature === null
+      ? "None"
+      : webhook.signature.mode === "observe"
+        ? "Observed"
+        : "Required";
+  return row("Signature", badge(state, "idle"), describeSignature(webhook), ...acts);
 }
 
 function keyFields(hasKey: boolean): HTMLElement[] {

@@ -2,6 +2,7 @@ import { copyButton } from "./copy.ts";
 import { button, el } from "./element.ts";
 import type { Webhook } from "./resources.ts";
 import { SNIPPETS } from "./snippets.ts";
+import { senderUrl } from "./webhook-signature.ts";
 
 /** The URL of a webhook, and how to call it in four languages. */
 export function showUse(place: HTMLElement, webhook: Webhook): void {
@@ -29,6 +30,7 @@ export function showUse(place: HTMLElement, webhook: Webhook): void {
       copyButton("Copy", () => url),
     ),
     el("p", { class: "soft" }, whoMayCall(webhook)),
+    ...sender(webhook),
     el("h2", {}, "Call it"),
     el(
       "div",
@@ -44,10 +46,28 @@ export function showUse(place: HTMLElement, webhook: Webhook): void {
   );
 }
 
-function whoMayCall({ is_enabled, is_key_required, require_login }: Webhook): string {
-  if (!is_enabled) return "Disabled: the URL answers 404 to everybody.";
-  if (is_key_required && require_login) return "Private: callers need the key and a login token.";
-  if (is_key_required) return "Private: callers need the key.";
-  if (require_login) return "Private: callers need a login token.";
+/** What is typed at the system that signs its calls. */
+function sender(webhook: Webhook): HTMLElement[] {
+  if (webhook.signature === null) return [];
+  const url = senderUrl(webhook);
+  return [
+    el("h2", {}, "URL for the sender"),
+    el(
+      "p",
+      { class: "secret" },
+      el("code", {}, url),
+      copyButton("Copy", () => url),
+    ),
+  ];
+}
+
+function whoMayCall(webhook: Webhook): string {
+  if (!webhook.is_enabled) return "Disabled: the URL answers 404 to everybody.";
+  const needed = [
+    ...(webhook.is_key_required ? ["the key"] : []),
+    ...(webhook.require_login ? ["a login token"] : []),
+    ...(webhook.signature?.mode === "enforce" ? ["a signature"] : []),
+  ];
+  if (needed.length > 0) return `Private: callers need ${needed.join(" and ")}.`;
   return "Public: anybody who reaches the service can call it. The flow must not trust its input.";
 }

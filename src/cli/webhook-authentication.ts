@@ -44,6 +44,60 @@ export function addAuthenticationCommands(webhook: Command, url: readonly [strin
     .option("--json", "print JSON")
     .option(...url)
     .action(changeKey);
+  addSignatureCommand(webhook, url, password);
+}
+
+function addSignatureCommand(
+  webhook: Command,
+  url: readonly [string, string],
+  password: readonly [string, string],
+): void {
+  webhook
+    .command("signature")
+    .description("Let a webhook check how its calls are signed, or not any more")
+    .argument("<name>")
+    .addOption(
+      new Option("--scheme <scheme>", "who signs, and how; a custom one with webhook set").choices(
+        SCHEMES,
+      ),
+    )
+    .option("--secret <name...>", "secrets, any of which admits: two while one is replaced")
+    .option(
+      "--tolerance <sec>",
+      "how old or new a timestamp may be, up to 3600 (default: 300)",
+      toCount,
+    )
+    .option("--observe", "admit calls with a wrong signature too, and log why it is wrong")
+    .addOption(new Option("--none", "calls need not be signed").conflicts(["scheme", "secret"]))
+    .option(...password)
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(changeSignature);
+}
+
+/** The presets of the service. */
+const SCHEMES = ["standard_webhooks", "github", "stripe", "slack", "shopify", "gitlab_token"];
+
+interface SignatureOptions extends AuthenticationOptions {
+  readonly scheme?: string;
+  readonly secret?: readonly string[];
+  readonly tolerance?: number;
+  readonly observe?: true;
+  readonly none?: true;
+}
+
+async function changeSignature(name: string, options: SignatureOptions): Promise<void> {
+  const { scheme, secret, tolerance, observe, none } = options;
+  if (none) return authenticate(name, { signature: null }, options);
+  if (scheme === undefined || secret === undefined)
+    throw new CommandError("Expected --scheme and --secret, or --none", 2);
+  const mode = observe ? "observe" : "enforce";
+  const tolerance_sec = tolerance === undefined ? {} : { tolerance_sec: tolerance };
+  await authenticate(
+    name,
+    { signature: { scheme, secrets: secret, mode, ...tolerance_sec } },
+    options,
+  );
 }
 
 export const QUESTION = "Your password: ";

@@ -11,6 +11,8 @@ export interface Webhook {
   readonly require_login: boolean;
   readonly is_key_required: boolean;
   readonly url: string;
+  readonly default_mode: "sync" | "async";
+  readonly signature: { readonly scheme: string; readonly mode: string } | null;
   /** Where it was set just now. */
   readonly key?: string;
   /** Any other member. */
@@ -48,12 +50,28 @@ export function printWebhook(webhook: Webhook): void {
     flow,
     role,
     url,
+    ...(webhook.signature === null ? {} : { signature: describeSignature(webhook.signature) }),
+    ...(webhook.signature === null ? {} : { "for sender": senderUrl(webhook) }),
     ...(key === undefined ? {} : { key: `${key}  (shown this once)` }),
   });
 }
 
+function describeSignature({ scheme, mode }: NonNullable<Webhook["signature"]>): string {
+  return mode === "observe" ? `${scheme}, observed` : scheme;
+}
+
 /** What a caller has to have. */
-export function describeAdmission({ require_login, is_key_required }: Webhook): string {
-  if (require_login) return is_key_required ? "login and key" : "login";
-  return is_key_required ? "key" : "everybody";
+export function describeAdmission({ require_login, is_key_required, signature }: Webhook): string {
+  const isEnforced = signature !== null && signature.mode === "enforce";
+  const needed = [
+    ...(require_login ? ["login"] : []),
+    ...(is_key_required ? ["key"] : []),
+    ...(isEnforced ? ["signature"] : []),
+  ];
+  return needed.join(" and ") || "everybody";
+}
+
+/** What a system that signs its calls is given: most take a redirect for a failure. */
+function senderUrl({ url, default_mode }: Webhook): string {
+  return default_mode === "async" ? url : `${url}?async`;
 }

@@ -19,6 +19,7 @@ import type { AppDeps } from "./http/app.ts";
 import type { Store } from "./store/database.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
 import { openLegs } from "./webhooks/legs.ts";
+import { openSignatures } from "./webhooks/signatures.ts";
 import type { WebhookRow } from "./store/webhooks.ts";
 import type { Parser } from "./parser.ts";
 
@@ -67,8 +68,10 @@ export async function connect(parts: Parts): Promise<AppDeps> {
 }
 
 /** What calls alone use. */
-function toCallParts({ config, log, store, executions, catalog, parser }: Parts) {
+function toCallParts(parts: Parts) {
+  const { config, log, store, executions, catalog, parser } = parts;
   return {
+    signatures: openSignatures({ ...parts, base_url: config.BASE_URL }),
     parseLarge: parser.parseLarge,
     reportKeyUse: openKeyUse(store, log),
     legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),

@@ -29,6 +29,8 @@ export interface Meters {
   countCall(webhook: string, status: number, seconds: number): void;
   /** @param code A code of the error registry */
   countRefusal(code: string): void;
+  /** @param result `right`, or why it was not */
+  countSignature(webhook: string, result: string): void;
   /** Where the gauges read. */
   watch(read: () => Promise<Readings>): void;
   print(): Promise<string>;
@@ -62,6 +64,12 @@ export function openMeters(): Meters {
     labelNames: ["code"],
     registers,
   });
+  const signatures = new Counter({
+    name: "flowhook_signature_total",
+    help: "Signatures of calls that were checked, by webhook and result",
+    labelNames: ["webhook", "result"],
+    registers,
+  });
   const gauges = openGauges(registers);
   const timers = keep((webhook) => durations.labels(webhook));
   const counters = keep((webhook) => keep((status) => calls.labels(webhook, status)));
@@ -71,6 +79,7 @@ export function openMeters(): Meters {
       timers(webhook).observe(seconds);
     },
     countRefusal: (code) => refusals.inc({ code }),
+    countSignature: (webhook, result) => signatures.inc({ webhook, result }),
     watch: (read) => gauges.watch(read),
     async print() {
       await gauges.read();

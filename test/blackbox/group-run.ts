@@ -44,6 +44,10 @@ export function runGroup(group: Group): void {
 async function openService(group: Group): Promise<Service> {
   const service = await startService(group);
   try {
+    for (const [name, value] of Object.entries(group.secrets ?? {})) {
+      const made = await service.api("POST", "/secret", { name, value });
+      assert.equal(made.status, 201, made.text);
+    }
     for (const [name, { flow, ...options }] of Object.entries(group.webhooks ?? {})) {
       await service.createWebhook(name, flow, options);
     }

@@ -13,6 +13,7 @@ import { EARLIER_MODES, MODES } from "./scenarios/modes.ts";
 import { PREFIX } from "./scenarios/prefix.ts";
 import { RE_ENTRIES } from "./scenarios/re-entries.ts";
 import { NO_RESPONSE_SANDBOX, RESPONSES } from "./scenarios/responses.ts";
+import { SIGNATURES } from "./scenarios/signatures.ts";
 import { TARGETS } from "./scenarios/targets.ts";
 
 /**
@@ -25,6 +26,7 @@ export const GROUPS: readonly Group[] = [
   BODIES,
   TARGETS,
   KEYS,
+  SIGNATURES,
   LOGINS,
   NO_LOGIN_REDIRECT,
   LEGS,

@@ -8,6 +8,8 @@ import type { Json, Service, ServiceOptions, WebhookOptions } from "./service.ts
  */
 export interface Group extends ServiceOptions {
   readonly name: string;
+  /** Made before the webhooks, by their names. */
+  readonly secrets?: Readonly<Record<string, string>>;
   readonly webhooks?: Readonly<Record<string, WebhookOptions & { readonly flow: string }>>;
   readonly rows: readonly Row[];
 }

@@ -30,6 +30,7 @@ export interface WebhookOptions {
   readonly sync_mode?: "redirect" | "hold";
   readonly default_mode?: "sync" | "async";
   readonly async_status?: number;
+  readonly signature?: object | null;
 }
 
 export interface ApiAnswer {
@@ -246,7 +247,13 @@ async function createWebhook(
   api: Service["api"],
   name: string,
   flow: string,
-  { is_enabled = true, key = null, require_login = false, ...fields }: WebhookOptions,
+  {
+    is_enabled = true,
+    key = null,
+    require_login = false,
+    signature = null,
+    ...fields
+  }: WebhookOptions,
 ): Promise<void> {
   const created = await api("POST", "/webhook", { name, flow, ...fields });
   expectStatus(created, 201, `Creating the webhook "${name}"`);
@@ -255,6 +262,7 @@ async function createWebhook(
     is_enabled,
     require_login,
     key,
+    ...(signature === null ? {} : { signature }),
   });
   expectStatus(changed, 200, `Setting the authentication of the webhook "${name}"`);
 }

@@ -113,6 +113,23 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(wrong.stderr, /^default_mode: expected "sync" or "async"\n$/);
   });
 
+  test("signature: sets it, shows what the sender is given, and takes it away", async () => {
+    const { service } = session;
+    const value = "a secret of somebody";
+    const made = await service.api("POST", "/secret", { name: "sender", value });
+    assert.equal(made.status, 201);
+    const set = ["signature", "orders", "--scheme", "github", "--secret", "sender"];
+    const printed = await succeed([...set, "--password-stdin"], PASSWORD_LINE);
+    assert.match(printed, /^admits +key and signature$/m);
+    assert.match(printed, /^for sender +http.*\/call\?async$/m);
+    const observed = await succeed([...set, "--observe", "--password-stdin"], PASSWORD_LINE);
+    assert.match(observed, /^signature +github, observed$/m);
+    assert.match(observed, /^admits +key$/m);
+    assert.match(await refuse(["signature", "orders", "--scheme", "github"], 2), /--secret/);
+    const none = ["signature", "orders", "--none", "--password-stdin"];
+    assert.doesNotMatch(await succeed(none, PASSWORD_LINE), /signature/);
+  });
+
   test("enable and disable: with the password on standard input", async () => {
     const enabled = await succeed(["enable", "orders", "--password-stdin"], PASSWORD_LINE);
     assert.match(enabled, /^enabled +yes$/m);

@@ -28,6 +28,8 @@ export function newRow(id: string, members: Partial<ExecutionRow> = {}): Executi
     created_by: null,
     parent_id: null,
     replay_of: null,
+    address: null,
+    verified: null,
     created_at: 1,
     started_at: 1,
     ended_at: 1,

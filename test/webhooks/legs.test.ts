@@ -4,7 +4,14 @@ import { openLegs, toLocation } from "../../src/server/webhooks/legs.ts";
 import { readTarget } from "../../src/server/webhooks/target.ts";
 
 const ID = "01a1f87a-3b3b-72f3-942a-15dd01be10e3";
-const WEBHOOK = { id: "w", key_hash: "h1", previous_key_hash: null, previous_key_until: null };
+const WEBHOOK = {
+  id: "w",
+  key_hash: "h1",
+  previous_key_hash: null,
+  previous_key_until: null,
+  signature: null,
+  signature_revision: 0,
+};
 const legs = openLegs(Buffer.alloc(32, 7));
 
 const LOCATIONS: readonly [string, string][] = [
@@ -49,4 +56,17 @@ test("a replaced key's signature holds as long as the key is kept", () => {
 test("without a key the value is the id alone", () => {
   assert.equal(legs.toValue(ID, { ...WEBHOOK, key_hash: null }), ID);
   assert.equal(legs.toExecutionId("nonsense"), null);
+});
+
+test("where calls are signed, a value holds until the next change of that", () => {
+  for (const key_hash of [null, "h1"]) {
+    const webhook = { ...WEBHOOK, key_hash, signature: "{}", signature_revision: 1 };
+    const value = legs.toValue(ID, webhook);
+    assert.ok(legs.isSigned(value, webhook));
+    assert.ok(!legs.isSigned(value, { ...webhook, signature_revision: 2 }));
+    assert.ok(!legs.isSigned(value, { ...webhook, key_hash: "h2" }));
+    assert.ok(!legs.isSigned(value, { ...webhook, signature: null }));
+    assert.ok(!legs.isSigned(legs.toValue(ID, WEBHOOK), webhook));
+    assert.ok(!legs.isSigned(ID, webhook));
+  }
 });

@@ -44,6 +44,19 @@ export interface Execution {
     readonly flow: string;
     readonly is_productive: boolean;
     readonly project_id: string;
+    /** Of the client whose call started it; null when started without one. */
+    readonly address: string | null;
+    /** What the call's signature showed; null without a right one. */
+    readonly verified: Verified | null;
+}
+/** A right signature of a call. */
+export interface Verified {
+    readonly scheme: string;
+    /** Name of the secret that fits. */
+    readonly secret: string;
+    /** As they were sent, where they are signed. */
+    readonly id: string | null;
+    readonly timestamp: string | null;
 }
 /** Exactly this response goes to the caller (specification 4.7). */
 export interface WebhookResponse {

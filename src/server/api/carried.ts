@@ -3,8 +3,9 @@ import { listNames } from "../store/people.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { CarriedWebhook } from "./import-document.ts";
+import { showSignature } from "./signature-member.ts";
 import { toMembers } from "./webhook-columns.ts";
-import { MEMBER_DEFAULTS, type Members } from "./webhook-members.ts";
+import { MEMBER_DEFAULTS } from "./webhook-members.ts";
 
 /** Names by identifiers: what is carried to another workspace knows roles and projects by name. */
 export interface Names {
@@ -32,13 +33,17 @@ export function toCarried({ roles, projects }: Names, row: WebhookRow): CarriedW
     execution_location: row.execution_location,
     is_productive: row.is_productive === 1,
     ...toMembers(row),
+    signature: showSignature(row.signature),
   };
 }
+
+/** What a document need not say. */
+const USUAL = { ...MEMBER_DEFAULTS, signature: null };
 
 /** Without the members that have their defaults, which nobody has to read. */
 export function toShort(carried: CarriedWebhook): Partial<CarriedWebhook> {
   const isUsual = (name: string, value: unknown): boolean =>
-    name in MEMBER_DEFAULTS && isDeepStrictEqual(value, MEMBER_DEFAULTS[name as keyof Members]);
+    name in USUAL && isDeepStrictEqual(value, USUAL[name as keyof typeof USUAL]);
   const kept = Object.entries(carried).filter(([name, value]) => !isUsual(name, value));
   return Object.fromEntries(kept);
 }

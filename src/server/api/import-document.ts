@@ -4,6 +4,7 @@ import { RequestError } from "../../shared/errors.ts";
 import { check } from "./field-errors.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { invalid } from "./named.ts";
+import { SIGNATURE_INPUT } from "./signature-member.ts";
 import { MEMBER_DEFAULTS, MEMBERS } from "./webhook-members.ts";
 
 /** What every format carries of a webhook; never is_enabled, require_login or key. */
@@ -22,6 +23,8 @@ const CARRIED_LATER = {
   sync_mode: v.optional(MEMBERS.sync_mode, MEMBER_DEFAULTS.sync_mode),
   default_mode: v.optional(MEMBERS.default_mode, MEMBER_DEFAULTS.default_mode),
   async_status: v.optional(MEMBERS.async_status, MEMBER_DEFAULTS.async_status),
+  /** Set where the webhook is created, secrets by their names. */
+  signature: v.optional(v.nullable(SIGNATURE_INPUT), null),
 };
 
 type Carried = v.InferOutput<v.StrictObjectSchema<typeof CARRIED, undefined>>;

@@ -7,6 +7,7 @@ import { now } from "../../shared/clock.ts";
 import { newId } from "../../shared/id.ts";
 import type { RoleRow } from "../store/people.ts";
 import type { Statement } from "../store/thread-protocol.ts";
+import { putWebhookSecrets } from "../store/webhook-secrets.ts";
 import {
   findWebhook,
   insertWebhook,
@@ -21,6 +22,8 @@ import { readDocument, type CarriedWebhook } from "./import-document.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
+import { toSignature } from "./signature-member.ts";
+import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
 import { toMemberColumns } from "./webhook-columns.ts";
 import { projectOf } from "./webhook-record.ts";
 import { IMPORTED } from "./shapes.ts";
@@ -121,9 +124,12 @@ async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promis
     return { name: webhook.name, action: "skip", changes: {}, statements: [] };
   const columns = await toColumns(all, webhook, at);
   requireIn(principal, "webhook.write", projectOf(api, { ...columns, bundle_id: null }));
-  if (found === undefined) return toCreation(api, principal, columns, webhook.name, "create");
-  if (conflicts === "replace") return toReplacement(all, found, columns, webhook);
-  return toCreation(api, principal, columns, await freeName(all, webhook.name), "rename");
+  if (found !== undefined && conflicts === "replace")
+    return toReplacement(all, found, columns, webhook);
+  const guarded = await readGuarded(all, webhook, columns, at);
+  const name = found === undefined ? webhook.name : await freeName(all, webhook.name);
+  const action = found === undefined ? "create" : "rename";
+  return toCreation(api, principal, { ...columns, ...guarded }, { name, action });
 }
 
 type Columns = Partial<WebhookRow> &
@@ -172,8 +178,7 @@ function toCreation(
   api: Api,
   principal: Principal,
   columns: Columns,
-  name: string,
-  action: "create" | "rename",
+  { name, action }: Pick<Step, "name" | "action">,
 ): Step {
   const key = generateKey();
   const at = now();
@@ -195,7 +200,31 @@ function toCreation(
     modified_by: principal.user_id,
     modified_at: at,
   };
-  return { name, action, changes: {}, key, statements: [insertWebhook(api.store, row)] };
+  const { secrets = [] } = JSON.parse(row.signature ?? "{}") as { secrets?: string[] };
+  const named = secrets.length === 0 ? [] : putWebhookSecrets(api.store, row.id, secrets);
+  const statements = [insertWebhook(api.store, row), ...named];
+  return { name, action, changes: {}, key, statements };
+}
+
+/**
+ * What only the authentication endpoint changes: a webhook that is created has it from the start.
+ *
+ * @throws RequestError invalid for a secret that is not here, forbidden
+ */
+async function readGuarded(
+  { api, principal }: Import,
+  { signature = null }: CarriedWebhook,
+  columns: Columns,
+  at: number,
+): Promise<Partial<WebhookRow>> {
+  if (signature === null) return {};
+  const project = projectOf(api, { ...columns, bundle_id: null });
+  requireIn(principal, "webhook.authenticate", project);
+  requireIn(principal, "secret.use", project);
+  const path = `webhooks.${at}.signature`;
+  const member = toSignature(signature, api.base_url, path);
+  await requireSecrets(api, member, path);
+  return toSignatureColumns({ signature_revision: 0 }, member);
 }
 
 /** The webhook stays as enabled, and keeps the key and login that it has here. */
@@ -207,7 +236,9 @@ async function toReplacement(
 ): Promise<Step> {
   requireIn(principal, "webhook.write", projectOf(api, found));
   await requireUsable(api.store, principal, api.permissionsOf(found));
-  const changes = difference(toCarried(names, found), webhook);
+  // What is guarded stays as it is here.
+  const { signature: _signature, ...free } = webhook;
+  const changes = difference(toCarried(names, found), free);
   const stamps = { modified_by: principal.user_id, modified_at: nextTime(found) };
   // In a project it is in no bundle any more: it can be in one of them only.
   const place = columns.project_id === null ? {} : { bundle_id: null };
@@ -219,8 +250,8 @@ async function toReplacement(
   return { name: found.name, action: "replace", changes, statements };
 }
 
-function difference(from: CarriedWebhook, to: CarriedWebhook): Step["changes"] {
-  const members = Object.keys(to) as (keyof CarriedWebhook)[];
+function difference(from: CarriedWebhook, to: Omit<CarriedWebhook, "signature">): Step["changes"] {
+  const members = Object.keys(to) as (keyof typeof to)[];
   const differing = members.filter((member) => !isDeepStrictEqual(from[member], to[member]));
   return Object.fromEntries(
     differing.map((member) => [member, { from: from[member], to: to[member] }]),

@@ -15,6 +15,7 @@ import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, SECRET } from "./shapes.ts";
+import { requireUnused, requireUsableValue, toRevisions } from "./signature-secrets.ts";
 
 const VALUE = v.pipe(
   v.string("expected a string"),
@@ -96,9 +97,13 @@ export const patchSecret = defineRoute({
   async act(api, { params, body, ifMatch }) {
     const row = await requireSecret(api, params["name"] ?? "");
     requireMatch(row, ifMatch);
+    await requireUsableValue(api, row.name, body.value);
     const sealed = api.secrets.seal(row.name, body.value);
     const changed: SecretRow = { ...row, sealed, modified_at: nextTime(row) };
-    await commitNamed(api.store, row.name, [updateSecret(api.store, changed, row.modified_at)]);
+    await commitNamed(api.store, row.name, [
+      updateSecret(api.store, changed, row.modified_at),
+      ...toRevisions(api, row.name, row.sealed, body.value),
+    ]);
     return { status: 200, body: toSecret(changed), headers: { etag: toEtag(changed) } };
   },
 });
@@ -113,6 +118,7 @@ export const removeSecret = defineRoute({
   async act(api, { params, ifMatch }) {
     const row = await requireSecret(api, params["name"] ?? "");
     requireMatch(row, ifMatch);
+    await requireUnused(api, row.name);
     await commitNamed(api.store, row.name, [deleteNamed(api.store, "secret", row.name)]);
     return { status: 204 };
   },

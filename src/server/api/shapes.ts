@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { STATUSES } from "../../shared/contract/status.ts";
+import { SIGNATURE } from "./signature-member.ts";
 import { MEMBERS } from "./webhook-members.ts";
 
 /**
@@ -72,6 +73,10 @@ const WEBHOOK_MEMBERS = {
   previous_key_used_at: v.pipe(MAYBE_TIME, v.description("When that one last admitted a call")),
   execution_location: v.picklist(["webhook", "flow"]),
   ...MEMBERS,
+  signature: v.pipe(
+    v.nullable(SIGNATURE),
+    v.description("How its calls are signed; null: they need not be"),
+  ),
   url: v.string(),
   created_by: v.string(),
   created_at: TIME,
@@ -87,6 +92,13 @@ export const NEW_WEBHOOK = v.strictObject({ ...WEBHOOK_MEMBERS, key: KEY });
 
 export const AUTHENTICATED_WEBHOOK = v.strictObject({ ...WEBHOOK_MEMBERS, key: v.optional(KEY) });
 
+const VERIFIED = v.strictObject({
+  scheme: v.string(),
+  secret: v.string(),
+  id: MAYBE_TEXT,
+  timestamp: MAYBE_TEXT,
+});
+
 const SUMMARY_MEMBERS = {
   id: v.string(),
   status: v.picklist(STATUSES),
@@ -101,6 +113,11 @@ const SUMMARY_MEMBERS = {
   created_by: MAYBE_TEXT,
   parent_id: MAYBE_TEXT,
   replay_of: MAYBE_TEXT,
+  address: v.pipe(MAYBE_TEXT, v.description("Of the client whose call started it")),
+  verified: v.pipe(
+    v.nullable(VERIFIED),
+    v.description("What the call's signature showed; null without a right one"),
+  ),
   created_at: TIME,
   started_at: MAYBE_TIME,
   ended_at: MAYBE_TIME,

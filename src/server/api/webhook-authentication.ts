@@ -1,12 +1,17 @@
 import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
-import { requirePassword } from "../access/login.ts";
+import { requirePassword, type Principal } from "../access/login.ts";
+import type { SignatureMember } from "../access/signature-scheme.ts";
+import { putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireUsable } from "./access.ts";
+import type { Api } from "./api.ts";
 import { defineRoute } from "./route.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { answerWebhook, projectOf, requireWebhook } from "./webhook-record.ts";
 import { AUTHENTICATED_WEBHOOK } from "./shapes.ts";
+import { SIGNATURE_INPUT, toSignature } from "./signature-member.ts";
+import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
 
 const BODY = v.strictObject({
   password: v.optional(v.string()),
@@ -31,6 +36,7 @@ const BODY = v.strictObject({
     ),
     0,
   ),
+  signature: v.optional(v.nullable(SIGNATURE_INPUT)),
 });
 
 type Body = v.InferOutput<typeof BODY>;
@@ -39,7 +45,7 @@ type Body = v.InferOutput<typeof BODY>;
 export const authenticateWebhook = defineRoute({
   method: "PUT",
   path: "/webhook/:name/authentication",
-  summary: "Enable or disable a webhook, require a login, set or replace its key",
+  summary: "Enable or disable a webhook, require a login, a key or signatures",
   needs: "webhook.authenticate",
   action: "webhook.authenticate",
   body: BODY,
@@ -51,17 +57,22 @@ export const authenticateWebhook = defineRoute({
     await requirePassword(api.logins, principal, body.password);
     requireMatch(row, ifMatch);
     const key = newKey(body);
+    const signature = await newSignature(api, principal, row, body);
     const changed: WebhookRow = {
       ...row,
       is_enabled: Number(body.is_enabled ?? row.is_enabled === 1),
       require_login: Number(body.require_login ?? row.require_login === 1),
       ...(key === undefined ? {} : toKeyColumns(row, key, body.keep_previous_sec)),
+      ...(signature === undefined ? {} : toSignatureColumns(row, signature)),
       modified_by: principal.user_id,
       modified_at: nextTime(row),
     };
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, row.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),
+      ...(signature === undefined
+        ? []
+        : putWebhookSecrets(api.store, row.id, signature?.secrets ?? [])),
     ]);
     const webhook = await answerWebhook(api, changed, base_url);
     const answer = typeof key === "string" ? { ...webhook, key } : webhook;
@@ -83,4 +94,22 @@ function toKeyColumns(row: WebhookRow, key: string | null, keepSec: number): Par
     key_used_at: null,
     previous_key_used_at: isKept ? row.key_used_at : null,
   };
+}
+
+/**
+ * undefined: it stays as it is; null: none.
+ *
+ * @throws RequestError invalid, or forbidden for who may not use secrets
+ */
+async function newSignature(
+  api: Api,
+  principal: Principal,
+  row: WebhookRow,
+  { signature }: Body,
+): Promise<SignatureMember | null | undefined> {
+  if (signature === undefined || signature === null) return signature;
+  requireIn(principal, "secret.use", projectOf(api, row));
+  const member = toSignature(signature, api.base_url);
+  await requireSecrets(api, member);
+  return member;
 }

@@ -5,6 +5,7 @@ import { findRole } from "../store/people.ts";
 import { findWebhook, type WebhookRow, type Within } from "../store/webhooks.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
+import { showSignature } from "./signature-member.ts";
 import { toMembers } from "./webhook-columns.ts";
 
 /** A webhook as the API shows it; its key is never part of it. */
@@ -29,6 +30,7 @@ export function toWebhook(
     previous_key_used_at: toIso(row.previous_key_used_at),
     execution_location: row.execution_location,
     ...toMembers(row),
+    signature: showSignature(row.signature),
     url: `${more.base_url}/api/latest/webhook/${encodeURIComponent(row.name)}/call`,
     created_by: row.created_by,
     created_at: toIso(row.created_at),

@@ -45,7 +45,7 @@ const FIELDS = {
 type Fields = v.InferOutput<v.StrictObjectSchema<typeof FIELDS, undefined>>;
 
 /** The members that only the webhook authentication endpoint changes (section 2.1, rule 1). */
-const GUARDED = ["is_enabled", "require_login", "key"];
+const GUARDED = ["is_enabled", "require_login", "key", "signature"];
 
 export const getWebhooks = defineRoute({
   method: "GET",

@@ -16,9 +16,19 @@ export function toInput(input_value = EMPTY_REQUEST): Input {
 export function toJob(row: ExecutionRow, input: Input, base_url: string): Job {
   const { id, webhook, flow, project_id } = row;
   const is_productive = row.is_productive === 1;
+  const { address, verified } = row;
+  const execution = {
+    id,
+    webhook,
+    flow,
+    is_productive,
+    project_id,
+    address,
+    verified: verified === null ? null : (JSON.parse(verified) as unknown),
+  };
   return {
     id,
-    execution: JSON.stringify({ id, webhook, flow, is_productive, project_id }),
+    execution: JSON.stringify(execution),
     input_value: input.input_value,
     raw_body_at: input.raw_body_at,
     raw_body: input.raw_body,

@@ -18,6 +18,8 @@ export function toSummary(row: ExecutionRow, role: string | null): Record<string
     created_by: row.created_by,
     parent_id: row.parent_id,
     replay_of: row.replay_of,
+    address: row.address,
+    verified: row.verified === null ? null : (JSON.parse(row.verified) as unknown),
     created_at: toIso(row.created_at),
     started_at: toIso(row.started_at),
     ended_at: toIso(row.ended_at),

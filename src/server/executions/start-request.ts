@@ -23,6 +23,10 @@ export interface StartRequest {
   readonly replay_of: string | null;
   /** Whether it consumes one connection of the month's allowance. */
   readonly isConnection: boolean;
+  /** Of the client whose call it is. */
+  readonly address?: string;
+  /** JSON text of what the call's signature showed. */
+  readonly verified?: string | null;
   /** The request that starts it; for the log alone. */
   readonly trace?: Trace;
 }
@@ -48,6 +52,8 @@ export function toRow(request: StartRequest): ExecutionRow {
     created_by: request.created_by,
     parent_id: request.parent_id,
     replay_of: request.replay_of,
+    address: request.address ?? null,
+    verified: request.verified ?? null,
     created_at: now(),
     started_at: null,
     ended_at: null,

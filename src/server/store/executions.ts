@@ -26,6 +26,8 @@ export const COLUMNS = [
   "created_by",
   "parent_id",
   "replay_of",
+  "address",
+  "verified",
   "created_at",
   "started_at",
   "ended_at",
@@ -65,6 +67,9 @@ const INSERT = prepare<ExecutionRow>((row) =>
       parent_id === null ? null : toKey(parent_id),
     ),
     replay_of: row.replay_of,
+    // A ledger that an earlier version has left does not have them.
+    address: derive(({ address = null }: Partial<ExecutionRow>) => address),
+    verified: derive(({ verified = null }: Partial<ExecutionRow>) => verified),
     created_at: row.created_at,
     started_at: row.started_at,
     ended_at: row.ended_at,

@@ -12,6 +12,7 @@ export interface Schema {
   user_role: UserRoleTable;
   token: TokenTable;
   webhook: WebhookTable;
+  webhook_secret: WebhookSecretTable;
   execution: ExecutionTable;
   execution_moved: ExecutionMovedTable;
   execution_input: ExecutionInputTable;
@@ -100,10 +101,20 @@ export interface WebhookTable {
   default_mode: "sync" | "async";
   /** Status of asynchronous answers. */
   async_status: number;
+  /** JSON text of how its calls are signed; null: they need not be. */
+  signature: string | null;
+  /** Raised by each change of that and of its secrets. */
+  signature_revision: number;
   created_by: string;
   created_at: number;
   modified_by: string;
   modified_at: number;
+}
+
+/** The secrets that a webhook checks signatures with. */
+export interface WebhookSecretTable {
+  webhook_id: string;
+  secret: string;
 }
 
 /** The narrow columns that lists and filters read. */
@@ -128,6 +139,10 @@ export interface ExecutionTable {
   parent_id: string | null;
   parent_key: number | null;
   replay_of: string | null;
+  /** Of the client whose call started it. */
+  address: string | null;
+  /** JSON text of what its signature showed. */
+  verified: string | null;
   created_at: number;
   started_at: number | null;
   ended_at: number | null;

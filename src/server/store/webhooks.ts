@@ -13,6 +13,8 @@ export const WEBHOOK_DEFAULTS = {
   sync_mode: null,
   default_mode: "sync",
   async_status: 201,
+  signature: null,
+  signature_revision: 0,
 } as const satisfies Partial<WebhookRow>;
 
 /** Statements on the table `webhook`. Each that writes forgets the kept rows. */

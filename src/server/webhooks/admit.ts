@@ -2,7 +2,15 @@ import type { IncomingMessage } from "node:http";
 import type { Activity } from "../access/activity.ts";
 import { decodeText, discardBody, hasBody, type Bodies } from "../request/body.ts";
 import { RequestError } from "../../shared/errors.ts";
-import { toJobOwner, type Admission, type Call, type Caller, type ReadBody } from "./call.ts";
+import {
+  toJobOwner,
+  type Admission,
+  type Call,
+  type Caller,
+  type Handshake,
+  type ReadBody,
+} from "./call.ts";
+import { readChallenge } from "./handshake.ts";
 import { toCallInput } from "./input.ts";
 import { takesBody } from "./match.ts";
 import {
@@ -34,11 +42,15 @@ export interface AdmissionRules {
  *
  * @throws RequestError no_active_user, body_too_large, unsupported_type, bad_body, overloaded, queue_full
  */
-export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admission> {
+export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admission | Handshake> {
   if (caller.webhook.is_productive !== 1) requireActiveUser(rules);
   const isRead = takesBody(caller.call.method);
   if (!isRead) discardBody(caller.call.incoming);
   const payload = isRead ? await readPayload(rules, caller) : null;
+  if (caller.signed !== null) {
+    const challenge = readChallenge(caller.signed, payload);
+    if (challenge !== null) return { challenge };
+  }
   rules.requireRoom(caller.webhook.flow);
   return { ...caller, input: toCallInput(caller, payload) };
 }
@@ -57,6 +69,7 @@ function requireActiveUser({ activity, inactivityMs }: AdmissionRules): void {
 
 async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Payload | null> {
   const { call } = caller;
+  refuseEncoding(call.incoming);
   const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
   const body = caller.body ?? (await readBody(rules, call, mediaType));
   if (body === null) return null;
@@ -70,7 +83,6 @@ async function readBody(
   { incoming }: Call,
   mediaType: string,
 ): Promise<ReadBody | null> {
-  refuseEncoding(incoming);
   const bytes = await bodies.read(incoming, limitOf(mediaType, maxBodyBytes));
   return bytes === null ? null : { bytes, text: decodeText(bytes), parsed: null, error: null };
 }

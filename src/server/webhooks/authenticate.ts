@@ -7,29 +7,38 @@ import {
   listTokens,
 } from "../access/credentials.ts";
 import type { Logins, Principal } from "../access/login.ts";
+import type { Verdict } from "../access/signature.ts";
 import type { Throttle } from "../access/throttle.ts";
 import { decodeText, discardBody, type Bodies } from "../request/body.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Meters } from "../../shared/meters.ts";
+import { toTrace } from "../request/trace.ts";
 import { toJobOwner, type Call, type Caller, type MatchedCall, type ReadBody } from "./call.ts";
 import type { ReportKeyUse } from "./key-use.ts";
 import type { Legs } from "./legs.ts";
 import { takesBody } from "./match.ts";
 import {
   isParsedAtOnce,
+  limitOf,
   mediaTypeOf,
   parsePayload,
   toParseRules,
   type ParseLarge,
 } from "./payload.ts";
+import type { SignaturePolicy, Signatures } from "./signatures.ts";
 import { KEY, WAIT } from "./target.ts";
 
 export interface AuthenticationDeps {
   readonly logins: Logins;
   readonly legs: Legs;
   readonly reportKeyUse: ReportKeyUse;
-  /** Of wrong keys. */
+  readonly signatures: Signatures;
+  /** Of wrong keys, signatures and legs. */
   readonly throttle: Throttle;
+  readonly log: Log;
+  readonly meters: Pick<Meters, "countSignature">;
   /** MAX_BODY_BYTES. */
   readonly maxBodyBytes: number;
   readonly bodies: Bodies;
@@ -52,8 +61,75 @@ export async function authenticate(
   const principal = webhook.require_login === 1 ? await requireLogin(deps, call) : null;
   const isBySignature = webhook.key_hash !== null && isSignedReentry(deps, matched);
   const secrets = listTokens(call.incoming.headers);
-  const caller = { ...matched, principal, body: null, isBySignature, secrets };
+  const caller = { ...matched, principal, body: null, isBySignature, secrets, signed: null };
+  if (webhook.signature !== null) return requireSignature(deps, caller);
   return webhook.key_hash === null || isBySignature ? caller : requireKey(deps, caller);
+}
+
+/** Whatever is configured must hold: the key, where there is one, and then the signature. */
+async function requireSignature(deps: AuthenticationDeps, caller: Caller): Promise<Caller> {
+  const { call, webhook } = caller;
+  const policy = await deps.signatures.policyOf(webhook);
+  if (call.query.has(WAIT)) return reenter(deps, caller, policy.mode === "enforce");
+  const body = await readSigned(deps, call);
+  // Before it is parsed: large bodies are moved to another thread.
+  const verdict = policy.verify(call, body?.bytes ?? NOTHING);
+  const read = { ...caller, body };
+  const keyed = webhook.key_hash === null ? read : await requireKey(deps, read);
+  return judge(deps, keyed, policy, verdict);
+}
+
+/** A leg has no body to sign: where signatures are enforced, only what the service signed admits. */
+async function reenter(
+  deps: AuthenticationDeps,
+  caller: Caller,
+  isEnforced: boolean,
+): Promise<Caller> {
+  if (caller.isBySignature) return caller;
+  const isKeyed = caller.webhook.key_hash !== null;
+  if (!isEnforced) return isKeyed ? requireKey(deps, caller) : caller;
+  if (!isKeyed && isSignedReentry(deps, caller)) return { ...caller, isBySignature: true };
+  return refuseCaller(deps, caller.call, "leg_signature_wrong");
+}
+
+const NOTHING = Buffer.alloc(0);
+
+async function readSigned(deps: AuthenticationDeps, call: Call): Promise<ReadBody | null> {
+  if (!takesBody(call.method)) return null;
+  const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
+  const bytes = await deps.bodies.read(call.incoming, limitOf(mediaType, deps.maxBodyBytes));
+  return bytes === null ? null : toReadBody(bytes);
+}
+
+async function judge(
+  deps: AuthenticationDeps,
+  caller: Caller,
+  { scheme, mode, secretHeader }: SignaturePolicy,
+  verdict: Verdict,
+): Promise<Caller> {
+  const { call, webhook, secrets } = caller;
+  const error = "error" in verdict ? verdict.error : null;
+  deps.meters.countSignature(webhook.name, error ?? "right");
+  if ("error" in verdict) {
+    if (mode === "enforce") return refuseCaller(deps, call, verdict.error);
+    const trace = toTrace(call.incoming, call.request_id);
+    deps.log.info(
+      { webhook: webhook.name, reason: error, ...trace },
+      "Signature is wrong, observed",
+    );
+    return { ...caller, signed: { scheme, verified: null, secretHeader } };
+  }
+  const tokens =
+    secretHeader === null ? [] : verdict.fitting.map((sent) => sent.toString("latin1"));
+  const signed = { scheme, verified: verdict, secretHeader };
+  return { ...caller, secrets: [...secrets, ...tokens], signed };
+}
+
+/** @throws RequestError not_authenticated, which is slowed */
+async function refuseCaller(deps: AuthenticationDeps, call: Call, reason: string): Promise<never> {
+  discardBody(call.incoming);
+  await deps.throttle.refused(call.address);
+  throw new RequestError("not_authenticated", reason);
 }
 
 async function requireLogin({ logins }: AuthenticationDeps, call: Call): Promise<Principal> {
@@ -79,11 +155,7 @@ async function requireKey(deps: AuthenticationDeps, caller: Caller): Promise<Cal
   const elsewhere = findElsewhere(call, webhook);
   const body = await readEarly(deps, caller, elsewhere.length > 0);
   const used = body?.parsed?.key ?? elsewhere[0]?.kind ?? null;
-  if (used === null) {
-    discardBody(call.incoming);
-    await deps.throttle.refused(call.address);
-    throw new RequestError("not_authenticated", "The API key is missing or wrong");
-  }
+  if (used === null) return refuseCaller(deps, call, "The API key is missing or wrong");
   deps.reportKeyUse(webhook, used);
   const keys = [body?.parsed?.keyText ?? [], ...elsewhere.map(({ text }) => text)].flat();
   return { ...caller, body, secrets: [...caller.secrets, ...keys] };
@@ -118,21 +190,34 @@ async function readEarly(
   const { call, webhook } = caller;
   const { headers } = call.incoming;
   if (!takesBody(call.method) || mediaTypeOf(headers["content-type"]) !== "application/json")
-    return null;
-  if (headers["content-encoding"] !== undefined) return null;
-  const bytes = await deps.bodies.read(call.incoming, { bytes: deps.maxBodyBytes, what: "" });
-  if (bytes === null) return null;
-  const body: ReadBody = { bytes, text: "", parsed: null, error: null };
+    return caller.body;
+  if (headers["content-encoding"] !== undefined) return caller.body;
+  const body = caller.body ?? (await readJson(deps, call));
+  if (body === null || body.error !== null) return body;
+  const { bytes, text } = body;
   try {
-    const text = decodeText(bytes);
     const rules = toParseRules("json", deps.maxBodyBytes, webhook);
-    if (isParsedAtOnce(bytes, "json")) return { ...body, text, parsed: parsePayload(text, rules) };
-    if (isKnown) return { ...body, text };
+    if (isParsedAtOnce(bytes, "json")) return { ...body, parsed: parsePayload(text, rules) };
+    if (isKnown) return body;
     const parsed = await deps.parseLarge({ bytes, rules }, toJobOwner(call));
-    return { ...body, text, parsed };
+    return { ...body, parsed };
   } catch (error) {
     // Whether it carries the key is not known then.
     if (error instanceof RequestError && error.code === "overloaded") throw error;
+    return { ...body, error: error as Error };
+  }
+}
+
+async function readJson(deps: AuthenticationDeps, call: Call): Promise<ReadBody | null> {
+  const bytes = await deps.bodies.read(call.incoming, { bytes: deps.maxBodyBytes, what: "" });
+  return bytes === null ? null : toReadBody(bytes);
+}
+
+function toReadBody(bytes: Buffer): ReadBody {
+  const body = { bytes, text: "", parsed: null, error: null };
+  try {
+    return { ...body, text: decodeText(bytes) };
+  } catch (error) {
     return { ...body, error: error as Error };
   }
 }

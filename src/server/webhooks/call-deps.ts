@@ -13,7 +13,7 @@ export interface CallDeps extends AuthenticationDeps, AdmissionRules {
   readonly store: Store;
   readonly executions: Executions;
   readonly log: Log;
-  readonly meters: Pick<Meters, "countCall" | "countRefusal">;
+  readonly meters: Pick<Meters, "countCall" | "countRefusal" | "countSignature">;
   readonly findFlow: (name: string) => Flow | undefined;
   readonly defaultProjectId: string;
   /** EXECUTION_PERMISSIONS: whose permissions an execution has. */

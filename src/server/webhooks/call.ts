@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../access/login.ts";
 import { networkOf } from "../access/network.ts";
+import type { RightSignature } from "../access/signature.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { Parsed } from "./payload.ts";
@@ -56,6 +57,22 @@ export interface Caller extends MatchedCall {
   readonly isBySignature: boolean;
   /** Keys and tokens that came with it, for nobody behind this door to see. */
   readonly secrets: readonly string[];
+  /** What was found of its signature; null: none is wanted, or it is a re-entry. */
+  readonly signed: SignedCall | null;
+}
+
+/** A call of a webhook that wants signatures. */
+export interface SignedCall {
+  readonly scheme: string;
+  /** null: it was wrong, and is only observed. */
+  readonly verified: RightSignature | null;
+  /** The header that holds the secret itself; null: none does. */
+  readonly secretHeader: string | null;
+}
+
+/** A call that asks for a word back, and starts nothing. */
+export interface Handshake {
+  readonly challenge: string;
 }
 
 /** A call that may start an execution, with the input that the execution will receive. */

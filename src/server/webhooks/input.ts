@@ -15,11 +15,12 @@ export function toCallInput(caller: Caller, payload: Payload | null): Admission[
   const { call, webhook, principal } = caller;
   const { path } = call.target;
   const hasKey = webhook.key_hash !== null;
+  const secretHeader = caller.signed === null ? null : caller.signed.secretHeader;
   const redact = openRedaction(caller.secrets);
   const head = {
     method: call.method,
     path: path === null ? null : redact(path),
-    headers: toHeaders(call.incoming.rawHeaders, hasKey, redact),
+    headers: toHeaders(call.incoming.rawHeaders, { hasKey, secretHeader }, redact),
     query: toQuery(call.query, hasKey, redact),
     ...(principal === null ? {} : { auth: toAuth(principal) }),
   };
@@ -39,15 +40,11 @@ function joinBody(head: string, payload: Payload | null): Joined {
 }
 
 /** Lower-case names, repeated ones joined; login tokens, and with a key Bearer, are taken out. */
-function toHeaders(
-  raw: readonly string[],
-  hasKey: boolean,
-  redact: Redact,
-): Record<string, string> {
+function toHeaders(raw: readonly string[], taken: Taken, redact: Redact): Record<string, string> {
   const headers = Object.create(null) as Record<string, string>;
   for (let at = 0; at < raw.length; at += 2) {
     const name = redact(raw[at] as string).toLowerCase();
-    const kept = keepHeader(name, raw[at + 1] as string, hasKey);
+    const kept = keepHeader(name, raw[at + 1] as string, taken);
     if (kept === null) continue;
     const value = redact(kept);
     headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
@@ -55,8 +52,15 @@ function toHeaders(
   return headers;
 }
 
-function keepHeader(name: string, value: string, hasKey: boolean): string | null {
-  if (name === TOKEN_HEADER) return null;
+/** What the flow is not given, beside login tokens. */
+interface Taken {
+  readonly hasKey: boolean;
+  /** Holds a secret, right or wrong. */
+  readonly secretHeader: string | null;
+}
+
+function keepHeader(name: string, value: string, { hasKey, secretHeader }: Taken): string | null {
+  if (name === TOKEN_HEADER || name === secretHeader) return null;
   if (name === "cookie") return withoutToken(value);
   if (hasKey && name === "authorization" && findBearer(value) !== null) return null;
   return value;

@@ -14,7 +14,7 @@ export interface Legs {
   toValue(executionId: string, webhook: KeyedWebhook): string;
   /** The execution that a value names; null where it names none. */
   toExecutionId(value: string): string | null;
-  /** Whether the value carries a signature of this service that holds for the webhook's key. */
+  /** Whether the value carries a signature of this service that holds for what admits here. */
   isSigned(value: string, webhook: KeyedWebhook): boolean;
 }
 
@@ -23,6 +23,9 @@ export interface KeyedWebhook {
   readonly key_hash: string | null;
   readonly previous_key_hash: string | null;
   readonly previous_key_until: number | null;
+  /** How its calls are signed; null: they need not be. */
+  readonly signature: string | null;
+  readonly signature_revision: number;
 }
 
 /** How long after the end of an execution a signature still admits. */
@@ -30,11 +33,14 @@ export const SIGNATURE_LIFE_MS = 10 * 60 * 1000;
 
 /** @param key derived from the data folder's key */
 export function openLegs(key: Buffer): Legs {
-  const signatureOf = (executionId: string, webhook_id: string, key_hash: string): string =>
-    sign(key, `${executionId}\n${webhook_id}\n${key_hash}`);
+  const signatureOf = (executionId: string, webhook_id: string, credentials: string): string =>
+    sign(key, `${executionId}\n${webhook_id}\n${credentials}`);
   return {
-    toValue: (executionId, { id, key_hash }) =>
-      key_hash === null ? executionId : `${executionId}.${signatureOf(executionId, id, key_hash)}`,
+    toValue(executionId, webhook) {
+      if (webhook.key_hash === null && webhook.signature === null) return executionId;
+      const credentials = credentialsOf(webhook.key_hash, webhook);
+      return `${executionId}.${signatureOf(executionId, webhook.id, credentials)}`;
+    },
     toExecutionId(value) {
       const id = value.split(".")[0] ?? "";
       return isId(id) ? id : null;
@@ -43,17 +49,23 @@ export function openLegs(key: Buffer): Legs {
       const [id = "", signature] = value.split(".");
       if (signature === undefined) return false;
       return validHashes(webhook).some((hash) =>
-        isSame(signature, signatureOf(id, webhook.id, hash)),
+        isSame(signature, signatureOf(id, webhook.id, credentialsOf(hash, webhook))),
       );
     },
   };
 }
 
-/** A signature is void when its key is: it was made over the key's hash. */
-function validHashes(webhook: KeyedWebhook): string[] {
+/** A signature of a leg is void when what admitted the call is: it was made over it. */
+function credentialsOf(key_hash: string | null, webhook: KeyedWebhook): string {
+  const key = key_hash ?? "";
+  return webhook.signature === null ? key : `${key}\n${webhook.signature_revision}`;
+}
+
+function validHashes(webhook: KeyedWebhook): (string | null)[] {
   const { key_hash, previous_key_hash, previous_key_until } = webhook;
+  if (key_hash === null) return webhook.signature === null ? [] : [null];
   const isKept = previous_key_hash !== null && (previous_key_until ?? 0) > now();
-  return [key_hash, isKept ? previous_key_hash : null].filter((hash) => hash !== null);
+  return isKept ? [key_hash, previous_key_hash] : [key_hash];
 }
 
 /**

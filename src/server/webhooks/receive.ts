@@ -3,14 +3,15 @@ import { toTrace } from "../request/trace.ts";
 import { admit } from "./admit.ts";
 import { answer, isHeld } from "./answer.ts";
 import { authenticate } from "./authenticate.ts";
-import type { Admission, Call } from "./call.ts";
+import type { RightSignature } from "../access/signature.ts";
+import type { Admission, Call, SignedCall } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
 import { match } from "./match.ts";
 import { earlierModeOf, modeOf, type Mode } from "./mode.ts";
 import { continueWaiting } from "./re-entry.ts";
 import { openRedaction } from "./redaction.ts";
 import { refuse } from "./refuse.ts";
-import { toResponse, type Reply } from "./respond.ts";
+import { respondChallenge, toResponse, type Reply } from "./respond.ts";
 import { WAIT } from "./target.ts";
 
 /**
@@ -35,6 +36,7 @@ async function pass(deps: CallDeps, call: Call, counted: { webhook: string }): P
     const reentry = call.query.get(WAIT);
     if (reentry !== null) return await continueWaiting(deps, caller, reentry);
     const admission = await admit(deps, caller);
+    if ("challenge" in admission) return respondChallenge(admission.challenge);
     const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);
     const until = isHeld(deps, admission, mode) ? "written" : "synced";
     const request = toStartRequest(deps, admission, mode);
@@ -46,7 +48,8 @@ async function pass(deps: CallDeps, call: Call, counted: { webhook: string }): P
 }
 
 function toStartRequest(deps: CallDeps, admission: Admission, mode: Mode): StartRequest {
-  const { webhook, call, input, secrets } = admission;
+  const { webhook, call, input, secrets, signed } = admission;
+  const verified = signed === null ? null : signed.verified;
   const is_productive = webhook.is_productive === 1;
   return {
     flowName: webhook.flow,
@@ -61,6 +64,8 @@ function toStartRequest(deps: CallDeps, admission: Admission, mode: Mode): Start
     parent_id: null,
     replay_of: null,
     isConnection: is_productive,
+    address: call.address,
+    verified: verified === null ? null : toVerifiedText(signed, verified),
     trace: toTrace(call.incoming, openRedaction(secrets)(call.request_id)),
   };
 }
@@ -69,4 +74,11 @@ function toStartRequest(deps: CallDeps, admission: Admission, mode: Mode): Start
 function projectOf(deps: CallDeps, webhook: Admission["webhook"]): string {
   const isOwn = webhook.execution_location === "webhook" && webhook.bundle_id === null;
   return (isOwn ? webhook.project_id : null) ?? deps.defaultProjectId;
+}
+
+function toVerifiedText(
+  signed: SignedCall | null,
+  { secret, id, timestamp }: RightSignature,
+): string {
+  return JSON.stringify({ scheme: signed?.scheme, secret, id, timestamp });
 }

@@ -151,6 +151,11 @@ export function respondEarlierStarted(executionId: string): Reply {
   return { status: 200, headers, body: null };
 }
 
+/** Back to a sender who asks whether the URL is the webhook's. */
+export function respondChallenge(challenge: string): Reply {
+  return respond(200, TEXT_TYPE, challenge, { [SNIFFING]: "nosniff" });
+}
+
 /** The client is gone: nobody reads this. */
 export function respondNobody(): Reply {
   return { status: 204, headers: {}, body: null };

@@ -41,7 +41,8 @@ export interface FlowSpec {
 export interface Job {
   /** The execution's id. */
   readonly id: string;
-  /** JSON text of `flow.execution`: {id, webhook, flow, is_productive, project_id}. */
+  /** JSON text of `flow.execution`: its id, webhook, flow, is_productive,
+   * project_id, address and verified. */
   readonly execution: string;
   /** JSON text of input_value. */
   readonly input_value: string;

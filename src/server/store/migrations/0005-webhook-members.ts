@@ -1,13 +1,27 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 
-/** What a webhook says of its answers. What is there keeps today's behaviour. */
+/**
+ * What a webhook says of its callers and its answers, and what a record says of its call. What is
+ * there keeps today's behaviour.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const column of COLUMNS)
+    await sql`alter table webhook add column ${sql.raw(column)}`.execute(db);
+  for (const column of ["address", "verified"])
+    await db.schema.alterTable("execution").addColumn(column, "text").execute();
   await db.schema
-    .alterTable("webhook")
-    .addColumn("default_mode", "text", (c) => c.notNull().defaultTo("sync"))
-    .execute();
-  await db.schema
-    .alterTable("webhook")
-    .addColumn("async_status", "integer", (c) => c.notNull().defaultTo(201))
+    .createTable("webhook_secret")
+    .addColumn("webhook_id", "text", (c) =>
+      c.notNull().references("webhook.id").onDelete("cascade"),
+    )
+    .addColumn("secret", "text", (c) => c.notNull().references("secret.name"))
+    .addPrimaryKeyConstraint("webhook_secret_pk", ["secret", "webhook_id"])
     .execute();
 }
+
+const COLUMNS = [
+  "default_mode text not null default 'sync'",
+  "async_status integer not null default 201",
+  "signature text",
+  "signature_revision integer not null default 0",
+];

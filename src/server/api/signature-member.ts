@@ -1,0 +1,184 @@
+import * as v from "valibot";
+import {
+  ALGORITHMS,
+  CUSTOM_DEFAULTS,
+  PLACES,
+  placesOf,
+  schemesOf,
+  SCHEME_NAMES,
+  type CustomScheme,
+  type Scheme,
+  type SignatureMember,
+} from "../access/signature-scheme.ts";
+import { invalid } from "./named.ts";
+
+/** The member `signature` of a webhook: how its calls are signed. */
+
+const HEADER = v.pipe(
+  v.string("expected the name of a header"),
+  v.maxLength(128, "expected at most 128 characters"),
+  v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "expected the name of a header"),
+  v.toLowerCase(),
+);
+
+const PARAMETER = v.pipe(
+  v.string("expected a name"),
+  v.regex(/^[\w.-]{1,64}$/, "expected a name of up to 64 letters, digits, - . and _"),
+);
+
+const SHORT = v.pipe(
+  v.string("expected a string"),
+  v.regex(/^[\x20-\x7e]{0,256}$/, "expected up to 256 visible ASCII characters"),
+);
+
+const UNIT = v.picklist(["s", "ms"], 'expected "s" or "ms"');
+const ENCODING = v.picklist(["hex", "base64"], 'expected "hex" or "base64"');
+const SECRET_ENCODING = v.picklist(["utf8", "hex", "base64"], 'expected "utf8", "hex" or "base64"');
+const SEPARATOR = v.nullable(v.picklist([",", " ", ";"], 'expected ",", " ", ";" or null'));
+
+const TIME = v.strictObject({
+  header: v.optional(HEADER),
+  parameter: v.optional(PARAMETER),
+  unit: v.optional(UNIT, "s"),
+});
+
+const CUSTOM = v.strictObject({
+  algorithm: v.picklist(ALGORITHMS, `expected one of ${ALGORITHMS.join(", ")}`),
+  header: HEADER,
+  prefix: v.optional(SHORT),
+  separator: v.optional(SEPARATOR),
+  parameter: v.optional(v.nullable(PARAMETER)),
+  encoding: v.optional(ENCODING),
+  secret_encoding: v.optional(SECRET_ENCODING),
+  message: v.optional(SHORT),
+  timestamp: v.optional(v.nullable(TIME)),
+  id_header: v.optional(v.nullable(HEADER)),
+});
+
+type GivenCustom = v.InferOutput<typeof CUSTOM>;
+
+const MOST_SECRETS = 5;
+
+const SECRETS = v.pipe(
+  v.array(v.string("expected the name of a secret"), "expected names of secrets"),
+  v.minLength(1, "expected at least 1 secret"),
+  v.maxLength(MOST_SECRETS, `expected at most ${MOST_SECRETS} secrets`),
+);
+
+/** As it is sent. */
+export const SIGNATURE_INPUT = v.strictObject({
+  scheme: v.picklist(SCHEME_NAMES, `expected one of ${SCHEME_NAMES.join(", ")}`),
+  secrets: SECRETS,
+  mode: v.optional(
+    v.picklist(["enforce", "observe"], 'expected "enforce" or "observe"'),
+    "enforce",
+  ),
+  tolerance_sec: v.optional(
+    v.nullable(
+      v.pipe(
+        v.number("expected a number"),
+        v.integer("expected a whole number"),
+        v.minValue(0, "expected at least 0"),
+        v.maxValue(3600, "expected at most 3600"),
+      ),
+    ),
+  ),
+  custom: v.optional(v.nullable(CUSTOM)),
+});
+
+export type GivenSignature = v.InferOutput<typeof SIGNATURE_INPUT>;
+
+/** As it is read: with what was left out, but for what the scheme does not have. */
+export const SIGNATURE = v.strictObject({
+  scheme: v.picklist(SCHEME_NAMES),
+  secrets: v.array(v.string()),
+  mode: v.picklist(["enforce", "observe"]),
+  tolerance_sec: v.nullable(v.number()),
+  custom: v.nullable(CUSTOM),
+});
+
+const DEFAULT_TOLERANCE_SEC = 300;
+
+/**
+ * The member as it is stored.
+ *
+ * @param path of the member, for refusals
+ * @throws RequestError invalid for what contradicts
+ */
+export function toSignature(
+  given: GivenSignature,
+  base_url: string | null,
+  path = "signature",
+): SignatureMember {
+  const { scheme, mode } = given;
+  const secrets = given.secrets.map((name) => name.normalize("NFC"));
+  if (new Set(secrets).size < secrets.length) throw invalid(`${path}.secrets`, "has a name twice");
+  const custom = toCustom(given, base_url, path);
+  const [{ timestamp }] = schemesOf({ scheme, custom });
+  if (timestamp === null && given.tolerance_sec !== null && given.tolerance_sec !== undefined)
+    throw invalid(`${path}.tolerance_sec`, "the scheme has no timestamp");
+  const tolerance_sec = timestamp === null ? null : (given.tolerance_sec ?? DEFAULT_TOLERANCE_SEC);
+  return { scheme, secrets, mode, tolerance_sec, custom };
+}
+
+function toCustom(
+  { scheme, custom }: GivenSignature,
+  base_url: string | null,
+  path: string,
+): CustomScheme | null {
+  const isGiven = custom !== null && custom !== undefined;
+  if (scheme !== "custom" && isGiven)
+    throw invalid(`${path}.custom`, 'expected only with the scheme "custom"');
+  if (scheme !== "custom") return null;
+  if (!isGiven) throw invalid(`${path}.custom`, 'expected with the scheme "custom"');
+  const at = `${path}.custom`;
+  refuseOfToken(custom, at);
+  const known = Object.entries(custom).filter(([, value]) => value !== undefined);
+  const { algorithm, header } = custom;
+  const given = { algorithm, header, ...CUSTOM_DEFAULTS, ...Object.fromEntries(known) };
+  const spelled = given as unknown as CustomScheme;
+  if (spelled.algorithm !== "token") requireMessage(spelled, base_url, at);
+  requireTime(spelled, at);
+  return spelled;
+}
+
+const NOT_OF_TOKEN = ["message", "encoding", "secret_encoding", "timestamp"] as const;
+
+function refuseOfToken(custom: GivenCustom, at: string): void {
+  if (custom.algorithm !== "token") return;
+  for (const member of NOT_OF_TOKEN)
+    if (custom[member] !== undefined && custom[member] !== null)
+      throw invalid(`${at}.${member}`, "a token is compared itself: it has none");
+}
+
+function requireMessage(spelled: Scheme, base_url: string | null, at: string): void {
+  const refuse = (message: string) => invalid(`${at}.message`, message);
+  const places = placesOf(spelled.message);
+  const unknown = places.find((place) => !(PLACES as readonly string[]).includes(place));
+  if (unknown !== undefined)
+    throw refuse(`found {${unknown}}, expected ${PLACES.map((place) => `{${place}}`).join(", ")}`);
+  if (places.filter((place) => place === "body").length !== 1) throw refuse("expected {body} once");
+  if (places.includes("timestamp") !== (spelled.timestamp !== null))
+    throw refuse("expected {timestamp} where, and only where, timestamp says where it is");
+  if (places.includes("id") && spelled.id_header === null)
+    throw refuse("has {id}, but id_header does not say where it is");
+  if (places.includes("url") && base_url === null)
+    throw refuse("has {url}, for which BASE_URL has to be configured");
+}
+
+function requireTime({ timestamp }: Scheme, at: string): void {
+  if (timestamp === null) return;
+  const { header, parameter } = timestamp;
+  if ((header === undefined) === (parameter === undefined))
+    throw invalid(`${at}.timestamp`, "expected either header or parameter");
+}
+
+/** As the API shows it: a token has no message and no encodings. */
+export function showSignature(text: string | null): SignatureMember | null {
+  if (text === null) return null;
+  const member = JSON.parse(text) as SignatureMember;
+  if (member.custom?.algorithm !== "token") return member;
+  const { algorithm, header, prefix, separator, parameter, id_header } = member.custom;
+  const custom = { algorithm, header, prefix, separator, parameter, id_header };
+  return { ...member, custom: custom as CustomScheme };
+}

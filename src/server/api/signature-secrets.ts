@@ -1,0 +1,71 @@
+import { readKey } from "../access/signature-key.ts";
+import { schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
+import { RequestError } from "../../shared/errors.ts";
+import type { Unit } from "../store/thread-protocol.ts";
+import { raiseRevisions, webhooksOfSecret } from "../store/webhook-secrets.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import { findSecret } from "../store/workspace.ts";
+import type { Api } from "./api.ts";
+import { invalid } from "./named.ts";
+
+/** Secrets that webhooks check signatures with. */
+
+/** The columns of the member, with a new revision: legs that were signed before are void. */
+export function toSignatureColumns(
+  row: Pick<WebhookRow, "signature_revision">,
+  member: SignatureMember | null,
+): Partial<WebhookRow> {
+  return {
+    signature: member === null ? null : JSON.stringify(member),
+    signature_revision: row.signature_revision + 1,
+  };
+}
+
+/** @throws RequestError invalid for one that is not here, or that the scheme cannot use */
+export async function requireSecrets(
+  { store, secrets }: Api,
+  member: SignatureMember,
+  path = "signature",
+): Promise<void> {
+  const [scheme] = schemesOf(member);
+  for (const [at, name] of member.secrets.entries()) {
+    const field = `${path}.secrets.${at}`;
+    const row = await findSecret(store, name);
+    if (row === undefined) throw invalid(field, `there is no secret "${name}"`);
+    const key = readKey(name, secrets.open(name, row.sealed), scheme);
+    if (typeof key === "string") throw invalid(field, `secret "${name}": ${key}`);
+  }
+}
+
+/** @throws RequestError invalid where a webhook could not use the new value */
+export async function requireUsableValue(api: Api, name: string, value: string): Promise<void> {
+  for (const webhook of await webhooksOfSecret(api.store, name)) {
+    const [scheme] = schemesOf(JSON.parse(webhook.signature ?? "null") as SignatureMember);
+    const key = readKey(name, value, scheme);
+    if (typeof key !== "string") continue;
+    throw invalid("value", `${key}, because webhook "${webhook.name}" checks signatures with it`);
+  }
+}
+
+/** What is signed under the older value is void; writing the same value changes nothing. */
+export function toRevisions(api: Api, name: string, sealed: string, value: string): Unit {
+  return isSameValue(api, name, sealed, value) ? [] : [raiseRevisions(api.store, name)];
+}
+
+function isSameValue({ secrets }: Api, name: string, sealed: string, value: string): boolean {
+  try {
+    return secrets.open(name, sealed) === value;
+  } catch {
+    return false;
+  }
+}
+
+/** @throws RequestError conflict naming the webhooks */
+export async function requireUnused(api: Api, name: string): Promise<void> {
+  const names = (await webhooksOfSecret(api.store, name)).map((webhook) => `"${webhook.name}"`);
+  if (names.length === 0) return;
+  throw new RequestError(
+    "conflict",
+    `"${name}" is still used: signatures are checked with it by ${names.join(", ")}`,
+  );
+}

@@ -1,0 +1,40 @@
+import type { Store } from "./database.ts";
+import { toStatement } from "./prepared.ts";
+import type { Statement, Unit } from "./thread-protocol.ts";
+import type { WebhookRow } from "./webhooks.ts";
+
+/** Statements on the table `webhook_secret`: which secrets webhooks check signatures with. */
+
+/** In the place of those that it named before. */
+export function putWebhookSecrets(
+  store: Store,
+  webhook_id: string,
+  secrets: readonly string[],
+): Unit {
+  const { rows } = store;
+  const cleared = rows.deleteFrom("webhook_secret").where("webhook_id", "=", webhook_id);
+  const values = [...new Set(secrets)].map((secret) => ({ webhook_id, secret }));
+  if (values.length === 0) return [toStatement(cleared)];
+  return [toStatement(cleared), toStatement(rows.insertInto("webhook_secret").values(values))];
+}
+
+export function webhooksOfSecret(store: Store, secret: string): Promise<WebhookRow[]> {
+  return store.rows
+    .selectFrom("webhook")
+    .innerJoin("webhook_secret", "webhook_id", "id")
+    .selectAll("webhook")
+    .where("secret", "=", secret)
+    .orderBy("name")
+    .execute();
+}
+
+/** What was signed under an older value of a secret is void. */
+export function raiseRevisions(store: Store, secret: string): Statement {
+  const query = store.rows
+    .updateTable("webhook")
+    .set((e) => ({ signature_revision: e("signature_revision", "+", 1) }))
+    .where("id", "in", (e) =>
+      e.selectFrom("webhook_secret").select("webhook_id").where("secret", "=", secret),
+    );
+  return toStatement(query, { changes: "webhook" });
+}

@@ -1,0 +1,24 @@
+import { RequestError } from "../../shared/errors.ts";
+import type { SignedCall } from "./call.ts";
+import type { Payload } from "./payload.ts";
+
+/** Longest challenge, in bytes. */
+const MOST_BYTES = 1024;
+
+/**
+ * Slack asks a new URL to repeat a challenge, signed as its events are: no execution is started.
+ *
+ * @returns the challenge; null for any other call
+ * @throws RequestError bad_body
+ */
+export function readChallenge(signed: SignedCall, payload: Payload | null): string | null {
+  if (signed.scheme !== "slack" || signed.verified === null || payload === null) return null;
+  const body: unknown = JSON.parse(payload.json ?? payload.text);
+  const { type, challenge } = (body ?? {}) as { type?: unknown; challenge?: unknown };
+  if (type !== "url_verification") return null;
+  if (typeof challenge === "string" && Buffer.byteLength(challenge) <= MOST_BYTES) return challenge;
+  throw new RequestError(
+    "bad_body",
+    `Expected "challenge" as a string of at most ${MOST_BYTES} bytes`,
+  );
+}

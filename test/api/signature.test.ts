@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  ADMIN_PASSWORD,
+  itemsOf,
+  openTestService,
+  PASSWORD,
+  type TestService,
+} from "./test-service.ts";
+
+let service: TestService;
+
+const SECRETS = {
+  standard: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  text: "a secret of somebody",
+  short: "5hort",
+};
+
+before(async () => {
+  service = await openTestService();
+  for (const [name, value] of Object.entries(SECRETS))
+    await service.want(201, "POST", "/secret", { body: { name, value } });
+  await service.want(201, "POST", "/webhook", { body: { name: "w", flow: "echo" } });
+});
+
+after(() => service[Symbol.asyncDispose]());
+
+const set = (signature: unknown, status = 200) =>
+  service.want(status, "PUT", "/webhook/w/authentication", {
+    body: { password: ADMIN_PASSWORD, signature },
+  });
+
+async function read(): Promise<unknown> {
+  const { json } = await service.want(200, "GET", "/webhook/w");
+  return (json as { signature: unknown }).signature;
+}
+
+const CUSTOM = { algorithm: "hmac-sha256", header: "X-Sign" };
+const custom = (more: object) => ({
+  scheme: "custom",
+  secrets: ["text"],
+  custom: { ...CUSTOM, ...more },
+});
+
+test("what is left out has its default; what is read can be set again", async () => {
+  for (const [given, expected] of [
+    [
+      { scheme: "standard_webhooks", secrets: ["standard"] },
+      { mode: "enforce", tolerance_sec: 300, custom: null },
+    ],
+    [
+      { scheme: "github", secrets: ["text"], mode: "observe" },
+      { mode: "observe", tolerance_sec: null, custom: null },
+    ],
+    [{ scheme: "stripe", secrets: ["text"], tolerance_sec: 0 }, { tolerance_sec: 0 }],
+    [
+      custom({}),
+      {
+        tolerance_sec: null,
+        custom: {
+          algorithm: "hmac-sha256",
+          header: "x-sign",
+          prefix: "",
+          separator: null,
+          parameter: null,
+          encoding: "hex",
+          secret_encoding: "utf8",
+          message: "{body}",
+          timestamp: null,
+          id_header: null,
+        },
+      },
+    ],
+    [
+      custom({ algorithm: "token" }),
+      {
+        custom: {
+          algorithm: "token",
+          header: "x-sign",
+          prefix: "",
+          separator: null,
+          parameter: null,
+          id_header: null,
+        },
+      },
+    ],
+    [
+      custom({ timestamp: { header: "X-At" }, message: "{timestamp}{body}" }),
+      { tolerance_sec: 300 },
+    ],
+    [null, null],
+  ] as const) {
+    await set(given);
+    const found = await read();
+    if (expected === null) assert.equal(found, null);
+    else assert.deepEqual(found, { ...(found as object), ...expected });
+    await set(found);
+    assert.deepEqual(await read(), found);
+  }
+});
+
+const github = { scheme: "github", secrets: ["text"] };
+
+const REFUSED: readonly (readonly [signature: object, field: string])[] = [
+  [{ scheme: "nobody", secrets: ["text"] }, "signature.scheme"],
+  [{ scheme: "github" }, "signature.secrets"],
+  [{ scheme: "github", secrets: [] }, "signature.secrets"],
+  [{ scheme: "github", secrets: ["text", "text"] }, "signature.secrets"],
+  [{ scheme: "github", secrets: ["a", "b", "c", "d", "e", "f"] }, "signature.secrets"],
+  [{ scheme: "github", secrets: ["nothing"] }, "signature.secrets.0"],
+  [{ scheme: "github", secrets: ["text", "short"] }, "signature.secrets.1"],
+  [{ scheme: "standard_webhooks", secrets: ["text"] }, "signature.secrets.0"],
+  [{ ...github, mode: "perhaps" }, "signature.mode"],
+  [{ ...github, more: 1 }, "signature.more"],
+  [{ ...github, tolerance_sec: 300 }, "signature.tolerance_sec"],
+  [{ scheme: "stripe", secrets: ["text"], tolerance_sec: 3601 }, "signature.tolerance_sec"],
+  [{ ...github, custom: CUSTOM }, "signature.custom"],
+  [{ scheme: "custom", secrets: ["text"] }, "signature.custom"],
+  [{ scheme: "custom", secrets: ["text"], custom: { header: "x" } }, "signature.custom.algorithm"],
+  [custom({ header: "two words" }), "signature.custom.header"],
+  [custom({ separator: "|" }), "signature.custom.separator"],
+  [custom({ message: "{timestamp}" }), "signature.custom.message"],
+  [custom({ message: "{body}{body}" }), "signature.custom.message"],
+  [custom({ message: "{body}{word}" }), "signature.custom.message"],
+  [custom({ message: "{body}{id}" }), "signature.custom.message"],
+  [custom({ message: "{body}{url}" }), "signature.custom.message"],
+  [custom({ message: "{body}{timestamp}" }), "signature.custom.message"],
+  [custom({ timestamp: { header: "x" } }), "signature.custom.message"],
+  [
+    custom({ timestamp: { unit: "s" }, message: "{timestamp}{body}" }),
+    "signature.custom.timestamp",
+  ],
+  [custom({ algorithm: "token", message: "{body}" }), "signature.custom.message"],
+  [custom({ algorithm: "token", encoding: "hex" }), "signature.custom.encoding"],
+  [custom({ algorithm: "token", secret_encoding: "hex" }), "signature.custom.secret_encoding"],
+  [custom({ algorithm: "ed25519" }), "signature.secrets.0"],
+  [{ ...custom({}), tolerance_sec: 5 }, "signature.tolerance_sec"],
+];
+
+test("what is unknown, contradictory or cannot be used is refused and named", async () => {
+  for (const [signature, field] of REFUSED) {
+    const { json, text } = await set(signature, 422);
+    const { errors } = json as { errors: { field: string }[] };
+    assert.equal(errors[0]?.field, field, `${JSON.stringify(signature)}: ${text}`);
+    for (const secret of Object.values(SECRETS)) assert.ok(!text.includes(secret), text);
+  }
+  assert.equal(await read(), null);
+});
+
+test("only the authentication endpoint sets it, for who may use secrets", async () => {
+  const patched = await service.want(403, "PATCH", "/webhook/w", { body: { signature: null } });
+  assert.match(patched.text, /signature can be changed only with PUT/);
+  await service.want(422, "POST", "/webhook", {
+    body: { name: "v", flow: "echo", signature: null },
+  });
+  const permissions = ["webhook.*", "execution.*"].map((permission) => ({ permission }));
+  await service.want(201, "POST", "/role", { body: { name: "gate", permissions } });
+  await service.want(200, "PATCH", "/webhook/w", { body: { role: null } });
+  const token = await service.user("warden", ["gate"]);
+  const asked = (signature: unknown) => ({ token, body: { password: PASSWORD, signature } });
+  const path = "/webhook/w/authentication";
+  assert.match((await service.want(403, "PUT", path, asked(github))).text, /secret\.use/);
+  await service.want(200, "PUT", path, asked(null));
+});
+
+test("it is carried with its secrets' names, and set where the webhook is created", async () => {
+  await set(custom({}));
+  const signature = await read();
+  const text = (await service.want(200, "GET", "/export?webhook=w")).text;
+  for (const secret of Object.values(SECRETS)) assert.ok(!text.includes(secret));
+  const take = (status: number, query: string, of: string) =>
+    service.want(status, "POST", `/import${query}`, { text: of });
+  const changed = text.replace("x-sign", "x-other");
+  const replaced = await take(200, "?conflicts=replace", changed);
+  assert.deepEqual(itemsOf(replaced.json)[0]?.["changes"], {});
+  assert.deepEqual(await read(), signature, "one that is there keeps its own");
+  const renamed = await take(200, "?conflicts=rename", text);
+  assert.equal(itemsOf(renamed.json)[0]?.["name"], "w-2");
+  const { json } = await service.want(200, "GET", "/webhook/w-2");
+  assert.deepEqual((json as { signature: unknown }).signature, signature);
+  await service.want(409, "DELETE", "/secret/text");
+  await set(null);
+  await service.want(409, "DELETE", "/secret/text");
+  await service.want(204, "DELETE", "/webhook/w-2");
+  await service.want(204, "DELETE", "/secret/text");
+  const missing = await take(422, "?conflicts=rename", text);
+  assert.match(missing.text, /webhooks\.0\.signature\.secrets\.0: there is no secret/);
+});
