@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { reasonOf } from "./client.ts";
 import { openConnection } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
+import { readSignedHeaders, type SigningOptions } from "./signed-headers.ts";
 
-export interface CallOptions {
+export interface CallOptions extends SigningOptions {
   readonly method?: string;
   readonly data?: string;
   readonly header?: readonly string[];
@@ -23,14 +24,22 @@ const TIMEOUT_MS = 30_000;
  * @throws CommandError for an answer of 400 and above, too many redirects, or no answer
  */
 export async function call(name: string, options: CallOptions): Promise<void> {
-  const { url: base, token } = openConnection(options);
+  const connection = openConnection(options);
+  const { url: base, token } = connection;
   const headers = toHeaders(options, token);
   const body = options.data === undefined ? undefined : readData(options.data);
   if (body !== undefined && !headers.has("content-type"))
     headers.set("content-type", "application/json");
   const method = (options.method ?? (body === undefined ? "GET" : "POST")).toUpperCase();
+  const url = toUrl(base, name, options);
+  if (options.sign) {
+    const [webhook = ""] = name.split("/");
+    const unsigned = { method, url, body };
+    const signed = await readSignedHeaders(connection, webhook, unsigned, options);
+    for (const [header, value] of Object.entries(signed)) headers.set(header, value);
+  }
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
-  const answer = await follow(toUrl(base, name, options), init);
+  const answer = await follow(url, init);
   process.stdout.write(new Uint8Array(await answer.arrayBuffer()));
   if (process.stdout.isTTY) process.stdout.write("\n");
   if (answer.status >= 400)

@@ -79,6 +79,8 @@ function addCallCommand(program: Command): void {
     .option("-H, --header <header...>", "header, as 'Name: value'")
     .option("-q, --query <pair...>", "query parameter, as name=value")
     .option("--key <key>", "API key")
+    .option("--sign", "sign it as the webhook's sender would, with a secret that is asked for")
+    .option("--secret-stdin", "read that secret from standard input")
     .option("--async", "do not wait: print the execution's id")
     .option(...URL)
     .action(call);

@@ -7,6 +7,7 @@ import { printJson, printList, type Column, type ListOptions } from "./table.ts"
 import { addAuthenticationCommands } from "./webhook-authentication.ts";
 import { describeAdmission, printWebhook, type Webhook } from "./webhook-fields.ts";
 import { addMemberCommands } from "./webhook-members.ts";
+import { addRefusalCommand } from "./webhook-refusals.ts";
 import { addTransferCommands } from "./webhook-transfer.ts";
 
 const COLUMNS: readonly Column<Webhook>[] = [
@@ -57,6 +58,7 @@ export function addWebhookCommands(program: Command, url: readonly [string, stri
     .option(...url)
     .action(createWebhook);
   addMemberCommands(webhook, url);
+  addRefusalCommand(webhook, url);
   addAuthenticationCommands(webhook, url);
   addTransferCommands(webhook, url);
 }

@@ -19,6 +19,7 @@ import type { AppDeps } from "./http/app.ts";
 import type { Store } from "./store/database.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
 import { openLegs } from "./webhooks/legs.ts";
+import { openRefusals } from "./request/refused-calls.ts";
 import { openSignatures } from "./webhooks/signatures.ts";
 import type { WebhookRow } from "./store/webhooks.ts";
 import type { Parser } from "./parser.ts";
@@ -52,6 +53,7 @@ export async function connect(parts: Parts): Promise<AppDeps> {
       networkOf(access.addressOf(incoming).address),
     ),
     meters: openMeters(),
+    refusals: openRefusals(),
     runnersStatus: () => runners.status(),
     permissionsOf: ({ role_id, created_by }: WebhookRow) => ({
       role_id,

@@ -14,6 +14,7 @@ import { PREFIX } from "./scenarios/prefix.ts";
 import { RE_ENTRIES } from "./scenarios/re-entries.ts";
 import { NO_RESPONSE_SANDBOX, RESPONSES } from "./scenarios/responses.ts";
 import { SIGNATURES } from "./scenarios/signatures.ts";
+import { REFUSED } from "./scenarios/refused.ts";
 import { TARGETS } from "./scenarios/targets.ts";
 
 /**
@@ -27,6 +28,7 @@ export const GROUPS: readonly Group[] = [
   TARGETS,
   KEYS,
   SIGNATURES,
+  REFUSED,
   LOGINS,
   NO_LOGIN_REDIRECT,
   LEGS,

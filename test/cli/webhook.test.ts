@@ -126,6 +126,22 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(observed, /^signature +github, observed$/m);
     assert.match(observed, /^admits +key$/m);
     assert.match(await refuse(["signature", "orders", "--scheme", "github"], 2), /--secret/);
+    const open = ["signature", "orders", "--scheme", "github", "--secret", "sender"];
+    await succeed([...open, "--password-stdin"], PASSWORD_LINE);
+    await succeed(["enable", "orders", "--password-stdin"], PASSWORD_LINE);
+    await succeed(["key", "orders", "--none", "--password-stdin"], PASSWORD_LINE);
+    const signed = ["call", "orders", "-d", '{"a":1}', "--sign", "--secret-stdin"];
+    const called = await session.run(signed, { input: `${value}\n` });
+    assert.equal(called.stdout, '{"a":1}', all(called));
+    const unsigned = await session.run(["call", "orders"]);
+    assert.equal(unsigned.code, 1);
+    assert.match(
+      await succeed(["refusals", "orders"]),
+      /401 +not_authenticated +GET .*signature_missing$/m,
+    );
+    assert.match(await succeed(["refusals", "full"]), /^No call was refused/);
+    await succeed(["key", "orders", "--generate", "--password-stdin"], PASSWORD_LINE);
+    await succeed(["disable", "orders", "--password-stdin"], PASSWORD_LINE);
     const none = ["signature", "orders", "--none", "--password-stdin"];
     assert.doesNotMatch(await succeed(none, PASSWORD_LINE), /signature/);
   });

@@ -4,6 +4,7 @@ import { el, need } from "../element.ts";
 import { executionTable } from "../execution-row.ts";
 import { complain } from "../notice.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
+import { showRefused } from "../refused-calls.ts";
 import type { ExecutionSummary, Webhook } from "../resources.ts";
 import { start } from "../start.ts";
 import { badge } from "../status.ts";
@@ -63,6 +64,7 @@ function showTry(webhook: Webhook): void {
 }
 
 async function showCalls(): Promise<void> {
+  await showRefused(need("#refused", HTMLElement), NAME);
   const place = need("#recent", HTMLElement);
   if (!may("execution.read")) return place.replaceChildren("Your roles do not show executions.");
   await callChart(need("#chart", HTMLElement), { webhook: NAME }).drawn;

@@ -6,6 +6,7 @@ import type { Executions } from "../executions/executions.ts";
 import type { StartRequest } from "../executions/start-request.ts";
 import type { Catalog } from "../flows/catalog.ts";
 import type { Bodies } from "../request/body.ts";
+import type { Refusals } from "../request/refused-calls.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Runners } from "../workers/supervisor.ts";
 import type { Store } from "../store/database.ts";
@@ -24,6 +25,7 @@ export interface Api {
   readonly addressOf: AddressReader;
   readonly secrets: SecretBox;
   readonly log: Log;
+  readonly refusals: Refusals;
   readonly bodies: Bodies;
   readonly largeBodies: LargeBodies;
   readonly streams: EventStreams;

@@ -19,6 +19,7 @@ import { getTokens, removeToken } from "./token.ts";
 import { changePassword, createUser, getUser, getUsers, patchUser, removeUser } from "./user.ts";
 import { waitExecution, waitOperation } from "./wait.ts";
 import { authenticateWebhook } from "./webhook-authentication.ts";
+import { getRefusals } from "./webhook-refusal.ts";
 import { createWebhook, getWebhook, getWebhooks, patchWebhook, removeWebhook } from "./webhook.ts";
 import { getWorkspace, reportActivity } from "./workspace.ts";
 
@@ -39,6 +40,7 @@ export const ROUTES: readonly Route[] = [
   patchWebhook,
   removeWebhook,
   authenticateWebhook,
+  getRefusals,
   getExport,
   importWebhooks,
 

@@ -99,6 +99,28 @@ const VERIFIED = v.strictObject({
   timestamp: MAYBE_TEXT,
 });
 
+/** The newest first. */
+export const REFUSED_CALLS = v.strictObject({
+  items: v.array(
+    v.strictObject({
+      at: TIME,
+      code: v.string(),
+      reason: v.string(),
+      status: COUNT,
+      method: v.string(),
+      path: v.pipe(v.string(), v.description("As in the request line, without the query")),
+      address: v.string(),
+      request_id: v.string(),
+      headers: v.pipe(v.record(v.string(), v.string()), v.description("Secret ones as …")),
+      body_bytes: v.nullable(COUNT),
+      body_sha256: v.pipe(
+        MAYBE_TEXT,
+        v.description("Of the bytes that came: another one at the sender means that they changed"),
+      ),
+    }),
+  ),
+});
+
 const SUMMARY_MEMBERS = {
   id: v.string(),
   status: v.picklist(STATUSES),
@@ -295,6 +317,7 @@ export const NAMED_SHAPES: Readonly<Record<string, v.GenericSchema>> = {
   NewWebhook: NEW_WEBHOOK,
   Problem: PROBLEM,
   Project: PROJECT,
+  RefusedCalls: REFUSED_CALLS,
   Role: ROLE,
   Secret: SECRET,
   Setting: SETTING,

@@ -61,6 +61,8 @@ function createRoutes(deps: AppDeps): App {
 /** Of the calls without one; nobody changes it. */
 const NO_QUERY = new URLSearchParams();
 
+const NO_SECRETS: readonly string[] = [];
+
 function toCall({ addressOf }: AppDeps, env: HttpBindings, target: CallTarget): Call {
   const { incoming, outgoing } = env;
   return {
@@ -71,6 +73,9 @@ function toCall({ addressOf }: AppDeps, env: HttpBindings, target: CallTarget): 
     query: target.query === "" ? NO_QUERY : new URLSearchParams(target.query),
     address: addressOf(incoming).address,
     request_id: requestIdOf(incoming),
+    body: null,
+    body_bytes: 0,
+    secrets: NO_SECRETS,
   };
 }
 

@@ -80,11 +80,14 @@ async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Paylo
 
 async function readBody(
   { bodies, maxBodyBytes }: AdmissionRules,
-  { incoming }: Call,
+  call: Call,
   mediaType: string,
 ): Promise<ReadBody | null> {
-  const bytes = await bodies.read(incoming, limitOf(mediaType, maxBodyBytes));
-  return bytes === null ? null : { bytes, text: decodeText(bytes), parsed: null, error: null };
+  const bytes = await bodies.read(call.incoming, limitOf(mediaType, maxBodyBytes));
+  if (bytes === null) return null;
+  call.body = bytes;
+  call.body_bytes = bytes.length;
+  return { bytes, text: decodeText(bytes), parsed: null, error: null };
 }
 
 async function parse(

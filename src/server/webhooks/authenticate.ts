@@ -98,7 +98,7 @@ async function readSigned(deps: AuthenticationDeps, call: Call): Promise<ReadBod
   if (!takesBody(call.method)) return null;
   const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
   const bytes = await deps.bodies.read(call.incoming, limitOf(mediaType, deps.maxBodyBytes));
-  return bytes === null ? null : toReadBody(bytes);
+  return bytes === null ? null : toReadBody(call, bytes);
 }
 
 async function judge(
@@ -210,10 +210,12 @@ async function readEarly(
 
 async function readJson(deps: AuthenticationDeps, call: Call): Promise<ReadBody | null> {
   const bytes = await deps.bodies.read(call.incoming, { bytes: deps.maxBodyBytes, what: "" });
-  return bytes === null ? null : toReadBody(bytes);
+  return bytes === null ? null : toReadBody(call, bytes);
 }
 
-function toReadBody(bytes: Buffer): ReadBody {
+function toReadBody(call: Call, bytes: Buffer): ReadBody {
+  call.body = bytes;
+  call.body_bytes = bytes.length;
   const body = { bytes, text: "", parsed: null, error: null };
   try {
     return { ...body, text: decodeText(bytes) };

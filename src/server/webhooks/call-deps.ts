@@ -6,6 +6,7 @@ import type { Meters } from "../../shared/meters.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { AdmissionRules } from "./admit.ts";
+import type { Refusals } from "../request/refused-calls.ts";
 import type { AuthenticationDeps } from "./authenticate.ts";
 
 /** What a call needs of the service. */
@@ -14,6 +15,7 @@ export interface CallDeps extends AuthenticationDeps, AdmissionRules {
   readonly executions: Executions;
   readonly log: Log;
   readonly meters: Pick<Meters, "countCall" | "countRefusal" | "countSignature">;
+  readonly refusals: Refusals;
   readonly findFlow: (name: string) => Flow | undefined;
   readonly defaultProjectId: string;
   /** EXECUTION_PERMISSIONS: whose permissions an execution has. */

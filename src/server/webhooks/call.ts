@@ -25,6 +25,12 @@ export interface Call {
   readonly address: string;
   /** Echoed by the answer, and in the lines of the log. */
   readonly request_id: string;
+  /** Its body, once it was read, until the call is admitted; for the list of refused calls. */
+  body: Buffer | null;
+  /** Bytes that it had: large ones are moved to the thread that parses them. */
+  body_bytes: number;
+  /** Keys and tokens that were found right; for that list as well. */
+  secrets: readonly string[];
 }
 
 /** Whose turn it is where the call's body is parsed with those of others. */

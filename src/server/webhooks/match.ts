@@ -1,6 +1,6 @@
 import { RequestError } from "../../shared/errors.ts";
 import type { Store } from "../store/database.ts";
-import { findWebhook } from "../store/webhooks.ts";
+import { findWebhook, type WebhookRow } from "../store/webhooks.ts";
 import type { Call, MatchedCall } from "./call.ts";
 import { decodeName } from "./target.ts";
 
@@ -14,12 +14,17 @@ export function takesBody(method: string): boolean {
   return WITH_BODY.includes(method);
 }
 
+/** Whose call it is, for whoever has to say why it was refused. */
+export interface Passage {
+  webhook: WebhookRow | null;
+}
+
 /**
  * The enabled webhook of a call. A disabled one answers like one that does not exist.
  *
  * @throws RequestError method_not_allowed, bad_target, not_found
  */
-export async function match(store: Store, call: Call): Promise<MatchedCall> {
+export async function match(store: Store, call: Call, passage: Passage): Promise<MatchedCall> {
   if (!METHODS.includes(call.method))
     throw new RequestError(
       "method_not_allowed",
@@ -28,6 +33,7 @@ export async function match(store: Store, call: Call): Promise<MatchedCall> {
     );
   const name = decodeName(call.target.name);
   const webhook = await findWebhook(store, name);
+  passage.webhook = webhook ?? null;
   if (webhook === undefined || webhook.is_enabled !== 1)
     throw new RequestError("not_found", `There is no enabled webhook "${name}"`);
   return { call, webhook };

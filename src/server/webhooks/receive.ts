@@ -6,7 +6,7 @@ import { authenticate } from "./authenticate.ts";
 import type { RightSignature } from "../access/signature.ts";
 import type { Admission, Call, SignedCall } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
-import { match } from "./match.ts";
+import { match, type Passage } from "./match.ts";
 import { earlierModeOf, modeOf, type Mode } from "./mode.ts";
 import { continueWaiting } from "./re-entry.ts";
 import { openRedaction } from "./redaction.ts";
@@ -20,30 +20,37 @@ import { WAIT } from "./target.ts";
  */
 export async function receive(deps: CallDeps, call: Call): Promise<Response> {
   const started = performance.now();
-  const counted = { webhook: "" };
+  const counted = { name: "", webhook: null };
   const reply = await pass(deps, call, counted);
   const seconds = (performance.now() - started) / 1000;
-  deps.meters.countCall(counted.webhook, reply.status, seconds);
+  deps.meters.countCall(counted.name, reply.status, seconds);
   return toResponse(reply, call.request_id);
 }
 
+interface Counted extends Passage {
+  name: string;
+}
+
 /** @param counted Is told the webhook, once it is known that there is one. */
-async function pass(deps: CallDeps, call: Call, counted: { webhook: string }): Promise<Reply> {
+async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply> {
   try {
-    const matched = await match(deps.store, call);
-    counted.webhook = matched.webhook.name;
+    const matched = await match(deps.store, call, counted);
+    counted.name = matched.webhook.name;
     const caller = await authenticate(deps, matched);
+    call.secrets = caller.secrets;
     const reentry = call.query.get(WAIT);
     if (reentry !== null) return await continueWaiting(deps, caller, reentry);
     const admission = await admit(deps, caller);
     if ("challenge" in admission) return respondChallenge(admission.challenge);
+    // What waits holds no body.
+    call.body = null;
     const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);
     const until = isHeld(deps, admission, mode) ? "written" : "synced";
     const request = toStartRequest(deps, admission, mode);
     const execution = await deps.executions.start(request, until);
     return await answer(deps, admission, mode, execution);
   } catch (error) {
-    return refuse(deps, call, error);
+    return refuse(deps, call, counted.webhook, error);
   }
 }
 

@@ -1,31 +1,63 @@
 import { RequestError } from "../../shared/errors.ts";
 import { toTrace } from "../request/trace.ts";
 import { toRequestError } from "../store/store-error.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
 import { LoginRequiredError } from "./authenticate.ts";
 import type { Call } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
+import { toRefusedCall } from "./refused-call.ts";
 import { respondLogin, respondRequestError, respondUnauthorized, type Reply } from "./respond.ts";
 import { KEY, withoutParameters } from "./target.ts";
 
-/** A refused call records no execution; it is logged with its reason. */
-export function refuse(deps: CallDeps, call: Call, error: unknown): Reply {
-  const { incoming, target } = call;
-  const trace = toTrace(incoming, call.request_id);
-  const path = (incoming.url ?? "").split("?")[0] ?? "";
-  if (error instanceof LoginRequiredError) {
-    deps.meters.countRefusal("not_authenticated");
-    deps.log.info({ webhook: target.name, code: "not_authenticated", ...trace }, "Call refused");
-    const acceptsHtml = incoming.headers.accept?.includes("text/html") === true;
-    return deps.isLoginRedirect && acceptsHtml
-      ? respondLogin(toLogin(deps.prefix, path, target.query))
-      : respondUnauthorized();
+/** A refused call records no execution; it is logged with its reason, and kept for a while. */
+export function refuse(
+  deps: CallDeps,
+  call: Call,
+  webhook: WebhookRow | null,
+  error: unknown,
+): Reply {
+  const refused = toWords(deps, call, error);
+  const { code, reason, log } = refused;
+  const path = (call.incoming.url ?? "").split("?")[0] ?? "";
+  deps.meters.countRefusal(code);
+  const trace = toTrace(call.incoming, call.request_id);
+  deps.log.info({ webhook: call.target.name, code, ...log, ...trace }, "Call refused");
+  const reply =
+    refused.refused === null
+      ? respondNoLogin(deps, call, path)
+      : respondRequestError(refused.refused, path);
+  if (webhook !== null) {
+    const words = { code, reason, status: reply.status };
+    deps.refusals.add(webhook.id, toRefusedCall(call, webhook, words));
   }
+  return reply;
+}
+
+interface Words {
+  readonly code: string;
+  readonly reason: string;
+  /** What the line of the log has of it. */
+  readonly log: { readonly reason?: string };
+  /** null: a login is needed. */
+  readonly refused: RequestError | null;
+}
+
+function toWords(deps: CallDeps, call: Call, error: unknown): Words {
+  if (error instanceof LoginRequiredError)
+    return { code: "not_authenticated", reason: NO_LOGIN, log: {}, refused: null };
   const known = toRequestError(error);
   const refused = known instanceof RequestError ? known : toInternal(deps, call, error);
-  const { code, message } = refused;
-  deps.meters.countRefusal(code);
-  deps.log.info({ webhook: target.name, code, reason: message, ...trace }, "Call refused");
-  return respondRequestError(refused, path);
+  const { code, message: reason } = refused;
+  return { code, reason, log: { reason }, refused };
+}
+
+const NO_LOGIN = "The login token is missing or wrong";
+
+function respondNoLogin(deps: CallDeps, { incoming, target }: Call, path: string): Reply {
+  const acceptsHtml = incoming.headers.accept?.includes("text/html") === true;
+  return deps.isLoginRedirect && acceptsHtml
+    ? respondLogin(toLogin(deps.prefix, path, target.query))
+    : respondUnauthorized();
 }
 
 function toInternal({ log }: CallDeps, { target }: Call, error: unknown): RequestError {

@@ -30,6 +30,7 @@ export function WebhookPage({ visit }: { visit: Visit }) {
       <TabPanel id="calls">
         <div id="chart" class="chart"></div>
         <div id="recent"></div>
+        <div id="refused"></div>
       </TabPanel>
       <TabPanel id="settings">
         <SettingsForm />

@@ -1,0 +1,26 @@
+import * as v from "valibot";
+import { toIso } from "../../shared/clock.ts";
+import { defineRoute } from "./route.ts";
+import { REFUSED_CALLS } from "./shapes.ts";
+import { requireWebhook } from "./webhook-record.ts";
+
+const LIMIT = v.pipe(
+  v.string(),
+  v.regex(/^(?:[1-9]\d?|100)$/, "expected a number from 1 to 100"),
+  v.transform(Number),
+);
+
+/** Why calls of a webhook were refused. */
+export const getRefusals = defineRoute({
+  method: "GET",
+  path: "/webhook/:name/refusal",
+  summary: "List the newest refused calls of a webhook, with the reason of each",
+  needs: "webhook.read",
+  query: v.strictObject({ limit: v.optional(LIMIT) }),
+  answer: REFUSED_CALLS,
+  async act(api, { principal, params, query }) {
+    const row = await requireWebhook(api, principal, params["name"] ?? "");
+    const refused = api.refusals.list(row.id).slice(0, query.limit);
+    return { status: 200, body: { items: refused.map((one) => ({ ...one, at: toIso(one.at) })) } };
+  },
+});

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { findBearer, listTokens } from "../access/credentials.ts";
+import { schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
+import { now } from "../../shared/clock.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import type { Call } from "./call.ts";
+import { openRedaction, type Redact } from "./redaction.ts";
+import type { RefusedCall } from "../request/refused-calls.ts";
+import { KEY } from "./target.ts";
+
+/** What a refusal says of itself. */
+export type RefusalWords = Pick<RefusedCall, "code" | "reason" | "status">;
+
+/** A refused call as it is kept: what is secret or may be is left out, and nothing is long. */
+export function toRefusedCall(call: Call, webhook: WebhookRow, words: RefusalWords): RefusedCall {
+  const { incoming, method, address, body, body_bytes } = call;
+  const redact = openRedaction(secretsOf(call));
+  const path = (incoming.url ?? "").split("?")[0] ?? "";
+  return {
+    at: now(),
+    ...words,
+    method,
+    path: cut(redact(path)),
+    address,
+    request_id: redact(call.request_id),
+    headers: toHeaders(call, ownHeaders(webhook), redact),
+    body_bytes: body === null ? null : body_bytes,
+    body_sha256: body === null || body.length !== body_bytes ? null : hash(body),
+  };
+}
+
+function hash(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Keys and tokens, wherever else in the request they are repeated; right or wrong. */
+function secretsOf({ incoming, query, secrets }: Call): string[] {
+  const sent = [query.get(KEY), findBearer(incoming.headers.authorization)];
+  const keys = sent.filter((text): text is string => text !== null && text.length <= MOST_LENGTH);
+  return [...listTokens(incoming.headers), ...keys, ...secrets];
+}
+
+const MOST_HEADERS = 64;
+const MOST_LENGTH = 512;
+
+/** Names of headers that hold secrets, or may. */
+const SECRET_NAME = /auth|cookie|token|secret|password|key/;
+
+const HIDDEN = "…";
+
+function toHeaders(
+  { incoming }: Call,
+  own: readonly string[],
+  redact: Redact,
+): Record<string, string> {
+  const shown = Object.create(null) as Record<string, string>;
+  for (const [name, value] of Object.entries(incoming.headers).slice(0, MOST_HEADERS)) {
+    const text = Array.isArray(value) ? value.join(", ") : (value ?? "");
+    const isHidden = SECRET_NAME.test(name) && !own.includes(name);
+    shown[cut(redact(name))] = isHidden ? HIDDEN : cut(redact(text));
+  }
+  return shown;
+}
+
+function cut(text: string): string {
+  return text.length > MOST_LENGTH ? text.slice(0, MOST_LENGTH) + HIDDEN : text;
+}
+
+/** Those of its signatures, which are no secrets; but for the one that is the secret itself. */
+function ownHeaders({ signature }: WebhookRow): string[] {
+  if (signature === null) return [];
+  return schemesOf(JSON.parse(signature) as SignatureMember).flatMap((scheme) => {
+    const { algorithm, header, timestamp, id_header } = scheme;
+    const others = [timestamp?.header, id_header].filter((name) => typeof name === "string");
+    return algorithm === "token" ? others : [header, ...others];
+  });
+}

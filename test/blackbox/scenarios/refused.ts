@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import type { Group, StoryRow } from "../scenario.ts";
+import type { Json, Service } from "../service.ts";
+import { call } from "./leg.ts";
+
+const KEY = "blackbox-canary-key-of-refused";
+const SECRET = "blackbox-canary-secret-of-refused";
+
+type Refused = Readonly<Record<string, Json>> & {
+  readonly headers: Readonly<Record<string, string>>;
+};
+
+async function listRefused(service: Service, webhook: string): Promise<Refused[]> {
+  const answer = await service.api("GET", `/webhook/${webhook}/refusal`);
+  assert.equal(answer.status, 200, answer.text);
+  for (const canary of [KEY, SECRET, service.token()]) assert.ok(!answer.text.includes(canary));
+  return (answer.body as unknown as { items: Refused[] }).items;
+}
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+const ROWS: StoryRow[] = [
+  {
+    name: "a refused call is listed with its reason, its address and the hash of its body",
+    covers: ["D1.3 list"],
+    async run(service) {
+      assert.deepEqual(await listRefused(service, "signed"), []);
+      const headers = {
+        "x-hub-signature-256": "sha256=00",
+        "x-request-id": "request-1",
+        "content-type": "application/json",
+        authorization: `Bearer ${KEY}`,
+        cookie: "a=b",
+        "x-api-key": "short",
+        "x-plain": "plain",
+      };
+      const more = { method: "POST", body: "{ }", headers };
+      assert.equal((await call(service, "signed", "/sub?async&key=other", more)).status, 401);
+      const [refused] = await listRefused(service, "signed");
+      assert.ok(refused !== undefined);
+      const { at, headers: shown, ...rest } = refused;
+      assert.match(String(at), /^20.*Z$/);
+      assert.deepEqual(rest, {
+        code: "not_authenticated",
+        reason: "signature_wrong",
+        status: 401,
+        method: "POST",
+        path: "/api/latest/webhook/signed/call/sub",
+        address: "127.0.0.1",
+        request_id: "request-1",
+        body_bytes: 3,
+        body_sha256: sha256("{ }"),
+      });
+      assert.equal(shown["x-hub-signature-256"], "sha256=00");
+      assert.equal(shown["x-plain"], "plain");
+      for (const name of ["authorization", "cookie", "x-api-key"]) assert.equal(shown[name], "…");
+    },
+  },
+  {
+    name: "keys, tokens and the header that is a secret are nowhere in it",
+    covers: ["D1.3 secrets"],
+    async run(service) {
+      const bearer = {
+        authorization: `Bearer ${KEY}`,
+        "x-copy": KEY,
+        "content-type": "text/plain",
+      };
+      const path = `/${KEY}?async&key=${KEY}`;
+      const typed = { method: "POST", body: "text", headers: bearer };
+      assert.equal((await call(service, "keyed", path, typed)).status, 415);
+      const inBody = {
+        method: "POST",
+        body: JSON.stringify({ key: KEY, a: { b: 1 } }).slice(0, -1),
+      };
+      const json = {
+        "content-type": "application/json",
+        "x-copy": KEY,
+        authorization: `Bearer ${KEY}`,
+      };
+      assert.equal(
+        (await call(service, "keyed", `/${KEY}`, { ...inBody, headers: json })).status,
+        400,
+      );
+      const logged = { "x-service-token": `${service.token()}x`, "x-copy": `${service.token()}x` };
+      assert.equal((await call(service, "login", "", { headers: logged })).status, 401);
+      const token = { "x-gitlab-token": `${SECRET}x` };
+      assert.equal((await call(service, "token", "", { headers: token })).status, 401);
+      const [wrong] = await listRefused(service, "token");
+      assert.equal(wrong?.headers["x-gitlab-token"], "…");
+      const keyed = await listRefused(service, "keyed");
+      assert.deepEqual(
+        keyed.map(({ status }) => status),
+        [400, 415],
+      );
+      assert.equal(keyed[1]?.["path"], "/api/latest/webhook/keyed/call/***");
+      assert.equal((await listRefused(service, "login"))[0]?.["body_sha256"], null);
+    },
+  },
+  {
+    name: "a disabled webhook lists who called it; the limit is 1 to 100",
+    covers: ["D1.3 list"],
+    async run(service) {
+      for (let n = 0; n < 3; n += 1) assert.equal((await call(service, "off")).status, 404);
+      assert.equal((await listRefused(service, "off")).length, 3);
+      const one = await service.api("GET", "/webhook/off/refusal?limit=1");
+      assert.equal((one.body as { items: Json[] }).items.length, 1);
+      for (const limit of ["0", "101", "x"])
+        assert.equal((await service.api("GET", `/webhook/off/refusal?limit=${limit}`)).status, 422);
+      assert.equal((await service.api("GET", "/webhook/nothing/refusal")).status, 404);
+    },
+  },
+];
+
+export const REFUSED: Group = {
+  name: "refused calls",
+  flows: ["echo"],
+  secrets: { sender: SECRET },
+  webhooks: {
+    signed: { flow: "echo", signature: { scheme: "github", secrets: ["sender"] } },
+    token: { flow: "echo", signature: { scheme: "gitlab_token", secrets: ["sender"] } },
+    keyed: { flow: "echo", key: KEY },
+    login: { flow: "echo", require_login: true },
+    off: { flow: "echo", is_enabled: false },
+  },
+  rows: ROWS,
+};
