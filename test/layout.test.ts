@@ -166,6 +166,7 @@ test("files are named by nouns of the product", () => {
 
 /** Files that may be longer, and why one noun names them all the same. */
 const LONG: Readonly<Record<string, string>> = {
+  "server/api/shapes.ts": "one schema for each resource",
   "server/config/schema.ts": "one row for each key of the configuration",
   "server/executions/executions.ts": "the acts of an execution's life, each short",
   "server/executions/scheduler.ts":
