@@ -25,6 +25,7 @@ GET    /webhook/:name                     webhook.read
 PATCH  /webhook/:name                     webhook.write
 DELETE /webhook/:name                     webhook.write
 PUT    /webhook/:name/authentication      webhook.authenticate
+GET    /webhook/:name/refusal             webhook.read
 GET    /flow                              flow.read
 GET    /flow/:name                        flow.read
 POST   /flow/:name/execution              execution.start
@@ -86,7 +87,7 @@ EXECUTION_PERMISSIONS LOGIN_REDIRECT DEVELOPMENT_INACTIVITY_SEC CONNECTION_ALLOW
 FLOW_MAX_CONCURRENT WARM_THREADS MAX_QUEUED_EXECUTIONS MAX_CHILD_DEPTH MAX_CHILDREN FLOW_TIMEOUT_SEC FLOW_TIMEOUT_MAX_SEC
 FLOW_MEMORY_MB RUNNER_MEMORY_MB CANCEL_GRACE_SEC ALLOW_NET ALLOW_READ ALLOW_WRITE MAX_BODY_BYTES
 MAX_OUTPUT_BYTES MAX_LOG_LINES RETENTION_DAYS RETENTION_MAX_EXECUTIONS RETENTION_MAX_BYTES
-RESPONSE_SANDBOX LOGIN_TOKEN_TTL_SEC SHUTDOWN_GRACE_SEC LOG_LEVEL LOG_FORMAT
+RESPONSE_SANDBOX LOGIN_TOKEN_TTL_SEC SHUTDOWN_GRACE_SEC LOG_LEVEL LOG_FORMAT LOG_CALLS LOG_MESSAGES
 `;
 
 const words = (text: string) => text.split(/\s+/).filter((word) => word !== "");
