@@ -103,7 +103,11 @@ export function describeSignature({ signature }: Webhook): string {
   const secrets = signature.secrets.join(", ");
   const words =
     signature.mode === "observe" ? "Signatures are checked and logged" : "Calls are signed";
-  return `${words}: ${label}, with ${secrets}.`;
+  const isOnce = ["standard_webhooks", "stripe", "slack"].includes(signature.scheme);
+  const replay = isOnce
+    ? "A signature admits one execution."
+    : "A copied call can be repeated unless its time and its id are signed.";
+  return `${words}: ${label}, with ${secrets}. ${replay}`;
 }
 
 /** What a system that signs is given: most take a redirect for a failure. */

@@ -9,6 +9,7 @@ import type { SecretBox } from "./access/secret-box.ts";
 import { openEventStreams } from "./api/event-streams.ts";
 import { openExecutionFeed } from "./api/execution-feed.ts";
 import { prefixOf, type Config } from "./config/resolve.ts";
+import { Claims } from "./executions/claims.ts";
 import type { Executions } from "./executions/executions.ts";
 import type { Catalog } from "./flows/catalog.ts";
 import { openBodies } from "./request/body.ts";
@@ -54,6 +55,7 @@ export async function connect(parts: Parts): Promise<AppDeps> {
     ),
     meters: openMeters(),
     refusals: openRefusals(),
+    claims: new Claims(store),
     runnersStatus: () => runners.status(),
     permissionsOf: ({ role_id, created_by }: WebhookRow) => ({
       role_id,

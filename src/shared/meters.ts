@@ -31,6 +31,8 @@ export interface Meters {
   countRefusal(code: string): void;
   /** @param result `right`, or why it was not */
   countSignature(webhook: string, result: string): void;
+  /** A call for which an execution had been started before. */
+  countDuplicate(webhook: string): void;
   /** Where the gauges read. */
   watch(read: () => Promise<Readings>): void;
   print(): Promise<string>;
@@ -70,6 +72,12 @@ export function openMeters(): Meters {
     labelNames: ["webhook", "result"],
     registers,
   });
+  const duplicates = new Counter({
+    name: "flowhook_duplicates_total",
+    help: "Calls that were answered with an execution of an earlier one, by webhook",
+    labelNames: ["webhook"],
+    registers,
+  });
   const gauges = openGauges(registers);
   const timers = keep((webhook) => durations.labels(webhook));
   const counters = keep((webhook) => keep((status) => calls.labels(webhook, status)));
@@ -79,6 +87,7 @@ export function openMeters(): Meters {
       timers(webhook).observe(seconds);
     },
     countRefusal: (code) => refusals.inc({ code }),
+    countDuplicate: (webhook) => duplicates.inc({ webhook }),
     countSignature: (webhook, result) => signatures.inc({ webhook, result }),
     watch: (read) => gauges.watch(read),
     async print() {

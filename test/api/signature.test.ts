@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { Webhook } from "standardwebhooks";
 import {
   ADMIN_PASSWORD,
   itemsOf,
@@ -7,6 +8,7 @@ import {
   PASSWORD,
   type TestService,
 } from "./test-service.ts";
+import { callWebhook, enable } from "./running.ts";
 
 let service: TestService;
 
@@ -161,6 +163,22 @@ test("only the authentication endpoint sets it, for who may use secrets", async 
   const path = "/webhook/w/authentication";
   assert.match((await service.want(403, "PUT", path, asked(github))).text, /secret\.use/);
   await service.want(200, "PUT", path, asked(null));
+});
+
+test("a signature admits one execution, also after a restart", async () => {
+  await set({ scheme: "standard_webhooks", secrets: ["standard"] });
+  await enable(service, "w", { key: null });
+  const at = new Date();
+  const headers = {
+    "webhook-id": "msg_restart",
+    "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+    "webhook-signature": new Webhook(SECRETS.standard).sign("msg_restart", at, "{}"),
+  };
+  const first = await (await callWebhook(service, "w", {}, headers)).text();
+  await service.restart();
+  const again = await callWebhook(service, "w", {}, headers);
+  assert.equal(again.headers.get("idempotent-replayed"), "true");
+  assert.equal(await again.text(), first);
 });
 
 test("it is carried with its secrets' names, and set where the webhook is created", async () => {

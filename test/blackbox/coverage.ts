@@ -180,6 +180,7 @@ export const RULES = {
   "D1.1 rotation": "Any secret that fits admits",
   "D1.1 handshake": "Slack's url_verification is answered without an execution",
   "D1.1 secrets": "A secret that a webhook names cannot be deleted, nor made unusable",
+  "D1.2 window": "A signature over a time and an id admits one execution",
   "D1.3 list": "The newest refused calls of a webhook are listed with their reasons",
   "D1.3 secrets": "Nothing secret stands in that list",
   "D5.1 default_mode": "default_mode decides for calls without async; the query wins",

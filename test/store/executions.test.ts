@@ -336,6 +336,10 @@ async function planOf(db: Database.Database, read: (store: Store) => Promise<unk
 }
 
 const PLANS: Readonly<Record<string, [(store: Store) => Promise<unknown>, RegExp]>> = {
+  "the claims of one": [
+    (store) => store.rows.deleteFrom("execution_claim").where("execution_key", "in", [1]).execute(),
+    /^SEARCH .* execution_claim_execution \(execution_key=\?\)$/,
+  ],
   "the first page": [list({}), /^SCAN execution$/],
   "a later page": [list({ after: toId(START, 1) }), /^SEARCH .* PRIMARY KEY \(rowid<\?\)$/],
   "a time": [list({ from: 1, to: 2 }), /^SEARCH .* PRIMARY KEY \(rowid>\? AND rowid<\?\)$/],

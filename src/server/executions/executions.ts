@@ -53,6 +53,10 @@ export interface ExecutionsOptions extends Omit<SchedulerOptions, "defer" | "rec
 /** How long a stop waits for what the store or a thread cannot do just now. */
 const WAIT_MS = 1000;
 
+/** Lines about duplicate calls in one log, and executions whose lines are counted. */
+const MOST_DUPLICATES = 100;
+const MOST_COUNTED = 10_000;
+
 /** Until when `start` waits: for a caller who sees nothing before the ending, the disk may come later. */
 export type Recorded = "written" | "synced";
 
@@ -69,6 +73,8 @@ export class Executions implements RunEvents {
     ENDED_TIMEOUT: 0,
     ENDED_CANCELLED: 0,
   };
+  /** Duplicate calls of the latest executions that had any, by their ids. */
+  readonly #duplicates = new Map<string, number>();
   readonly #kept = new KeptInputs();
   #isClosing = false;
   #isStopped = false;
@@ -117,18 +123,26 @@ export class Executions implements RunEvents {
     const month = request.isConnection ? allowance.take(row.created_at) : null;
     const execution = newActive(row, flow, request.trace ?? null);
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
-    execution.recordedIn = this.#journal.begin(row, input, month, {
-      written: () => {
-        this.#kept.keep(execution);
-        if (until === "written") resolve(execution);
+    const { claim = null } = request;
+    execution.recordedIn = this.#journal.begin(
+      row,
+      input,
+      month,
+      claim === null ? null : claim.rows,
+      {
+        written: () => {
+          this.#kept.keep(execution);
+          if (until === "written") resolve(execution);
+        },
+        ...(until === "synced" && { synced: () => resolve(execution) }),
+        ...(claim !== null && { applied: () => claim.applied() }),
+        refused: (refused) => {
+          if (month !== null) allowance.giveBack(month);
+          this.#refuse(execution);
+          reject(refused);
+        },
       },
-      ...(until === "synced" && { synced: () => resolve(execution) }),
-      refused: (refused) => {
-        if (month !== null) allowance.giveBack(month);
-        this.#refuse(execution);
-        reject(refused);
-      },
-    });
+    );
     this.#enqueue(execution, input);
     return promise;
   }
@@ -221,6 +235,16 @@ export class Executions implements RunEvents {
 
   log({ id }: ActiveExecution, lines: readonly LogLine[]): void {
     this.#journal.addLog(id, lines);
+  }
+
+  /** A line in the log of an execution that another call was answered with; not without end. */
+  noteDuplicate(id: string, text: string): void {
+    const count = (this.#duplicates.get(id) ?? 0) + 1;
+    this.#duplicates.delete(id);
+    this.#duplicates.set(id, count);
+    if (this.#duplicates.size > MOST_COUNTED)
+      this.#duplicates.delete(this.#duplicates.keys().next().value ?? "");
+    if (count <= MOST_DUPLICATES) this.#journal.addLog(id, [{ at: now(), level: "info", text }]);
   }
 
   operate(execution: ActiveExecution, request: OperationRequest): Promise<OperationAnswer> {

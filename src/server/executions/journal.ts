@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { LogLine } from "../../shared/wire/protocol.ts";
+import type { ClaimRow } from "../store/claim-row.ts";
 import type { Store } from "../store/database.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findInput } from "../store/executions.ts";
@@ -47,10 +48,13 @@ export class Journal {
     row: ExecutionRow,
     input: Input,
     month: string | null,
-    events: Pick<RecordEvents, "written" | "synced"> & { refused(refused: unknown): void },
+    claims: readonly ClaimRow[] | null,
+    events: Omit<RecordEvents, "failed"> & { refused(refused: unknown): void },
   ): number {
     const { input_value, ...rest } = input;
-    return this.#store.ledger.append({ kind: "begin", row, input: rest, month }, input_value, {
+    const begin = { kind: "begin", row, input: rest, month } as const;
+    const record = claims === null ? begin : { ...begin, claims };
+    return this.#store.ledger.append(record, input_value, {
       ...events,
       written: () => {
         events.written?.();

@@ -2,6 +2,7 @@ import { now, toIso } from "../../shared/clock.ts";
 import { ClockWatch, type Clocks } from "./clock-watch.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/database.ts";
+import { deleteExpiredClaims } from "../store/claims.ts";
 import { deleteExpiredTokens } from "../store/people.ts";
 import {
   countExecutions,
@@ -86,7 +87,11 @@ export class Retention {
     let deleted = days === null || !isTrusted ? 0 : await this.#deleteOld(at - days * DAY_MS);
     if (maxExecutions !== null) deleted += await this.#deleteSurplus(maxExecutions);
     if (maxBytes !== null) deleted += await this.#deleteLarge(maxBytes);
-    if (isTrusted) await this.#store.commit([deleteExpiredTokens(this.#store, at)]);
+    if (isTrusted)
+      await this.#store.commit([
+        deleteExpiredTokens(this.#store, at),
+        deleteExpiredClaims(this.#store, at),
+      ]);
     const { free } = await this.#store.maintain();
     if (deleted > 0) this.#log.info({ deleted, free_bytes: free }, "Old executions were deleted");
     return deleted;

@@ -3,6 +3,7 @@ import { now } from "../../shared/clock.ts";
 import { newExecutionId } from "../../shared/id.ts";
 import type { Trace } from "../request/trace.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
+import type { HeldClaim } from "./claims.ts";
 import type { Input } from "./input.ts";
 
 /** What an execution is started from: a call, a command, another execution. */
@@ -27,6 +28,8 @@ export interface StartRequest {
   readonly address?: string;
   /** JSON text of what the call's signature showed. */
   readonly verified?: string | null;
+  /** What no other execution is started for, as long as the claim lives. */
+  readonly claim?: HeldClaim | null;
   /** The request that starts it; for the log alone. */
   readonly trace?: Trace;
 }

@@ -1,4 +1,5 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
+import { putClaim } from "./claims.ts";
 import { learnMoved } from "./execution-key.ts";
 import type { ExecutionRow } from "./execution-row.ts";
 import {
@@ -190,5 +191,6 @@ function moveTo(id: string, at: number | null): Statement {
 
 function* toInserts({ row, begin, input_value, output }: Begun): Generator<Unit> {
   yield insertExecution(row, { ...begin.input, input_value }, output);
+  for (const claim of begin.claims ?? []) yield [putClaim({ ...claim, executionId: row.id })];
   if (begin.month !== null) yield [countConnection({ month: begin.month })];
 }

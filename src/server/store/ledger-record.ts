@@ -1,3 +1,4 @@
+import type { ClaimRow } from "./claim-row.ts";
 import type { ExecutionRow, PayloadInput } from "./execution-row.ts";
 
 /**
@@ -13,6 +14,8 @@ export interface BeginRecord {
   readonly input: Omit<PayloadInput, "input_value">;
   /** The month whose connections it counts to, as `2026-11`; null: to none. */
   readonly month: string | null;
+  /** What no other execution is started for. */
+  readonly claims?: readonly ClaimRow[];
 }
 
 /** They are handed to a thread. */

@@ -59,7 +59,12 @@ export async function countExecutions(store: Store): Promise<number> {
 
 export function deleteExecutions(store: Store, ids: readonly string[]): Unit {
   const keys = ids.map(toKey);
-  const parts = ["execution_log", "execution_input", "execution_output"] as const;
+  const parts = [
+    "execution_log",
+    "execution_input",
+    "execution_output",
+    "execution_claim",
+  ] as const;
   return [
     ...parts.map((table) =>
       toStatement(store.rows.deleteFrom(table).where("execution_key", "in", keys)),

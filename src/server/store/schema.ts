@@ -15,6 +15,7 @@ export interface Schema {
   webhook_secret: WebhookSecretTable;
   execution: ExecutionTable;
   execution_moved: ExecutionMovedTable;
+  execution_claim: ExecutionClaimTable;
   execution_input: ExecutionInputTable;
   execution_output: ExecutionOutputTable;
   execution_log: ExecutionLogTable;
@@ -115,6 +116,14 @@ export interface WebhookTable {
 export interface WebhookSecretTable {
   webhook_id: string;
   secret: string;
+}
+
+/** What only one execution may be started for. */
+export interface ExecutionClaimTable {
+  /** SHA-256, hexadecimal. */
+  hash: string;
+  execution_key: number;
+  expires_at: number;
 }
 
 /** The narrow columns that lists and filters read. */

@@ -51,7 +51,6 @@ export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admi
     const challenge = readChallenge(caller.signed, payload);
     if (challenge !== null) return { challenge };
   }
-  rules.requireRoom(caller.webhook.flow);
   return { ...caller, input: toCallInput(caller, payload) };
 }
 

@@ -1,12 +1,12 @@
-import type { ActiveExecution } from "../executions/active.ts";
 import type { Outcome } from "../executions/outcome.ts";
 import { toRecordText } from "../executions/record.ts";
-import { waitFor, type Waited } from "../executions/wait.ts";
+import type { Waited } from "../executions/wait.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution, findPayload } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import type { Admission, Caller } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
+import { waitOn, type Followed } from "./followed.ts";
 import { toAsyncHint, toLocation } from "./legs.ts";
 import type { Mode } from "./mode.ts";
 import { openRedaction } from "./redaction.ts";
@@ -37,21 +37,21 @@ export async function answer(
   deps: CallDeps,
   admission: Admission,
   mode: Mode,
-  live: ActiveExecution,
+  followed: Followed,
 ): Promise<Reply> {
-  if (deps.responseMatrix === "earlier") return answerEarlier(deps, admission, live);
+  if (deps.responseMatrix === "earlier") return answerEarlier(deps, admission, mode, followed);
   if (mode.waitMs !== null || isHeld(deps, admission, mode))
-    return answerHeld(deps, admission, mode, live);
-  return answerAtOnce(deps, admission, mode, live);
+    return answerHeld(deps, admission, mode, followed);
+  return answerAtOnce(deps, admission, mode, followed);
 }
 
 function answerAtOnce(
   { legs }: CallDeps,
   { call, webhook, secrets }: Admission,
   { is_async, applied }: Mode,
-  { id }: ActiveExecution,
+  { id, issuedAt }: Followed,
 ): Reply {
-  const location = toLocation(call.target, legs.toValue(id, webhook));
+  const location = toLocation(call.target, legs.toValue(id, webhook, issuedAt));
   // A sender may write it to a log; the leg itself needs nothing but its value.
   const reply = is_async
     ? respondStarted(webhook.async_status, id, openRedaction(secrets)(location))
@@ -65,14 +65,13 @@ async function answerHeld(
   deps: CallDeps,
   admission: Admission,
   mode: Mode,
-  live: ActiveExecution,
+  followed: Followed,
 ): Promise<Reply> {
-  const { call, webhook } = admission;
-  const waited = await waitFor(deps, live, call.outgoing, mode.waitMs);
+  const { call } = admission;
+  const waited = await waitOn(deps, followed, call, mode.waitMs);
   if (waited === "unfinished" || (waited === "stopping" && mode.is_async))
-    return answerAtOnce(deps, admission, mode, live);
-  if (!isOutcome(waited))
-    return respondUnfinished(admission, live.id, deps.legs.toValue(live.id, webhook), waited);
+    return answerAtOnce(deps, admission, mode, followed);
+  if (!isOutcome(waited)) return respondLater(deps, admission, followed, waited);
   const reply = respondOutcome(waited.outcome, deps.isSandboxed);
   if (mode.applied !== null) reply.headers[PREFERENCE_APPLIED] = mode.applied;
   return reply;
@@ -89,25 +88,36 @@ export function respondUnfinished(
   return respondFound(executionId, toLocation(call.target, value), waited === "stopping");
 }
 
+/** The first of the legs on which a caller goes on waiting. */
+function respondLater(
+  { legs }: CallDeps,
+  admission: Admission,
+  { id, issuedAt }: Followed,
+  waited: "unfinished" | "gone" | "stopping",
+): Reply {
+  return respondUnfinished(admission, id, legs.toValue(id, admission.webhook, issuedAt), waited);
+}
+
 /** The matrix of earlier releases: key by async (section 4.6), on held requests. */
 async function answerEarlier(
   deps: CallDeps,
   admission: Admission,
-  live: ActiveExecution,
+  mode: Mode,
+  followed: Followed,
 ): Promise<Reply> {
   const { call, webhook } = admission;
+  const { id } = followed;
   const hasKey = webhook.key_hash !== null;
-  if (live.row.is_async === 1)
+  if (mode.is_async)
     return hasKey
-      ? respondEarlierRecord(live.id, await readRecord(deps, live.id))
-      : respondEarlierStarted(live.id);
-  const waited = await waitFor(deps, live, call.outgoing, null);
-  if (!isOutcome(waited))
-    return respondUnfinished(admission, live.id, deps.legs.toValue(live.id, webhook), waited);
+      ? respondEarlierRecord(id, await readRecord(deps, id))
+      : respondEarlierStarted(id);
+  const waited = await waitOn(deps, followed, call, null);
+  if (!isOutcome(waited)) return respondLater(deps, admission, followed, waited);
   const { outcome } = waited;
   const isCustom = outcome.status === "ENDED_SUCCESS" && outcome.response !== null;
   if (!hasKey || isCustom) return respondEarlierStatus(outcome, deps.isSandboxed);
-  return respondEarlierRecord(live.id, await readRecord(deps, live.id));
+  return respondEarlierRecord(id, await readRecord(deps, id));
 }
 
 async function readRecord({ store }: CallDeps, id: string): Promise<string> {

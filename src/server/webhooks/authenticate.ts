@@ -104,10 +104,11 @@ async function readSigned(deps: AuthenticationDeps, call: Call): Promise<ReadBod
 async function judge(
   deps: AuthenticationDeps,
   caller: Caller,
-  { scheme, mode, secretHeader }: SignaturePolicy,
+  policy: SignaturePolicy,
   verdict: Verdict,
 ): Promise<Caller> {
   const { call, webhook, secrets } = caller;
+  const { scheme, mode, secretHeader, windowMs } = policy;
   const error = "error" in verdict ? verdict.error : null;
   deps.meters.countSignature(webhook.name, error ?? "right");
   if ("error" in verdict) {
@@ -117,11 +118,11 @@ async function judge(
       { webhook: webhook.name, reason: error, ...trace },
       "Signature is wrong, observed",
     );
-    return { ...caller, signed: { scheme, verified: null, secretHeader } };
+    return { ...caller, signed: { scheme, verified: null, secretHeader, windowMs } };
   }
   const tokens =
     secretHeader === null ? [] : verdict.fitting.map((sent) => sent.toString("latin1"));
-  const signed = { scheme, verified: verdict, secretHeader };
+  const signed = { scheme, verified: verdict, secretHeader, windowMs };
   return { ...caller, secrets: [...secrets, ...tokens], signed };
 }
 

@@ -1,3 +1,4 @@
+import type { Claims } from "../executions/claims.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { StartRequest } from "../executions/start-request.ts";
 import type { Flow } from "../flows/catalog.ts";
@@ -14,8 +15,9 @@ export interface CallDeps extends AuthenticationDeps, AdmissionRules {
   readonly store: Store;
   readonly executions: Executions;
   readonly log: Log;
-  readonly meters: Pick<Meters, "countCall" | "countRefusal" | "countSignature">;
+  readonly meters: Pick<Meters, "countCall" | "countRefusal" | "countSignature" | "countDuplicate">;
   readonly refusals: Refusals;
+  readonly claims: Claims;
   readonly findFlow: (name: string) => Flow | undefined;
   readonly defaultProjectId: string;
   /** EXECUTION_PERMISSIONS: whose permissions an execution has. */

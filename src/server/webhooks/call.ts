@@ -74,6 +74,8 @@ export interface SignedCall {
   readonly verified: RightSignature | null;
   /** The header that holds the secret itself; null: none does. */
   readonly secretHeader: string | null;
+  /** How long the signature admits nothing else; null: it has no such window. */
+  readonly windowMs: number | null;
 }
 
 /** A call that asks for a word back, and starts nothing. */

@@ -10,8 +10,12 @@ import { ASYNC, KEY, WAIT, withoutParameters } from "./target.ts";
  * admitted although clients drop credentials on a redirect.
  */
 export interface Legs {
-  /** Value of `__wait_execution_id` for an execution of a webhook. */
-  toValue(executionId: string, webhook: KeyedWebhook): string;
+  /**
+   * Value of `__wait_execution_id` for an execution of a webhook.
+   *
+   * @param issued_at where that may be long after its end: the value holds from then on
+   */
+  toValue(executionId: string, webhook: KeyedWebhook, issuedAt?: number | null): string;
   /** The execution that a value names; null where it names none. */
   toExecutionId(value: string): string | null;
   /** Whether the value carries a signature of this service that holds for what admits here. */
@@ -33,26 +37,34 @@ export const SIGNATURE_LIFE_MS = 10 * 60 * 1000;
 
 /** @param key derived from the data folder's key */
 export function openLegs(key: Buffer): Legs {
-  const signatureOf = (executionId: string, webhook_id: string, credentials: string): string =>
-    sign(key, `${executionId}\n${webhook_id}\n${credentials}`);
+  const signatureOf = (signed: string, webhook_id: string, credentials: string): string =>
+    sign(key, `${signed}\n${webhook_id}\n${credentials}`);
   return {
-    toValue(executionId, webhook) {
+    toValue(executionId, webhook, issuedAt = null) {
       if (webhook.key_hash === null && webhook.signature === null) return executionId;
+      const signed = issuedAt === null ? executionId : `${executionId}.${issuedAt}`;
       const credentials = credentialsOf(webhook.key_hash, webhook);
-      return `${executionId}.${signatureOf(executionId, webhook.id, credentials)}`;
+      return `${signed}.${signatureOf(signed, webhook.id, credentials)}`;
     },
     toExecutionId(value) {
       const id = value.split(".")[0] ?? "";
       return isId(id) ? id : null;
     },
     isSigned(value, webhook) {
-      const [id = "", signature] = value.split(".");
-      if (signature === undefined) return false;
+      const end = value.lastIndexOf(".");
+      if (end < 0) return false;
+      const [signed, signature] = [value.slice(0, end), value.slice(end + 1)];
       return validHashes(webhook).some((hash) =>
-        isSame(signature, signatureOf(id, webhook.id, credentialsOf(hash, webhook))),
+        isSame(signature, signatureOf(signed, webhook.id, credentialsOf(hash, webhook))),
       );
     },
   };
+}
+
+/** When a signed value was issued, where it says so; 0: with its execution. */
+export function issueOf(value: string): number {
+  const [, issuedAt, signature] = value.split(".");
+  return signature === undefined ? 0 : Number(issuedAt);
 }
 
 /** A signature of a leg is void when what admitted the call is: it was made over it. */

@@ -7,7 +7,7 @@ import { findExecution, findPayload } from "../store/executions.ts";
 import { isOutcome, respondUnfinished } from "./answer.ts";
 import type { Caller } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
-import { SIGNATURE_LIFE_MS } from "./legs.ts";
+import { issueOf, SIGNATURE_LIFE_MS } from "./legs.ts";
 import { respondOutcome, type Reply } from "./respond.ts";
 
 /** A re-entry starts nothing: it waits for one window at most (section 4.4). */
@@ -25,16 +25,22 @@ export async function continueWaiting(
     if (isOutcome(waited)) return respondOutcome(waited.outcome, deps.isSandboxed);
     return respondUnfinished(caller, live.id, value, waited);
   }
-  const outcome = id === null ? null : await readEnded(deps, caller, id);
+  const outcome = id === null ? null : await readEnded(deps, caller, id, issueOf(value));
   if (outcome !== null) return respondOutcome(outcome, deps.isSandboxed);
   throw new RequestError("not_found", `Webhook "${webhook.name}" has no such execution`);
 }
 
 /** @throws RequestError not_authenticated where a signature has outlived its execution */
-async function readEnded(deps: CallDeps, caller: Caller, id: string): Promise<Outcome | null> {
+async function readEnded(
+  deps: CallDeps,
+  caller: Caller,
+  id: string,
+  issuedAt: number,
+): Promise<Outcome | null> {
   const row = await findExecution(deps.store, id);
   if (row === undefined || row.webhook_id !== caller.webhook.id) return null;
-  if (caller.isBySignature && (row.ended_at ?? now()) + SIGNATURE_LIFE_MS < now())
+  const since = Math.max(row.ended_at ?? now(), issuedAt);
+  if (caller.isBySignature && since + SIGNATURE_LIFE_MS < now())
     throw new RequestError("not_authenticated", "The signature of this leg is void");
   return readOutcome(row, await findPayload(deps.store, id));
 }

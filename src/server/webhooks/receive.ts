@@ -2,6 +2,10 @@ import type { StartRequest } from "../executions/start-request.ts";
 import { toTrace } from "../request/trace.ts";
 import { admit } from "./admit.ts";
 import { answer, isHeld } from "./answer.ts";
+import { answerDuplicate } from "./duplicate.ts";
+import { toFollowed } from "./followed.ts";
+import type { HeldClaim } from "../executions/claims.ts";
+import { takeSignature } from "./replay-window.ts";
 import { authenticate } from "./authenticate.ts";
 import type { RightSignature } from "../access/signature.ts";
 import type { Admission, Call, SignedCall } from "./call.ts";
@@ -45,13 +49,34 @@ async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply
     // What waits holds no body.
     call.body = null;
     const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);
-    const until = isHeld(deps, admission, mode) ? "written" : "synced";
-    const request = toStartRequest(deps, admission, mode);
-    const execution = await deps.executions.start(request, until);
-    return await answer(deps, admission, mode, execution);
+    const claim = caller.signed === null ? null : await takeSignature(deps, caller);
+    if (claim !== null && "execution_id" in claim)
+      return await answerDuplicate(deps, admission, mode, claim.executionId);
+    return await begin(deps, admission, mode, claim);
   } catch (error) {
     return refuse(deps, call, counted.webhook, error);
   }
+}
+
+async function begin(
+  deps: CallDeps,
+  admission: Admission,
+  mode: Mode,
+  claim: HeldClaim | null,
+): Promise<Reply> {
+  const request = toStartRequest(deps, admission, mode);
+  if (claim === null) {
+    deps.requireRoom(request.flowName);
+    const until = isHeld(deps, admission, mode) ? "written" : "synced";
+    const live = await deps.executions.start(request, until);
+    return answer(deps, admission, mode, toFollowed(live));
+  }
+  const live = await deps.executions.start({ ...request, claim }).catch((error: unknown) => {
+    claim.release();
+    throw error;
+  });
+  claim.settle(live.id);
+  return answer(deps, admission, mode, toFollowed(live));
 }
 
 function toStartRequest(deps: CallDeps, admission: Admission, mode: Mode): StartRequest {

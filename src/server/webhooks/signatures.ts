@@ -13,6 +13,8 @@ import type { Call } from "./call.ts";
 export interface SignaturePolicy extends Pick<SignatureMember, "scheme" | "mode"> {
   /** The header that holds the secret itself; null: none does. */
   readonly secretHeader: string | null;
+  /** How long a signature admits one execution alone; null: it can be repeated. */
+  readonly windowMs: number | null;
   verify(call: Call, body: Buffer): Verdict;
 }
 
@@ -57,6 +59,7 @@ async function openPolicy(
   return {
     scheme: member.scheme,
     mode: member.mode,
+    windowMs: hasWindow(member) ? rules.toleranceMs * 2 : null,
     secretHeader: algorithm === "token" ? header : null,
     verify({ incoming, method }, body) {
       const { headers, url = "" } = incoming;
@@ -90,3 +93,12 @@ async function readKeys(
   });
   return (await Promise.all(read)).flat();
 }
+
+/** Where a time and what tells calls apart are signed. */
+function hasWindow({ scheme, mode, custom }: SignatureMember): boolean {
+  if (mode === "observe") return false;
+  if (custom === null) return WITH_WINDOW.includes(scheme);
+  return custom.message.includes("{timestamp}") && custom.message.includes("{id}");
+}
+
+const WITH_WINDOW: readonly string[] = ["standard_webhooks", "stripe", "slack"];

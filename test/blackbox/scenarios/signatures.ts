@@ -28,10 +28,12 @@ const seconds = (): number => Math.floor(Date.now() / 1000);
 const hmac = (key: string, text: string): string =>
   createHmac("sha256", key).update(text).digest("hex");
 
+let count = 0;
+
 function standard(
   body: string,
   secret = OLD,
-  id = "msg_1",
+  id = `msg_${(count += 1)}`,
   at = new Date(),
 ): Record<string, string> {
   return {
@@ -278,7 +280,12 @@ const TOGETHER: StoryRow[] = [
       const result = await call(service, "identity", nextUrl(service, answer).search);
       const execution = JSON.parse(result.text) as Record<string, unknown>;
       const timestamp = headers["webhook-timestamp"];
-      const verified = { scheme: "standard_webhooks", secret: "standard", id: "msg_1", timestamp };
+      const verified = {
+        scheme: "standard_webhooks",
+        secret: "standard",
+        id: headers["webhook-id"],
+        timestamp,
+      };
       assert.deepEqual(execution["verified"], verified);
       assert.equal(execution["address"], "127.0.0.1");
       const record = await readExecution(service, executionId(answer));
@@ -329,6 +336,99 @@ const TOGETHER: StoryRow[] = [
           ? true
           : null,
       );
+    },
+  },
+];
+
+/** The answers of two calls belong to one execution, and the second says so. */
+function assertReplayed(first: Answer, second: Answer): void {
+  assert.equal(executionId(second), executionId(first));
+  assert.equal(first.headers["idempotent-replayed"], undefined);
+  assert.equal(second.headers["idempotent-replayed"], "true");
+}
+
+const REPLAYS: StoryRow[] = [
+  {
+    name: "a signature admits one execution; a second call gets what it asks for of the first",
+    covers: ["D1.2 window"],
+    async run(service) {
+      // Stripe signs no id: the same body in the same second is the same call.
+      const body = '{"id":"evt_replay"}';
+      for (const [webhook, sign] of [
+        ["replayed", () => Promise.resolve(standard(body, OLD, "msg_replay"))],
+        ["stripe", SENDERS["stripe"]],
+      ] as const) {
+        const headers = (await sign?.(body)) ?? {};
+        const before = await countExecutions(service, webhook);
+        const first = await post(service, webhook, body, headers);
+        assert.equal(first.status, 201, first.text);
+        const again = await post(service, webhook, body, headers);
+        assert.deepEqual([again.status, again.text], [201, first.text]);
+        assertReplayed(first, again);
+        const redirected = await post(service, webhook, body, headers, "");
+        assert.equal(redirected.status, 303);
+        assertReplayed(first, redirected);
+        const { search } = nextUrl(service, redirected);
+        assert.match(search, /=[0-9a-f-]{36}\.\d+\.[\w-]{43}$/);
+        assert.equal((await call(service, webhook, search)).status, 200);
+        assertUnauthorized(await call(service, webhook, search.replace(/\.\d/, ".9")));
+        const held = await post(service, webhook, body, { ...headers, prefer: "wait=10" }, "");
+        assert.equal(held.status, 200);
+        assertReplayed(first, held);
+        assert.equal(await countExecutions(service, webhook), before + 1);
+        const log = await service.api("GET", `/execution/${executionId(first)}/log`);
+        assert.match(log.text, /A duplicate call came from 127\.0\.0\.1/);
+      }
+    },
+  },
+  {
+    name: "50 calls at once with one signature are one execution",
+    covers: ["D1.2 window"],
+    async run(service) {
+      const headers = standard(BODY, OLD, "msg_parallel");
+      const before = await countExecutions(service, "replayed");
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => post(service, "replayed", BODY, headers)),
+      );
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+      assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+      assert.equal(await countExecutions(service, "replayed"), before + 1);
+    },
+  },
+  {
+    name: "to leave out one of two signatures makes no fresh one",
+    covers: ["D1.2 window"],
+    async run(service) {
+      const at = new Date();
+      const one = standard(BODY, OLD, "msg_two", at);
+      const other = standard(BODY, NEW, "msg_two", at);
+      const name = "webhook-signature";
+      const both = { ...one, [name]: `${one[name]} ${other[name]}` };
+      const first = await post(service, "two-secrets", BODY, both);
+      assert.equal(first.status, 201);
+      for (const headers of [one, other])
+        assertReplayed(first, await post(service, "two-secrets", BODY, headers));
+    },
+  },
+  {
+    name: "what was refused later stores nothing; without a window, and observed, all start anew",
+    covers: ["D1.2 window"],
+    async run(service) {
+      const headers = standard("text", OLD, "msg_refused");
+      const typed = { ...headers, "content-type": "text/plain" };
+      assert.equal((await post(service, "replayed", "text", typed)).status, 415);
+      const broken = standard("{", OLD, "msg_broken");
+      assert.equal((await post(service, "replayed", "{", broken)).status, 400);
+      for (const [webhook, sent] of [
+        ["github", await SENDERS["github"]?.(BODY)],
+        ["observed", standard(BODY, OLD, "msg_observed")],
+      ] as const) {
+        const ids = [
+          await post(service, webhook, BODY, sent ?? {}),
+          await post(service, webhook, BODY, sent ?? {}),
+        ];
+        assert.notEqual(ids[0]?.text, ids[1]?.text);
+      }
     },
   },
 ];
@@ -410,6 +510,11 @@ export const SIGNATURES: Group = {
     gitlab_token: scheme("gitlab_token"),
     changing: scheme("standard_webhooks", "changing"),
     rotating: scheme("standard_webhooks", "standard"),
+    replayed: scheme("standard_webhooks", "standard"),
+    "two-secrets": {
+      flow: "echo",
+      signature: { scheme: "standard_webhooks", secrets: ["standard", "standard-new"] },
+    },
     observed: scheme("standard_webhooks", "standard", { mode: "observe" }),
     keyed: { ...scheme("standard_webhooks", "standard"), key: KEY },
     identity: { ...scheme("standard_webhooks", "standard"), flow: "identity" },
@@ -419,6 +524,7 @@ export const SIGNATURES: Group = {
     ...LEGS,
     ...BYTES,
     ...TOGETHER,
+    ...REPLAYS,
     ROTATION,
     HANDSHAKE,
     SECRETS,

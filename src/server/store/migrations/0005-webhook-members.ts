@@ -17,6 +17,17 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("secret", "text", (c) => c.notNull().references("secret.name"))
     .addPrimaryKeyConstraint("webhook_secret_pk", ["secret", "webhook_id"])
     .execute();
+  await db.schema
+    .createTable("execution_claim")
+    .addColumn("hash", "text", (c) => c.primaryKey())
+    .addColumn("execution_key", "bigint", (c) => c.notNull())
+    .addColumn("expires_at", "bigint", (c) => c.notNull())
+    .execute();
+  await db.schema
+    .createIndex("execution_claim_execution")
+    .on("execution_claim")
+    .column("execution_key")
+    .execute();
 }
 
 const COLUMNS = [

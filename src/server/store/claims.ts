@@ -1,0 +1,44 @@
+import type { ClaimRow } from "./claim-row.ts";
+import type { Store } from "./database.ts";
+import { requireKey } from "./execution-key.ts";
+import { builder, derive, prepare, toStatement } from "./prepared.ts";
+import type { Statement } from "./thread-protocol.ts";
+
+/** A claim that was committed, with the id of its execution. */
+export interface FoundClaim {
+  readonly id: string;
+}
+
+const FIND = prepare<{ hash: string; at: number }>(({ hash, at }) =>
+  builder
+    .selectFrom("execution_claim")
+    .innerJoin("execution", "key", "execution_key")
+    .select("id")
+    .where("hash", "=", hash)
+    .where("expires_at", ">", at),
+);
+
+export function findClaim(store: Store, hash: string, at: number): Promise<FoundClaim | undefined> {
+  return store.find(FIND({ hash, at }));
+}
+
+/** In the place of an expired one. */
+export const putClaim = prepare<ClaimRow & { executionId: string }>((row) => {
+  const execution_key = derive(({ executionId }: { executionId: string }) =>
+    requireKey(executionId),
+  );
+  const { hash, expires_at } = row;
+  return builder
+    .insertInto("execution_claim")
+    .values({ hash, execution_key, expires_at })
+    .onConflict((conflict) =>
+      conflict.column("hash").doUpdateSet({
+        execution_key: (e) => e.ref("excluded.execution_key"),
+        expires_at: (e) => e.ref("excluded.expires_at"),
+      }),
+    );
+});
+
+export function deleteExpiredClaims(store: Store, at: number): Statement {
+  return toStatement(store.rows.deleteFrom("execution_claim").where("expires_at", "<", at));
+}
