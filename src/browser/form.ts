@@ -80,7 +80,12 @@ export function clearErrors(form: HTMLElement): void {
 /** Puts a refusal where it belongs: at the field that it names, otherwise above the buttons. */
 export function showError(form: HTMLElement, error: unknown): void {
   const fields = error instanceof ApiError ? error.fields : [];
-  const known = fields.filter(({ field, message }) => showAt(form, field, message));
+  const known = fields.filter(
+    ({ field, message }) =>
+      showAt(form, field, message) ||
+      // A member of an object that is typed as a whole.
+      (field.includes(".") && showAt(form, field.split(".")[0] ?? "", `${field}: ${message}`)),
+  );
   if (known.length > 0) form.querySelector<HTMLElement>("[aria-invalid]")?.focus();
   else if (
     error instanceof ApiError &&

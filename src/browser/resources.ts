@@ -18,6 +18,7 @@ export interface Webhook {
   readonly execution_location: "webhook" | "flow";
   readonly default_mode: "sync" | "async";
   readonly async_status: number;
+  readonly idempotency: object | null;
   readonly signature: {
     readonly scheme: string;
     readonly secrets: readonly string[];

@@ -5,6 +5,7 @@ import { CANCEL, NO_CANCEL } from "./scenarios/cancel.ts";
 import { CONNECTOR, CONNECTOR_TIMEOUT } from "./scenarios/connector.ts";
 import { EARLIER } from "./scenarios/earlier.ts";
 import { HOLD } from "./scenarios/hold.ts";
+import { IDEMPOTENT } from "./scenarios/idempotency.ts";
 import { INPUT } from "./scenarios/input.ts";
 import { KEYS } from "./scenarios/keys.ts";
 import { LEGS } from "./scenarios/legs.ts";
@@ -29,6 +30,7 @@ export const GROUPS: readonly Group[] = [
   KEYS,
   SIGNATURES,
   REFUSED,
+  IDEMPOTENT,
   LOGINS,
   NO_LOGIN_REDIRECT,
   LEGS,

@@ -30,7 +30,10 @@ export interface WebhookOptions {
   readonly sync_mode?: "redirect" | "hold";
   readonly default_mode?: "sync" | "async";
   readonly async_status?: number;
+  readonly idempotency?: object | null;
   readonly signature?: object | null;
+  /** Members that need the others. */
+  readonly later?: object;
 }
 
 export interface ApiAnswer {
@@ -252,6 +255,7 @@ async function createWebhook(
     key = null,
     require_login = false,
     signature = null,
+    later,
     ...fields
   }: WebhookOptions,
 ): Promise<void> {
@@ -265,6 +269,9 @@ async function createWebhook(
     ...(signature === null ? {} : { signature }),
   });
   expectStatus(changed, 200, `Setting the authentication of the webhook "${name}"`);
+  if (later === undefined) return;
+  const patched = await api("PATCH", `/webhook/${encodeURIComponent(name)}`, later);
+  expectStatus(patched, 200, `Setting more of the webhook "${name}"`);
 }
 
 function expectStatus(answer: ApiAnswer, status: number, act: string): void {

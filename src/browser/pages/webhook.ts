@@ -12,6 +12,7 @@ import { openTabs } from "../tabs.ts";
 import { openTryIt } from "../try-it.ts";
 import { showAccess } from "../webhook-access.ts";
 import { ANSWER_FIELDS } from "../webhook-answers.ts";
+import { DELIVERY_FIELDS } from "../webhook-delivery.ts";
 import { showMembers } from "../webhook-members.ts";
 import { showSettings } from "../webhook-settings.ts";
 import { showUse } from "../webhook-use.ts";
@@ -39,6 +40,7 @@ start(async () => {
   };
   changed(webhook);
   showMembers(need("#answers", HTMLElement), settings, ANSWER_FIELDS, saved);
+  showMembers(need("#delivery", HTMLElement), settings, DELIVERY_FIELDS, saved);
   let calls: Promise<void> | undefined;
   openTabs(need("[role=tablist]", HTMLElement), (tab) => {
     if (tab === "calls") calls ??= showCalls().catch(complain);

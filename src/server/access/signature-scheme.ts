@@ -30,6 +30,8 @@ export interface Scheme {
   readonly message: string;
   readonly timestamp: SentTime | null;
   readonly id_header: string | null;
+  /** What tells its deliveries apart, as `header:` or `json:`; null: nothing does. */
+  readonly delivery?: string | null;
 }
 
 /** As somebody else than this table spells one. */
@@ -61,13 +63,21 @@ function standardWebhooks(family: "webhook" | "svix"): Scheme {
     message: "{id}.{timestamp}.{body}",
     timestamp: { header: `${family}-timestamp`, unit: "s" },
     id_header: `${family}-id`,
+    delivery: `header:${family}-id`,
   };
 }
 
 /** The first whose header a call has is the one that it is held against. */
 export const PRESETS = {
   standard_webhooks: [standardWebhooks("webhook"), standardWebhooks("svix")],
-  github: [{ ...HMAC, header: "x-hub-signature-256", prefix: "sha256=" }],
+  github: [
+    {
+      ...HMAC,
+      header: "x-hub-signature-256",
+      prefix: "sha256=",
+      delivery: "header:x-github-delivery",
+    },
+  ],
   stripe: [
     {
       ...HMAC,
@@ -76,6 +86,7 @@ export const PRESETS = {
       parameter: "v1",
       message: "{timestamp}.{body}",
       timestamp: { parameter: "t", unit: "s" },
+      delivery: "json:/id",
     },
   ],
   slack: [
@@ -85,10 +96,20 @@ export const PRESETS = {
       prefix: "v0=",
       message: "v0:{timestamp}:{body}",
       timestamp: { header: "x-slack-request-timestamp", unit: "s" },
+      delivery: "json:/event_id",
     },
   ],
-  shopify: [{ ...HMAC, header: "x-shopify-hmac-sha256", encoding: "base64" }],
-  gitlab_token: [{ ...HMAC, algorithm: "token", header: "x-gitlab-token" }],
+  shopify: [
+    {
+      ...HMAC,
+      header: "x-shopify-hmac-sha256",
+      encoding: "base64",
+      delivery: "header:x-shopify-webhook-id",
+    },
+  ],
+  gitlab_token: [
+    { ...HMAC, algorithm: "token", header: "x-gitlab-token", delivery: "header:idempotency-key" },
+  ],
 } as const satisfies Record<string, readonly Scheme[]>;
 
 export type PresetName = keyof typeof PRESETS;
@@ -137,4 +158,9 @@ export function readMessage(message: string): MessagePart[] {
 /** The words in braces of a message. */
 export function placesOf(message: string): string[] {
   return message.split(PLACE).filter((_, at) => at % 2 === 1);
+}
+
+/** What tells deliveries of a scheme apart; null: nothing does. */
+export function deliveryOf({ delivery, id_header }: Scheme): string | null {
+  return delivery ?? (id_header === null ? null : `header:${id_header}`);
 }

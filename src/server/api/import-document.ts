@@ -23,6 +23,7 @@ const CARRIED_LATER = {
   sync_mode: v.optional(MEMBERS.sync_mode, MEMBER_DEFAULTS.sync_mode),
   default_mode: v.optional(MEMBERS.default_mode, MEMBER_DEFAULTS.default_mode),
   async_status: v.optional(MEMBERS.async_status, MEMBER_DEFAULTS.async_status),
+  idempotency: v.optional(MEMBERS.idempotency, MEMBER_DEFAULTS.idempotency),
   /** Set where the webhook is created, secrets by their names. */
   signature: v.optional(v.nullable(SIGNATURE_INPUT), null),
 };

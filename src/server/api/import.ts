@@ -18,6 +18,7 @@ import {
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
+import { requireIdempotency } from "./idempotency-member.ts";
 import { readDocument, type CarriedWebhook } from "./import-document.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
@@ -125,8 +126,9 @@ async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promis
   const columns = await toColumns(all, webhook, at);
   requireIn(principal, "webhook.write", projectOf(api, { ...columns, bundle_id: null }));
   if (found !== undefined && conflicts === "replace")
-    return toReplacement(all, found, columns, webhook);
+    return toReplacement(all, found, columns, webhook, at);
   const guarded = await readGuarded(all, webhook, columns, at);
+  requireIdempotency({ ...WEBHOOK_DEFAULTS, ...columns, ...guarded }, `webhooks.${at}.idempotency`);
   const name = found === undefined ? webhook.name : await freeName(all, webhook.name);
   const action = found === undefined ? "create" : "rename";
   return toCreation(api, principal, { ...columns, ...guarded }, { name, action });
@@ -233,6 +235,7 @@ async function toReplacement(
   found: WebhookRow,
   columns: Columns,
   webhook: CarriedWebhook,
+  at: number,
 ): Promise<Step> {
   requireIn(principal, "webhook.write", projectOf(api, found));
   await requireUsable(api.store, principal, api.permissionsOf(found));
@@ -243,6 +246,7 @@ async function toReplacement(
   // In a project it is in no bundle any more: it can be in one of them only.
   const place = columns.project_id === null ? {} : { bundle_id: null };
   const change = { ...columns, ...place, ...stamps };
+  requireIdempotency({ ...found, ...change }, `webhooks.${at}.idempotency`);
   const statements =
     Object.keys(changes).length === 0
       ? []

@@ -122,6 +122,7 @@ const RESPONSES = {
   408: { $ref: "#/components/responses/408" },
   413: { $ref: "#/components/responses/413" },
   415: { $ref: "#/components/responses/415" },
+  422: { $ref: "#/components/responses/422" },
   429: { $ref: "#/components/responses/429" },
   500: {
     description: "The execution did not succeed: its status, a colon and its status message",

@@ -6,6 +6,7 @@ import { putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
+import { requireIdempotency } from "./idempotency-member.ts";
 import { defineRoute } from "./route.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { answerWebhook, projectOf, requireWebhook } from "./webhook-record.ts";
@@ -67,6 +68,7 @@ export const authenticateWebhook = defineRoute({
       modified_by: principal.user_id,
       modified_at: nextTime(row),
     };
+    requireIdempotency(changed);
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, row.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),

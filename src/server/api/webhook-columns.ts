@@ -3,13 +3,23 @@ import type { GivenMembers, Members } from "./webhook-members.ts";
 
 /** The members of a webhook as its row has them. */
 export function toMembers(row: WebhookRow): Members {
-  const { sync_mode, default_mode, async_status } = row;
-  return { sync_mode, default_mode, async_status: async_status as Members["async_status"] };
+  const { sync_mode, default_mode, async_status, idempotency } = row;
+  return {
+    sync_mode,
+    default_mode,
+    async_status: async_status as Members["async_status"],
+    idempotency: JSON.parse(idempotency ?? "null") as Members["idempotency"],
+  };
 }
 
 /** The columns of those members that are given. */
 export function toMemberColumns(given: GivenMembers): Partial<WebhookRow> {
-  const { sync_mode, default_mode, async_status } = given;
-  const known = Object.entries({ sync_mode, default_mode, async_status });
-  return Object.fromEntries(known.filter(([, value]) => value !== undefined));
+  const { sync_mode, default_mode, async_status, idempotency } = given;
+  const columns = { sync_mode, default_mode, async_status, idempotency: toText(idempotency) };
+  const known = Object.entries(columns).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known);
+}
+
+function toText(value: object | null | undefined): string | null | undefined {
+  return typeof value === "object" && value !== null ? JSON.stringify(value) : value;
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { IDEMPOTENCY } from "./idempotency-member.ts";
 
 /**
  * What a webhook says of its calls and answers, beside where it is and which flow it starts: the
@@ -8,6 +9,7 @@ export const MEMBERS = {
   sync_mode: v.nullable(v.picklist(["redirect", "hold"])),
   default_mode: v.picklist(["sync", "async"], 'expected "sync" or "async"'),
   async_status: v.picklist([200, 201, 202, 204], "expected 200, 201, 202 or 204"),
+  idempotency: v.nullable(IDEMPOTENCY),
 };
 
 export type Members = {
@@ -18,6 +20,7 @@ export const MEMBER_DEFAULTS: Members = {
   sync_mode: null,
   default_mode: "sync",
   async_status: 201,
+  idempotency: null,
 };
 
 /** Each may be left out: then it stays as it is. */
@@ -25,6 +28,7 @@ export const MEMBER_FIELDS = {
   sync_mode: v.optional(MEMBERS.sync_mode),
   default_mode: v.optional(MEMBERS.default_mode),
   async_status: v.optional(MEMBERS.async_status),
+  idempotency: v.optional(MEMBERS.idempotency),
 };
 
 export type GivenMembers = { readonly [Name in keyof Members]?: Members[Name] | undefined };

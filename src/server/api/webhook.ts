@@ -16,6 +16,7 @@ import {
 } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
+import { requireIdempotency } from "./idempotency-member.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
@@ -128,6 +129,7 @@ export const createWebhook = defineRoute({
       modified_at: at,
     };
     await requirePlace(api, principal, row);
+    requireIdempotency(row);
     await commitNamed(api.store, row.name, [insertWebhook(api.store, row)]);
     const webhook = await answerWebhook(api, row, base_url);
     return { status: 201, body: { ...webhook, key }, headers: { etag: toEtag(row) } };
@@ -155,6 +157,7 @@ export const patchWebhook = defineRoute({
     if (body.flow !== undefined && body.flow !== row.flow) requireFlow(api, body.flow);
     const changed = { ...row, ...(await toChange(api, principal, row, body)) };
     await requirePlace(api, principal, changed);
+    requireIdempotency(changed);
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, changed.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),

@@ -17,12 +17,24 @@ export interface HeldClaim {
 /** An execution that was started for the same before. */
 export interface Duplicate {
   readonly executionId: string;
+  /** SHA-256 of its call; null: it is not compared. */
+  readonly fingerprint: string | null;
+}
+
+/** What a call may be a duplicate by. */
+export interface Wanted {
+  /** Any of which makes it one. */
+  readonly hashes: readonly string[];
+  readonly lifeMs: number;
+  readonly fingerprint: string | null;
+  /** Whether an execution that was started for the same counts no more: another takes its place. */
+  readonly isOver: (executionId: string) => Promise<boolean>;
 }
 
 /** A claim between its taking and its row in the tables. */
 interface Pending {
   /** null: it was released. */
-  readonly settled: Promise<string | null>;
+  readonly settled: Promise<Duplicate | null>;
 }
 
 /**
@@ -37,45 +49,77 @@ export class Claims {
     this.#store = store;
   }
 
-  /** @param hashes any of which makes it a duplicate */
-  async take(hashes: readonly string[], lifeMs: number): Promise<HeldClaim | Duplicate> {
+  async take(wanted: Wanted): Promise<HeldClaim | Duplicate> {
     for (;;) {
-      const busy = hashes.map((hash) => this.#pending.get(hash)).find((one) => one !== undefined);
-      if (busy === undefined) return this.#takeFree(hashes, lifeMs);
-      const executionId = await busy.settled;
-      if (executionId !== null) return { executionId };
+      const busy = this.#findPending(wanted);
+      if (busy === undefined) return this.#takeFree(wanted);
+      const duplicate = await busy.settled;
+      if (duplicate === null) continue;
+      if (!(await isOver(wanted, duplicate))) return duplicate;
+      // Somebody else may have taken its place meanwhile.
+      if (this.#findPending(wanted) === busy) return this.#takeFree(wanted);
     }
   }
 
-  async #takeFree(hashes: readonly string[], lifeMs: number): Promise<HeldClaim | Duplicate> {
-    const { promise, resolve } = Promise.withResolvers<string | null>();
+  #findPending({ hashes }: Wanted): Pending | undefined {
+    return hashes.map((hash) => this.#pending.get(hash)).find((one) => one !== undefined);
+  }
+
+  async #takeFree(wanted: Wanted): Promise<HeldClaim | Duplicate> {
+    const { hashes, fingerprint, lifeMs } = wanted;
+    const { promise, resolve } = Promise.withResolvers<Duplicate | null>();
     const pending: Pending = { settled: promise };
     for (const hash of hashes) this.#pending.set(hash, pending);
     const at = now();
     const forget = (): void => {
-      for (const hash of hashes) this.#pending.delete(hash);
+      for (const hash of hashes)
+        if (this.#pending.get(hash) === pending) this.#pending.delete(hash);
     };
     const release = (): void => {
       forget();
       resolve(null);
     };
-    const found = await this.#find(hashes, at).catch((error: unknown) => {
+    const found = await this.#find(wanted, at).catch((error: unknown) => {
       release();
       throw error;
     });
     if (found !== null) {
       release();
-      return { executionId: found };
+      return found;
     }
-    const rows = hashes.map((hash) => ({ hash, expires_at: at + lifeMs }));
-    return { rows, settle: resolve, release, applied: forget };
+    const rows = hashes.map((hash) => ({ hash, fingerprint, expires_at: at + lifeMs }));
+    const settle = (executionId: string): void => resolve({ executionId, fingerprint });
+    return { rows, settle, release, applied: forget };
   }
 
-  async #find(hashes: readonly string[], at: number): Promise<string | null> {
-    for (const hash of hashes) {
+  async #find(wanted: Wanted, at: number): Promise<Duplicate | null> {
+    for (const hash of wanted.hashes) {
       const found = await findClaim(this.#store, hash, at);
-      if (found !== undefined) return found.id;
+      if (found === undefined) continue;
+      const duplicate = { executionId: found.id, fingerprint: found.fingerprint };
+      if (!(await isOver(wanted, duplicate))) return duplicate;
     }
     return null;
   }
+}
+
+/** Another call takes nothing over. */
+async function isOver(wanted: Wanted, { executionId, fingerprint }: Duplicate): Promise<boolean> {
+  return !isOther(wanted.fingerprint, fingerprint) && wanted.isOver(executionId);
+}
+
+/** Whether the calls differ, where both are compared. */
+export function isOther(one: string | null, other: string | null): boolean {
+  return one !== null && other !== null && one !== other;
+}
+
+/** Two claims of one call. */
+export function joinClaims(one: HeldClaim, other: HeldClaim): HeldClaim {
+  const both = [one, other];
+  return {
+    rows: both.flatMap(({ rows }) => rows),
+    settle: (id) => both.forEach((claim) => claim.settle(id)),
+    release: () => both.forEach((claim) => claim.release()),
+    applied: () => both.forEach((claim) => claim.applied()),
+  };
 }

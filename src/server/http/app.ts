@@ -75,6 +75,7 @@ function toCall({ addressOf }: AppDeps, env: HttpBindings, target: CallTarget): 
     request_id: requestIdOf(incoming),
     body: null,
     body_bytes: 0,
+    bodyHash: null,
     secrets: NO_SECRETS,
   };
 }

@@ -7,13 +7,14 @@ import type { Statement } from "./thread-protocol.ts";
 /** A claim that was committed, with the id of its execution. */
 export interface FoundClaim {
   readonly id: string;
+  readonly fingerprint: string | null;
 }
 
 const FIND = prepare<{ hash: string; at: number }>(({ hash, at }) =>
   builder
     .selectFrom("execution_claim")
     .innerJoin("execution", "key", "execution_key")
-    .select("id")
+    .select(["id", "fingerprint"])
     .where("hash", "=", hash)
     .where("expires_at", ">", at),
 );
@@ -27,13 +28,14 @@ export const putClaim = prepare<ClaimRow & { executionId: string }>((row) => {
   const execution_key = derive(({ executionId }: { executionId: string }) =>
     requireKey(executionId),
   );
-  const { hash, expires_at } = row;
+  const { hash, fingerprint, expires_at } = row;
   return builder
     .insertInto("execution_claim")
-    .values({ hash, execution_key, expires_at })
+    .values({ hash, execution_key, fingerprint, expires_at })
     .onConflict((conflict) =>
       conflict.column("hash").doUpdateSet({
         execution_key: (e) => e.ref("excluded.execution_key"),
+        fingerprint: (e) => e.ref("excluded.fingerprint"),
         expires_at: (e) => e.ref("excluded.expires_at"),
       }),
     );

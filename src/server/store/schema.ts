@@ -102,6 +102,8 @@ export interface WebhookTable {
   default_mode: "sync" | "async";
   /** Status of asynchronous answers. */
   async_status: number;
+  /** JSON text of by what its calls are told apart; null: by nothing. */
+  idempotency: string | null;
   /** JSON text of how its calls are signed; null: they need not be. */
   signature: string | null;
   /** Raised by each change of that and of its secrets. */
@@ -123,6 +125,8 @@ export interface ExecutionClaimTable {
   /** SHA-256, hexadecimal. */
   hash: string;
   execution_key: number;
+  /** SHA-256 of the call, hexadecimal; null: it is not compared. */
+  fingerprint: string | null;
   expires_at: number;
 }
 

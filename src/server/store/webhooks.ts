@@ -13,6 +13,7 @@ export const WEBHOOK_DEFAULTS = {
   sync_mode: null,
   default_mode: "sync",
   async_status: 201,
+  idempotency: null,
   signature: null,
   signature_revision: 0,
 } as const satisfies Partial<WebhookRow>;

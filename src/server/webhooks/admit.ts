@@ -3,9 +3,9 @@ import type { Activity } from "../access/activity.ts";
 import { decodeText, discardBody, hasBody, type Bodies } from "../request/body.ts";
 import { RequestError } from "../../shared/errors.ts";
 import {
+  noteBody,
   toJobOwner,
   type Admission,
-  type Call,
   type Caller,
   type Handshake,
   type ReadBody,
@@ -51,7 +51,7 @@ export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admi
     const challenge = readChallenge(caller.signed, payload);
     if (challenge !== null) return { challenge };
   }
-  return { ...caller, input: toCallInput(caller, payload) };
+  return { ...caller, payload, input: toCallInput(caller, payload) };
 }
 
 /** Section 3.1: a development webhook answers only while somebody works in the UI. */
@@ -70,7 +70,7 @@ async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Paylo
   const { call } = caller;
   refuseEncoding(call.incoming);
   const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
-  const body = caller.body ?? (await readBody(rules, call, mediaType));
+  const body = caller.body ?? (await readBody(rules, caller, mediaType));
   if (body === null) return null;
   if (body.error !== null) throw body.error;
   const type = payloadTypeOf(mediaType);
@@ -79,13 +79,12 @@ async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Paylo
 
 async function readBody(
   { bodies, maxBodyBytes }: AdmissionRules,
-  call: Call,
+  { call, webhook }: Caller,
   mediaType: string,
 ): Promise<ReadBody | null> {
   const bytes = await bodies.read(call.incoming, limitOf(mediaType, maxBodyBytes));
   if (bytes === null) return null;
-  call.body = bytes;
-  call.body_bytes = bytes.length;
+  noteBody(call, webhook, bytes);
   return { bytes, text: decodeText(bytes), parsed: null, error: null };
 }
 

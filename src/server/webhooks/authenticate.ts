@@ -15,7 +15,14 @@ import { RequestError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Meters } from "../../shared/meters.ts";
 import { toTrace } from "../request/trace.ts";
-import { toJobOwner, type Call, type Caller, type MatchedCall, type ReadBody } from "./call.ts";
+import {
+  noteBody,
+  toJobOwner,
+  type Call,
+  type Caller,
+  type MatchedCall,
+  type ReadBody,
+} from "./call.ts";
 import type { ReportKeyUse } from "./key-use.ts";
 import type { Legs } from "./legs.ts";
 import { takesBody } from "./match.ts";
@@ -71,7 +78,7 @@ async function requireSignature(deps: AuthenticationDeps, caller: Caller): Promi
   const { call, webhook } = caller;
   const policy = await deps.signatures.policyOf(webhook);
   if (call.query.has(WAIT)) return reenter(deps, caller, policy.mode === "enforce");
-  const body = await readSigned(deps, call);
+  const body = await readSigned(deps, caller);
   // Before it is parsed: large bodies are moved to another thread.
   const verdict = policy.verify(call, body?.bytes ?? NOTHING);
   const read = { ...caller, body };
@@ -94,11 +101,15 @@ async function reenter(
 
 const NOTHING = Buffer.alloc(0);
 
-async function readSigned(deps: AuthenticationDeps, call: Call): Promise<ReadBody | null> {
+async function readSigned(
+  deps: AuthenticationDeps,
+  matched: MatchedCall,
+): Promise<ReadBody | null> {
+  const { call } = matched;
   if (!takesBody(call.method)) return null;
   const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
   const bytes = await deps.bodies.read(call.incoming, limitOf(mediaType, deps.maxBodyBytes));
-  return bytes === null ? null : toReadBody(call, bytes);
+  return bytes === null ? null : toReadBody(matched, bytes);
 }
 
 async function judge(
@@ -193,7 +204,7 @@ async function readEarly(
   if (!takesBody(call.method) || mediaTypeOf(headers["content-type"]) !== "application/json")
     return caller.body;
   if (headers["content-encoding"] !== undefined) return caller.body;
-  const body = caller.body ?? (await readJson(deps, call));
+  const body = caller.body ?? (await readJson(deps, caller));
   if (body === null || body.error !== null) return body;
   const { bytes, text } = body;
   try {
@@ -209,14 +220,16 @@ async function readEarly(
   }
 }
 
-async function readJson(deps: AuthenticationDeps, call: Call): Promise<ReadBody | null> {
-  const bytes = await deps.bodies.read(call.incoming, { bytes: deps.maxBodyBytes, what: "" });
-  return bytes === null ? null : toReadBody(call, bytes);
+async function readJson(deps: AuthenticationDeps, matched: MatchedCall): Promise<ReadBody | null> {
+  const bytes = await deps.bodies.read(matched.call.incoming, {
+    bytes: deps.maxBodyBytes,
+    what: "",
+  });
+  return bytes === null ? null : toReadBody(matched, bytes);
 }
 
-function toReadBody(call: Call, bytes: Buffer): ReadBody {
-  call.body = bytes;
-  call.body_bytes = bytes.length;
+function toReadBody({ call, webhook }: MatchedCall, bytes: Buffer): ReadBody {
+  noteBody(call, webhook, bytes);
   const body = { bytes, text: "", parsed: null, error: null };
   try {
     return { ...body, text: decodeText(bytes) };

@@ -1,10 +1,11 @@
+import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Principal } from "../access/login.ts";
 import { networkOf } from "../access/network.ts";
 import type { RightSignature } from "../access/signature.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
-import type { Parsed } from "./payload.ts";
+import type { Parsed, Payload } from "./payload.ts";
 import type { CallTarget } from "./target.ts";
 
 /**
@@ -29,6 +30,8 @@ export interface Call {
   body: Buffer | null;
   /** Bytes that it had: large ones are moved to the thread that parses them. */
   body_bytes: number;
+  /** SHA-256, where calls of the webhook are compared; null: it has no body. */
+  bodyHash: string | null;
   /** Keys and tokens that were found right; for that list as well. */
   secrets: readonly string[];
 }
@@ -85,10 +88,20 @@ export interface Handshake {
 
 /** A call that may start an execution, with the input that the execution will receive. */
 export interface Admission extends Caller {
+  /** null: without a body. */
+  readonly payload: Payload | null;
   readonly input: {
     readonly input_value: string;
     readonly raw_body_at: number | null;
     readonly raw_body: string | null;
     readonly target: string;
   };
+}
+
+/** The bytes of a body are known until it is admitted; large ones are moved to another thread. */
+export function noteBody(call: Call, webhook: WebhookRow, bytes: Buffer): void {
+  call.body = bytes;
+  call.body_bytes = bytes.length;
+  if (webhook.idempotency !== null)
+    call.bodyHash = createHash("sha256").update(bytes).digest("hex");
 }

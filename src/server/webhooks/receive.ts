@@ -4,7 +4,8 @@ import { admit } from "./admit.ts";
 import { answer, isHeld } from "./answer.ts";
 import { answerDuplicate } from "./duplicate.ts";
 import { toFollowed } from "./followed.ts";
-import type { HeldClaim } from "../executions/claims.ts";
+import { joinClaims, type Duplicate, type HeldClaim } from "../executions/claims.ts";
+import { takeKey } from "./idempotency.ts";
 import { takeSignature } from "./replay-window.ts";
 import { authenticate } from "./authenticate.ts";
 import type { RightSignature } from "../access/signature.ts";
@@ -46,16 +47,35 @@ async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply
     if (reentry !== null) return await continueWaiting(deps, caller, reentry);
     const admission = await admit(deps, caller);
     if ("challenge" in admission) return respondChallenge(admission.challenge);
+    const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);
+    const isClaiming = caller.signed !== null || caller.webhook.idempotency !== null;
+    const claim = isClaiming ? await takeClaim(deps, admission) : null;
     // What waits holds no body.
     call.body = null;
-    const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);
-    const claim = caller.signed === null ? null : await takeSignature(deps, caller);
-    if (claim !== null && "execution_id" in claim)
+    if (claim !== null && "executionId" in claim)
       return await answerDuplicate(deps, admission, mode, claim.executionId);
     return await begin(deps, admission, mode, claim);
   } catch (error) {
     return refuse(deps, call, counted.webhook, error);
   }
+}
+
+/** The signature decides first; where it is a replay, the key is not looked at. */
+async function takeClaim(
+  deps: CallDeps,
+  admission: Admission,
+): Promise<HeldClaim | Duplicate | null> {
+  const once = await takeSignature(deps, admission);
+  if (once !== null && "executionId" in once) return once;
+  const release = (): void => once?.release();
+  const keyed = await takeKey(deps, admission).catch((error: unknown) => {
+    release();
+    throw error;
+  });
+  if (keyed === null || once === null) return keyed ?? once;
+  if (!("executionId" in keyed)) return joinClaims(once, keyed);
+  release();
+  return keyed;
 }
 
 async function begin(

@@ -3,6 +3,8 @@ import type { Duplicate, HeldClaim } from "../executions/claims.ts";
 import type { Caller } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
 
+const NEVER = async (): Promise<boolean> => false;
+
 /** A window of no length would end within the call. */
 const LEAST_MS = 1000;
 
@@ -21,5 +23,10 @@ export async function takeSignature(
   const hashes = signed.verified.fitting.map((bytes) =>
     createHash("sha256").update(`signature\n${webhook.id}\n`).update(bytes).digest("hex"),
   );
-  return claims.take([...new Set(hashes)], Math.max(signed.windowMs, LEAST_MS));
+  return claims.take({
+    hashes: [...new Set(hashes)],
+    lifeMs: Math.max(signed.windowMs, LEAST_MS),
+    fingerprint: null,
+    isOver: NEVER,
+  });
 }

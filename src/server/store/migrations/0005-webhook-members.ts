@@ -21,6 +21,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .createTable("execution_claim")
     .addColumn("hash", "text", (c) => c.primaryKey())
     .addColumn("execution_key", "bigint", (c) => c.notNull())
+    .addColumn("fingerprint", "text")
     .addColumn("expires_at", "bigint", (c) => c.notNull())
     .execute();
   await db.schema
@@ -33,6 +34,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 const COLUMNS = [
   "default_mode text not null default 'sync'",
   "async_status integer not null default 201",
+  "idempotency text",
   "signature text",
   "signature_revision integer not null default 0",
 ];

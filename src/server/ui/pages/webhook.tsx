@@ -22,6 +22,7 @@ export function WebhookPage({ visit }: { visit: Visit }) {
           ["calls", "Calls"],
           ["settings", "Settings"],
           ["answers", "Bodies and answers"],
+          ["delivery", "Delivery"],
           ["access", "Access"],
         ]}
       />
@@ -37,6 +38,7 @@ export function WebhookPage({ visit }: { visit: Visit }) {
         <div id="ending" class="buttons ending"></div>
       </TabPanel>
       <TabPanel id="answers" />
+      <TabPanel id="delivery" />
       <TabPanel id="access" />
     </Page>
   );

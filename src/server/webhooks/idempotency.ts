@@ -1,0 +1,116 @@
+import { createHash } from "node:crypto";
+import { deliveryOf, schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
+import { isOther, type Duplicate, type HeldClaim } from "../executions/claims.ts";
+import { RequestError } from "../../shared/errors.ts";
+import { findExecution } from "../store/executions.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import type { Admission } from "./call.ts";
+import type { CallDeps } from "./call-deps.ts";
+import { readPointer } from "./json-pointer.ts";
+import { ASYNC, KEY, WAIT, withoutParameters } from "./target.ts";
+
+/** By what calls of a webhook are told apart, as it is stored. */
+interface Idempotency {
+  readonly from: string;
+  readonly window_sec: number;
+  readonly required: boolean;
+  readonly compare: boolean;
+  readonly after_failure: "run_again" | "same";
+}
+
+/**
+ * Takes the key of a call for its webhook, and for the user where a login is required.
+ *
+ * @returns null where it has none, and need not have one
+ * @throws RequestError bad_idempotency_key, idempotency_mismatch
+ */
+export async function takeKey(
+  deps: CallDeps,
+  admission: Admission,
+): Promise<HeldClaim | Duplicate | null> {
+  const { webhook, principal } = admission;
+  if (webhook.idempotency === null) return null;
+  const rules = JSON.parse(webhook.idempotency) as Idempotency;
+  const key = readKey(rules, admission);
+  if (key === null) return null;
+  const scope = ["key", webhook.id, principal?.user_id ?? "", key].join("\n");
+  const fingerprint = rules.compare ? toFingerprint(admission) : null;
+  const taken = await deps.claims.take({
+    hashes: [createHash("sha256").update(scope).digest("hex")],
+    lifeMs: rules.window_sec * 1000,
+    fingerprint,
+    isOver: (id) => isOver(deps, rules, id),
+  });
+  if (!("executionId" in taken) || !isOther(fingerprint, taken.fingerprint)) return taken;
+  throw new RequestError(
+    "idempotency_mismatch",
+    "The idempotency key was used for another call: method, path, query or body differ",
+  );
+}
+
+/** @throws RequestError bad_idempotency_key */
+function readKey({ from, required }: Idempotency, admission: Admission): string | null {
+  const sent = readSent(from, admission);
+  if (sent === undefined && required)
+    throw refuse(`Expected an idempotency key (${from}), but there is none`);
+  return sent === undefined ? null : toKey(sent, from);
+}
+
+const USABLE = /^[\x21-\x7e]{1,255}$/;
+
+function toKey(sent: unknown, from: string): string {
+  const text = typeof sent === "number" && isExact(sent) ? String(sent) : sent;
+  // The quotes of a structured field (RFC 8941, section 3.3.3).
+  const key = typeof text === "string" ? text.trim().replace(/^"(.*)"$/, "$1") : "";
+  if (USABLE.test(key)) return key;
+  throw refuse(`The idempotency key (${from}) is not 1 to 255 visible ASCII characters`);
+}
+
+/** Larger ones are read as others: two keys would be one. */
+function isExact(value: number): boolean {
+  return !Number.isInteger(value) || Number.isSafeInteger(value);
+}
+
+function refuse(detail: string): RequestError {
+  return new RequestError("bad_idempotency_key", detail);
+}
+
+/** undefined: it is not there. */
+function readSent(from: string, admission: Admission): unknown {
+  const { call, webhook, payload } = admission;
+  const source = from === "scheme" ? deliveryOfCall(webhook, admission) : from;
+  const [kind = "", name = ""] = source.split(/:(.*)/s);
+  if (kind === "header") return call.incoming.headers[name];
+  if (kind === "query") return call.query.get(name) ?? undefined;
+  return payload === null ? undefined : readPointer(payload.json ?? payload.text, name);
+}
+
+function deliveryOfCall({ signature }: WebhookRow, { call }: Admission): string {
+  const schemes = schemesOf(JSON.parse(signature ?? "null") as SignatureMember);
+  const used = schemes.find(({ header }) => header in call.incoming.headers) ?? schemes[0];
+  return deliveryOf(used) ?? "";
+}
+
+const RESERVED = [ASYNC, KEY, WAIT];
+
+function toFingerprint({ call }: Admission): string {
+  const { method, target, bodyHash } = call;
+  const query = withoutParameters(target.query, RESERVED);
+  const parts = [method, target.path, query, bodyHash];
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+}
+
+const FAILED: readonly string[] = ["ENDED_ERROR", "ENDED_TIMEOUT", "ENDED_CANCELLED"];
+
+/** Whether a failure is to be tried again: what has been decided may not be in the tables yet. */
+async function isOver(
+  { executions, store }: CallDeps,
+  { after_failure }: Idempotency,
+  id: string,
+): Promise<boolean> {
+  if (after_failure === "same") return false;
+  const live = executions.find(id);
+  if (live !== undefined) return live.decided !== null && FAILED.includes(live.decided.status);
+  const row = await findExecution(store, id);
+  return row !== undefined && FAILED.includes(row.status);
+}
