@@ -18,6 +18,9 @@ export interface Webhook {
   readonly execution_location: "webhook" | "flow";
   readonly default_mode: "sync" | "async";
   readonly async_status: number;
+  readonly methods: readonly string[] | null;
+  readonly max_body_bytes: number | null;
+  readonly allowed_addresses: readonly string[];
   readonly idempotency: object | null;
   readonly signature: {
     readonly scheme: string;

@@ -31,6 +31,7 @@ export function showAccess(
     login(webhook, change),
     key(webhook, change),
     signature(webhook, change),
+    addresses(webhook, change),
     ...(webhook.key === undefined ? [] : [keyStep(webhook.key)]),
   );
 }
@@ -108,6 +109,27 @@ function signature(webhook: Webhook, change: Change): HTMLElement {
         ? "Observed"
         : "Required";
   return row("Signature", badge(state, "idle"), describeSignature(webhook), ...acts);
+}
+
+function addresses({ allowed_addresses }: Webhook, change: Change): HTMLElement {
+  const title = "Change the addresses";
+  const list = field({
+    name: "allowed_addresses",
+    label: "Addresses and ranges",
+    hint: "One in each line, as 192.0.2.0/24 or 2001:db8::/32; empty: any. Others get 403. Behind a proxy they are those of clients only where TRUSTED_PROXIES names it.",
+    rows: 5,
+    value: allowed_addresses.join("\n"),
+  });
+  const act = button(title, "quiet", () =>
+    change(title, [list], (form) => ({
+      allowed_addresses: valueOf(form, "allowed_addresses")
+        .split(/[\s,]+/)
+        .filter((text) => text !== ""),
+    })),
+  );
+  const isAny = allowed_addresses.length === 0;
+  const text = isAny ? "Calls may come from any address." : allowed_addresses.join(", ");
+  return row("Addresses", badge(isAny ? "Any" : "Listed", "idle"), text, act);
 }
 
 function keyFields(hasKey: boolean): HTMLElement[] {

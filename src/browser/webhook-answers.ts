@@ -26,4 +26,27 @@ export const ANSWER_FIELDS: readonly MemberField[] = [
     toText: ({ async_status }) => String(async_status),
     toValue: Number,
   },
+  {
+    name: "methods",
+    label: "Methods",
+    hint: "Default: empty, all six. Separated by commas, as POST, PUT; any other is answered with 405. HEAD only where it is named.",
+    toText: ({ methods }) => methods?.join(", ") ?? "",
+    toValue: (text) => toList(text.toUpperCase()),
+  },
+  {
+    name: "max_body_bytes",
+    label: "Largest body in bytes",
+    hint: "Default: empty, as the service is configured (MAX_BODY_BYTES). A larger one is answered with 413.",
+    toText: ({ max_body_bytes }) => String(max_body_bytes ?? ""),
+    toValue: (text) => (text.trim() === "" ? null : Number(text)),
+  },
 ];
+
+/** null: nothing is named. */
+function toList(text: string): string[] | null {
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  return names.length === 0 ? null : names;
+}

@@ -43,7 +43,13 @@ async function showWebhook(
 type Given = Readonly<Record<string, unknown>>;
 
 /** What changes only with the password, at an endpoint of its own. */
-const GUARDED: readonly string[] = ["is_enabled", "require_login", "key", "signature"];
+const GUARDED: readonly string[] = [
+  "is_enabled",
+  "require_login",
+  "key",
+  "signature",
+  "allowed_addresses",
+];
 
 interface SetOptions extends ConnectionOptions, PasswordOptions {
   readonly dryRun?: true;

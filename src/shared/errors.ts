@@ -10,6 +10,7 @@ export const ERRORS = {
   not_authenticated: { status: 401, title: "Unauthorized" },
   no_active_user: { status: 402, title: "Development webhook without an active user" },
   forbidden: { status: 403, title: "Forbidden" },
+  address_not_allowed: { status: 403, title: "Address not allowed" },
   wrong_password: { status: 403, title: "Password missing or wrong" },
   cross_site: { status: 403, title: "Cross-site request refused" },
   not_found: { status: 404, title: "Not found" },

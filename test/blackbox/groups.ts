@@ -3,6 +3,7 @@ import { ALLOWANCE, DEVELOPMENT, QUEUE } from "./scenarios/admission.ts";
 import { BODIES } from "./scenarios/bodies.ts";
 import { CANCEL, NO_CANCEL } from "./scenarios/cancel.ts";
 import { CONNECTOR, CONNECTOR_TIMEOUT } from "./scenarios/connector.ts";
+import { DOORS } from "./scenarios/doors.ts";
 import { EARLIER } from "./scenarios/earlier.ts";
 import { HOLD } from "./scenarios/hold.ts";
 import { IDEMPOTENT } from "./scenarios/idempotency.ts";
@@ -29,6 +30,7 @@ export const GROUPS: readonly Group[] = [
   TARGETS,
   KEYS,
   SIGNATURES,
+  DOORS,
   REFUSED,
   IDEMPOTENT,
   LOGINS,

@@ -30,6 +30,9 @@ export interface WebhookOptions {
   readonly sync_mode?: "redirect" | "hold";
   readonly default_mode?: "sync" | "async";
   readonly async_status?: number;
+  readonly methods?: readonly string[];
+  readonly max_body_bytes?: number;
+  readonly allowed_addresses?: readonly string[];
   readonly idempotency?: object | null;
   readonly signature?: object | null;
   /** Members that need the others. */
@@ -255,6 +258,7 @@ async function createWebhook(
     key = null,
     require_login = false,
     signature = null,
+    allowed_addresses = [],
     later,
     ...fields
   }: WebhookOptions,
@@ -267,6 +271,7 @@ async function createWebhook(
     require_login,
     key,
     ...(signature === null ? {} : { signature }),
+    ...(allowed_addresses.length === 0 ? {} : { allowed_addresses }),
   });
   expectStatus(changed, 200, `Setting the authentication of the webhook "${name}"`);
   if (later === undefined) return;

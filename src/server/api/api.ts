@@ -35,6 +35,8 @@ export interface Api {
   readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;
   /** CONNECTION_ALLOWANCE; null: unlimited. */
   readonly connectionAllowance: number | null;
+  /** MAX_BODY_BYTES. */
+  readonly max_body_bytes: number;
   /** WAIT_POLL_WINDOW_SEC in milliseconds. */
   readonly windowMs: number;
   readonly defaultProjectId: string;

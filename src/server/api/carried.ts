@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { listNames } from "../store/people.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
+import { showAddresses } from "./door-members.ts";
 import type { CarriedWebhook } from "./import-document.ts";
 import { showSignature } from "./signature-member.ts";
 import { toMembers } from "./webhook-columns.ts";
@@ -34,11 +35,12 @@ export function toCarried({ roles, projects }: Names, row: WebhookRow): CarriedW
     is_productive: row.is_productive === 1,
     ...toMembers(row),
     signature: showSignature(row.signature),
+    allowed_addresses: showAddresses(row.allowed_addresses),
   };
 }
 
 /** What a document need not say. */
-const USUAL = { ...MEMBER_DEFAULTS, signature: null };
+const USUAL = { ...MEMBER_DEFAULTS, signature: null, allowed_addresses: [] };
 
 /** Without the members that have their defaults, which nobody has to read. */
 export function toShort(carried: CarriedWebhook): Partial<CarriedWebhook> {

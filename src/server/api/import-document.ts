@@ -1,6 +1,7 @@
 import { CORE_SCHEMA, load } from "js-yaml";
 import * as v from "valibot";
 import { RequestError } from "../../shared/errors.ts";
+import { ADDRESSES } from "./door-members.ts";
 import { check } from "./field-errors.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { invalid } from "./named.ts";
@@ -23,9 +24,12 @@ const CARRIED_LATER = {
   sync_mode: v.optional(MEMBERS.sync_mode, MEMBER_DEFAULTS.sync_mode),
   default_mode: v.optional(MEMBERS.default_mode, MEMBER_DEFAULTS.default_mode),
   async_status: v.optional(MEMBERS.async_status, MEMBER_DEFAULTS.async_status),
+  methods: v.optional(MEMBERS.methods, MEMBER_DEFAULTS.methods),
+  max_body_bytes: v.optional(MEMBERS.max_body_bytes, MEMBER_DEFAULTS.max_body_bytes),
   idempotency: v.optional(MEMBERS.idempotency, MEMBER_DEFAULTS.idempotency),
   /** Set where the webhook is created, secrets by their names. */
   signature: v.optional(v.nullable(SIGNATURE_INPUT), null),
+  allowed_addresses: v.optional(ADDRESSES, []),
 };
 
 type Carried = v.InferOutput<v.StrictObjectSchema<typeof CARRIED, undefined>>;

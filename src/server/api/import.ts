@@ -18,6 +18,7 @@ import {
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
+import { requireBodyLimit, toAddressColumn } from "./door-members.ts";
 import { requireIdempotency } from "./idempotency-member.ts";
 import { readDocument, type CarriedWebhook } from "./import-document.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
@@ -215,18 +216,22 @@ function toCreation(
  */
 async function readGuarded(
   { api, principal }: Import,
-  { signature = null }: CarriedWebhook,
+  { signature = null, allowed_addresses = [] }: CarriedWebhook,
   columns: Columns,
   at: number,
 ): Promise<Partial<WebhookRow>> {
-  if (signature === null) return {};
+  if (signature === null && allowed_addresses.length === 0) return {};
   const project = projectOf(api, { ...columns, bundle_id: null });
   requireIn(principal, "webhook.authenticate", project);
+  const addresses = {
+    allowed_addresses: toAddressColumn(allowed_addresses, `webhooks.${at}.allowed_addresses`),
+  };
+  if (signature === null) return addresses;
   requireIn(principal, "secret.use", project);
   const path = `webhooks.${at}.signature`;
   const member = toSignature(signature, api.base_url, path);
   await requireSecrets(api, member, path);
-  return toSignatureColumns({ signature_revision: 0 }, member);
+  return { ...addresses, ...toSignatureColumns({ signature_revision: 0 }, member) };
 }
 
 /** The webhook stays as enabled, and keeps the key and login that it has here. */
@@ -240,12 +245,13 @@ async function toReplacement(
   requireIn(principal, "webhook.write", projectOf(api, found));
   await requireUsable(api.store, principal, api.permissionsOf(found));
   // What is guarded stays as it is here.
-  const { signature: _signature, ...free } = webhook;
+  const { signature: _signature, allowed_addresses: _addresses, ...free } = webhook;
   const changes = difference(toCarried(names, found), free);
   const stamps = { modified_by: principal.user_id, modified_at: nextTime(found) };
   // In a project it is in no bundle any more: it can be in one of them only.
   const place = columns.project_id === null ? {} : { bundle_id: null };
   const change = { ...columns, ...place, ...stamps };
+  requireBodyLimit({ ...found, ...change }, api.max_body_bytes, `webhooks.${at}.max_body_bytes`);
   requireIdempotency({ ...found, ...change }, `webhooks.${at}.idempotency`);
   const statements =
     Object.keys(changes).length === 0
@@ -254,7 +260,10 @@ async function toReplacement(
   return { name: found.name, action: "replace", changes, statements };
 }
 
-function difference(from: CarriedWebhook, to: Omit<CarriedWebhook, "signature">): Step["changes"] {
+function difference(
+  from: CarriedWebhook,
+  to: Omit<CarriedWebhook, "signature" | "allowed_addresses">,
+): Step["changes"] {
   const members = Object.keys(to) as (keyof typeof to)[];
   const differing = members.filter((member) => !isDeepStrictEqual(from[member], to[member]));
   return Object.fromEntries(

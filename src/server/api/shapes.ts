@@ -77,6 +77,10 @@ const WEBHOOK_MEMBERS = {
     v.nullable(SIGNATURE),
     v.description("How its calls are signed; null: they need not be"),
   ),
+  allowed_addresses: v.pipe(
+    v.array(v.string()),
+    v.description("Addresses and ranges that may call it; empty: any"),
+  ),
   url: v.string(),
   created_by: v.string(),
   created_at: TIME,

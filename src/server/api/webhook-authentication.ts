@@ -6,6 +6,7 @@ import { putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
+import { ADDRESSES, toAddressColumn } from "./door-members.ts";
 import { requireIdempotency } from "./idempotency-member.ts";
 import { defineRoute } from "./route.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
@@ -38,6 +39,7 @@ const BODY = v.strictObject({
     0,
   ),
   signature: v.optional(v.nullable(SIGNATURE_INPUT)),
+  allowed_addresses: v.optional(ADDRESSES),
 });
 
 type Body = v.InferOutput<typeof BODY>;
@@ -46,7 +48,7 @@ type Body = v.InferOutput<typeof BODY>;
 export const authenticateWebhook = defineRoute({
   method: "PUT",
   path: "/webhook/:name/authentication",
-  summary: "Enable or disable a webhook, require a login, a key or signatures",
+  summary: "Enable or disable a webhook, require a login, a key, signatures or addresses",
   needs: "webhook.authenticate",
   action: "webhook.authenticate",
   body: BODY,
@@ -64,6 +66,9 @@ export const authenticateWebhook = defineRoute({
       is_enabled: Number(body.is_enabled ?? row.is_enabled === 1),
       require_login: Number(body.require_login ?? row.require_login === 1),
       ...(key === undefined ? {} : toKeyColumns(row, key, body.keep_previous_sec)),
+      ...(body.allowed_addresses === undefined
+        ? {}
+        : { allowed_addresses: toAddressColumn(body.allowed_addresses) }),
       ...(signature === undefined ? {} : toSignatureColumns(row, signature)),
       modified_by: principal.user_id,
       modified_at: nextTime(row),

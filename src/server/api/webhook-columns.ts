@@ -3,19 +3,28 @@ import type { GivenMembers, Members } from "./webhook-members.ts";
 
 /** The members of a webhook as its row has them. */
 export function toMembers(row: WebhookRow): Members {
-  const { sync_mode, default_mode, async_status, idempotency } = row;
+  const { sync_mode, default_mode, async_status, max_body_bytes, methods, idempotency } = row;
   return {
     sync_mode,
     default_mode,
     async_status: async_status as Members["async_status"],
+    methods: JSON.parse(methods ?? "null") as Members["methods"],
+    max_body_bytes,
     idempotency: JSON.parse(idempotency ?? "null") as Members["idempotency"],
   };
 }
 
 /** The columns of those members that are given. */
 export function toMemberColumns(given: GivenMembers): Partial<WebhookRow> {
-  const { sync_mode, default_mode, async_status, idempotency } = given;
-  const columns = { sync_mode, default_mode, async_status, idempotency: toText(idempotency) };
+  const { sync_mode, default_mode, async_status, max_body_bytes, methods, idempotency } = given;
+  const columns = {
+    sync_mode,
+    default_mode,
+    async_status,
+    max_body_bytes,
+    methods: toText(methods),
+    idempotency: toText(idempotency),
+  };
   const known = Object.entries(columns).filter(([, value]) => value !== undefined);
   return Object.fromEntries(known);
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { MAX_BODY, METHODS } from "./door-members.ts";
 import { IDEMPOTENCY } from "./idempotency-member.ts";
 
 /**
@@ -9,6 +10,8 @@ export const MEMBERS = {
   sync_mode: v.nullable(v.picklist(["redirect", "hold"])),
   default_mode: v.picklist(["sync", "async"], 'expected "sync" or "async"'),
   async_status: v.picklist([200, 201, 202, 204], "expected 200, 201, 202 or 204"),
+  methods: v.nullable(METHODS),
+  max_body_bytes: v.nullable(MAX_BODY),
   idempotency: v.nullable(IDEMPOTENCY),
 };
 
@@ -20,6 +23,8 @@ export const MEMBER_DEFAULTS: Members = {
   sync_mode: null,
   default_mode: "sync",
   async_status: 201,
+  methods: null,
+  max_body_bytes: null,
   idempotency: null,
 };
 
@@ -28,6 +33,8 @@ export const MEMBER_FIELDS = {
   sync_mode: v.optional(MEMBERS.sync_mode),
   default_mode: v.optional(MEMBERS.default_mode),
   async_status: v.optional(MEMBERS.async_status),
+  methods: v.optional(MEMBERS.methods),
+  max_body_bytes: v.optional(MEMBERS.max_body_bytes),
   idempotency: v.optional(MEMBERS.idempotency),
 };
 

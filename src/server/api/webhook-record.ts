@@ -5,6 +5,7 @@ import { findRole } from "../store/people.ts";
 import { findWebhook, type WebhookRow, type Within } from "../store/webhooks.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
+import { showAddresses } from "./door-members.ts";
 import { showSignature } from "./signature-member.ts";
 import { toMembers } from "./webhook-columns.ts";
 
@@ -31,6 +32,7 @@ export function toWebhook(
     execution_location: row.execution_location,
     ...toMembers(row),
     signature: showSignature(row.signature),
+    allowed_addresses: showAddresses(row.allowed_addresses),
     url: `${more.base_url}/api/latest/webhook/${encodeURIComponent(row.name)}/call`,
     created_by: row.created_by,
     created_at: toIso(row.created_at),

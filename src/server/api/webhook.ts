@@ -16,6 +16,7 @@ import {
 } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
+import { requireBodyLimit } from "./door-members.ts";
 import { requireIdempotency } from "./idempotency-member.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
@@ -46,7 +47,7 @@ const FIELDS = {
 type Fields = v.InferOutput<v.StrictObjectSchema<typeof FIELDS, undefined>>;
 
 /** The members that only the webhook authentication endpoint changes (section 2.1, rule 1). */
-const GUARDED = ["is_enabled", "require_login", "key", "signature"];
+const GUARDED = ["is_enabled", "require_login", "key", "signature", "allowed_addresses"];
 
 export const getWebhooks = defineRoute({
   method: "GET",
@@ -130,6 +131,7 @@ export const createWebhook = defineRoute({
     };
     await requirePlace(api, principal, row);
     requireIdempotency(row);
+    requireBodyLimit(row, api.max_body_bytes);
     await commitNamed(api.store, row.name, [insertWebhook(api.store, row)]);
     const webhook = await answerWebhook(api, row, base_url);
     return { status: 201, body: { ...webhook, key }, headers: { etag: toEtag(row) } };
@@ -158,6 +160,7 @@ export const patchWebhook = defineRoute({
     const changed = { ...row, ...(await toChange(api, principal, row, body)) };
     await requirePlace(api, principal, changed);
     requireIdempotency(changed);
+    requireBodyLimit(changed, api.max_body_bytes);
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, changed.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),

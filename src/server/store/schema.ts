@@ -102,6 +102,12 @@ export interface WebhookTable {
   default_mode: "sync" | "async";
   /** Status of asynchronous answers. */
   async_status: number;
+  /** JSON list of those that it takes; null: all. */
+  methods: string | null;
+  /** JSON list of addresses and ranges that may call it; null: any. */
+  allowed_addresses: string | null;
+  /** Below MAX_BODY_BYTES; null: that. */
+  max_body_bytes: number | null;
   /** JSON text of by what its calls are told apart; null: by nothing. */
   idempotency: string | null;
   /** JSON text of how its calls are signed; null: they need not be. */

@@ -10,6 +10,7 @@ import {
   type Handshake,
   type ReadBody,
 } from "./call.ts";
+import { bodyLimitOf } from "./doors.ts";
 import { readChallenge } from "./handshake.ts";
 import { toCallInput } from "./input.ts";
 import { takesBody } from "./match.ts";
@@ -82,7 +83,10 @@ async function readBody(
   { call, webhook }: Caller,
   mediaType: string,
 ): Promise<ReadBody | null> {
-  const bytes = await bodies.read(call.incoming, limitOf(mediaType, maxBodyBytes));
+  const bytes = await bodies.read(
+    call.incoming,
+    limitOf(mediaType, bodyLimitOf(webhook, maxBodyBytes)),
+  );
   if (bytes === null) return null;
   noteBody(call, webhook, bytes);
   return { bytes, text: decodeText(bytes), parsed: null, error: null };

@@ -25,6 +25,7 @@ import {
 } from "./call.ts";
 import type { ReportKeyUse } from "./key-use.ts";
 import type { Legs } from "./legs.ts";
+import { bodyLimitOf, requireMethod } from "./doors.ts";
 import { takesBody } from "./match.ts";
 import {
   isParsedAtOnce,
@@ -66,6 +67,7 @@ export async function authenticate(
 ): Promise<Caller> {
   const { call, webhook } = matched;
   const principal = webhook.require_login === 1 ? await requireLogin(deps, call) : null;
+  if (webhook.methods !== null && !call.query.has(WAIT)) requireMethod(matched);
   const isBySignature = webhook.key_hash !== null && isSignedReentry(deps, matched);
   const secrets = listTokens(call.incoming.headers);
   const caller = { ...matched, principal, body: null, isBySignature, secrets, signed: null };
@@ -108,7 +110,10 @@ async function readSigned(
   const { call } = matched;
   if (!takesBody(call.method)) return null;
   const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
-  const bytes = await deps.bodies.read(call.incoming, limitOf(mediaType, deps.maxBodyBytes));
+  const bytes = await deps.bodies.read(
+    call.incoming,
+    limitOf(mediaType, bodyLimitOf(matched.webhook, deps.maxBodyBytes)),
+  );
   return bytes === null ? null : toReadBody(matched, bytes);
 }
 

@@ -2,6 +2,7 @@ import { RequestError } from "../../shared/errors.ts";
 import type { Store } from "../store/database.ts";
 import { findWebhook, type WebhookRow } from "../store/webhooks.ts";
 import type { Call, MatchedCall } from "./call.ts";
+import { requireAddress } from "./doors.ts";
 import { decodeName } from "./target.ts";
 
 /** The methods of a call (section 4.1). */
@@ -22,7 +23,7 @@ export interface Passage {
 /**
  * The enabled webhook of a call. A disabled one answers like one that does not exist.
  *
- * @throws RequestError method_not_allowed, bad_target, not_found
+ * @throws RequestError method_not_allowed, bad_target, not_found, address_not_allowed
  */
 export async function match(store: Store, call: Call, passage: Passage): Promise<MatchedCall> {
   if (!METHODS.includes(call.method))
@@ -36,5 +37,7 @@ export async function match(store: Store, call: Call, passage: Passage): Promise
   passage.webhook = webhook ?? null;
   if (webhook === undefined || webhook.is_enabled !== 1)
     throw new RequestError("not_found", `There is no enabled webhook "${name}"`);
+  const { allowed_addresses } = webhook;
+  if (allowed_addresses !== null) requireAddress(call, webhook, allowed_addresses);
   return { call, webhook };
 }

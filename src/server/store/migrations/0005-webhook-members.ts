@@ -34,6 +34,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 const COLUMNS = [
   "default_mode text not null default 'sync'",
   "async_status integer not null default 201",
+  "methods text",
+  "allowed_addresses text",
+  "max_body_bytes bigint",
   "idempotency text",
   "signature text",
   "signature_revision integer not null default 0",

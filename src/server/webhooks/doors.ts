@@ -1,0 +1,36 @@
+import { openAddressList, type AddressList } from "../access/address-list.ts";
+import { RequestError } from "../../shared/errors.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
+import type { Call, MatchedCall } from "./call.ts";
+
+/** From where and how a webhook may be called, where it says so. */
+
+/** Rows are kept until they change, and their lists with them. */
+const lists = new WeakMap<WebhookRow, AddressList>();
+
+/** @throws RequestError address_not_allowed */
+export function requireAddress({ address }: Call, webhook: WebhookRow, allowed: string): void {
+  let isAllowed = lists.get(webhook);
+  if (isAllowed === undefined) {
+    isAllowed = openAddressList(JSON.parse(allowed) as string[]);
+    lists.set(webhook, isAllowed);
+  }
+  if (isAllowed(address)) return;
+  throw new RequestError("address_not_allowed", `The address ${address} may not call this webhook`);
+}
+
+/** HEAD as well is allowed only where it is listed. @throws RequestError method_not_allowed */
+export function requireMethod({ call, webhook }: MatchedCall): void {
+  if (webhook.methods === null) return;
+  const methods = JSON.parse(webhook.methods) as string[];
+  if (methods.includes(call.method)) return;
+  const allow = methods.join(", ");
+  throw new RequestError("method_not_allowed", `Found method "${call.method}", expected ${allow}`, {
+    headers: { allow },
+  });
+}
+
+/** The most that is read of a body of the webhook. */
+export function bodyLimitOf({ max_body_bytes }: WebhookRow, most: number): number {
+  return max_body_bytes === null ? most : Math.min(max_body_bytes, most);
+}
