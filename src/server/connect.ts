@@ -83,7 +83,6 @@ function toCallParts(parts: Parts) {
     findFlow: (name: string) => catalog.find(name),
     requireRoom: (flow: string) => executions.requireRoom(flow),
     inactivityMs: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
-    maxBodyBytes: config.MAX_BODY_BYTES,
     sync_mode: config.SYNC_MODE,
     responseMatrix: config.RESPONSE_MATRIX,
     isCancelling: config.WEBHOOK_CANCEL_ENABLED,
@@ -107,6 +106,7 @@ function toDefaults(config: Config) {
   return {
     connectionAllowance: config.CONNECTION_ALLOWANCE,
     windowMs: config.WAIT_POLL_WINDOW_SEC * 1000,
+    maxBodyBytes: config.MAX_BODY_BYTES,
     base_url: config.BASE_URL,
     prefix: prefixOf(config),
   };

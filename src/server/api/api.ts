@@ -36,7 +36,7 @@ export interface Api {
   /** CONNECTION_ALLOWANCE; null: unlimited. */
   readonly connectionAllowance: number | null;
   /** MAX_BODY_BYTES. */
-  readonly max_body_bytes: number;
+  readonly maxBodyBytes: number;
   /** WAIT_POLL_WINDOW_SEC in milliseconds. */
   readonly windowMs: number;
   readonly defaultProjectId: string;

@@ -251,7 +251,7 @@ async function toReplacement(
   // In a project it is in no bundle any more: it can be in one of them only.
   const place = columns.project_id === null ? {} : { bundle_id: null };
   const change = { ...columns, ...place, ...stamps };
-  requireBodyLimit({ ...found, ...change }, api.max_body_bytes, `webhooks.${at}.max_body_bytes`);
+  requireBodyLimit({ ...found, ...change }, api.maxBodyBytes, `webhooks.${at}.max_body_bytes`);
   requireIdempotency({ ...found, ...change }, `webhooks.${at}.idempotency`);
   const statements =
     Object.keys(changes).length === 0

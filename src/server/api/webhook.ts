@@ -131,7 +131,7 @@ export const createWebhook = defineRoute({
     };
     await requirePlace(api, principal, row);
     requireIdempotency(row);
-    requireBodyLimit(row, api.max_body_bytes);
+    requireBodyLimit(row, api.maxBodyBytes);
     await commitNamed(api.store, row.name, [insertWebhook(api.store, row)]);
     const webhook = await answerWebhook(api, row, base_url);
     return { status: 201, body: { ...webhook, key }, headers: { etag: toEtag(row) } };
@@ -160,7 +160,7 @@ export const patchWebhook = defineRoute({
     const changed = { ...row, ...(await toChange(api, principal, row, body)) };
     await requirePlace(api, principal, changed);
     requireIdempotency(changed);
-    requireBodyLimit(changed, api.max_body_bytes);
+    requireBodyLimit(changed, api.maxBodyBytes);
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, changed.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),
