@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { listNames } from "../store/people.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
-import { showAddresses } from "./door-members.ts";
+import { showAddresses } from "./limit-members.ts";
 import type { CarriedWebhook } from "./import-document.ts";
 import { showSignature } from "./signature-member.ts";
 import { toMembers } from "./webhook-columns.ts";

@@ -1,7 +1,7 @@
 import { CORE_SCHEMA, load } from "js-yaml";
 import * as v from "valibot";
 import { RequestError } from "../../shared/errors.ts";
-import { ADDRESSES } from "./door-members.ts";
+import { ADDRESSES } from "./limit-members.ts";
 import { check } from "./field-errors.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { invalid } from "./named.ts";

@@ -18,7 +18,7 @@ import {
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
-import { requireBodyLimit, toAddressColumn } from "./door-members.ts";
+import { requireBodyLimit, toAddressColumn } from "./limit-members.ts";
 import { requireIdempotency } from "./idempotency-member.ts";
 import { readDocument, type CarriedWebhook } from "./import-document.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";

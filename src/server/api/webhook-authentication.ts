@@ -6,7 +6,7 @@ import { putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
-import { ADDRESSES, toAddressColumn } from "./door-members.ts";
+import { ADDRESSES, toAddressColumn } from "./limit-members.ts";
 import { requireIdempotency } from "./idempotency-member.ts";
 import { defineRoute } from "./route.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { MAX_BODY, METHODS } from "./door-members.ts";
+import { MAX_BODY, METHODS } from "./limit-members.ts";
 import { IDEMPOTENCY } from "./idempotency-member.ts";
 
 /**

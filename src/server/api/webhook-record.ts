@@ -5,7 +5,7 @@ import { findRole } from "../store/people.ts";
 import { findWebhook, type WebhookRow, type Within } from "../store/webhooks.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
-import { showAddresses } from "./door-members.ts";
+import { showAddresses } from "./limit-members.ts";
 import { showSignature } from "./signature-member.ts";
 import { toMembers } from "./webhook-columns.ts";
 

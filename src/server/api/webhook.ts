@@ -16,7 +16,7 @@ import {
 } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
-import { requireBodyLimit } from "./door-members.ts";
+import { requireBodyLimit } from "./limit-members.ts";
 import { requireIdempotency } from "./idempotency-member.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";

@@ -10,7 +10,7 @@ import {
   type Handshake,
   type ReadBody,
 } from "./call.ts";
-import { bodyLimitOf } from "./doors.ts";
+import { bodyLimitOf } from "./call-limits.ts";
 import { readChallenge } from "./handshake.ts";
 import { toCallInput } from "./input.ts";
 import { takesBody } from "./match.ts";

@@ -25,7 +25,7 @@ import {
 } from "./call.ts";
 import type { ReportKeyUse } from "./key-use.ts";
 import type { Legs } from "./legs.ts";
-import { bodyLimitOf, requireMethod } from "./doors.ts";
+import { bodyLimitOf, requireMethod } from "./call-limits.ts";
 import { takesBody } from "./match.ts";
 import {
   isParsedAtOnce,

@@ -2,7 +2,7 @@ import { RequestError } from "../../shared/errors.ts";
 import type { Store } from "../store/database.ts";
 import { findWebhook, type WebhookRow } from "../store/webhooks.ts";
 import type { Call, MatchedCall } from "./call.ts";
-import { requireAddress } from "./doors.ts";
+import { requireAddress } from "./call-limits.ts";
 import { decodeName } from "./target.ts";
 
 /** The methods of a call (section 4.1). */
