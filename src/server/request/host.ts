@@ -13,7 +13,7 @@ export function isHost(text: string): boolean {
   const name = HOST.exec(text)?.[1];
   const url = `http://${text}/`;
   if (name === undefined || !URL.canParse(url)) return false;
-  const isHost = TAKEN.test(text) || new URL(url).hostname === name.toLowerCase();
-  if (isHost) latest = text;
-  return isHost;
+  const isRight = TAKEN.test(text) || new URL(url).hostname === name.toLowerCase();
+  if (isRight) latest = text;
+  return isRight;
 }
