@@ -77,6 +77,7 @@ function toCallParts(parts: Parts) {
   return {
     signatures: openSignatures({ ...parts, base_url: config.BASE_URL }),
     parseLarge: parser.parseLarge,
+    findLarge: parser.findLarge,
     reportKeyUse: openKeyUse(store, log),
     legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
     throttle: openThrottle({ free: 100, stepMs: 100, mostMs: 3000 }),

@@ -3,6 +3,7 @@ import type { LargeBodies } from "./api/json-body.ts";
 import type { Outcome, OutcomeJob } from "./executions/outcome.ts";
 import type { ValueJob } from "./executions/value.ts";
 import { JobThread, type JobOwner } from "./request/job-thread.ts";
+import type { FindLarge } from "./webhooks/json-pointer.ts";
 import type { ParseLarge } from "./webhooks/payload.ts";
 import type { ParserJobs } from "./parser-thread.ts";
 
@@ -19,6 +20,7 @@ const MOST_YAML_BYTES = 16 * 1024 * 1024;
 /** What is large is parsed elsewhere. */
 export interface Parser {
   readonly parseLarge: ParseLarge;
+  readonly findLarge: FindLarge;
   readonly largeBodies: LargeBodies;
   /** Of flows: as many as run at most, and none is refused. */
   readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
@@ -41,6 +43,7 @@ export function openParser(file: () => string, maxBodyBytes: number): Parser {
   return {
     parseLarge: (job, owner) =>
       (job.rules.type === "yaml" ? yaml : bodies).run("payload", job, toTerms(job.bytes, owner)),
+    findLarge: (job, owner) => bodies.run("pointer", job, { size: job.text.length, ...owner }),
     largeBodies: {
       members: (bytes, owner) => bodies.run("members", bytes, toTerms(bytes, owner)),
       document: (bytes, owner) => yaml.run("document", bytes, toTerms(bytes, owner)),

@@ -64,7 +64,7 @@ test("of many at once one holds it, and the others join that one", async () => {
   const taken = await Promise.all(all);
   assert.equal(taken.filter((one) => "rows" in one).length, 1);
   assert.deepEqual(
-    taken.filter((one) => "execution_id" in one),
+    taken.filter((one) => "executionId" in one),
     Array(49).fill({ executionId: id, fingerprint: null }),
   );
   claim.applied();

@@ -4,9 +4,9 @@ import { isOther, type Duplicate, type HeldClaim } from "../executions/claims.ts
 import { RequestError } from "../../shared/errors.ts";
 import { findExecution } from "../store/executions.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
-import type { Admission } from "./call.ts";
+import { toJobOwner, type Admission } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
-import { readPointer } from "./json-pointer.ts";
+import { findScalar } from "./json-pointer.ts";
 import { ASYNC, KEY, WAIT, withoutParameters } from "./target.ts";
 
 /** By what calls of a webhook are told apart, as it is stored. */
@@ -31,7 +31,7 @@ export async function takeKey(
   const { webhook, principal } = admission;
   if (webhook.idempotency === null) return null;
   const rules = JSON.parse(webhook.idempotency) as Idempotency;
-  const key = readKey(rules, admission);
+  const key = await readKey(deps, rules, admission);
   if (key === null) return null;
   const scope = ["key", webhook.id, principal?.user_id ?? "", key].join("\n");
   const fingerprint = rules.compare ? toFingerprint(admission) : null;
@@ -49,8 +49,12 @@ export async function takeKey(
 }
 
 /** @throws RequestError bad_idempotency_key */
-function readKey({ from, required }: Idempotency, admission: Admission): string | null {
-  const sent = readSent(from, admission);
+async function readKey(
+  deps: Pick<CallDeps, "findLarge">,
+  { from, required }: Idempotency,
+  admission: Admission,
+): Promise<string | null> {
+  const sent = await readSent(deps, from, admission);
   if (sent === undefined && required)
     throw refuse(`Expected an idempotency key (${from}), but there is none`);
   return sent === undefined ? null : toKey(sent, from);
@@ -76,14 +80,23 @@ function refuse(detail: string): RequestError {
 }
 
 /** undefined: it is not there. */
-function readSent(from: string, admission: Admission): unknown {
+async function readSent(
+  deps: Pick<CallDeps, "findLarge">,
+  from: string,
+  admission: Admission,
+): Promise<unknown> {
   const { call, webhook, payload } = admission;
   const source = from === "scheme" ? deliveryOfCall(webhook, admission) : from;
   const [kind = "", name = ""] = source.split(/:(.*)/s);
   if (kind === "header") return call.incoming.headers[name];
   if (kind === "query") return call.query.get(name) ?? undefined;
-  return payload === null ? undefined : readPointer(payload.json ?? payload.text, name);
+  if (payload === null) return undefined;
+  const job = { text: payload.json ?? payload.text, pointer: name };
+  return job.text.length <= AT_ONCE ? findScalar(job) : deps.findLarge(job, toJobOwner(call));
 }
+
+/** Texts up to this length, in UTF-16 units, stop the HTTP loop for some milliseconds at most. */
+const AT_ONCE = 64 * 1024;
 
 function deliveryOfCall({ signature }: WebhookRow, { call }: Admission): string {
   const schemes = schemesOf(JSON.parse(signature ?? "null") as SignatureMember);

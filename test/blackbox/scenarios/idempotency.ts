@@ -151,6 +151,12 @@ const ROWS: StoryRow[] = [
         await post(service, "pointer", null, body(id)),
         await post(service, "pointer", null, body(id)),
       );
+      // It is parsed in another thread.
+      const large = JSON.stringify({ more: "x".repeat(200_000), "a/b": [{ id: `${id}-large` }] });
+      assertReplayed(
+        await post(service, "pointer", null, large),
+        await post(service, "pointer", null, large),
+      );
       const exact = [
         await post(service, "pointer", null, body(1)),
         await post(service, "pointer", null, body(2)),
