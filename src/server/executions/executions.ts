@@ -15,6 +15,7 @@ import type { ExecutionRow } from "../store/execution-row.ts";
 import { ActiveExecutions, newActive, type ActiveExecution } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Changes } from "./changes.ts";
+import { DuplicateLog } from "./duplicate-log.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
 import { toJob, type Input } from "./input.ts";
 import type { LogEnding } from "./ending-log.ts";
@@ -53,10 +54,6 @@ export interface ExecutionsOptions extends Omit<SchedulerOptions, "defer" | "rec
 /** How long a stop waits for what the store or a thread cannot do just now. */
 const WAIT_MS = 1000;
 
-/** Lines about duplicate calls in one log, and executions whose lines are counted. */
-const MOST_DUPLICATES = 100;
-const MOST_COUNTED = 10_000;
-
 /** Until when `start` waits: for a caller who sees nothing before the ending, the disk may come later. */
 export type Recorded = "written" | "synced";
 
@@ -73,8 +70,8 @@ export class Executions implements RunEvents {
     ENDED_TIMEOUT: 0,
     ENDED_CANCELLED: 0,
   };
-  /** Duplicate calls of the latest executions that had any, by their ids. */
-  readonly #duplicates = new Map<string, number>();
+  /** Of calls that were answered with an execution of an earlier one. */
+  readonly duplicates: DuplicateLog;
   readonly #kept = new KeptInputs();
   #isClosing = false;
   #isStopped = false;
@@ -82,6 +79,7 @@ export class Executions implements RunEvents {
   constructor(options: ExecutionsOptions) {
     this.#options = options;
     this.#journal = new Journal(options.store, options.log);
+    this.duplicates = new DuplicateLog(this.#journal);
     this.#scheduler = new Scheduler({
       ...options,
       defer: (act) => options.store.ledger.beforeWrite(act),
@@ -235,16 +233,6 @@ export class Executions implements RunEvents {
 
   log({ id }: ActiveExecution, lines: readonly LogLine[]): void {
     this.#journal.addLog(id, lines);
-  }
-
-  /** A line in the log of an execution that another call was answered with; not without end. */
-  noteDuplicate(id: string, text: string): void {
-    const count = (this.#duplicates.get(id) ?? 0) + 1;
-    this.#duplicates.delete(id);
-    this.#duplicates.set(id, count);
-    if (this.#duplicates.size > MOST_COUNTED)
-      this.#duplicates.delete(this.#duplicates.keys().next().value ?? "");
-    if (count <= MOST_DUPLICATES) this.#journal.addLog(id, [{ at: now(), level: "info", text }]);
   }
 
   operate(execution: ActiveExecution, request: OperationRequest): Promise<OperationAnswer> {

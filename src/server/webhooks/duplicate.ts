@@ -25,7 +25,7 @@ export async function answerDuplicate(
   const { webhook, call } = admission;
   const redact = openRedaction(admission.secrets);
   deps.meters.countDuplicate(webhook.name);
-  deps.executions.noteDuplicate(
+  deps.executions.duplicates.note(
     executionId,
     `A duplicate call came from ${call.address}, request ${redact(call.request_id)}`,
   );
