@@ -16,6 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
+import { STATUS, type Status } from "../../src/shared/contract/status.ts";
 import { StartError } from "../../src/shared/errors.ts";
 import { newExecutionId } from "../../src/shared/id.ts";
 import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
@@ -179,6 +180,30 @@ test("records come to the same rows, applied one by one or many at once", async 
   const [executions] = dump("one.db") as { id: string; status: string }[][];
   assert.deepEqual(executions?.map(({ id }) => id).toSorted(), ids.toSorted());
 });
+
+test("a status is followed only by those that may follow it, whatever is recorded", async () => {
+  const ids = Array.from({ length: 60 }, () => newExecutionId());
+  await using store = await open("next.db", { onDamage: () => {} });
+  const last = new Map<string, Status>();
+  const seen = new Set<string>();
+  for (const [record, text] of makeHistory(ids)) {
+    await append(store.ledger, record, text);
+    for (const id of idsOf(record)) {
+      const found = await findExecution(store, id);
+      const [from, to] = [last.get(id), found?.status as Status | undefined];
+      if (to !== undefined) last.set(id, to);
+      if (from === undefined || to === undefined || from === to) continue;
+      seen.add(`${from} ${to}`);
+      assert.ok((STATUS[from].next as readonly string[]).includes(to), `${from} to ${to}`);
+    }
+  }
+  assert.ok(seen.size >= 3, [...seen].join(", "));
+});
+
+function idsOf(record: LedgerRecord): readonly string[] {
+  if (record.kind === "begin") return [record.row.id];
+  return "ids" in record ? record.ids : [record.id];
+}
 
 test("a record that cannot be applied is told of, and keeps no other back", async () => {
   const damage: string[] = [];
