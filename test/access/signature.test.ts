@@ -216,23 +216,24 @@ for (const right of RIGHT)
       assert.equal(ask(right, { headers: { ...rest, [right.header]: " " } }), "signature_missing");
     });
 
-    test("holds within the tolerance only", { skip: !hasTime }, () => {
-      const at = right.at ?? AT;
-      for (const ms of [-300_000, 300_000]) assert.equal(ask(right, { at: at + ms }), "s0");
-      for (const ms of [-300_001, 300_001])
-        assert.equal(ask(right, { at: at + ms }), "timestamp_outside");
-      assert.equal(ask(right, { toleranceMs: 0 }), "s0");
-    });
+    if (hasTime)
+      test("holds within the tolerance only", () => {
+        const at = right.at ?? AT;
+        for (const ms of [-300_000, 300_000]) assert.equal(ask(right, { at: at + ms }), "s0");
+        for (const ms of [-300_001, 300_001])
+          assert.equal(ask(right, { at: at + ms }), "timestamp_outside");
+        assert.equal(ask(right, { toleranceMs: 0 }), "s0");
+      });
 
-    test("needs its timestamp, in digits", { skip: !hasTime }, () => {
-      const header = right.schemes.find((scheme) => scheme.header === right.header)?.timestamp
-        ?.header;
-      if (header === undefined) return;
-      const { [header]: time = "", ...rest } = right.headers;
-      assert.equal(ask(right, { headers: rest }), "timestamp_missing");
-      for (const wrong of [`+${time}`, `${time}.0`, "1e9", "x", `${time}${"0".repeat(20)}`])
-        assert.equal(ask(right, { headers: { ...rest, [header]: wrong } }), "timestamp_outside");
-    });
+    const time = right.schemes.find(({ header }) => header === right.header)?.timestamp;
+    const header = time?.header;
+    if (header !== undefined)
+      test("needs its timestamp, in digits", () => {
+        const { [header]: sent = "", ...rest } = right.headers;
+        assert.equal(ask(right, { headers: rest }), "timestamp_missing");
+        for (const wrong of [`+${sent}`, `${sent}.0`, "1e9", "x", `${sent}${"0".repeat(20)}`])
+          assert.equal(ask(right, { headers: { ...rest, [header]: wrong } }), "timestamp_outside");
+      });
 
     test("is admitted by the second of two secrets, and by none of others", () => {
       const other = right.secrets.map((secret) =>
