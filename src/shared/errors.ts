@@ -57,7 +57,7 @@ export class RequestError extends Error {
     more: { headers?: Record<string, string>; fields?: FieldError[]; cause?: unknown } = {},
   ) {
     super(detail, { cause: more.cause });
-    this.name = "Refusal";
+    this.name = "RequestError";
     this.code = code;
     this.headers = more.headers ?? {};
     this.fields = more.fields ?? [];

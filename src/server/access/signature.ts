@@ -72,8 +72,16 @@ function read({ headers }: SignedRequest, name: string): string | null {
   return trim(text) || null;
 }
 
+/** Without blanks and tabs around it. No expression: one takes the square of the blanks amid it. */
 function trim(text: string): string {
-  return text.replace(/^[ \t]+|[ \t]+$/g, "");
+  let [start, end] = [0, text.length];
+  while (start < end && isBlank(text, start)) start += 1;
+  while (end > start && isBlank(text, end - 1)) end -= 1;
+  return text.slice(start, end);
+}
+
+function isBlank(text: string, at: number): boolean {
+  return text[at] === " " || text[at] === "\t";
 }
 
 function split(header: string, { separator }: Scheme): string[] {

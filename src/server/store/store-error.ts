@@ -14,7 +14,7 @@ export class StoreError extends Error {
 
   constructor(error: UnitError) {
     super(error.message);
-    this.name = "StoreFault";
+    this.name = "StoreError";
     this.code = error.code;
   }
 
