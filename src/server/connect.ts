@@ -21,6 +21,7 @@ import type { Store } from "./store/database.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
 import { openLegs } from "./webhooks/legs.ts";
 import { openRefusals } from "./request/refused-calls.ts";
+import { RateLimits } from "./webhooks/rate-limit.ts";
 import { openSignatures } from "./webhooks/signatures.ts";
 import type { WebhookRow } from "./store/webhooks.ts";
 import type { Parser } from "./parser.ts";
@@ -82,7 +83,8 @@ function toCallParts(parts: Parts) {
     legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
     throttle: openThrottle({ free: 100, stepMs: 100, mostMs: 3000 }),
     findFlow: (name: string) => catalog.find(name),
-    requireRoom: (flow: string) => executions.requireRoom(flow),
+    requireRoom: (flow: string, webhookId: string) => executions.requireRoom(flow, webhookId),
+    rates: new RateLimits(),
     inactivityMs: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
     sync_mode: config.SYNC_MODE,
     responseMatrix: config.RESPONSE_MATRIX,

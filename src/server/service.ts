@@ -15,6 +15,7 @@ import { type Runners } from "./workers/supervisor.ts";
 import { openStore, type Store } from "./store/database.ts";
 import { connectionsByMonth } from "./store/executions.ts";
 import { takeLock } from "./store/lock.ts";
+import { listLimited } from "./store/webhooks.ts";
 import { allSecrets } from "./store/workspace.ts";
 import { connect } from "./connect.ts";
 import { openFlows } from "./flows.ts";
@@ -133,7 +134,8 @@ async function putInOrder(parts: {
   catalog: Catalog;
   log: Log;
 }): Promise<void> {
-  const { catalog, log } = parts;
+  const { store, executions, catalog, log } = parts;
+  for (const webhook of await listLimited(store)) executions.limit(webhook);
   const recovered = await recover({
     ...parts,
     findFlow: (name, version) => findVersion(catalog, name, version),

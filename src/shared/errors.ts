@@ -23,6 +23,8 @@ export const ERRORS = {
   unsupported_type: { status: 415, title: "Unsupported content type" },
   invalid: { status: 422, title: "Invalid input" },
   idempotency_mismatch: { status: 422, title: "Idempotency key of another call" },
+  rate_limited: { status: 429, title: "Called too often" },
+  webhook_busy: { status: 429, title: "Webhook busy" },
   too_many_attempts: { status: 429, title: "Too many failed attempts" },
   too_many_requests: { status: 429, title: "Too many requests at once" },
   allowance_used: { status: 429, title: "Connection allowance used" },

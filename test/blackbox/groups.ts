@@ -10,6 +10,7 @@ import { IDEMPOTENT } from "./scenarios/idempotency.ts";
 import { INPUT } from "./scenarios/input.ts";
 import { KEYS } from "./scenarios/keys.ts";
 import { LEGS } from "./scenarios/legs.ts";
+import { LIMITS } from "./scenarios/limits.ts";
 import { LOGINS, NO_LOGIN_REDIRECT } from "./scenarios/logins.ts";
 import { EARLIER_MODES, MODES } from "./scenarios/modes.ts";
 import { PREFIX } from "./scenarios/prefix.ts";
@@ -33,6 +34,7 @@ export const GROUPS: readonly Group[] = [
   DOORS,
   REFUSED,
   IDEMPOTENT,
+  LIMITS,
   LOGINS,
   NO_LOGIN_REDIRECT,
   LEGS,

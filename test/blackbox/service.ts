@@ -34,6 +34,7 @@ export interface WebhookOptions {
   readonly max_body_bytes?: number;
   readonly allowed_addresses?: readonly string[];
   readonly idempotency?: object | null;
+  readonly limits?: object | null;
   readonly signature?: object | null;
   /** Members that need the others. */
   readonly later?: object;

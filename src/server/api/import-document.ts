@@ -27,6 +27,7 @@ const CARRIED_LATER = {
   methods: v.optional(MEMBERS.methods, MEMBER_DEFAULTS.methods),
   max_body_bytes: v.optional(MEMBERS.max_body_bytes, MEMBER_DEFAULTS.max_body_bytes),
   idempotency: v.optional(MEMBERS.idempotency, MEMBER_DEFAULTS.idempotency),
+  limits: v.optional(MEMBERS.limits, MEMBER_DEFAULTS.limits),
   /** Set where the webhook is created, secrets by their names. */
   signature: v.optional(v.nullable(SIGNATURE_INPUT), null),
   allowed_addresses: v.optional(ADDRESSES, []),

@@ -20,12 +20,14 @@ import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
 import { requireBodyLimit, toAddressColumn } from "./limit-members.ts";
 import { requireIdempotency } from "./idempotency-member.ts";
+import { ImportNames } from "./import-names.ts";
 import { readDocument, type CarriedWebhook } from "./import-document.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { toSignature } from "./signature-member.ts";
 import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
+import { requireLimits } from "./webhook-limits.ts";
 import { toMemberColumns } from "./webhook-columns.ts";
 import { projectOf } from "./webhook-record.ts";
 import { IMPORTED } from "./shapes.ts";
@@ -47,6 +49,8 @@ interface Step {
   /** Shown this once, for a webhook that is new. */
   readonly key?: string;
   readonly statements: readonly Statement[];
+  /** As it is after the import. */
+  readonly row: WebhookRow;
 }
 
 export const importWebhooks = defineRoute({
@@ -71,8 +75,11 @@ export const importWebhooks = defineRoute({
           });
     const steps = await plan(api, principal, webhooks, query.conflicts);
     const unit = steps.flatMap(({ statements }) => statements);
-    if (!query.dry_run && unit.length > 0) await commitNamed(api.store, "import", unit);
-    const items = steps.map(({ statements: _statements, key, ...step }) =>
+    if (!query.dry_run && unit.length > 0) {
+      await commitNamed(api.store, "import", unit);
+      for (const { row } of steps) api.executions.limit(row);
+    }
+    const items = steps.map(({ statements: _statements, row: _row, key, ...step }) =>
       key === undefined || query.dry_run ? step : { ...step, key },
     );
     const target = items.map(({ name }) => name).join(", ");
@@ -89,10 +96,7 @@ interface Import {
   /** Roles and projects that were looked for before, by their names. */
   readonly roles: Map<string, Promise<RoleRow>>;
   readonly projects: ReadonlyMap<string, string>;
-  /** Names of the document, and those that were given instead of taken ones. */
-  readonly taken: Set<string>;
-  /** The last number that was given to a name, by what stands before it. */
-  readonly numbers: Map<string, number>;
+  readonly webhookNames: ImportNames;
 }
 
 /** Webhooks that are planned in one turn of the loop. */
@@ -106,13 +110,12 @@ async function plan(
 ): Promise<Step[]> {
   const names = await readNames(api.store);
   const projects = new Map([...names.projects].map(([id, name]) => [name, id]));
-  const taken = new Set<string>();
+  const webhookNames = new ImportNames(api.store);
   const roles = new Map<string, Promise<RoleRow>>();
-  const all = { api, principal, conflicts, names, roles, projects, taken, numbers: new Map() };
+  const all = { api, principal, conflicts, names, roles, projects, webhookNames };
   const steps: Step[] = [];
   for (const [at, webhook] of webhooks.entries()) {
-    if (taken.has(webhook.name)) throw invalid(`webhooks.${at}.name`, "is there twice");
-    taken.add(webhook.name);
+    if (!webhookNames.add(webhook.name)) throw invalid(`webhooks.${at}.name`, "is there twice");
     steps.push(await planOne(all, webhook, at));
     if (at % SLICE === SLICE - 1) await yieldTurn();
   }
@@ -123,14 +126,16 @@ async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promis
   const { api, principal, conflicts } = all;
   const found = await findWebhook(api.store, webhook.name);
   if (found !== undefined && conflicts === "skip")
-    return { name: webhook.name, action: "skip", changes: {}, statements: [] };
+    return { name: webhook.name, action: "skip", changes: {}, statements: [], row: found };
   const columns = await toColumns(all, webhook, at);
   requireIn(principal, "webhook.write", projectOf(api, { ...columns, bundle_id: null }));
   if (found !== undefined && conflicts === "replace")
     return toReplacement(all, found, columns, webhook, at);
   const guarded = await readGuarded(all, webhook, columns, at);
-  requireIdempotency({ ...WEBHOOK_DEFAULTS, ...columns, ...guarded }, `webhooks.${at}.idempotency`);
-  const name = found === undefined ? webhook.name : await freeName(all, webhook.name);
+  const planned = { ...WEBHOOK_DEFAULTS, ...columns, ...guarded };
+  requireIdempotency(planned, `webhooks.${at}.idempotency`);
+  requireLimits({ ...planned, require_login: 0 }, `webhooks.${at}.limits`);
+  const name = found === undefined ? webhook.name : await all.webhookNames.rename(webhook.name);
   const action = found === undefined ? "create" : "rename";
   return toCreation(api, principal, { ...columns, ...guarded }, { name, action });
 }
@@ -206,7 +211,7 @@ function toCreation(
   const { secrets = [] } = JSON.parse(row.signature ?? "{}") as { secrets?: string[] };
   const named = secrets.length === 0 ? [] : putWebhookSecrets(api.store, row.id, secrets);
   const statements = [insertWebhook(api.store, row), ...named];
-  return { name, action, changes: {}, key, statements };
+  return { name, action, changes: {}, key, statements, row };
 }
 
 /**
@@ -251,13 +256,15 @@ async function toReplacement(
   // In a project it is in no bundle any more: it can be in one of them only.
   const place = columns.project_id === null ? {} : { bundle_id: null };
   const change = { ...columns, ...place, ...stamps };
-  requireBodyLimit({ ...found, ...change }, api.maxBodyBytes, `webhooks.${at}.max_body_bytes`);
-  requireIdempotency({ ...found, ...change }, `webhooks.${at}.idempotency`);
+  const replaced = { ...found, ...change };
+  requireBodyLimit(replaced, api.maxBodyBytes, `webhooks.${at}.max_body_bytes`);
+  requireIdempotency(replaced, `webhooks.${at}.idempotency`);
+  requireLimits(replaced, `webhooks.${at}.limits`);
   const statements =
     Object.keys(changes).length === 0
       ? []
       : [updateWebhook(api.store, found.id, found.modified_at, change)];
-  return { name: found.name, action: "replace", changes, statements };
+  return { name: found.name, action: "replace", changes, statements, row: replaced };
 }
 
 function difference(
@@ -269,16 +276,4 @@ function difference(
   return Object.fromEntries(
     differing.map((member) => [member, { from: from[member], to: to[member] }]),
   );
-}
-
-async function freeName({ api, taken, numbers }: Import, name: string): Promise<string> {
-  const stem = [...name].slice(0, 120).join("");
-  for (let number = numbers.get(stem) ?? 2; ; number += 1) {
-    const candidate = `${stem}-${number}`;
-    if (number % SLICE === 0) await yieldTurn();
-    if (taken.has(candidate) || (await findWebhook(api.store, candidate)) !== undefined) continue;
-    taken.add(candidate);
-    numbers.set(stem, number + 1);
-    return candidate;
-  }
 }

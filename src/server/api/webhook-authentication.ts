@@ -11,6 +11,7 @@ import { requireIdempotency } from "./idempotency-member.ts";
 import { defineRoute } from "./route.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { answerWebhook, projectOf, requireWebhook } from "./webhook-record.ts";
+import { requireLimits } from "./webhook-limits.ts";
 import { AUTHENTICATED_WEBHOOK } from "./shapes.ts";
 import { SIGNATURE_INPUT, toSignature } from "./signature-member.ts";
 import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
@@ -74,6 +75,7 @@ export const authenticateWebhook = defineRoute({
       modified_at: nextTime(row),
     };
     requireIdempotency(changed);
+    requireLimits(changed);
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, row.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { MAX_BODY, METHODS } from "./limit-members.ts";
+import { WEBHOOK_LIMITS } from "../../shared/contract/webhook-limits.ts";
 import { IDEMPOTENCY } from "./idempotency-member.ts";
 
 /**
@@ -13,6 +14,7 @@ export const MEMBERS = {
   methods: v.nullable(METHODS),
   max_body_bytes: v.nullable(MAX_BODY),
   idempotency: v.nullable(IDEMPOTENCY),
+  limits: v.nullable(WEBHOOK_LIMITS),
 };
 
 export type Members = {
@@ -26,6 +28,7 @@ export const MEMBER_DEFAULTS: Members = {
   methods: null,
   max_body_bytes: null,
   idempotency: null,
+  limits: null,
 };
 
 /** Each may be left out: then it stays as it is. */
@@ -36,6 +39,7 @@ export const MEMBER_FIELDS = {
   methods: v.optional(MEMBERS.methods),
   max_body_bytes: v.optional(MEMBERS.max_body_bytes),
   idempotency: v.optional(MEMBERS.idempotency),
+  limits: v.optional(MEMBERS.limits),
 };
 
 export type GivenMembers = { readonly [Name in keyof Members]?: Members[Name] | undefined };

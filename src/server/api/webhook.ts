@@ -23,6 +23,7 @@ import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, NEW_WEBHOOK, WEBHOOK } from "./shapes.ts";
+import { requireLimits } from "./webhook-limits.ts";
 import { toMemberColumns } from "./webhook-columns.ts";
 import { MEMBER_FIELDS } from "./webhook-members.ts";
 import {
@@ -131,8 +132,10 @@ export const createWebhook = defineRoute({
     };
     await requirePlace(api, principal, row);
     requireIdempotency(row);
+    requireLimits(row);
     requireBodyLimit(row, api.maxBodyBytes);
     await commitNamed(api.store, row.name, [insertWebhook(api.store, row)]);
+    api.executions.limit(row);
     const webhook = await answerWebhook(api, row, base_url);
     return { status: 201, body: { ...webhook, key }, headers: { etag: toEtag(row) } };
   },
@@ -160,11 +163,13 @@ export const patchWebhook = defineRoute({
     const changed = { ...row, ...(await toChange(api, principal, row, body)) };
     await requirePlace(api, principal, changed);
     requireIdempotency(changed);
+    requireLimits(changed);
     requireBodyLimit(changed, api.maxBodyBytes);
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, changed.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),
     ]);
+    api.executions.limit(changed);
     const webhook = await answerWebhook(api, changed, base_url);
     return { status: 200, body: webhook, headers: { etag: toEtag(changed) } };
   },
@@ -182,6 +187,7 @@ export const removeWebhook = defineRoute({
     requireIn(principal, "webhook.write", projectOf(api, row));
     requireMatch(row, ifMatch);
     await api.store.commit([deleteWebhook(api.store, row.id)]);
+    api.executions.limit({ ...row, limits: null });
     return { status: 204 };
   },
 });

@@ -5,6 +5,7 @@ import type { Trace } from "../request/trace.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RunnableFlow } from "./start-request.ts";
+import type { WebhookQueue } from "./webhook-queue.ts";
 
 /** An execution from its begin until the tables have its ending, and who waits on it. */
 export interface ActiveExecution {
@@ -23,6 +24,8 @@ export interface ActiveExecution {
   decided: Outcome | null;
   /** Its run, as long as it waits for a thread or has one. */
   run: Run | null;
+  /** Of its webhook, where that limits how many run or wait; null: it does not. */
+  queue: WebhookQueue<ActiveExecution> | null;
   /** The ledger's row that it was recorded in; null: before this start of the service. */
   recordedIn: number | null;
   /** It could not be recorded: nobody knows of it. */
@@ -61,6 +64,7 @@ export function newActive(
     ended: promise,
     decided: null,
     run: null,
+    queue: null,
     recordedIn: null,
     isRefused: false,
     isApplied: false,

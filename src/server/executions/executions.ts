@@ -31,6 +31,8 @@ import {
 } from "./outcome.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
+import { WebhookQueues, type LimitedWebhook } from "./webhook-queues.ts";
+import { toReplacedMessage } from "../store/ledger-record.ts";
 import type { EndedStatus } from "../../shared/contract/status.ts";
 
 export interface ExecutionsOptions extends Omit<SchedulerOptions, "defer" | "record"> {
@@ -73,6 +75,7 @@ export class Executions implements RunEvents {
   /** Of calls that were answered with an execution of an earlier one. */
   readonly duplicates: DuplicateLog;
   readonly #kept = new KeptInputs();
+  readonly #queues: WebhookQueues;
   #isClosing = false;
   #isStopped = false;
 
@@ -85,24 +88,44 @@ export class Executions implements RunEvents {
       defer: (act) => options.store.ledger.beforeWrite(act),
       record: (runs, handOver) => this.#record(runs, handOver),
     });
+    this.#queues = new WebhookQueues(
+      (run) => this.#scheduler.enqueue(run),
+      () => this.#active,
+    );
+  }
+
+  /** The limits that a webhook has from now on. */
+  limit(webhook: LimitedWebhook): void {
+    this.#queues.limit(webhook);
+  }
+
+  /** Of webhooks with limits: how many executions run and wait. */
+  countsByWebhook(): ReturnType<WebhookQueues["counts"]> {
+    return this.#queues.counts();
   }
 
   /**
-   * Refuses where one of this flow would have to wait and the queue has no room for it, as `start`
-   * does. No flow holds more than half of the queue (contract, section 7, number 1).
+   * Refuses where one of this flow, and webhook, would have to wait and the queue has no room for
+   * it, as `start` does. No flow holds more than half of the queue (contract, section 7, number 1).
    *
-   * @throws RequestError queue_full, shutting_down
+   * @throws RequestError queue_full, webhook_busy, shutting_down
    */
-  requireRoom(flow: string): void {
+  requireRoom(flow: string, webhookId: string | null): void {
     if (this.#isClosing)
       throw new RequestError("shutting_down", "The service is shutting down. Try again", {
         headers: { "retry-after": "5" },
       });
-    if (this.#scheduler.isFree(flow)) return;
+    const isFree = this.#scheduler.isFree(flow);
+    const queue = this.#queues.find(webhookId);
+    if (!isFree || queue?.isFree === false) this.#requireQueueRoom(flow);
+    queue?.requireRoom(isFree, this.#scheduler.meanOf(flow));
+  }
+
+  #requireQueueRoom(flow: string): void {
     const { maxQueued } = this.#options;
-    const { queued } = this.#scheduler;
+    const queued = this.#scheduler.queued + this.#queues.held;
     if (queued >= maxQueued) throw refuseQueued(`${queued} executions wait already`);
-    const own = this.#scheduler.queuedOf(flow);
+    const own = this.#scheduler.queuedOf(flow) + this.#queues.heldOf(flow);
     if (own >= Math.max(1, Math.floor(maxQueued / 2)))
       throw refuseQueued(`${own} executions of this flow wait already, half of the queue`);
   }
@@ -110,39 +133,70 @@ export class Executions implements RunEvents {
   /**
    * Resolves when the record is written, or is on disk too; a later failure is a value of `ended`.
    *
-   * @throws RequestError queue_full, shutting_down, allowance_used, store_unavailable
+   * @throws RequestError queue_full, webhook_busy, shutting_down, allowance_used, store_unavailable
    */
   async start(request: StartRequest, until: Recorded = "synced"): Promise<ActiveExecution> {
     const { flow, flowName, input } = request;
     await this.#journal.requireRoom();
-    this.requireRoom(flowName);
+    this.requireRoom(flowName, request.webhook?.id ?? null);
     const row = toRow(request);
     const { allowance } = this.#options;
     const month = request.isConnection ? allowance.take(row.created_at) : null;
     const execution = newActive(row, flow, request.trace ?? null);
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
     const { claim = null } = request;
-    execution.recordedIn = this.#journal.begin(
-      row,
-      input,
+    const replaced = this.#replaceBy(execution);
+    const more = {
       month,
-      claim === null ? null : claim.rows,
-      {
-        written: () => {
-          this.#kept.keep(execution);
-          if (until === "written") resolve(execution);
-        },
-        ...(until === "synced" && { synced: () => resolve(execution) }),
-        ...(claim !== null && { applied: () => claim.applied() }),
-        refused: (refused) => {
-          if (month !== null) allowance.giveBack(month);
-          this.#refuse(execution);
-          reject(refused);
-        },
+      ...(claim !== null && { claims: claim.rows }),
+      ...(replaced.length > 0 && { replaces: replaced.map(({ id }) => id) }),
+    };
+    execution.recordedIn = this.#journal.begin(row, input, more, {
+      written: () => {
+        this.#kept.keep(execution);
+        if (until === "written") resolve(execution);
       },
-    );
+      ...((until === "synced" || replaced.length > 0) && {
+        synced: () => {
+          for (const one of replaced) this.#onReplaced(one);
+          resolve(execution);
+        },
+      }),
+      ...((claim !== null || replaced.length > 0) && {
+        applied: () => {
+          claim?.applied();
+          for (const one of replaced) this.#onEndApplied(one);
+        },
+      }),
+      refused: (refused) => {
+        if (month !== null) allowance.giveBack(month);
+        this.#refuse(execution);
+        for (const one of replaced) this.#restore(one);
+        reject(refused);
+      },
+    });
     this.#enqueue(execution, input);
     return promise;
+  }
+
+  /** Decides that what waits of the webhook ends with the begin of a new execution. */
+  #replaceBy({ id, row }: ActiveExecution): ActiveExecution[] {
+    const waiting = this.#queues.find(row.webhook_id)?.listReplaceable() ?? [];
+    const replaced = waiting.filter(({ run }) => run !== null && run.link !== null);
+    for (const execution of replaced) {
+      const { run, queue } = execution;
+      if (run !== null) this.#scheduler.withdraw(run);
+      if (run !== null) queue?.leave(run);
+      queue?.ended(execution);
+      execution.decided = decide(execution.id, "ENDED_CANCELLED", toReplacedMessage(id));
+    }
+    return replaced;
+  }
+
+  /** What was to replace it could not be recorded: it waits on. */
+  #restore(execution: ActiveExecution): void {
+    execution.decided = null;
+    if (execution.run !== null) execution.queue?.add(execution, execution.run);
   }
 
   /**
@@ -171,7 +225,8 @@ export class Executions implements RunEvents {
 
   /** Now in a thread, now waiting for one, and ended since the start by status. */
   counts(): { running: number; waiting: number; ended: Readonly<Record<EndedStatus, number>> } {
-    return { ...this.#scheduler.counts(), ended: this.#ended };
+    const { running, waiting } = this.#scheduler.counts();
+    return { running, waiting: waiting + this.#queues.held, ended: this.#ended };
   }
 
   /** Connections of this month (section 8). */
@@ -215,13 +270,14 @@ export class Executions implements RunEvents {
 
   returned(execution: ActiveExecution): void {
     const isWaiting = (): boolean => (execution.run?.link ?? null) !== null;
+    execution.queue?.returned(execution);
     this.#journal.wait(execution.id, isWaiting);
   }
 
   ended(execution: ActiveExecution, ending: Ending): void {
     // Lost with the service itself: the next start ends it as interrupted.
     if (this.#isStopped) return;
-    execution.run = null;
+    this.#leaveRun(execution);
     if (isJudgedAtOnce(ending)) this.#end(execution, this.#judge(execution.id, ending));
     else this.#carryOn(execution.id, this.#concludeLarge(execution, ending));
   }
@@ -243,8 +299,11 @@ export class Executions implements RunEvents {
     this.#active.add(execution);
     if (isRunnable(execution)) {
       const job = input === null ? null : toJob(execution.row, input, this.#options.baseUrl);
-      execution.run = new ExecutionRun(execution, this, job);
-      this.#scheduler.enqueue(execution.run);
+      const run = new ExecutionRun(execution, this, job);
+      execution.run = run;
+      execution.queue = this.#queues.find(execution.row.webhook_id);
+      if (execution.queue === null) this.#scheduler.enqueue(run);
+      else execution.queue.add(execution, run);
       return execution;
     }
     const message = `Flow "${execution.flow}" is not in the plugins folder, or has never loaded`;
@@ -255,7 +314,8 @@ export class Executions implements RunEvents {
   /** It could not be recorded: it is as if it had never been. */
   #refuse(execution: ActiveExecution): void {
     execution.isRefused = true;
-    if (execution.run !== null) this.#scheduler.abort(execution.run, "It was not recorded");
+    if (execution.run !== null) this.#abort(execution, execution.run, "It was not recorded");
+    execution.queue?.ended(execution);
     this.#kept.release(execution);
     this.#active.delete(execution);
   }
@@ -276,6 +336,7 @@ export class Executions implements RunEvents {
     if (own.length === 0 || this.#isStopped) return handOver([]);
     const rows = new Set(own.map(({ execution }) => execution.recordedIn));
     const [row = null] = rows.size === 1 ? rows : [];
+    for (const { execution } of own) execution.queue?.started(execution);
     this.#journal.start(
       own.map(({ id }) => id),
       row,
@@ -341,7 +402,7 @@ export class Executions implements RunEvents {
 
   /** It had its turn and cannot run. */
   #giveUp(execution: ActiveExecution, error: unknown): void {
-    execution.run = null;
+    this.#leaveRun(execution);
     // The service stops before its record could be read: it stays PENDING.
     if (this.#isClosing && execution.decided === null) return;
     if (execution.decided === null)
@@ -353,29 +414,53 @@ export class Executions implements RunEvents {
   #cutShort(execution: ActiveExecution, status: EndedStatus, message: string): boolean {
     if (execution.decided !== null) return false;
     const { id, run } = execution;
-    const hasWaited = run !== null && this.#scheduler.abort(run, message);
+    const hasWaited = run !== null && this.#abort(execution, run, message);
     if (hasWaited) this.#kept.release(execution);
     const ending = decide(id, status, message);
-    if (hasWaited) execution.run = null;
+    if (hasWaited) this.#leaveRun(execution);
     this.#end(execution, ending);
     return true;
+  }
+
+  /** @returns whether it waited: then it is gone, without an ending */
+  #abort(execution: ActiveExecution, run: Run, reason: string): boolean {
+    if (run.link !== null && execution.queue?.leave(run)) return true;
+    return this.#scheduler.abort(run, reason);
+  }
+
+  /** It has no thread any more, or was never given one. */
+  #leaveRun(execution: ActiveExecution): void {
+    const { run, queue } = execution;
+    execution.run = null;
+    if (run !== null) queue?.leave(run);
   }
 
   /** Writes the ending, unless another was decided before, and tells whoever waits. */
   #end(execution: ActiveExecution, outcome: Outcome): void {
     if (execution.decided !== null) return this.#forget(execution);
     execution.decided = outcome;
+    execution.queue?.ended(execution);
     this.#journal.end(outcome, {
-      synced: () => {
-        this.#ended[outcome.status] += 1;
-        this.#options.logEnding(execution, outcome);
-        execution.settle(outcome);
-      },
-      applied: () => {
-        execution.isApplied = true;
-        this.#forget(execution);
-      },
+      synced: () => this.#onEndSynced(execution, outcome),
+      applied: () => this.#onEndApplied(execution),
     });
+  }
+
+  #onEndSynced(execution: ActiveExecution, outcome: Outcome): void {
+    this.#ended[outcome.status] += 1;
+    this.#options.logEnding(execution, outcome);
+    execution.settle(outcome);
+  }
+
+  #onEndApplied(execution: ActiveExecution): void {
+    execution.isApplied = true;
+    this.#forget(execution);
+  }
+
+  #onReplaced(execution: ActiveExecution): void {
+    execution.run = null;
+    this.#kept.release(execution);
+    if (execution.decided !== null) this.#onEndSynced(execution, execution.decided);
   }
 
   /** Once the tables have its ending and it has no thread, it is active no longer. */

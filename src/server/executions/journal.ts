@@ -2,13 +2,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { LogLine } from "../../shared/wire/protocol.ts";
-import type { ClaimRow } from "../store/claim-row.ts";
 import type { Store } from "../store/database.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findInput } from "../store/executions.ts";
 import { isPassing, StoreError, toRequestError } from "../store/store-error.ts";
 import type { RecordEvents } from "../store/ledger.ts";
-import type { LedgerRecord } from "../store/ledger-record.ts";
+import type { BeginRecord, LedgerRecord } from "../store/ledger-record.ts";
 import { openChanges, type Changes } from "./changes.ts";
 import type { Input } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
@@ -47,18 +46,17 @@ export class Journal {
   begin(
     row: ExecutionRow,
     input: Input,
-    month: string | null,
-    claims: readonly ClaimRow[] | null,
+    more: BeginMembers,
     events: Omit<RecordEvents, "failed"> & { refused(refused: unknown): void },
   ): number {
     const { input_value, ...rest } = input;
-    const begin = { kind: "begin", row, input: rest, month } as const;
-    const record = claims === null ? begin : { ...begin, claims };
+    const record = { kind: "begin", row, input: rest, ...more } as const;
     return this.#store.ledger.append(record, input_value, {
       ...events,
       written: () => {
         events.written?.();
         this.changes.publish(row.id, "status");
+        for (const id of more.replaces ?? []) this.changes.publish(id, "status");
       },
       failed: (error) => events.refused(toRequestError(error)),
     });
@@ -167,6 +165,9 @@ export class Journal {
     });
   }
 }
+
+/** What is recorded of a new execution beside its row and its input. */
+export type BeginMembers = Pick<BeginRecord, "month" | "claims" | "replaces">;
 
 /** Whether runs may be handed over. One of both is called. */
 export interface StartEvents {

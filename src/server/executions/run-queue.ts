@@ -15,7 +15,7 @@ export class RunQueue {
   }
 
   push(run: Run): void {
-    const link: RunLink = { run, previous: this.#last, next: null };
+    const link: RunLink = { run, queue: this, previous: this.#last, next: null };
     if (this.#last === null) this.#first = link;
     else this.#last.next = link;
     this.#last = link;
@@ -25,7 +25,7 @@ export class RunQueue {
   /** Puts runs before all others, in their order. */
   unshift(runs: readonly Run[]): void {
     for (const run of runs.toReversed()) {
-      const link: RunLink = { run, previous: null, next: this.#first };
+      const link: RunLink = { run, queue: this, previous: null, next: this.#first };
       if (this.#first === null) this.#last = link;
       else this.#first.previous = link;
       this.#first = link;
@@ -44,10 +44,10 @@ export class RunQueue {
     return taken;
   }
 
-  /** False where it does not stand in a queue. */
+  /** False where it does not stand in this queue. */
   remove(run: Run): boolean {
     const { link } = run;
-    if (link === null) return false;
+    if (link === null || link.queue !== this) return false;
     if (link.previous === null) this.#first = link.next;
     else link.previous.next = link.next;
     if (link.next === null) this.#last = link.previous;

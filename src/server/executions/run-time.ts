@@ -10,6 +10,11 @@ const WEIGHT = 0.1;
 export class RunTime {
   #mean: number | null = null;
 
+  /** 0 before the first. */
+  get meanMs(): number {
+    return this.#mean ?? 0;
+  }
+
   /** @param ms of one run, in its thread */
   learn(ms: number): void {
     this.#mean = (this.#mean ?? ms) * (1 - WEIGHT) + ms * WEIGHT;

@@ -87,6 +87,16 @@ export class Scheduler implements WorkerEvents {
     return this.#queuedOf(this.#flowOf(name));
   }
 
+  /** How long runs of a flow take, in milliseconds. */
+  meanOf(name: string): number {
+    return this.#flowOf(name).time.meanMs;
+  }
+
+  /** Takes out a run that waits. @returns false where it does not */
+  withdraw(run: Run): boolean {
+    return this.#flowOf(run.flow).runs.remove(run);
+  }
+
   enqueue(run: Run): void {
     const flow = this.#flowOf(run.flow);
     flow.runs.push(run);

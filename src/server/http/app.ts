@@ -76,6 +76,7 @@ function toCall({ addressOf }: AppDeps, env: HttpBindings, target: CallTarget): 
     body: null,
     body_bytes: 0,
     bodyHash: null,
+    bucket: null,
     secrets: NO_SECRETS,
   };
 }

@@ -16,6 +16,8 @@ export interface BeginRecord {
   readonly month: string | null;
   /** What no other execution is started for. */
   readonly claims?: readonly ClaimRow[];
+  /** Executions that end with its begin, because it takes their place. */
+  readonly replaces?: readonly string[];
 }
 
 /** They are handed to a thread. */
@@ -73,8 +75,28 @@ export function encodeRow(entries: readonly LedgerEntry[]): LedgerRow {
 
 export function decodeRow({ head, texts }: LedgerRow): LedgerEntry[] {
   let at = 0;
-  return (JSON.parse(head) as [LedgerRecord, number | null][]).map(([record, length]) => {
+  return (JSON.parse(head) as [LedgerRecord, number | null][]).flatMap(([record, length]) => {
     if (length === null) return { record, text: null };
-    return { record, text: texts.slice(at, (at += length)) };
+    const entry = { record, text: texts.slice(at, (at += length)) };
+    return record.kind === "begin" ? [entry, ...listReplaced(record)] : entry;
   });
+}
+
+function listReplaced({ row, replaces = [] }: BeginRecord): LedgerEntry[] {
+  return replaces.map((id) => ({
+    record: {
+      kind: "end",
+      id,
+      status: "ENDED_CANCELLED",
+      status_message: toReplacedMessage(row.id),
+      ended_at: row.created_at,
+      response: null,
+    },
+    text: null,
+  }));
+}
+
+/** Status message of an execution whose place a newer one of the same webhook takes. */
+export function toReplacedMessage(by: string): string {
+  return `Replaced by ${by}`;
 }

@@ -110,6 +110,8 @@ export interface WebhookTable {
   max_body_bytes: number | null;
   /** JSON text of by what its calls are told apart; null: by nothing. */
   idempotency: string | null;
+  /** JSON text of how often it may be called, and how many run at once; null: no limits. */
+  limits: string | null;
   /** JSON text of how its calls are signed; null: they need not be. */
   signature: string | null;
   /** Raised by each change of that and of its secrets. */

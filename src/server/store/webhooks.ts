@@ -17,6 +17,7 @@ export const WEBHOOK_DEFAULTS = {
   allowed_addresses: null,
   max_body_bytes: null,
   idempotency: null,
+  limits: null,
   signature: null,
   signature_revision: 0,
 } as const satisfies Partial<WebhookRow>;
@@ -76,6 +77,15 @@ function isWithin(e: ExpressionBuilder<Schema, "webhook">, within: Within) {
     e("project_id", "is", null),
     e("project_id", "in", ids),
   ]);
+}
+
+/** All that limit their calls or executions. */
+export function listLimited(store: Store): Promise<Pick<WebhookRow, "id" | "name" | "limits">[]> {
+  return store.rows
+    .selectFrom("webhook")
+    .select(["id", "name", "limits"])
+    .where("limits", "is not", null)
+    .execute();
 }
 
 export function insertWebhook(store: Store, row: Insertable<WebhookTable>): Statement {

@@ -10,10 +10,11 @@ import {
   type Handshake,
   type ReadBody,
 } from "./call.ts";
-import { bodyLimitOf } from "./call-limits.ts";
+import { bodyLimitOf, takeToken } from "./call-limits.ts";
 import { readChallenge } from "./handshake.ts";
 import { toCallInput } from "./input.ts";
 import { takesBody } from "./match.ts";
+import type { RateLimits } from "./rate-limit.ts";
 import {
   isParsedAtOnce,
   limitOf,
@@ -34,17 +35,19 @@ export interface AdmissionRules {
   readonly maxBodyBytes: number;
   readonly bodies: Bodies;
   readonly parseLarge: ParseLarge;
-  /** @throws RequestError queue_full, shutting_down */
-  readonly requireRoom: (flow: string) => void;
+  /** @throws RequestError queue_full, webhook_busy, shutting_down */
+  readonly requireRoom: (flow: string, webhookId: string) => void;
+  readonly rates: RateLimits;
 }
 
 /**
  * What remains to be checked before a record is made, in the contract's order.
  *
- * @throws RequestError no_active_user, body_too_large, unsupported_type, bad_body, overloaded, queue_full
+ * @throws RequestError no_active_user, rate_limited, body_too_large, unsupported_type, bad_body, overloaded, queue_full
  */
 export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admission | Handshake> {
   if (caller.webhook.is_productive !== 1) requireActiveUser(rules);
+  takeToken(rules.rates, caller);
   const isRead = takesBody(caller.call.method);
   if (!isRead) discardBody(caller.call.incoming);
   const payload = isRead ? await readPayload(rules, caller) : null;

@@ -1,7 +1,10 @@
 import { openAddressList, type AddressList } from "../access/address-list.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
-import type { Call, MatchedCall } from "./call.ts";
+import { networkOf } from "../access/network.ts";
+import type { WebhookLimits } from "../../shared/contract/webhook-limits.ts";
+import type { Call, Caller, MatchedCall } from "./call.ts";
+import type { RateLimits } from "./rate-limit.ts";
 
 /** From where and how a webhook may be called, where it says so. */
 
@@ -28,6 +31,30 @@ export function requireMethod({ call, webhook }: MatchedCall): void {
   throw new RequestError("method_not_allowed", `Found method "${call.method}", expected ${allow}`, {
     headers: { allow },
   });
+}
+
+/** Rows are kept until they change, and their limits with them. */
+const limitsByRow = new WeakMap<WebhookRow, WebhookLimits>();
+
+function limitsOf(webhook: WebhookRow, text: string): WebhookLimits {
+  const found = limitsByRow.get(webhook);
+  if (found !== undefined) return found;
+  const limits = JSON.parse(text) as WebhookLimits;
+  limitsByRow.set(webhook, limits);
+  return limits;
+}
+
+/** Takes a token of the webhook's rate, where it has one. @throws RequestError rate_limited */
+export function takeToken(rates: RateLimits, { call, webhook, principal }: Caller): void {
+  if (webhook.limits === null) return;
+  const { rate } = limitsOf(webhook, webhook.limits);
+  if (rate === null) return;
+  const partition = {
+    webhook: null,
+    address: networkOf(call.address),
+    user: principal?.user_id ?? "",
+  }[rate.by];
+  call.bucket = rates.take(webhook.id, partition, rate);
 }
 
 /** The most that is read of a body of the webhook. */

@@ -6,6 +6,7 @@ import type { RightSignature } from "../access/signature.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { Parsed, Payload } from "./payload.ts";
+import type { Bucket } from "./rate-limit.ts";
 import type { CallTarget } from "./target.ts";
 
 /**
@@ -32,6 +33,8 @@ export interface Call {
   body_bytes: number;
   /** SHA-256, where calls of the webhook are compared; null: it has no body. */
   bodyHash: string | null;
+  /** Of its webhook's rate, once it took a token of it. */
+  bucket: Bucket | null;
   /** Keys and tokens that were found right; for that list as well. */
   secrets: readonly string[];
 }

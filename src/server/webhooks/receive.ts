@@ -14,6 +14,7 @@ import type { CallDeps } from "./call-deps.ts";
 import { match, type Passage } from "./match.ts";
 import { earlierModeOf, modeOf, type Mode } from "./mode.ts";
 import { continueWaiting } from "./re-entry.ts";
+import type { Bucket } from "./rate-limit.ts";
 import { openRedaction } from "./redaction.ts";
 import { refuse } from "./refuse.ts";
 import { respondChallenge, toResponse, type Reply } from "./respond.ts";
@@ -27,9 +28,15 @@ export async function receive(deps: CallDeps, call: Call): Promise<Response> {
   const started = performance.now();
   const counted = { name: "", webhook: null };
   const reply = await pass(deps, call, counted);
+  if (call.bucket !== null) addRate(deps, call.bucket, reply);
   const seconds = (performance.now() - started) / 1000;
   deps.meters.countCall(counted.name, reply.status, seconds);
   return toResponse(reply, call.request_id);
+}
+
+/** Who is told that nothing is left would wait before it follows a redirect. */
+function addRate({ rates }: CallDeps, bucket: Bucket, { status, headers }: Reply): void {
+  if (status !== 303 && status !== 302) Object.assign(headers, rates.describe(bucket));
 }
 
 interface Counted extends Passage {
@@ -86,7 +93,7 @@ async function begin(
 ): Promise<Reply> {
   const request = toStartRequest(deps, admission, mode);
   if (claim === null) {
-    deps.requireRoom(request.flowName);
+    deps.requireRoom(request.flowName, admission.webhook.id);
     const until = isHeld(deps, admission, mode) ? "written" : "synced";
     const live = await deps.executions.start(request, until);
     return answer(deps, admission, mode, toFollowed(live));

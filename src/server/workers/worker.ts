@@ -35,6 +35,7 @@ export interface Run {
 /** A run in a queue, between its neighbours. */
 export interface RunLink {
   readonly run: Run;
+  readonly queue: object;
   previous: RunLink | null;
   next: RunLink | null;
 }

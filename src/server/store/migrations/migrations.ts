@@ -4,6 +4,7 @@ import * as executionKey from "./0003-execution-key.ts";
 import * as ledger from "./0004-ledger.ts";
 import * as webhookMembers from "./0005-webhook-members.ts";
 import * as permissions from "./0006-permissions.ts";
+import * as webhookLimits from "./0007-webhook-limits.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -14,4 +15,5 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0004-ledger", ledger.up],
   ["0005-webhook-members", webhookMembers.up],
   ["0006-permissions", permissions.up],
+  ["0007-webhook-limits", webhookLimits.up],
 ]);

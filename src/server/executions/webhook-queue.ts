@@ -1,0 +1,164 @@
+import type { WebhookLimits } from "../../shared/contract/webhook-limits.ts";
+import { RequestError } from "../../shared/errors.ts";
+import type { Run } from "../workers/worker.ts";
+import { RunQueue } from "./run-queue.ts";
+
+/** What a webhook limits beside its rate (trust-and-delivery, section 3.3). */
+export type ConcurrencyLimits = Omit<WebhookLimits, "rate">;
+
+/** What a queue looks at of an execution. */
+interface QueuedExecution {
+  readonly run: Run | null;
+  /** When it was handed to a thread; null: it was not. */
+  readonly startedAt: number | null;
+  /** Its ending; null: it has none. */
+  readonly decided: object | null;
+}
+
+const NO_LIMITS: ConcurrencyLimits = {
+  max_concurrent: null,
+  when_busy: "queue",
+  max_queued: null,
+};
+
+/**
+ * The executions that calls of one webhook have started, where it limits them. Runs beyond
+ * `max_concurrent` are held back here, first come first served: the scheduler has never more of
+ * them than may run, so that other webhooks of the same flow pass by.
+ */
+export class WebhookQueue<Execution extends QueuedExecution> {
+  readonly #pass: (run: Run) => void;
+  readonly #held = new RunQueue();
+  /** Handed to the scheduler, until their thread is free again. */
+  readonly #passed = new Set<Run>();
+  /** Recorded and not begun. */
+  readonly #pending = new Set<Execution>();
+  /** Begun and not ended. */
+  readonly #running = new Set<Execution>();
+  #limits: ConcurrencyLimits = NO_LIMITS;
+
+  /** @param pass hands a run to the scheduler */
+  constructor(pass: (run: Run) => void) {
+    this.#pass = pass;
+  }
+
+  /** Raised limits let more runs pass at once; null: it has none any more. */
+  limit(limits: ConcurrencyLimits | null): void {
+    this.#limits = limits ?? NO_LIMITS;
+    this.#passNext();
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  get waiting(): number {
+    return this.#pending.size;
+  }
+
+  /** How many runs are held back. */
+  get held(): number {
+    return this.#held.length;
+  }
+
+  /** The flow of those; null: none is held back. */
+  get heldFlow(): string | null {
+    return this.#held.first?.flow ?? null;
+  }
+
+  /** Whether another run is not held back. */
+  get isFree(): boolean {
+    return this.#held.length === 0 && this.#passed.size < this.#most;
+  }
+
+  /**
+   * @param isFree whether the scheduler has a thread for another run
+   * @param meanMs of the flow's runs, for when to come again
+   * @throws RequestError webhook_busy
+   */
+  requireRoom(isFree: boolean, meanMs: number): void {
+    const { max_concurrent, when_busy, max_queued } = this.#limits;
+    const unended = this.#running.size + this.#pending.size;
+    if (when_busy === "refuse" && max_concurrent !== null && unended >= max_concurrent)
+      throw refuseBusy(
+        `${unended} executions of this webhook have not ended, as many as may be at once`,
+        meanMs,
+      );
+    if (max_queued === null || (isFree && this.isFree)) return;
+    const waiting = when_busy === "replace" ? 0 : this.#pending.size;
+    if (waiting >= max_queued)
+      throw refuseBusy(
+        `${waiting} executions of this webhook wait already, as many as may wait`,
+        meanMs,
+      );
+  }
+
+  /** Those that a new one replaces: none but under `replace`, and none that has begun. */
+  listReplaceable(): Execution[] {
+    return this.#limits.when_busy === "replace" ? [...this.#pending] : [];
+  }
+
+  /** Its run is handed on as soon as it may be. */
+  add(execution: Execution, run: Run): void {
+    this.#pending.add(execution);
+    this.#held.push(run);
+    this.#passNext();
+  }
+
+  /** One that was there before the webhook had limits. */
+  adopt(execution: Execution): void {
+    const { run, decided } = execution;
+    if (run !== null) this.#passed.add(run);
+    if (decided !== null) return;
+    if (execution.startedAt === null || (run !== null && run.link !== null))
+      this.#pending.add(execution);
+    else this.#running.add(execution);
+  }
+
+  /** It is handed to a thread. */
+  started(execution: Execution): void {
+    if (this.#pending.delete(execution)) this.#running.add(execution);
+  }
+
+  /** It has not begun in that thread, and waits again. */
+  returned(execution: Execution): void {
+    if (this.#running.delete(execution)) this.#pending.add(execution);
+  }
+
+  /** Its ending is decided; its thread may be busy with it for a while. */
+  ended(execution: Execution): void {
+    this.#pending.delete(execution);
+    this.#running.delete(execution);
+  }
+
+  /** A run leaves, wherever it is. @returns whether it was held back */
+  leave(run: Run): boolean {
+    if (this.#held.remove(run)) return true;
+    if (this.#passed.delete(run)) this.#passNext();
+    return false;
+  }
+
+  get #most(): number {
+    return this.#limits.max_concurrent ?? Infinity;
+  }
+
+  #passNext(): void {
+    while (this.#passed.size < this.#most) {
+      const [run] = this.#held.take(1, () => true);
+      if (run === undefined) return;
+      this.#passed.add(run);
+      this.#pass(run);
+    }
+  }
+}
+
+/** A caller comes again once a run should have ended; seconds. */
+const LEAST_RETRY_SEC = 1;
+const MOST_RETRY_SEC = 60;
+
+function refuseBusy(why: string, meanMs: number): RequestError {
+  const seconds = Math.min(Math.max(Math.ceil(meanMs / 1000), LEAST_RETRY_SEC), MOST_RETRY_SEC);
+  return new RequestError("webhook_busy", `${why}. Try again later`, {
+    headers: { "retry-after": String(seconds) },
+  });
+}

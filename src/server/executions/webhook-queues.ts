@@ -1,0 +1,87 @@
+import type { Run } from "../workers/worker.ts";
+import type { ActiveExecution } from "./active.ts";
+import { WebhookQueue, type ConcurrencyLimits } from "./webhook-queue.ts";
+
+/** What a webhook limits, as its callers and its record have it. */
+export interface LimitedWebhook {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text; null: none. */
+  readonly limits: string | null;
+}
+
+function readLimits(text: string | null): ConcurrencyLimits | null {
+  if (text === null) return null;
+  const limits = JSON.parse(text) as ConcurrencyLimits;
+  const { max_concurrent, when_busy, max_queued } = limits;
+  const isLimited = max_concurrent !== null || max_queued !== null || when_busy !== "queue";
+  return isLimited ? limits : null;
+}
+
+interface Entry {
+  name: string;
+  readonly queue: WebhookQueue<ActiveExecution>;
+}
+
+/** The queues of those webhooks that limit how many of their executions run or wait. */
+export class WebhookQueues {
+  readonly #pass: (run: Run) => void;
+  readonly #listActive: () => Iterable<ActiveExecution>;
+  readonly #entries = new Map<string, Entry>();
+
+  /**
+   * @param pass hands a run to the scheduler
+   * @param listActive executions that a new queue may have to count
+   */
+  constructor(pass: (run: Run) => void, listActive: () => Iterable<ActiveExecution>) {
+    this.#pass = pass;
+    this.#listActive = listActive;
+  }
+
+  find(webhookId: string | null): WebhookQueue<ActiveExecution> | null {
+    if (webhookId === null || this.#entries.size === 0) return null;
+    return this.#entries.get(webhookId)?.queue ?? null;
+  }
+
+  /** The limits that a webhook has from now on; without any, what was held back runs. */
+  limit({ id, name, limits: text }: LimitedWebhook): void {
+    const limits = readLimits(text);
+    const entry = this.#entries.get(id) ?? (limits === null ? null : this.#open(id, name));
+    if (entry === null) return;
+    entry.name = name;
+    entry.queue.limit(limits);
+    if (limits === null) this.#entries.delete(id);
+  }
+
+  /** How many runs are held back. */
+  get held(): number {
+    let held = 0;
+    for (const { queue } of this.#entries.values()) held += queue.held;
+    return held;
+  }
+
+  /** As `held`, of one flow: a webhook's runs are of one, but for a while after it was changed. */
+  heldOf(flow: string): number {
+    let held = 0;
+    for (const { queue } of this.#entries.values()) if (queue.heldFlow === flow) held += queue.held;
+    return held;
+  }
+
+  /** By webhook: how many of its executions run and wait. */
+  *counts(): Iterable<{ webhook: string; running: number; waiting: number }> {
+    for (const { name, queue } of this.#entries.values())
+      yield { webhook: name, running: queue.running, waiting: queue.waiting };
+  }
+
+  #open(id: string, name: string): Entry {
+    const queue = new WebhookQueue<ActiveExecution>(this.#pass);
+    for (const execution of this.#listActive())
+      if (execution.row.webhook_id === id) {
+        execution.queue = queue;
+        queue.adopt(execution);
+      }
+    const entry = { name, queue };
+    this.#entries.set(id, entry);
+    return entry;
+  }
+}
