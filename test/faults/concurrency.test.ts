@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, test } from "node:test";
 import { openGates } from "../blackbox/gates.ts";
 import { executionId, poll } from "../blackbox/scenario.ts";
@@ -32,6 +34,14 @@ function hasEnded(service: TestService, id: string): Promise<Record> {
   });
 }
 
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
 async function openGated(limits: object): Promise<TestService> {
   const service = await openTestService({
     config: { WORKER_THREADS: 6, FLOW_MAX_CONCURRENT: 5 },
@@ -41,7 +51,62 @@ async function openGated(limits: object): Promise<TestService> {
   return service;
 }
 
+/** Counts the flows that are with it at the same time; each stays for a while. */
+async function openMeeting() {
+  const present = new Set<object>();
+  const seen = { most: 0, left: 0 };
+  const server = createServer((request, response) => {
+    present.add(response);
+    seen.most = Math.max(seen.most, present.size);
+    const timer = setTimeout(() => response.end("met"), Number(request.url?.slice(1)));
+    response.once("close", () => {
+      clearTimeout(timer);
+      present.delete(response);
+      seen.left += 1;
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    seen,
+    query: (ms: number) => `gate=${encodeURIComponent(`http://127.0.0.1:${port}/${ms}`)}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
 describe("limits and restarts", () => {
+  test("runners that die, cancels and callers that leave: no place is lost, none is given twice", async () => {
+    await using meeting = await openMeeting();
+    await using service = await openGated({ max_concurrent: 3 });
+    const ids: string[] = [];
+    for (let at = 0; at < 120; at += 1) {
+      const query = meeting.query(at % 7 === 0 ? 60_000 : at % 20);
+      ids.push(executionId(await service.call("gated", `?async&${query}`)));
+    }
+    // Those that stay for a minute end by a cancel, before their turn or after it, or with their runner.
+    const cancel = (id: string) => service.api("POST", `/execution/${id}/cancel`, {});
+    for (const [at, id] of ids.entries()) if (at % 14 === 0) await cancel(id);
+    for (let kills = 0, done = 0; done < ids.length;) {
+      const records = await Promise.all(ids.map((id) => read(service, id)));
+      done = records.filter(({ status }) => status.startsWith("ENDED_")).length;
+      const running = ids.filter((_, at) => records[at]?.status === "RUNNING");
+      // The last ones that stay are fewer.
+      if (running.length < Math.min(3, ids.length - done)) continue;
+      const [runner] = service.runners();
+      if (kills < 2 && runner !== undefined) killIfThere(runner);
+      else if (running[0] !== undefined) await cancel(running[0]);
+      kills += 1;
+    }
+    assert.ok(meeting.seen.most <= 3, `${meeting.seen.most} ran at once`);
+    assert.ok(meeting.seen.left > 60, `${meeting.seen.left} ran at all`);
+    const last = executionId(await service.call("gated", `?async&${meeting.query(0)}`));
+    const { status, status_message } = await hasEnded(service, last);
+    assert.equal(status, "ENDED_SUCCESS", status_message ?? "");
+  });
+
   test("a restart keeps the order of what waits, and the limit", async () => {
     await using gates = await openGates();
     await using service = await openGated({ max_concurrent: 1 });

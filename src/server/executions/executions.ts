@@ -1,7 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
-import type { Log } from "../../shared/log.ts";
 import { SlotList } from "./slot-list.ts";
 import type {
   Ending,
@@ -18,36 +17,25 @@ import type { Changes } from "./changes.ts";
 import { DuplicateLog } from "./duplicate-log.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
 import { toJob, type Input } from "./input.ts";
-import type { LogEnding } from "./ending-log.ts";
+import { Endings, type EndingsOptions } from "./endings.ts";
+import { Handover } from "./handover.ts";
 import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
-import {
-  decide,
-  isJudgedAtOnce,
-  toOutcome,
-  type Outcome,
-  type OutcomeJob,
-  type OutcomeLimits,
-} from "./outcome.ts";
+import { decide } from "./outcome.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import { WebhookQueues, type LimitedWebhook } from "./webhook-queues.ts";
 import { toReplacedMessage } from "../store/ledger-record.ts";
 import type { EndedStatus } from "../../shared/contract/status.ts";
 
-export interface ExecutionsOptions extends Omit<SchedulerOptions, "defer" | "record"> {
+export interface ExecutionsOptions
+  extends Omit<SchedulerOptions, "defer" | "record">, EndingsOptions {
   readonly store: Store;
-  readonly log: Log;
-  readonly limits: OutcomeLimits;
-  /** `toOutcome` of what is large, elsewhere. */
-  readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
   /** Answers an operation that a flow asked for. Never rejects. */
   readonly operate: (
     execution: ActiveExecution,
     request: OperationRequest,
   ) => Promise<OperationAnswer>;
-  /** Tells the log that an ending is on disk. */
-  readonly logEnding: LogEnding;
   readonly maxQueued: number;
   readonly allowance: Allowance;
   readonly baseUrl: string;
@@ -66,27 +54,27 @@ export class Executions implements RunEvents {
   readonly #scheduler: Scheduler;
   readonly #active = new ActiveExecutions();
   readonly #stopListeners = new SlotList<() => void>();
-  readonly #ended: Record<EndedStatus, number> = {
-    ENDED_SUCCESS: 0,
-    ENDED_ERROR: 0,
-    ENDED_TIMEOUT: 0,
-    ENDED_CANCELLED: 0,
-  };
+  readonly #endings: Endings;
   /** Of calls that were answered with an execution of an earlier one. */
   readonly duplicates: DuplicateLog;
   readonly #kept = new KeptInputs();
   readonly #queues: WebhookQueues;
-  #isClosing = false;
-  #isStopped = false;
 
   constructor(options: ExecutionsOptions) {
     this.#options = options;
     this.#journal = new Journal(options.store, options.log);
     this.duplicates = new DuplicateLog(this.#journal);
+    this.#endings = new Endings(options, this.#journal, this.#active);
+    const handover = new Handover({
+      ...options,
+      journal: this.#journal,
+      kept: this.#kept,
+      giveUp: (execution, error) => this.#giveUp(execution, error),
+    });
     this.#scheduler = new Scheduler({
       ...options,
       defer: (act) => options.store.ledger.beforeWrite(act),
-      record: (runs, handOver) => this.#record(runs, handOver),
+      record: (runs, handOver) => handover.record(runs, handOver),
     });
     this.#queues = new WebhookQueues(
       (run) => this.#scheduler.enqueue(run),
@@ -111,7 +99,7 @@ export class Executions implements RunEvents {
    * @throws RequestError queue_full, webhook_busy, shutting_down
    */
   requireRoom(flow: string, webhookId: string | null): void {
-    if (this.#isClosing)
+    if (this.#journal.isClosing)
       throw new RequestError("shutting_down", "The service is shutting down. Try again", {
         headers: { "retry-after": "5" },
       });
@@ -165,7 +153,7 @@ export class Executions implements RunEvents {
       ...((claim !== null || replaced.length > 0) && {
         applied: () => {
           claim?.applied();
-          for (const one of replaced) this.#onEndApplied(one);
+          for (const one of replaced) this.#endings.applied(one);
         },
       }),
       refused: (refused) => {
@@ -226,7 +214,7 @@ export class Executions implements RunEvents {
   /** Now in a thread, now waiting for one, and ended since the start by status. */
   counts(): { running: number; waiting: number; ended: Readonly<Record<EndedStatus, number>> } {
     const { running, waiting } = this.#scheduler.counts();
-    return { running, waiting: waiting + this.#queues.held, ended: this.#ended };
+    return { running, waiting: waiting + this.#queues.held, ended: this.#endings.counts };
   }
 
   /** Connections of this month (section 8). */
@@ -245,7 +233,7 @@ export class Executions implements RunEvents {
    * @returns forgets the listener
    */
   onStop(listener: () => void): () => void {
-    if (this.#isStopped) listener();
+    if (this.#journal.isStopped) listener();
     const slot = this.#stopListeners.add(listener);
     return () => this.#stopListeners.delete(slot);
   }
@@ -255,14 +243,12 @@ export class Executions implements RunEvents {
    * the listeners of `onStop` are called. What waits for a thread stays PENDING for the next start.
    */
   async drain(graceMs: number): Promise<void> {
-    this.#isClosing = true;
     this.#journal.close();
     await atMost(WAIT_MS, this.#scheduler.stop());
     await atMost(graceMs, this.#scheduler.whenIdle());
     // Those that have ended are told of it, once that is written.
     const ending = [...this.#active].filter(({ decided }) => decided !== null);
     await atMost(WAIT_MS, Promise.all(ending.map(({ ended }) => ended)));
-    this.#isStopped = true;
     this.#journal.stop();
     this.#scheduler.close();
     for (const listener of this.#stopListeners) listener();
@@ -276,10 +262,9 @@ export class Executions implements RunEvents {
 
   ended(execution: ActiveExecution, ending: Ending): void {
     // Lost with the service itself: the next start ends it as interrupted.
-    if (this.#isStopped) return;
+    if (this.#journal.isStopped) return;
     this.#leaveRun(execution);
-    if (isJudgedAtOnce(ending)) this.#end(execution, this.#judge(execution.id, ending));
-    else this.#carryOn(execution.id, this.#concludeLarge(execution, ending));
+    this.#endings.conclude(execution, ending);
   }
 
   expired(execution: ActiveExecution): void {
@@ -307,7 +292,7 @@ export class Executions implements RunEvents {
       return execution;
     }
     const message = `Flow "${execution.flow}" is not in the plugins folder, or has never loaded`;
-    this.#end(execution, decide(execution.id, "ENDED_ERROR", message));
+    this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", message));
     return execution;
   }
 
@@ -320,94 +305,14 @@ export class Executions implements RunEvents {
     this.#active.delete(execution);
   }
 
-  /** Records that runs are handed over; see SchedulerOptions. */
-  #record(runs: readonly Run[], handOver: (recorded: readonly Run[]) => void): void {
-    const own = runs.filter((run) => run instanceof ExecutionRun);
-    if (own.every(({ job }) => job !== null)) return this.#recordStart(own, handOver);
-    Promise.all(own.map((run) => this.#load(run))).then(
-      (loaded) => this.#recordStart(loaded.flat(), handOver),
-      (error: unknown) => this.#options.log.error({ err: error }, "Cannot hand runs over"),
-    );
-  }
-
-  #recordStart(runs: readonly ExecutionRun[], handOver: (recorded: readonly Run[]) => void): void {
-    const own = runs.filter(({ execution }) => !execution.isRefused);
-    // What is stopped records nothing any more, and what is not recorded does not run.
-    if (own.length === 0 || this.#isStopped) return handOver([]);
-    const rows = new Set(own.map(({ execution }) => execution.recordedIn));
-    const [row = null] = rows.size === 1 ? rows : [];
-    for (const { execution } of own) execution.queue?.started(execution);
-    this.#journal.start(
-      own.map(({ id }) => id),
-      row,
-      {
-        started: () => {
-          const startedAt = now();
-          for (const { execution } of own) {
-            execution.startedAt = startedAt;
-            this.#kept.release(execution);
-          }
-          handOver(own.filter(({ execution }) => !execution.isRefused));
-        },
-        // The service stops before it could be written: they stay PENDING.
-        failed: () => (this.#isClosing ? handOver([]) : this.#recordStart(own, handOver)),
-      },
-    );
-  }
-
-  /** Makes a job of what was recorded. @returns the run, where it is to run */
-  async #load(run: ExecutionRun): Promise<ExecutionRun[]> {
-    const { execution } = run;
-    if (run.job !== null) return [run];
-    try {
-      const input = await this.#journal.readInput(run.id);
-      if (input === undefined) throw new Error("its record is gone");
-      run.job = toJob(execution.row, input, this.#options.baseUrl);
-      return [run];
-    } catch (error) {
-      this.#giveUp(execution, error);
-      return [];
-    }
-  }
-
-  /** Work that nobody waits for: what fails in it is logged, and stops nothing else. */
-  #carryOn(id: string, work: Promise<unknown>): void {
-    work.catch((error: unknown) => {
-      this.#options.log.error({ execution: id, err: error }, "Cannot carry on with an execution");
-    });
-  }
-
-  async #concludeLarge(execution: ActiveExecution, ending: Ending): Promise<void> {
-    const { limits, judgeLarge } = this.#options;
-    const { id } = execution;
-    const outcome = await judgeLarge({ id, ending, limits }).catch((error: unknown) =>
-      this.#misjudge(id, error),
-    );
-    this.#end(execution, outcome);
-  }
-
-  #judge(id: string, ending: Ending): Outcome {
-    try {
-      return toOutcome(id, ending, this.#options.limits);
-    } catch (error) {
-      return this.#misjudge(id, error);
-    }
-  }
-
-  /** An ending that cannot be judged is a failure of the execution, never of the service. */
-  #misjudge(id: string, error: unknown): Outcome {
-    this.#options.log.error({ execution: id, err: error }, "Cannot judge an ending");
-    return decide(id, "ENDED_ERROR", "The flow's ending could not be read");
-  }
-
   /** It had its turn and cannot run. */
   #giveUp(execution: ActiveExecution, error: unknown): void {
     this.#leaveRun(execution);
     // The service stops before its record could be read: it stays PENDING.
-    if (this.#isClosing && execution.decided === null) return;
+    if (this.#journal.isClosing && execution.decided === null) return;
     if (execution.decided === null)
       this.#options.log.error({ execution: execution.id, error: String(error) }, "Cannot start");
-    this.#end(execution, decide(execution.id, "ENDED_ERROR", "It could not be started"));
+    this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", "It could not be started"));
   }
 
   /** Decides the ending of what waits or runs; false where one was decided before. */
@@ -418,7 +323,7 @@ export class Executions implements RunEvents {
     if (hasWaited) this.#kept.release(execution);
     const ending = decide(id, status, message);
     if (hasWaited) this.#leaveRun(execution);
-    this.#end(execution, ending);
+    this.#endings.write(execution, ending);
     return true;
   }
 
@@ -435,37 +340,10 @@ export class Executions implements RunEvents {
     if (run !== null) queue?.leave(run);
   }
 
-  /** Writes the ending, unless another was decided before, and tells whoever waits. */
-  #end(execution: ActiveExecution, outcome: Outcome): void {
-    if (execution.decided !== null) return this.#forget(execution);
-    execution.decided = outcome;
-    execution.queue?.ended(execution);
-    this.#journal.end(outcome, {
-      synced: () => this.#onEndSynced(execution, outcome),
-      applied: () => this.#onEndApplied(execution),
-    });
-  }
-
-  #onEndSynced(execution: ActiveExecution, outcome: Outcome): void {
-    this.#ended[outcome.status] += 1;
-    this.#options.logEnding(execution, outcome);
-    execution.settle(outcome);
-  }
-
-  #onEndApplied(execution: ActiveExecution): void {
-    execution.isApplied = true;
-    this.#forget(execution);
-  }
-
   #onReplaced(execution: ActiveExecution): void {
     execution.run = null;
     this.#kept.release(execution);
-    if (execution.decided !== null) this.#onEndSynced(execution, execution.decided);
-  }
-
-  /** Once the tables have its ending and it has no thread, it is active no longer. */
-  #forget(execution: ActiveExecution): void {
-    if (execution.isApplied && execution.run === null) this.#active.delete(execution);
+    if (execution.decided !== null) this.#endings.synced(execution, execution.decided);
   }
 }
 

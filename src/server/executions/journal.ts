@@ -138,6 +138,14 @@ export class Journal {
       }
   }
 
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   /** The service stops: what has not begun is not tried again. */
   close(): void {
     this.#isClosing = true;

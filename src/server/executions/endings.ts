@@ -1,0 +1,104 @@
+import type { EndedStatus } from "../../shared/contract/status.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Ending } from "../../shared/wire/protocol.ts";
+import type { ActiveExecution, ActiveExecutions } from "./active.ts";
+import type { LogEnding } from "./ending-log.ts";
+import type { Journal } from "./journal.ts";
+import {
+  decide,
+  isJudgedAtOnce,
+  toOutcome,
+  type Outcome,
+  type OutcomeJob,
+  type OutcomeLimits,
+} from "./outcome.ts";
+
+export interface EndingsOptions {
+  readonly log: Log;
+  readonly limits: OutcomeLimits;
+  /** `toOutcome` of what is large, elsewhere. */
+  readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
+  /** Tells the log that an ending is on disk. */
+  readonly logEnding: LogEnding;
+}
+
+/** How executions end: what a thread reports is judged, written, and told to whoever waits. */
+export class Endings {
+  readonly #options: EndingsOptions;
+  readonly #journal: Journal;
+  readonly #active: ActiveExecutions;
+  /** Since the start, by status. */
+  readonly counts: Record<EndedStatus, number> = {
+    ENDED_SUCCESS: 0,
+    ENDED_ERROR: 0,
+    ENDED_TIMEOUT: 0,
+    ENDED_CANCELLED: 0,
+  };
+
+  constructor(options: EndingsOptions, journal: Journal, active: ActiveExecutions) {
+    this.#options = options;
+    this.#journal = journal;
+    this.#active = active;
+  }
+
+  /** Its thread has reported how it ended. */
+  conclude(execution: ActiveExecution, ending: Ending): void {
+    if (isJudgedAtOnce(ending)) return this.write(execution, this.#judge(execution.id, ending));
+    this.#concludeLarge(execution, ending).catch((error: unknown) => {
+      const { log } = this.#options;
+      log.error({ execution: execution.id, err: error }, "Cannot carry on with an execution");
+    });
+  }
+
+  /** Writes the ending, unless another was decided before, and tells whoever waits. */
+  write(execution: ActiveExecution, outcome: Outcome): void {
+    if (execution.decided !== null) return this.#forget(execution);
+    execution.decided = outcome;
+    execution.queue?.ended(execution);
+    this.#journal.end(outcome, {
+      synced: () => this.synced(execution, outcome),
+      applied: () => this.applied(execution),
+    });
+  }
+
+  /** The ending is on disk. */
+  synced(execution: ActiveExecution, outcome: Outcome): void {
+    this.counts[outcome.status] += 1;
+    this.#options.logEnding(execution, outcome);
+    execution.settle(outcome);
+  }
+
+  /** The tables have the ending. */
+  applied(execution: ActiveExecution): void {
+    execution.isApplied = true;
+    this.#forget(execution);
+  }
+
+  /** Once the tables have its ending and it has no thread, it is active no longer. */
+  #forget(execution: ActiveExecution): void {
+    if (execution.isApplied && execution.run === null) this.#active.delete(execution);
+  }
+
+  async #concludeLarge(execution: ActiveExecution, ending: Ending): Promise<void> {
+    const { limits, judgeLarge } = this.#options;
+    const { id } = execution;
+    const outcome = await judgeLarge({ id, ending, limits }).catch((error: unknown) =>
+      this.#misjudge(id, error),
+    );
+    this.write(execution, outcome);
+  }
+
+  #judge(id: string, ending: Ending): Outcome {
+    try {
+      return toOutcome(id, ending, this.#options.limits);
+    } catch (error) {
+      return this.#misjudge(id, error);
+    }
+  }
+
+  /** An ending that cannot be judged is a failure of the execution, never of the service. */
+  #misjudge(id: string, error: unknown): Outcome {
+    this.#options.log.error({ execution: id, err: error }, "Cannot judge an ending");
+    return decide(id, "ENDED_ERROR", "The flow's ending could not be read");
+  }
+}

@@ -1,0 +1,81 @@
+import { now } from "../../shared/clock.ts";
+import type { Log } from "../../shared/log.ts";
+import type { Run } from "../workers/worker.ts";
+import type { ActiveExecution } from "./active.ts";
+import { ExecutionRun } from "./execution-run.ts";
+import { toJob } from "./input.ts";
+import type { Journal } from "./journal.ts";
+import type { KeptInputs } from "./kept-inputs.ts";
+
+export interface HandoverDeps {
+  readonly log: Log;
+  readonly journal: Journal;
+  readonly kept: KeptInputs;
+  readonly baseUrl: string;
+  /** The turn of an execution has come, and it cannot run. */
+  readonly giveUp: (execution: ActiveExecution, error: unknown) => void;
+}
+
+type HandOver = (recorded: readonly Run[]) => void;
+
+/** Records that runs are handed to threads, and makes their jobs; see SchedulerOptions. */
+export class Handover {
+  readonly #deps: HandoverDeps;
+
+  constructor(deps: HandoverDeps) {
+    this.#deps = deps;
+  }
+
+  /** Calls back once, with those of the runs that are to run. */
+  record(runs: readonly Run[], handOver: HandOver): void {
+    const own = runs.filter((run) => run instanceof ExecutionRun);
+    if (own.every(({ job }) => job !== null)) return this.#start(own, handOver);
+    Promise.all(own.map((run) => this.#load(run))).then(
+      (loaded) => this.#start(loaded.flat(), handOver),
+      (error: unknown) => this.#deps.log.error({ err: error }, "Cannot hand runs over"),
+    );
+  }
+
+  #start(runs: readonly ExecutionRun[], handOver: HandOver): void {
+    const { journal } = this.#deps;
+    const own = runs.filter(({ execution }) => !execution.isRefused);
+    // What is stopped records nothing any more, and what is not recorded does not run.
+    if (own.length === 0 || journal.isStopped) return handOver([]);
+    const rows = new Set(own.map(({ execution }) => execution.recordedIn));
+    const [row = null] = rows.size === 1 ? rows : [];
+    for (const { execution } of own) execution.queue?.started(execution);
+    journal.start(
+      own.map(({ id }) => id),
+      row,
+      {
+        started: () => this.#onStarted(own, handOver),
+        // The service stops before it could be written: they stay PENDING.
+        failed: () => (journal.isClosing ? handOver([]) : this.#start(own, handOver)),
+      },
+    );
+  }
+
+  #onStarted(runs: readonly ExecutionRun[], handOver: HandOver): void {
+    const startedAt = now();
+    for (const { execution } of runs) {
+      execution.startedAt = startedAt;
+      this.#deps.kept.release(execution);
+    }
+    handOver(runs.filter(({ execution }) => !execution.isRefused));
+  }
+
+  /** Makes a job of what was recorded. @returns the run, where it is to run */
+  async #load(run: ExecutionRun): Promise<ExecutionRun[]> {
+    const { execution } = run;
+    if (run.job !== null) return [run];
+    try {
+      const input = await this.#deps.journal.readInput(run.id);
+      if (input === undefined) throw new Error("its record is gone");
+      run.job = toJob(execution.row, input, this.#deps.baseUrl);
+      return [run];
+    } catch (error) {
+      this.#deps.giveUp(execution, error);
+      return [];
+    }
+  }
+}
