@@ -90,7 +90,6 @@ function toCallParts(parts: Parts) {
     responseMatrix: config.RESPONSE_MATRIX,
     isCancelling: config.WEBHOOK_CANCEL_ENABLED,
     isLoginRedirect: config.LOGIN_REDIRECT,
-    isSandboxed: config.RESPONSE_SANDBOX,
   };
 }
 
@@ -110,6 +109,7 @@ function toDefaults(config: Config) {
     connectionAllowance: config.CONNECTION_ALLOWANCE,
     windowMs: config.WAIT_POLL_WINDOW_SEC * 1000,
     maxBodyBytes: config.MAX_BODY_BYTES,
+    isSandboxed: config.RESPONSE_SANDBOX,
     base_url: config.BASE_URL,
     prefix: prefixOf(config),
   };

@@ -151,3 +151,39 @@ test("an import that fails anywhere changes nothing", async () => {
   await service.want(404, "GET", "/webhook/never");
   await service.want(422, "POST", "/import?conflicts=merge", { text: head });
 });
+
+test("who may read the answers, and their headers, are carried; a first document leaves them", async () => {
+  const cors = {
+    origins: ["https://shop.example"],
+    credentials: true,
+    headers: [],
+    max_age_sec: 5,
+  };
+  const response_headers = { "X-Robots-Tag": "noindex" };
+  const body = { name: "pages", flow: "echo", cors, response_headers };
+  await service.want(201, "POST", "/webhook", { body });
+  const text = await exported("?webhook=pages");
+  assert.match(text, /cors:\n[^]*shop\.example[^]*response_headers:\n {6}X-Robots-Tag: noindex/);
+  assert.doesNotMatch(await exported("?webhook=plain"), /cors|response_headers/);
+  const first = "format: flowhook/export/v1\nwebhooks:\n  - { name: pages, flow: echo }\n";
+  await take("?conflicts=replace", first);
+  assert.deepEqual((await webhook("pages"))["cors"], cors);
+  await service.want(204, "DELETE", "/webhook/pages");
+  await take("", text);
+  const back = await webhook("pages");
+  assert.deepEqual([back["cors"], back["response_headers"]], [cors, response_headers]);
+  const without = "format: flowhook/export/v2\nwebhooks:\n  - { name: pages, flow: echo }\n";
+  await take("?conflicts=replace", without);
+  const reset = await webhook("pages");
+  assert.deepEqual([reset["cors"], reset["response_headers"]], [null, {}]);
+  for (const [members, words] of [
+    ['cors: { origins: ["*"], credentials: true }', "webhooks.0.cors.credentials"],
+    ["response_headers: { connection: close }", "webhooks.0.response_headers.connection"],
+    ["max_body_bytes: 999999999999", "webhooks.0.max_body_bytes"],
+  ] as const)
+    for (const name of ["pages", "never"]) {
+      const wrong = without.replace("name: pages", `name: ${name}, ${members}`);
+      const reply = await service.want(422, "POST", "/import?conflicts=replace", { text: wrong });
+      assert.ok(reply.text.includes(words), `${name}: ${reply.text}`);
+    }
+});

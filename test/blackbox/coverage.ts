@@ -207,6 +207,12 @@ export const RULES = {
   "D5.1 Location": "An asynchronous answer has the first leg as its Location, signed where needed",
   "D5.1 Prefer": "respond-async and wait=N are preferences, echoed; the query wins",
   "D5.1 earlier": "The matrix of earlier releases knows none of it",
+  "D5.4 preflight": "A preflight that is allowed: 204; any other OPTIONS: the same 405",
+  "D5.4 answers": "Every answer to an allowed origin has Allow-Origin, Vary and Expose-Headers",
+  "D5.4 login": "A listed origin with credentials is not refused as cross-site",
+  "D5.4 flow": "Access-Control headers of the flow are left out with a warning",
+  "D5.4 members": "cors and response_headers are checked when they are set",
+  "D5.4 response_headers": "Added to answers of ended executions where the flow has not set them",
 } as const;
 
 export type RuleId = keyof typeof RULES;

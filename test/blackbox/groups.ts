@@ -3,6 +3,7 @@ import { ALLOWANCE, DEVELOPMENT, QUEUE } from "./scenarios/admission.ts";
 import { BODIES } from "./scenarios/bodies.ts";
 import { CANCEL, NO_CANCEL } from "./scenarios/cancel.ts";
 import { CONNECTOR, CONNECTOR_TIMEOUT } from "./scenarios/connector.ts";
+import { CORS } from "./scenarios/cors.ts";
 import { DOORS } from "./scenarios/doors.ts";
 import { EARLIER } from "./scenarios/earlier.ts";
 import { HOLD } from "./scenarios/hold.ts";
@@ -35,6 +36,7 @@ export const GROUPS: readonly Group[] = [
   REFUSED,
   IDEMPOTENT,
   LIMITS,
+  CORS,
   LOGINS,
   NO_LOGIN_REDIRECT,
   LEGS,

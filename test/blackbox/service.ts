@@ -35,6 +35,8 @@ export interface WebhookOptions {
   readonly allowed_addresses?: readonly string[];
   readonly idempotency?: object | null;
   readonly limits?: object | null;
+  readonly cors?: object | null;
+  readonly response_headers?: Readonly<Record<string, string>>;
   readonly signature?: object | null;
   /** Members that need the others. */
   readonly later?: object;

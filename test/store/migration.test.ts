@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { keyOf } from "../../src/shared/id.ts";
+import { MIGRATIONS } from "../../src/server/store/migrations/migrations.ts";
 import { StartError } from "../../src/shared/errors.ts";
 import { restoreFrom } from "../../src/server/store/backup.ts";
 import { openStore, type Store } from "../../src/server/store/database.ts";
@@ -23,7 +24,7 @@ import {
 import { deleteExecutions } from "../../src/server/store/retention.ts";
 import { inspectDatabase } from "../../src/server/store/sqlite.ts";
 import { isMountable, mountDisk, unmountDisk } from "../faults/disk.ts";
-import { findWebhook, WEBHOOK_DEFAULTS } from "../../src/server/store/webhooks.ts";
+import { findWebhook, updateWebhook, WEBHOOK_DEFAULTS } from "../../src/server/store/webhooks.ts";
 
 import { fillOldStore, makeOldStore } from "./old-store.ts";
 import { toId } from "./rows.ts";
@@ -381,4 +382,48 @@ test("webhooks of an older store answer as they did", async () => {
     Object.keys(WEBHOOK_DEFAULTS).filter((name) => !(name in row)),
     [],
   );
+});
+
+test("webhooks keep their members, and no page of another origin may read their answers", async () => {
+  const path = join(folder, "cors.db");
+  const before = [...MIGRATIONS.keys()].filter((name) => name < "0007");
+  const members = {
+    default_mode: "async",
+    async_status: 202,
+    methods: '["POST"]',
+    idempotency: '{"from":"query:id"}',
+    signature: '{"scheme":"github"}',
+    signature_revision: 3,
+  };
+  await makeOldStore(
+    path,
+    (db) => {
+      const insert = db.prepare(`insert into webhook (id, name, description, flow, is_enabled,
+          is_productive, require_login, execution_location, default_mode, async_status, methods,
+          idempotency, signature, signature_revision, created_by, created_at, modified_by, modified_at)
+        values (@id, @name, 'd', 'echo', 1, 1, 0, 'flow', @default_mode, @async_status, @methods,
+          @idempotency, @signature, @signature_revision, 'u', 1, 'u', 2)`);
+      for (let n = 0; n < 500; n += 1) insert.run({ ...members, id: `id-${n}`, name: `old-${n}` });
+    },
+    before,
+  );
+  const store = await open(path);
+  for (const n of [0, 499]) {
+    const row = await findWebhook(store, `old-${n}`);
+    assert.ok(row !== undefined);
+    assert.deepEqual({ ...row }, { ...row, ...members, cors: null, response_headers: null });
+  }
+  const cors = '{"origins":["*"]}';
+  await store.commit([updateWebhook(store, "id-7", 2, { cors, response_headers: '{"x":"y"}' })]);
+  const changed = await findWebhook(store, "old-7");
+  assert.deepEqual([changed?.cors, changed?.response_headers], [cors, '{"x":"y"}']);
+  await store[Symbol.asyncDispose]();
+  assert.deepEqual(
+    query(
+      path,
+      "select count(*) as n from webhook where cors is null and response_headers is null",
+    ),
+    [{ n: 499 }],
+  );
+  assert.deepEqual(query(path, "pragma integrity_check"), [{ integrity_check: "ok" }]);
 });

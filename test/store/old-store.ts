@@ -4,11 +4,18 @@ import { apply } from "../../src/server/store/migrate.ts";
 import type { Schema } from "../../src/server/store/schema.ts";
 import { openConnection } from "../../src/server/store/sqlite.ts";
 
-/** A database as releases before the key of executions have left it. */
-export async function makeOldStore(path: string, fill: (db: Database) => void): Promise<void> {
+/** What releases before the key of executions have applied. */
+const FIRST = ["0001-first", "0002-key-use"];
+
+/** A database as an older release has left it. @param applied its migrations */
+export async function makeOldStore(
+  path: string,
+  fill: (db: Database) => void,
+  applied = FIRST,
+): Promise<void> {
   const database = openConnection({ path, durability: "normal", addon: null });
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) });
-  await apply(db, ["0001-first", "0002-key-use"]);
+  await apply(db, applied);
   database.transaction(() => fill(database))();
   await db.destroy();
 }

@@ -37,6 +37,8 @@ export interface Api {
   readonly connectionAllowance: number | null;
   /** MAX_BODY_BYTES. */
   readonly maxBodyBytes: number;
+  /** RESPONSE_SANDBOX. */
+  readonly isSandboxed: boolean;
   /** WAIT_POLL_WINDOW_SEC in milliseconds. */
   readonly windowMs: number;
   readonly defaultProjectId: string;

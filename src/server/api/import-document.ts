@@ -28,6 +28,8 @@ const CARRIED_LATER = {
   max_body_bytes: v.optional(MEMBERS.max_body_bytes, MEMBER_DEFAULTS.max_body_bytes),
   idempotency: v.optional(MEMBERS.idempotency, MEMBER_DEFAULTS.idempotency),
   limits: v.optional(MEMBERS.limits, MEMBER_DEFAULTS.limits),
+  cors: v.optional(MEMBERS.cors, MEMBER_DEFAULTS.cors),
+  response_headers: v.optional(MEMBERS.response_headers, MEMBER_DEFAULTS.response_headers),
   /** Set where the webhook is created, secrets by their names. */
   signature: v.optional(v.nullable(SIGNATURE_INPUT), null),
   allowed_addresses: v.optional(ADDRESSES, []),

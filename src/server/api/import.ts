@@ -18,16 +18,15 @@ import {
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
-import { requireBodyLimit, toAddressColumn } from "./limit-members.ts";
-import { requireIdempotency } from "./idempotency-member.ts";
+import { toAddressColumn } from "./limit-members.ts";
 import { ImportNames } from "./import-names.ts";
 import { readDocument, type CarriedWebhook } from "./import-document.ts";
+import { requireMembers } from "./member-checks.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { toSignature } from "./signature-member.ts";
 import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
-import { requireLimits } from "./webhook-limits.ts";
 import { toMemberColumns } from "./webhook-columns.ts";
 import { projectOf } from "./webhook-record.ts";
 import { IMPORTED } from "./shapes.ts";
@@ -132,9 +131,8 @@ async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promis
   if (found !== undefined && conflicts === "replace")
     return toReplacement(all, found, columns, webhook, at);
   const guarded = await readGuarded(all, webhook, columns, at);
-  const planned = { ...WEBHOOK_DEFAULTS, ...columns, ...guarded };
-  requireIdempotency(planned, `webhooks.${at}.idempotency`);
-  requireLimits({ ...planned, require_login: 0 }, `webhooks.${at}.limits`);
+  const planned = { ...WEBHOOK_DEFAULTS, ...columns, ...guarded, require_login: 0 };
+  requireMembers(api, planned, `webhooks.${at}.`);
   const name = found === undefined ? webhook.name : await all.webhookNames.rename(webhook.name);
   const action = found === undefined ? "create" : "rename";
   return toCreation(api, principal, { ...columns, ...guarded }, { name, action });
@@ -257,9 +255,7 @@ async function toReplacement(
   const place = columns.project_id === null ? {} : { bundle_id: null };
   const change = { ...columns, ...place, ...stamps };
   const replaced = { ...found, ...change };
-  requireBodyLimit(replaced, api.maxBodyBytes, `webhooks.${at}.max_body_bytes`);
-  requireIdempotency(replaced, `webhooks.${at}.idempotency`);
-  requireLimits(replaced, `webhooks.${at}.limits`);
+  requireMembers(api, replaced, `webhooks.${at}.`);
   const statements =
     Object.keys(changes).length === 0
       ? []

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { CORS, RESPONSE_HEADERS } from "./answer-members.ts";
 import { MAX_BODY, METHODS } from "./limit-members.ts";
 import { WEBHOOK_LIMITS } from "../../shared/contract/webhook-limits.ts";
 import { IDEMPOTENCY } from "./idempotency-member.ts";
@@ -15,6 +16,8 @@ export const MEMBERS = {
   max_body_bytes: v.nullable(MAX_BODY),
   idempotency: v.nullable(IDEMPOTENCY),
   limits: v.nullable(WEBHOOK_LIMITS),
+  cors: v.nullable(CORS),
+  response_headers: RESPONSE_HEADERS,
 };
 
 export type Members = {
@@ -29,6 +32,8 @@ export const MEMBER_DEFAULTS: Members = {
   max_body_bytes: null,
   idempotency: null,
   limits: null,
+  cors: null,
+  response_headers: {},
 };
 
 /** Each may be left out: then it stays as it is. */
@@ -40,6 +45,8 @@ export const MEMBER_FIELDS = {
   max_body_bytes: v.optional(MEMBERS.max_body_bytes),
   idempotency: v.optional(MEMBERS.idempotency),
   limits: v.optional(MEMBERS.limits),
+  cors: v.optional(MEMBERS.cors),
+  response_headers: v.optional(MEMBERS.response_headers),
 };
 
 export type GivenMembers = { readonly [Name in keyof Members]?: Members[Name] | undefined };

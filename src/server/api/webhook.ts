@@ -16,14 +16,12 @@ import {
 } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
-import { requireBodyLimit } from "./limit-members.ts";
-import { requireIdempotency } from "./idempotency-member.ts";
+import { requireMembers } from "./member-checks.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
 import { listOf, NEW_WEBHOOK, WEBHOOK } from "./shapes.ts";
-import { requireLimits } from "./webhook-limits.ts";
 import { toMemberColumns } from "./webhook-columns.ts";
 import { MEMBER_FIELDS } from "./webhook-members.ts";
 import {
@@ -131,9 +129,7 @@ export const createWebhook = defineRoute({
       modified_at: at,
     };
     await requirePlace(api, principal, row);
-    requireIdempotency(row);
-    requireLimits(row);
-    requireBodyLimit(row, api.maxBodyBytes);
+    requireMembers(api, row);
     await commitNamed(api.store, row.name, [insertWebhook(api.store, row)]);
     api.executions.limit(row);
     const webhook = await answerWebhook(api, row, base_url);
@@ -162,9 +158,7 @@ export const patchWebhook = defineRoute({
     if (body.flow !== undefined && body.flow !== row.flow) requireFlow(api, body.flow);
     const changed = { ...row, ...(await toChange(api, principal, row, body)) };
     await requirePlace(api, principal, changed);
-    requireIdempotency(changed);
-    requireLimits(changed);
-    requireBodyLimit(changed, api.maxBodyBytes);
+    requireMembers(api, changed);
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, changed.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),

@@ -78,7 +78,8 @@ type CheckedHeaders =
   | { headers: Record<string, string | string[]>; warnings: string[] }
   | { error: string };
 
-function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
+/** Of what a flow or a webhook adds to an answer: which of them are kept, or the rule that is broken. */
+export function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders {
   if (typeof found !== "object" || found === null || Array.isArray(found))
     return { error: `headers is ${kindOf(found)}, expected an object of strings` };
   const headers: [string, string | string[]][] = [];

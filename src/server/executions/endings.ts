@@ -1,8 +1,10 @@
 import type { EndedStatus } from "../../shared/contract/status.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Ending } from "../../shared/wire/protocol.ts";
+import type { Store } from "../store/database.ts";
 import type { ActiveExecution, ActiveExecutions } from "./active.ts";
 import type { LogEnding } from "./ending-log.ts";
+import { hasCors, leaveOutCors } from "./cross-origin.ts";
 import type { Journal } from "./journal.ts";
 import {
   decide,
@@ -14,6 +16,7 @@ import {
 } from "./outcome.ts";
 
 export interface EndingsOptions {
+  readonly store: Store;
   readonly log: Log;
   readonly limits: OutcomeLimits;
   /** `toOutcome` of what is large, elsewhere. */
@@ -43,8 +46,9 @@ export class Endings {
 
   /** Its thread has reported how it ended. */
   conclude(execution: ActiveExecution, ending: Ending): void {
-    if (isJudgedAtOnce(ending)) return this.write(execution, this.#judge(execution.id, ending));
-    this.#concludeLarge(execution, ending).catch((error: unknown) => {
+    const outcome = isJudgedAtOnce(ending) ? this.#judge(execution.id, ending) : null;
+    if (outcome !== null && !hasCors(outcome)) return this.write(execution, outcome);
+    this.#concludeLater(execution, ending, outcome).catch((error: unknown) => {
       const { log } = this.#options;
       log.error({ execution: execution.id, err: error }, "Cannot carry on with an execution");
     });
@@ -79,13 +83,23 @@ export class Endings {
     if (execution.isApplied && execution.run === null) this.#active.delete(execution);
   }
 
-  async #concludeLarge(execution: ActiveExecution, ending: Ending): Promise<void> {
-    const { limits, judgeLarge } = this.#options;
-    const { id } = execution;
-    const outcome = await judgeLarge({ id, ending, limits }).catch((error: unknown) =>
-      this.#misjudge(id, error),
+  /** @param judged null: it is large, and judged elsewhere */
+  async #concludeLater(
+    execution: ActiveExecution,
+    ending: Ending,
+    judged: Outcome | null,
+  ): Promise<void> {
+    const outcome = judged ?? (await this.#judgeLarge(execution.id, ending));
+    const { store } = this.#options;
+    this.write(
+      execution,
+      hasCors(outcome) ? await leaveOutCors(store, execution.row, outcome) : outcome,
     );
-    this.write(execution, outcome);
+  }
+
+  #judgeLarge(id: string, ending: Ending): Promise<Outcome> {
+    const { limits, judgeLarge } = this.#options;
+    return judgeLarge({ id, ending, limits }).catch((error: unknown) => this.#misjudge(id, error));
   }
 
   #judge(id: string, ending: Ending): Outcome {

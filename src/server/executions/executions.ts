@@ -9,7 +9,6 @@ import type {
   OperationRequest,
 } from "../../shared/wire/protocol.ts";
 import type { Run } from "../workers/worker.ts";
-import type { Store } from "../store/database.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { ActiveExecutions, newActive, type ActiveExecution } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
@@ -30,7 +29,6 @@ import type { EndedStatus } from "../../shared/contract/status.ts";
 
 export interface ExecutionsOptions
   extends Omit<SchedulerOptions, "defer" | "record">, EndingsOptions {
-  readonly store: Store;
   /** Answers an operation that a flow asked for. Never rejects. */
   readonly operate: (
     execution: ActiveExecution,

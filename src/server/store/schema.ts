@@ -112,6 +112,10 @@ export interface WebhookTable {
   idempotency: string | null;
   /** JSON text of how often it may be called, and how many run at once; null: no limits. */
   limits: string | null;
+  /** JSON text of which pages may read its answers; null: none but its own origin's. */
+  cors: string | null;
+  /** JSON object of headers that answers of ended executions have; null: none. */
+  response_headers: string | null;
   /** JSON text of how its calls are signed; null: they need not be. */
   signature: string | null;
   /** Raised by each change of that and of its secrets. */

@@ -18,6 +18,8 @@ export const WEBHOOK_DEFAULTS = {
   max_body_bytes: null,
   idempotency: null,
   limits: null,
+  cors: null,
+  response_headers: null,
   signature: null,
   signature_revision: 0,
 } as const satisfies Partial<WebhookRow>;

@@ -4,6 +4,7 @@ import type { Waited } from "../executions/wait.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution, findPayload } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
+import { answerRulesOf } from "./answer-rules.ts";
 import type { Admission, Caller } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
 import { waitOn, type Followed } from "./followed.ts";
@@ -11,6 +12,7 @@ import { toAsyncHint, toLocation } from "./legs.ts";
 import type { Mode } from "./mode.ts";
 import { openRedaction } from "./redaction.ts";
 import {
+  respondEarlierEnded,
   respondEarlierRecord,
   respondEarlierStarted,
   respondEarlierStatus,
@@ -72,7 +74,7 @@ async function answerHeld(
   if (waited === "unfinished" || (waited === "stopping" && mode.is_async))
     return answerAtOnce(deps, admission, mode, followed);
   if (!isOutcome(waited)) return respondLater(deps, admission, followed, waited);
-  const reply = respondOutcome(waited.outcome, deps.isSandboxed);
+  const reply = respondOutcome(waited.outcome, answerRulesOf(deps, admission.webhook));
   if (mode.applied !== null) reply.headers[PREFERENCE_APPLIED] = mode.applied;
   return reply;
 }
@@ -115,9 +117,10 @@ async function answerEarlier(
   const waited = await waitOn(deps, followed, call, null);
   if (!isOutcome(waited)) return respondLater(deps, admission, followed, waited);
   const { outcome } = waited;
+  const rules = answerRulesOf(deps, webhook);
   const isCustom = outcome.status === "ENDED_SUCCESS" && outcome.response !== null;
-  if (!hasKey || isCustom) return respondEarlierStatus(outcome, deps.isSandboxed);
-  return respondEarlierRecord(id, await readRecord(deps, id));
+  if (!hasKey || isCustom) return respondEarlierStatus(outcome, rules);
+  return respondEarlierEnded(id, await readRecord(deps, id), rules);
 }
 
 async function readRecord({ store }: CallDeps, id: string): Promise<string> {

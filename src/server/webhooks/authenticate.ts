@@ -23,6 +23,7 @@ import {
   type MatchedCall,
   type ReadBody,
 } from "./call.ts";
+import { admitsLogin } from "./cors.ts";
 import type { ReportKeyUse } from "./key-use.ts";
 import type { Legs } from "./legs.ts";
 import { bodyLimitOf, requireMethod } from "./call-limits.ts";
@@ -66,7 +67,7 @@ export async function authenticate(
   matched: MatchedCall,
 ): Promise<Caller> {
   const { call, webhook } = matched;
-  const principal = webhook.require_login === 1 ? await requireLogin(deps, call) : null;
+  const principal = webhook.require_login === 1 ? await requireLogin(deps, matched) : null;
   if (webhook.methods !== null && !call.query.has(WAIT)) requireMethod(matched);
   const isBySignature = webhook.key_hash !== null && isSignedReentry(deps, matched);
   const secrets = listTokens(call.incoming.headers);
@@ -149,13 +150,17 @@ async function refuseCaller(deps: AuthenticationDeps, call: Call, reason: string
   throw new RequestError("not_authenticated", reason);
 }
 
-async function requireLogin({ logins }: AuthenticationDeps, call: Call): Promise<Principal> {
+async function requireLogin(
+  { logins }: AuthenticationDeps,
+  { call, webhook }: MatchedCall,
+): Promise<Principal> {
   const { headers } = call.incoming;
   const sent = findToken(headers);
   const principal = sent === null ? null : await logins.authenticate(sent.token, call.address);
   if (principal === null) throw new LoginRequiredError();
   const own = { host: headers.host ?? "" };
-  if (sent?.by === "cookie" && !isNavigation(headers) && isCrossSite(headers, own))
+  const isForeign = sent?.by === "cookie" && !isNavigation(headers) && isCrossSite(headers, own);
+  if (isForeign && !admitsLogin(call, webhook))
     throw new RequestError("cross_site", "A page of another site cannot use this browser's login");
   return principal;
 }

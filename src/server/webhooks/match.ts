@@ -26,12 +26,7 @@ export interface Passage {
  * @throws RequestError method_not_allowed, bad_target, not_found, address_not_allowed
  */
 export async function match(store: Store, call: Call, passage: Passage): Promise<MatchedCall> {
-  if (!METHODS.includes(call.method))
-    throw new RequestError(
-      "method_not_allowed",
-      `Found method "${call.method}", expected one of ${METHODS.join(", ")}`,
-      { headers: { allow: METHODS.join(", ") } },
-    );
+  if (!METHODS.includes(call.method)) throw refuseMethod(call.method);
   const name = decodeName(call.target.name);
   const webhook = await findWebhook(store, name);
   passage.webhook = webhook ?? null;
@@ -40,4 +35,13 @@ export async function match(store: Store, call: Call, passage: Passage): Promise
   const { allowed_addresses } = webhook;
   if (allowed_addresses !== null) requireAddress(call, webhook, allowed_addresses);
   return { call, webhook };
+}
+
+export function refuseMethod(method: string): RequestError {
+  const allow = METHODS.join(", ");
+  return new RequestError(
+    "method_not_allowed",
+    `Found method "${method}", expected one of ${allow}`,
+    { headers: { allow } },
+  );
 }

@@ -4,6 +4,7 @@ import { discardBody } from "../request/body.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { findExecution, findPayload } from "../store/executions.ts";
+import { answerRulesOf } from "./answer-rules.ts";
 import { isOutcome, respondUnfinished } from "./answer.ts";
 import type { Caller } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
@@ -18,15 +19,16 @@ export async function continueWaiting(
 ): Promise<Reply> {
   const { call, webhook } = caller;
   discardBody(call.incoming);
+  const rules = answerRulesOf(deps, webhook);
   const id = deps.legs.toExecutionId(value);
   const live = id === null ? undefined : deps.executions.find(id);
   if (live !== undefined && live.row.webhook_id === webhook.id) {
     const waited = await waitFor(deps, live, call.outgoing, deps.windowMs);
-    if (isOutcome(waited)) return respondOutcome(waited.outcome, deps.isSandboxed);
+    if (isOutcome(waited)) return respondOutcome(waited.outcome, rules);
     return respondUnfinished(caller, live.id, value, waited);
   }
   const outcome = id === null ? null : await readEnded(deps, caller, id, issueOf(value));
-  if (outcome !== null) return respondOutcome(outcome, deps.isSandboxed);
+  if (outcome !== null) return respondOutcome(outcome, rules);
   throw new RequestError("not_found", `Webhook "${webhook.name}" has no such execution`);
 }
 

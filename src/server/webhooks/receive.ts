@@ -11,6 +11,7 @@ import { authenticate } from "./authenticate.ts";
 import type { RightSignature } from "../access/signature.ts";
 import type { Admission, Call, SignedCall } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
+import { addCors, answerPreflight } from "./cors.ts";
 import { match, type Passage } from "./match.ts";
 import { earlierModeOf, modeOf, type Mode } from "./mode.ts";
 import { continueWaiting } from "./re-entry.ts";
@@ -26,11 +27,13 @@ import { WAIT } from "./target.ts";
  */
 export async function receive(deps: CallDeps, call: Call): Promise<Response> {
   const started = performance.now();
-  const counted = { name: "", webhook: null };
+  const counted: Counted = { name: "", webhook: null };
   const reply = await pass(deps, call, counted);
   if (call.bucket !== null) addRate(deps, call.bucket, reply);
   const seconds = (performance.now() - started) / 1000;
   deps.meters.countCall(counted.name, reply.status, seconds);
+  const { webhook } = counted;
+  if (webhook !== null && webhook.cors !== null) addCors(reply, call, webhook);
   return toResponse(reply, call.request_id);
 }
 
@@ -46,6 +49,7 @@ interface Counted extends Passage {
 /** @param counted Is told the webhook, once it is known that there is one. */
 async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply> {
   try {
+    if (call.method === "OPTIONS") return await answerPreflight(deps.store, call);
     const matched = await match(deps.store, call, counted);
     counted.name = matched.webhook.name;
     const caller = await authenticate(deps, matched);

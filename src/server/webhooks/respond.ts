@@ -1,7 +1,9 @@
 import { bodyOf, type CustomResponse } from "../executions/custom-response.ts";
+import { isOfCors } from "../executions/cross-origin.ts";
 import type { Outcome } from "../executions/outcome.ts";
 import { toProblem, type RequestError } from "../../shared/errors.ts";
 import { REQUEST_ID } from "../request/trace.ts";
+import type { AnswerRules } from "./answer-rules.ts";
 
 /** Every Response of the call endpoint is made here. */
 
@@ -52,17 +54,18 @@ function respondShaped(status: number, type: string, body: string, executionId: 
 }
 
 /** The result, the custom response, or the error of a synchronous call (section 4.4). */
-export function respondOutcome(outcome: Outcome, isSandboxed: boolean): Reply {
-  if (outcome.status !== "ENDED_SUCCESS") return respondError(outcome, isSandboxed);
-  if (outcome.response !== null) return respondCustom(outcome, outcome.response, isSandboxed);
-  return respondShaped(200, JSON_TYPE, outcome.output_value ?? "null", outcome.id);
+export function respondOutcome(outcome: Outcome, rules: AnswerRules): Reply {
+  if (outcome.status !== "ENDED_SUCCESS") return respondError(outcome, rules);
+  if (outcome.response !== null) return respondCustom(outcome, outcome.response, rules);
+  const { output_value, id } = outcome;
+  return addHeaders(respondShaped(200, JSON_TYPE, output_value ?? "null", id), rules);
 }
 
 /** A message of a flow may read like a page; JSON is none, and has no policy. */
-function respondError(outcome: Outcome, isSandboxed: boolean): Reply {
+function respondError(outcome: Outcome, rules: AnswerRules): Reply {
   const reply = respondShaped(500, TEXT_TYPE, toStatusText(outcome), outcome.id);
-  if (isSandboxed) reply.headers[POLICY] = SANDBOX;
-  return reply;
+  if (rules.isSandboxed) reply.headers[POLICY] = SANDBOX;
+  return addHeaders(reply, rules);
 }
 
 /** Section 7: status, a colon and a space, then the status message. */
@@ -72,26 +75,47 @@ export function toStatusText({ status, status_message }: Outcome): string {
 
 const WITHOUT_BODY: readonly number[] = [204, 205, 304];
 
-function respondCustom(outcome: Outcome, custom: CustomResponse, isSandboxed: boolean): Reply {
+function respondCustom(outcome: Outcome, custom: CustomResponse, rules: AnswerRules): Reply {
   const { status } = custom;
-  const own = Object.entries(custom.headers).filter(([name]) => isOfFlow(name, isSandboxed));
+  const own = Object.entries(custom.headers).filter(([name]) => isOfFlow(name, rules));
   // Not by assignment: "__proto__" is a header's name like any other.
   const headers: Reply["headers"] = Object.fromEntries(own);
   headers[EXECUTION_ID] = outcome.id;
-  if (isSandboxed) {
+  if (rules.isSandboxed) {
     // On whatever type: browsers guess pages behind many of them, and behind none.
     headers[POLICY] = beside(headers[POLICY], SANDBOX);
     headers[SNIFFING] = "nosniff";
   }
   const body = WITHOUT_BODY.includes(status) ? null : bodyOf(custom);
-  return { status, headers, body };
+  return addHeaders({ status, headers, body }, rules, own);
 }
 
 /** Names in any case: of another case it would stand beside the service's. */
-function isOfFlow(name: string, isSandboxed: boolean): boolean {
+function isOfFlow(name: string, { isSandboxed, hasCors }: AnswerRules): boolean {
   const lower = name.toLowerCase();
   if (lower === REQUEST_ID || lower === EXECUTION_ID) return false;
+  if (hasCors && isOfCors(lower)) return false;
   return !(isSandboxed && lower === SNIFFING);
+}
+
+/** Of policies all hold: the webhook's stands beside the service's, where the flow has none. */
+function addHeaders(
+  reply: Reply,
+  { added }: AnswerRules,
+  own: readonly (readonly [name: string, value: unknown])[] = [],
+): Reply {
+  const names = Object.keys(added);
+  if (names.length === 0) return reply;
+  const taken = new Set(Object.keys(reply.headers).map((name) => name.toLowerCase()));
+  const hasPolicy = own.some(([name]) => name.toLowerCase() === POLICY);
+  for (const name of names) {
+    const lower = name.toLowerCase();
+    const value = added[name] as string | readonly string[];
+    if (!taken.has(lower)) reply.headers[name] = value;
+    else if (lower === POLICY && !hasPolicy)
+      reply.headers[POLICY] = [reply.headers[POLICY] ?? [], value].flat(2);
+  }
+  return reply;
 }
 
 /** The service's value as one more field of its name; of policies, all hold. */
@@ -133,16 +157,22 @@ export function respondLogin(location: string): Reply {
 }
 
 /** Section 4.6, without a key on the webhook: the status as a JSON string. */
-export function respondEarlierStatus(outcome: Outcome, isSandboxed: boolean): Reply {
+export function respondEarlierStatus(outcome: Outcome, rules: AnswerRules): Reply {
   if (outcome.status === "ENDED_SUCCESS" && outcome.response !== null)
-    return respondCustom(outcome, outcome.response, isSandboxed);
+    return respondCustom(outcome, outcome.response, rules);
   const status = outcome.status === "ENDED_SUCCESS" ? 200 : 500;
-  return respondShaped(status, JSON_TYPE, JSON.stringify(toStatusText(outcome)), outcome.id);
+  const text = JSON.stringify(toStatusText(outcome));
+  return addHeaders(respondShaped(status, JSON_TYPE, text, outcome.id), rules);
 }
 
 /** Section 4.6, with a key: the execution record, as JSON text. */
 export function respondEarlierRecord(executionId: string, record: string): Reply {
   return respondShaped(200, JSON_TYPE, record, executionId);
+}
+
+/** The record of an execution that has ended. */
+export function respondEarlierEnded(id: string, record: string, rules: AnswerRules): Reply {
+  return addHeaders(respondEarlierRecord(id, record), rules);
 }
 
 /** Section 4.6, asynchronous without a key: no JSON body. */
@@ -154,6 +184,11 @@ export function respondEarlierStarted(executionId: string): Reply {
 /** Back to a sender who asks whether the URL is the webhook's. */
 export function respondChallenge(challenge: string): Reply {
   return respond(200, TEXT_TYPE, challenge, { [SNIFFING]: "nosniff" });
+}
+
+/** A page of another origin may send the call that its browser asked for. */
+export function respondPreflight(headers: Record<string, string>): Reply {
+  return { status: 204, headers: { "cache-control": "no-store", ...headers }, body: null };
 }
 
 /** The client is gone: nobody reads this. */

@@ -5,6 +5,7 @@ import * as ledger from "./0004-ledger.ts";
 import * as webhookMembers from "./0005-webhook-members.ts";
 import * as permissions from "./0006-permissions.ts";
 import * as webhookLimits from "./0007-webhook-limits.ts";
+import * as cors from "./0008-cors.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0005-webhook-members", webhookMembers.up],
   ["0006-permissions", permissions.up],
   ["0007-webhook-limits", webhookLimits.up],
+  ["0008-cors", cors.up],
 ]);
