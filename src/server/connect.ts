@@ -138,7 +138,7 @@ async function openAccess({ config, log, store }: Parts) {
   const ttlMs = config.LOGIN_TOKEN_TTL_SEC * 1000;
   return {
     activity,
-    logins: openLogins({ store, lockout, activity, ttlMs }),
+    logins: openLogins({ store, lockout, activity, ttlMs, log }),
     addressOf: openAddressReader(
       openProxyTrust(config.TRUSTED_PROXIES),
       onceForRange((peer) => log.warn({ peer }, UNTRUSTED)),

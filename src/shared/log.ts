@@ -14,6 +14,8 @@ export function openLog({ level, format }: { level: string; format: "json" | "pr
     colorize: process.stdout.isTTY === true,
     ignore: "pid,hostname",
     singleLine: true,
+    errorLikeObjectKeys: ["err", "stack"],
+    customPrettifiers: { stack: toLogLines },
     sync: true,
   });
   return pino({ base: null, level, formatters: { log: withoutNulls } }, destination);
@@ -28,4 +30,29 @@ const JSON_LINES: LoggerOptions = {
 
 function withoutNulls(members: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+}
+
+/** Of a text that others wrote, in UTF-16 units: what was recorded has the whole. */
+const LONGEST = 300;
+
+/** Characters that act on a terminal (C0, DEL, C1), or on the order in which a line is read. */
+const ACTING = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** A text that others wrote, on one line. */
+export function toLogText(text: string): string {
+  return escape(text.length > LONGEST ? `${text.slice(0, LONGEST)}...` : text);
+}
+
+/** A stack, however many lines it has. */
+function toLogLines(stack: unknown): string {
+  const text = typeof stack === "string" ? stack : JSON.stringify(stack);
+  return text.split("\n").map(escape).join("\n");
+}
+
+function escape(text: string): string {
+  return text.replace(ACTING, (found) => `\\u${hexOf(found)}`);
+}
+
+function hexOf(character: string): string {
+  return character.charCodeAt(0).toString(16).padStart(4, "0");
 }

@@ -19,10 +19,18 @@ export interface Lockout {
   /**
    * Runs a check that answers null for a failure.
    *
+   * @param onFailed is told of it at once, and what the failure has locked; null: nothing
    * @throws RequestError too_many_attempts
    */
-  guard<T>(attempt: Attempt, check: () => Promise<T | null>): Promise<T | null>;
+  guard<T>(
+    attempt: Attempt,
+    check: () => Promise<T | null>,
+    onFailed?: (locked: Locked | null) => void,
+  ): Promise<T | null>;
 }
+
+/** The subject for one address, or the address with any subject. */
+export type Locked = keyof Attempt;
 
 export interface AttemptLimits {
   /** Failures without any delay. */
@@ -69,11 +77,12 @@ export function openLockout(limits: AttemptLimits): Lockout {
   }
 
   return {
-    async guard({ subject, address }, check) {
+    async guard({ subject, address }, check, onFailed = () => {}) {
       const all = networkOf(address);
       const pair = `${all} ${hashOf(subject)}`;
       const failed = count(pair);
-      if (failed >= limits.most || count(all) >= limits.mostOfAddress)
+      const failedOfAddress = count(all);
+      if (failed >= limits.most || failedOfAddress >= limits.mostOfAddress)
         throw refuse(limits.windowMs);
       // Counted before the check, so that many attempts at once are not all free.
       add(pair);
@@ -84,6 +93,9 @@ export function openLockout(limits: AttemptLimits): Lockout {
         forgive(all);
         return passed;
       }
+      // Each attempt knows its own number: of many at once, one is the last.
+      if (failedOfAddress + 1 === limits.mostOfAddress) onFailed("address");
+      else onFailed(failed + 1 === limits.most ? "subject" : null);
       if (failed >= limits.free) await wait(Math.min(100 * 2 ** (failed - limits.free), 3000));
       return null;
     },

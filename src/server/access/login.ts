@@ -1,6 +1,7 @@
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
+import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/database.ts";
 import {
   deleteToken,
@@ -16,6 +17,7 @@ import {
 } from "../store/people.ts";
 import type { Activity } from "./activity.ts";
 import { generateToken, hashKey } from "./api-key.ts";
+import { logFailure } from "./failed-login.ts";
 import type { Lockout } from "./lockout.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
 import type { Grant } from "../../shared/contract/permission.ts";
@@ -29,6 +31,8 @@ export interface Principal {
   readonly roles: readonly string[];
   readonly grants: readonly Grant[];
   readonly tokenId: string;
+  /** Of the client that has shown it last. */
+  readonly address: string;
 }
 
 export interface NewLogin {
@@ -60,72 +64,88 @@ export interface LoginOptions {
   readonly lockout: Lockout;
   readonly activity: Activity;
   readonly ttlMs: number;
+  readonly log: Log;
 }
 
 /** How often the last use of a token is written. */
 const TOUCH_INTERVAL_MS = 60_000;
 
-export function openLogins({ store, lockout, activity, ttlMs }: LoginOptions): Logins {
+export function openLogins({ store, lockout, activity, ttlMs, log }: LoginOptions): Logins {
   // Compared with where there is no such user, so that the time does not tell.
   const nobody = hashPassword(generateToken());
 
-  async function check(user_name: string, password: string): Promise<UserRow | null> {
-    const user = await findUserByName(store, user_name);
+  async function check(user: UserRow | undefined, password: string): Promise<UserRow | null> {
     const right = await verifyPassword(password, user?.password_hash ?? (await nobody));
     return user !== undefined && right && user.is_enabled === 1 ? user : null;
-  }
-
-  async function create(user: UserRow, from: string): Promise<NewLogin> {
-    const token = generateToken();
-    const at = now();
-    const row: TokenRow = {
-      id: newId(),
-      user_id: user.id,
-      hash: hashKey(token),
-      created_at: at,
-      expires_at: at + ttlMs,
-      last_used_at: at,
-      last_used_from: from,
-    };
-    await store.commit([insertToken(store, row)]);
-    await activity.report(user.id);
-    return { token, expires_at: row.expires_at, principal: await toPrincipal(store, user, row.id) };
-  }
-
-  /** Null where the token has expired, or its user is disabled. */
-  async function admit(row: TokenRow | undefined): Promise<UserRow | null> {
-    if (row === undefined || row.expires_at <= now()) return null;
-    const user = await findUser(store, row.user_id);
-    return user !== undefined && user.is_enabled === 1 ? user : null;
   }
 
   return {
     async login(user_name, password, from) {
       const attempt = { subject: user_name, address: from };
-      const user = await lockout.guard(attempt, () => check(user_name, password));
-      return user === null ? null : create(user, from);
+      const named = await findUserByName(store, user_name);
+      const user = await lockout.guard(
+        attempt,
+        () => check(named, password),
+        (locked) => logFailure(log, "Login failed", { user: named, address: from, locked }),
+      );
+      return user === null ? null : create({ store, activity, ttlMs }, user, from);
     },
     async authenticate(token, from) {
       const row = await findTokenByHash(store, hashKey(token));
-      const user = await admit(row);
+      const user = await admit(store, row);
       if (row === undefined || user === null) return null;
       await touch(store, row, from);
-      return toPrincipal(store, user, row.id);
+      return toPrincipal(store, user, { tokenId: row.id, address: from });
     },
-    async renew({ tokenId }) {
-      const user = await admit(await findTokenById(store, tokenId));
-      return user === null ? null : toPrincipal(store, user, tokenId);
+    async renew({ tokenId, address }) {
+      const user = await admit(store, await findTokenById(store, tokenId));
+      return user === null ? null : toPrincipal(store, user, { tokenId, address });
     },
     async checkPassword(principal, password) {
       // A login token is one attacker, from wherever it is used.
       const attempt = { subject: principal.user_name, address: `token of ${principal.user_id}` };
-      const user = await lockout.guard(attempt, () => check(principal.user_name, password));
-      return user !== null;
+      const { address } = principal;
+      const user = await findUserByName(store, principal.user_name);
+      const own = await lockout.guard(
+        attempt,
+        () => check(user, password),
+        (locked) => logFailure(log, "Own password was wrong", { user, address, locked }),
+      );
+      return own !== null;
     },
     async logout(tokenId) {
       await store.commit([deleteToken(store, tokenId)]);
     },
   };
+}
+
+async function create(
+  { store, activity, ttlMs }: Pick<LoginOptions, "store" | "activity" | "ttlMs">,
+  user: UserRow,
+  from: string,
+): Promise<NewLogin> {
+  const token = generateToken();
+  const at = now();
+  const row: TokenRow = {
+    id: newId(),
+    user_id: user.id,
+    hash: hashKey(token),
+    created_at: at,
+    expires_at: at + ttlMs,
+    last_used_at: at,
+    last_used_from: from,
+  };
+  await store.commit([insertToken(store, row)]);
+  await activity.report(user.id);
+  const shown = { tokenId: row.id, address: from };
+  return { token, expires_at: row.expires_at, principal: await toPrincipal(store, user, shown) };
+}
+
+/** Null where the token has expired, or its user is disabled. */
+async function admit(store: Store, row: TokenRow | undefined): Promise<UserRow | null> {
+  if (row === undefined || row.expires_at <= now()) return null;
+  const user = await findUser(store, row.user_id);
+  return user !== undefined && user.is_enabled === 1 ? user : null;
 }
 
 async function touch(store: Store, row: TokenRow, from: string): Promise<void> {
@@ -134,7 +154,11 @@ async function touch(store: Store, row: TokenRow, from: string): Promise<void> {
   await store.commit([touchToken(store, row.id, { last_used_at: at, last_used_from: from })]);
 }
 
-async function toPrincipal(store: Store, user: UserRow, tokenId: string): Promise<Principal> {
+async function toPrincipal(
+  store: Store,
+  user: UserRow,
+  shown: Pick<Principal, "tokenId" | "address">,
+): Promise<Principal> {
   const roles = await rolesOfUser(store, user.id);
   return {
     user_id: user.id,
@@ -142,7 +166,7 @@ async function toPrincipal(store: Store, user: UserRow, tokenId: string): Promis
     email: user.email,
     roles: roles.map((role) => role.name),
     grants: roles.flatMap((role) => toGrants(role.permissions)),
-    tokenId,
+    ...shown,
   };
 }
 

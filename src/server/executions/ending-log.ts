@@ -1,6 +1,6 @@
 import { now } from "../../shared/clock.ts";
 import { STATUS } from "../../shared/contract/status.ts";
-import type { Log } from "../../shared/log.ts";
+import { toLogText, type Log } from "../../shared/log.ts";
 import type { ActiveExecution } from "./active.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -14,9 +14,6 @@ export interface EndingLogOptions {
 
 export type LogEnding = (execution: ActiveExecution, outcome: Outcome) => void;
 
-/** Of a status message, in UTF-16 units: the record has the whole. */
-const LONGEST = 300;
-
 /** One line for each execution that ends, at a level that says how bad it is. */
 export function openEndingLog({ log, hasCalls, hasMessages }: EndingLogOptions): LogEnding {
   return (execution, outcome) => {
@@ -29,9 +26,10 @@ export function openEndingLog({ log, hasCalls, hasMessages }: EndingLogOptions):
       webhook: row.webhook,
       flow,
       status: outcome.status,
-      ...(hasMessages && { message: cut(outcome.status_message) }),
+      ...(hasMessages && { message: textOf(outcome) }),
       duration_ms: startedAt === null ? null : endedAt - startedAt,
       wait_ms: (startedAt ?? endedAt) - row.created_at,
+      address: row.address,
       ...trace,
     };
     log[level](members, STATUS[outcome.status].isFailure ? "Execution failed" : "Execution ended");
@@ -43,15 +41,6 @@ function levelOf({ status }: Outcome, hasCalls: boolean): "debug" | "info" | "wa
   return status === "ENDED_CANCELLED" || hasCalls ? "info" : "debug";
 }
 
-/** On one line, without characters that act on a terminal (C0, DEL, C1). */
-function cut(message: string | null): string | null {
-  if (message === null) return null;
-  const text = message.length > LONGEST ? `${message.slice(0, LONGEST)}...` : message;
-  return text.replace(CONTROL, (found) => `\\u${hexOf(found)}`);
-}
-
-const CONTROL = /[\p{Cc}\u2028\u2029]/gu;
-
-function hexOf(character: string): string {
-  return character.charCodeAt(0).toString(16).padStart(4, "0");
+function textOf({ status_message }: Outcome): string | null {
+  return status_message === null ? null : toLogText(status_message);
 }

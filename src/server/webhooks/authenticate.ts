@@ -132,7 +132,7 @@ async function judge(
     if (mode === "enforce") return refuseCaller(deps, call, verdict.error);
     const trace = toTrace(call.incoming, call.request_id);
     deps.log.info(
-      { webhook: webhook.name, reason: error, ...trace },
+      { webhook: webhook.name, reason: error, address: call.address, ...trace },
       "Signature is wrong, observed",
     );
     return { ...caller, signed: { scheme, verified: null, secretHeader, windowMs } };

@@ -1,11 +1,12 @@
-import { RequestError } from "../../shared/errors.ts";
+import { ERRORS, RequestError, type ErrorCode } from "../../shared/errors.ts";
+import { toLogText } from "../../shared/log.ts";
 import { toTrace } from "../request/trace.ts";
 import { toRequestError } from "../store/store-error.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { LoginRequiredError } from "./authenticate.ts";
 import type { Call } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
-import { toRefusedCall } from "./refused-call.ts";
+import { redactionOf, toRefusedCall } from "./refused-call.ts";
 import { respondLogin, respondRequestError, respondUnauthorized, type Reply } from "./respond.ts";
 import { KEY, withoutParameters } from "./target.ts";
 
@@ -17,11 +18,10 @@ export function refuse(
   error: unknown,
 ): Reply {
   const refused = toWords(deps, call, error);
-  const { code, reason, log } = refused;
+  const { code, reason } = refused;
   const path = (call.incoming.url ?? "").split("?")[0] ?? "";
   deps.meters.countRefusal(code);
-  const trace = toTrace(call.incoming, call.request_id);
-  deps.log.info({ webhook: call.target.name, code, ...log, ...trace }, "Call refused");
+  logRefusal(deps, call, refused);
   const reply =
     refused.refused === null
       ? respondNoLogin(deps, call, path)
@@ -34,21 +34,34 @@ export function refuse(
 }
 
 interface Words {
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly reason: string;
-  /** What the line of the log has of it. */
-  readonly log: { readonly reason?: string };
   /** null: a login is needed. */
   readonly refused: RequestError | null;
 }
 
+/** A warning where the service could not take the call; what is wrong with a call is its caller's. */
+function logRefusal({ log }: CallDeps, call: Call, { code, reason }: Words): void {
+  const level = ERRORS[code].status >= 500 ? "warn" : "info";
+  const { incoming, target, address, request_id } = call;
+  const redact = redactionOf(call);
+  const members = {
+    webhook: toLogText(redact(target.name)),
+    code,
+    reason: toLogText(redact(reason)),
+    address,
+    ...toTrace(incoming, redact(request_id)),
+  };
+  log[level](members, "Call refused");
+}
+
 function toWords(deps: CallDeps, call: Call, error: unknown): Words {
   if (error instanceof LoginRequiredError)
-    return { code: "not_authenticated", reason: NO_LOGIN, log: {}, refused: null };
+    return { code: "not_authenticated", reason: NO_LOGIN, refused: null };
   const known = toRequestError(error);
   const refused = known instanceof RequestError ? known : toInternal(deps, call, error);
   const { code, message: reason } = refused;
-  return { code, reason, log: { reason }, refused };
+  return { code, reason, refused };
 }
 
 const NO_LOGIN = "The login token is missing or wrong";

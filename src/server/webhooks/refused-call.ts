@@ -14,7 +14,7 @@ export type RefusalWords = Pick<RefusedCall, "code" | "reason" | "status">;
 /** A refused call as it is kept: what is secret or may be is left out, and nothing is long. */
 export function toRefusedCall(call: Call, webhook: WebhookRow, words: RefusalWords): RefusedCall {
   const { incoming, method, address, body, body_bytes } = call;
-  const redact = openRedaction(secretsOf(call));
+  const redact = redactionOf(call);
   const path = (incoming.url ?? "").split("?")[0] ?? "";
   return {
     at: now(),
@@ -33,7 +33,11 @@ function hash(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Keys and tokens, wherever else in the request they are repeated; right or wrong. */
+/** Hides keys and tokens wherever else in the request they are repeated; right or wrong. */
+export function redactionOf(call: Call): Redact {
+  return openRedaction(secretsOf(call));
+}
+
 function secretsOf({ incoming, query, secrets }: Call): string[] {
   const sent = [query.get(KEY), findBearer(incoming.headers.authorization)];
   const keys = sent.filter((text): text is string => text !== null && text.length <= MOST_LENGTH);
