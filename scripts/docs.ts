@@ -5,6 +5,7 @@ import { listPages } from "../src/assets/manual.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { ROUTES } from "../src/server/api/routes.ts";
 import { describeConfig } from "../src/server/config/schema.ts";
+import { METRICS, type MetricDescription } from "../src/server/metrics/metric-table.ts";
 import { ERRORS } from "../src/shared/errors.ts";
 import { DECLARATIONS, makeDeclarations } from "./declarations.ts";
 import { makeNotices, NOTICES } from "./notices.ts";
@@ -22,6 +23,7 @@ export const GENERATED: Readonly<Record<string, readonly (keyof typeof PARTS)[]>
   "src/assets/docs/command-line.md": ["commands"],
   "src/assets/docs/configuration.md": ["config"],
   "src/assets/docs/errors.md": ["errors"],
+  "src/assets/docs/operating.md": ["metrics"],
 };
 
 const PARTS = {
@@ -30,6 +32,7 @@ const PARTS = {
   routes: routeTable,
   commands: commandTable,
   pages: pageList,
+  metrics: metricTable,
 };
 
 /** A file's text with each of its generated parts renewed. */
@@ -55,6 +58,15 @@ function errorTable(): string {
     ["Status", "Code (the end of `type`)", "Title"],
     rows.map(([code, { status, title }]) => [String(status), `\`${code}\``, title]),
   );
+}
+
+/** The table of metrics, made from their registry. */
+function metricTable(): string {
+  const rows = Object.entries<MetricDescription>(METRICS).map(([name, { type, labels, help }]) => {
+    const given = labels.length === 0 ? "" : `{${labels.join(", ")}}`;
+    return [`\`${name}${given}\``, type, help];
+  });
+  return toTable(["Metric", "Type", "What"], rows);
 }
 
 /** The table of commands, made from the command table. */

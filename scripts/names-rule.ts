@@ -13,6 +13,7 @@ const SRC = join(import.meta.dirname, "../src");
 const SHAPES = [
   "server/store/{schema,execution-row}.ts",
   "server/config/schema.ts",
+  "server/metrics/metric-table.ts",
   "server/api/shapes.ts",
   "shared/{author,errors,manifest}.ts",
   "shared/contract/*.ts",

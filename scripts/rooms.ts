@@ -3,7 +3,7 @@
 /** A file imports its own room or a lower rank; rooms of one rank never import each other. */
 export const RANKS: readonly (readonly string[])[] = [
   ["shared"],
-  ["assets", "server/request", "server/store", "server/config"],
+  ["assets", "server/request", "server/metrics", "server/store", "server/config"],
   ["server/workers", "server/flows", "server/access"],
   ["server/executions"],
   ["server/webhooks", "server/api", "server/ui"],
@@ -32,7 +32,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "cli/webhook-members.ts",
   ],
   "@valibot/to-json-schema": ["server/api"],
-  "prom-client": ["shared"],
+  "prom-client": ["server/metrics"],
   // Not imported: pages refer to their files, which are carried as assets.
   "swagger-ui-dist": [],
   valibot: ["server/config", "server/api", "server/flows", "shared"],

@@ -5,6 +5,7 @@ import type { Loaded } from "../server/config/load.ts";
 import { warnOfPlugins } from "../server/config/plugins-folder.ts";
 import { StartError } from "../shared/errors.ts";
 import { openLog } from "../shared/log.ts";
+import { RUNTIME } from "../server/metrics/runtime-metrics.ts";
 import { openService, type Service } from "../server/service.ts";
 import { logStrayErrors } from "../server/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
@@ -45,12 +46,10 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
 /** What an operator asks first. */
 function describeService({ config, file }: Loaded, url: string) {
   const { DATA_DIR, PLUGINS_DIR, DATABASE_URL } = config;
-  const { deno, node } = process.versions;
-  const runtime = deno === undefined ? `node ${node}` : `deno ${deno}`;
   return {
     url,
     version: VERSION,
-    runtime,
+    runtime: RUNTIME,
     configuration: file,
     DATA_DIR,
     PLUGINS_DIR,

@@ -14,7 +14,7 @@ import type { Executions } from "./executions/executions.ts";
 import type { Catalog } from "./flows/catalog.ts";
 import { openBodies } from "./request/body.ts";
 import type { Log } from "../shared/log.ts";
-import { openMeters } from "../shared/meters.ts";
+import type { Meters } from "./metrics/meters.ts";
 import type { Runners } from "./workers/supervisor.ts";
 import type { AppDeps } from "./http/app.ts";
 import type { Store } from "./store/database.ts";
@@ -37,12 +37,13 @@ interface Parts {
   readonly secrets: SecretBox;
   readonly parser: Parser;
   readonly defaultProjectId: string;
+  readonly meters: Meters;
   readonly isReady: () => boolean;
 }
 
 /** Gives each part of the HTTP side what it uses, each value from the one place that knows it. */
 export async function connect(parts: Parts): Promise<AppDeps> {
-  const { config, log, store, executions, runners } = parts;
+  const { config, log, store, executions, runners, meters } = parts;
   const access = await openAccess(parts);
   const shared = {
     ...access,
@@ -54,7 +55,7 @@ export async function connect(parts: Parts): Promise<AppDeps> {
     bodies: openBodies(Math.max(BODIES * config.MAX_BODY_BYTES, LEAST_BUDGET), (incoming) =>
       networkOf(access.addressOf(incoming).address),
     ),
-    meters: openMeters(),
+    meters,
     refusals: openRefusals(),
     claims: new Claims(store),
     runnersStatus: () => runners.status(),
@@ -68,7 +69,7 @@ export async function connect(parts: Parts): Promise<AppDeps> {
     calls: { ...shared, ...toCallParts(parts) },
     api: { ...shared, ...toApiParts(parts, access.logins) },
     ui: shared,
-    monitoring: { ...shared, isReady: parts.isReady },
+    monitoring: { ...shared, ...toMonitoringParts(parts) },
   };
 }
 
@@ -104,6 +105,16 @@ function toApiParts({ store, executions, catalog, secrets, parser }: Parts, logi
   };
 }
 
+/** What health and metrics alone use. */
+function toMonitoringParts({ config, catalog, isReady }: Parts) {
+  return {
+    catalog,
+    isReady,
+    mostRunning: config.WORKER_THREADS,
+    mostWaiting: config.MAX_QUEUED_EXECUTIONS,
+  };
+}
+
 function toDefaults(config: Config) {
   return {
     connectionAllowance: config.CONNECTION_ALLOWANCE,
@@ -127,7 +138,7 @@ const UNTRUSTED =
   "one client. If it is your proxy, add it there";
 
 /** Who asks, and how often they may be wrong. */
-async function openAccess({ config, log, store }: Parts) {
+async function openAccess({ config, log, store, meters }: Parts) {
   const activity = await openActivity(store);
   const lockout = openLockout({
     free: 3,
@@ -138,7 +149,7 @@ async function openAccess({ config, log, store }: Parts) {
   const ttlMs = config.LOGIN_TOKEN_TTL_SEC * 1000;
   return {
     activity,
-    logins: openLogins({ store, lockout, activity, ttlMs, log }),
+    logins: openLogins({ store, lockout, activity, ttlMs, log, meters }),
     addressOf: openAddressReader(
       openProxyTrust(config.TRUSTED_PROXIES),
       onceForRange((peer) => log.warn({ peer }, UNTRUSTED)),

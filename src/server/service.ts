@@ -1,12 +1,13 @@
 import { openDataKey } from "./access/data-key.ts";
 import { prepareFirstStart } from "./access/first-start.ts";
 import { listUnreadable, openSecretBox, type SecretBox } from "./access/secret-box.ts";
+import { VERSION } from "../assets/read.ts";
 import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
 import { databaseFile, type Config } from "./config/resolve.ts";
 import { Allowance } from "./executions/allowance.ts";
 import { Executions } from "./executions/executions.ts";
 import { Retention } from "./executions/retention.ts";
-import { openEndingLog } from "./executions/ending-log.ts";
+import { openEndingReport } from "./executions/ending-report.ts";
 import { operate } from "./executions/operations.ts";
 import { recover } from "./executions/recover.ts";
 import { type Catalog } from "./flows/catalog.ts";
@@ -17,6 +18,7 @@ import { connectionsByMonth } from "./store/executions.ts";
 import { takeLock } from "./store/lock.ts";
 import { listLimited } from "./store/webhooks.ts";
 import { allSecrets } from "./store/workspace.ts";
+import { openMeters, type Meters } from "./metrics/meters.ts";
 import { connect } from "./connect.ts";
 import { openFlows } from "./flows.ts";
 import { closeServer, listen, urlOf } from "./http/listener.ts";
@@ -67,7 +69,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const flows = opened.use(await openFlows({ config, log, runtime }));
   const { runners, catalog } = flows;
   const allowance = new Allowance(config.CONNECTION_ALLOWANCE, await connectionsByMonth(store));
-  const given = { config, log, store, secrets, runners, catalog, parser };
+  const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });
+  const given = { config, log, store, secrets, runners, catalog, parser, meters };
   const executions = openExecutionsOf({ ...given, allowance });
   await putInOrder({ store, executions, catalog, log });
   opened.use(openRetentionOf(config, store, log));
@@ -167,9 +170,10 @@ function openExecutionsOf(parts: {
   runners: Runners;
   catalog: Catalog;
   parser: Parser;
+  meters: Meters;
   allowance: Allowance;
 }): Executions {
-  const { config, store, runners, catalog, secrets, parser } = parts;
+  const { config, store, runners, catalog, secrets, parser, meters } = parts;
   const limits = {
     max_input_bytes: config.MAX_BODY_BYTES,
     maxChildDepth: config.MAX_CHILD_DEPTH,
@@ -184,8 +188,9 @@ function openExecutionsOf(parts: {
       operate({ store, executions, findFlow, secrets, limits, checkLarge }, execution, request),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
     judgeLarge,
-    logEnding: openEndingLog({
+    reportEnding: openEndingReport({
       log: parts.log,
+      meters,
       hasCalls: config.LOG_CALLS,
       hasMessages: config.LOG_MESSAGES,
     }),

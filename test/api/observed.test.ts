@@ -71,9 +71,11 @@ test("executions, threads, runners, commits and the allowance are read when they
   await endedExecution(service, id);
   await endedExecution(service, await callPaced("fail"));
   const after = await readMetrics();
-  const grown = (name: string) => after.get(name)! - (during.get(name) ?? 0);
-  assert.equal(grown('flowhook_executions_ended_total{status="ENDED_SUCCESS"}'), 1);
-  assert.equal(grown('flowhook_executions_ended_total{status="ENDED_ERROR"}'), 1);
+  const grown = (name: string) => (after.get(name) ?? 0) - (during.get(name) ?? 0);
+  assert.equal(grown('flowhook_executions_ended_total{webhook="paced",status="ENDED_SUCCESS"}'), 1);
+  assert.equal(grown('flowhook_executions_ended_total{webhook="paced",status="ENDED_ERROR"}'), 1);
+  for (const name of ["flowhook_execution_run_seconds", "flowhook_execution_wait_seconds"])
+    assert.equal(grown(`${name}_count{webhook="paced"}`), 2, name);
   assert.equal(grown("flowhook_connections_used"), 1);
   assert.ok(grown("flowhook_store_commits_total") > 0);
   assert.ok(grown("flowhook_store_units_total") >= grown("flowhook_store_commits_total"));

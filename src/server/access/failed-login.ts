@@ -1,4 +1,5 @@
 import type { Log } from "../../shared/log.ts";
+import type { Meters } from "../metrics/meters.ts";
 import type { Locked } from "./lockout.ts";
 
 /** A password that was wrong. */
@@ -11,15 +12,23 @@ export interface FailedLogin {
   readonly locked: Locked | null;
 }
 
+export interface FailureReportOptions {
+  readonly log: Log;
+  readonly meters: Pick<Meters, "countFailedLogin">;
+}
+
 const LOCKED: Readonly<Record<Locked, string>> = {
   subject: "this user from this address",
   address: "everybody from this address",
 };
 
-/** A line for each wrong password, and one where it was the last that is checked for a while. */
-export function logFailure(log: Log, what: string, { user, address, locked }: FailedLogin): void {
-  const members = { user: user?.name ?? null, address };
-  log.warn(members, what);
-  if (locked !== null)
-    log.warn(members, `Too many failed attempts: ${LOCKED[locked]} is locked out for a while`);
+/** Tells of each wrong password, and once more of the last that is checked for a while. */
+export function openFailureReport({ log, meters }: FailureReportOptions) {
+  return (what: string, { user, address, locked }: FailedLogin): void => {
+    meters.countFailedLogin(locked !== null);
+    const members = { user: user?.name ?? null, address };
+    log.warn(members, what);
+    if (locked !== null)
+      log.warn(members, `Too many failed attempts: ${LOCKED[locked]} is locked out for a while`);
+  };
 }

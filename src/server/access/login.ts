@@ -1,7 +1,6 @@
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
-import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/database.ts";
 import {
   deleteToken,
@@ -17,7 +16,7 @@ import {
 } from "../store/people.ts";
 import type { Activity } from "./activity.ts";
 import { generateToken, hashKey } from "./api-key.ts";
-import { logFailure } from "./failed-login.ts";
+import { openFailureReport, type FailureReportOptions } from "./failed-login.ts";
 import type { Lockout } from "./lockout.ts";
 import { hashPassword, verifyPassword } from "./password.ts";
 import type { Grant } from "../../shared/contract/permission.ts";
@@ -59,18 +58,19 @@ export interface Logins {
   logout(tokenId: string): Promise<void>;
 }
 
-export interface LoginOptions {
+export interface LoginOptions extends FailureReportOptions {
   readonly store: Store;
   readonly lockout: Lockout;
   readonly activity: Activity;
   readonly ttlMs: number;
-  readonly log: Log;
 }
 
 /** How often the last use of a token is written. */
 const TOUCH_INTERVAL_MS = 60_000;
 
-export function openLogins({ store, lockout, activity, ttlMs, log }: LoginOptions): Logins {
+export function openLogins(options: LoginOptions): Logins {
+  const { store, lockout } = options;
+  const reportFailure = openFailureReport(options);
   // Compared with where there is no such user, so that the time does not tell.
   const nobody = hashPassword(generateToken());
 
@@ -86,9 +86,9 @@ export function openLogins({ store, lockout, activity, ttlMs, log }: LoginOption
       const user = await lockout.guard(
         attempt,
         () => check(named, password),
-        (locked) => logFailure(log, "Login failed", { user: named, address: from, locked }),
+        (locked) => reportFailure("Login failed", { user: named, address: from, locked }),
       );
-      return user === null ? null : create({ store, activity, ttlMs }, user, from);
+      return user === null ? null : create(options, user, from);
     },
     async authenticate(token, from) {
       const row = await findTokenByHash(store, hashKey(token));
@@ -109,7 +109,7 @@ export function openLogins({ store, lockout, activity, ttlMs, log }: LoginOption
       const own = await lockout.guard(
         attempt,
         () => check(user, password),
-        (locked) => logFailure(log, "Own password was wrong", { user, address, locked }),
+        (locked) => reportFailure("Own password was wrong", { user, address, locked }),
       );
       return own !== null;
     },

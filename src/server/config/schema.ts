@@ -233,6 +233,12 @@ export const CONFIG_SCHEMA = v.strictObject({
     true,
     "Log lines of executions hold their status message, which is the flow's own text.",
   ),
+  METRICS_WEBHOOK_LABELS: key(
+    boolean(),
+    true,
+    "Metrics name webhooks, the first 500 that are called; the rest, and with `false` all, are " +
+      "`other`.",
+  ),
 });
 
 /** The settings as they are written: `auto` and relative paths are still to be resolved. */

@@ -1,9 +1,9 @@
-import type { EndedStatus } from "../../shared/contract/status.ts";
+import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Ending } from "../../shared/wire/protocol.ts";
 import type { Store } from "../store/database.ts";
 import type { ActiveExecution, ActiveExecutions } from "./active.ts";
-import type { LogEnding } from "./ending-log.ts";
+import type { ReportEnding } from "./ending-report.ts";
 import { hasCors, leaveOutCors } from "./cross-origin.ts";
 import type { Journal } from "./journal.ts";
 import {
@@ -21,8 +21,8 @@ export interface EndingsOptions {
   readonly limits: OutcomeLimits;
   /** `toOutcome` of what is large, elsewhere. */
   readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
-  /** Tells the log that an ending is on disk. */
-  readonly logEnding: LogEnding;
+  /** Is told that an ending is on disk. */
+  readonly reportEnding: ReportEnding;
 }
 
 /** How executions end: what a thread reports is judged, written, and told to whoever waits. */
@@ -30,13 +30,6 @@ export class Endings {
   readonly #options: EndingsOptions;
   readonly #journal: Journal;
   readonly #active: ActiveExecutions;
-  /** Since the start, by status. */
-  readonly counts: Record<EndedStatus, number> = {
-    ENDED_SUCCESS: 0,
-    ENDED_ERROR: 0,
-    ENDED_TIMEOUT: 0,
-    ENDED_CANCELLED: 0,
-  };
 
   constructor(options: EndingsOptions, journal: Journal, active: ActiveExecutions) {
     this.#options = options;
@@ -59,16 +52,16 @@ export class Endings {
     if (execution.decided !== null) return this.#forget(execution);
     execution.decided = outcome;
     execution.queue?.ended(execution);
-    this.#journal.end(outcome, {
-      synced: () => this.synced(execution, outcome),
+    const endedAt = now();
+    this.#journal.end(outcome, endedAt, {
+      synced: () => this.synced(execution, outcome, endedAt),
       applied: () => this.applied(execution),
     });
   }
 
   /** The ending is on disk. */
-  synced(execution: ActiveExecution, outcome: Outcome): void {
-    this.counts[outcome.status] += 1;
-    this.#options.logEnding(execution, outcome);
+  synced(execution: ActiveExecution, outcome: Outcome, endedAt: number): void {
+    this.#options.reportEnding(execution, outcome, endedAt);
     execution.settle(outcome);
   }
 

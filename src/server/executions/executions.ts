@@ -144,7 +144,7 @@ export class Executions implements RunEvents {
       },
       ...((until === "synced" || replaced.length > 0) && {
         synced: () => {
-          for (const one of replaced) this.#onReplaced(one);
+          for (const one of replaced) this.#onReplaced(one, row.created_at);
           resolve(execution);
         },
       }),
@@ -209,10 +209,10 @@ export class Executions implements RunEvents {
     return execution !== undefined && this.#cutShort(execution, "ENDED_CANCELLED", reason);
   }
 
-  /** Now in a thread, now waiting for one, and ended since the start by status. */
-  counts(): { running: number; waiting: number; ended: Readonly<Record<EndedStatus, number>> } {
+  /** Now in a thread, and now waiting for one. */
+  counts(): { running: number; waiting: number } {
     const { running, waiting } = this.#scheduler.counts();
-    return { running, waiting: waiting + this.#queues.held, ended: this.#endings.counts };
+    return { running, waiting: waiting + this.#queues.held };
   }
 
   /** Connections of this month (section 8). */
@@ -338,10 +338,10 @@ export class Executions implements RunEvents {
     if (run !== null) queue?.leave(run);
   }
 
-  #onReplaced(execution: ActiveExecution): void {
+  #onReplaced(execution: ActiveExecution, endedAt: number): void {
     execution.run = null;
     this.#kept.release(execution);
-    if (execution.decided !== null) this.#endings.synced(execution, execution.decided);
+    if (execution.decided !== null) this.#endings.synced(execution, execution.decided, endedAt);
   }
 }
 

@@ -94,9 +94,8 @@ export class Journal {
   }
 
   /** Writes an ending, however long it cannot be written. */
-  end(outcome: Outcome, events: Pick<RecordEvents, "synced" | "applied">): void {
+  end(outcome: Outcome, ended_at: number, events: Pick<RecordEvents, "synced" | "applied">): void {
     const { id, status, status_message, output_value, warnings } = outcome;
-    const ended_at = now();
     if (warnings.length > 0)
       this.addLog(
         id,

@@ -1,19 +1,27 @@
 import { Hono } from "hono";
-import type { Meters, Readings } from "../../shared/meters.ts";
 import type { Executions } from "../executions/executions.ts";
+import type { Catalog, Flow } from "../flows/catalog.ts";
+import type { Meters } from "../metrics/meters.ts";
+import type { Readings } from "../metrics/metric-table.ts";
+import { TEXT_FORMAT } from "../metrics/text-format.ts";
 import type { Store } from "../store/database.ts";
 import type { Runners } from "../workers/supervisor.ts";
 
 /** What health and metrics read. */
 export interface MonitoringDeps {
-  readonly store: Pick<Store, "counts">;
+  readonly store: Pick<Store, "counts" | "fileSizes" | "ledger">;
   readonly executions: Pick<Executions, "counts" | "connectionsUsed">;
+  readonly catalog: Pick<Catalog, "list">;
   readonly runnersStatus: Runners["status"];
-  readonly meters: Pick<Meters, "watch" | "print" | "type">;
+  readonly meters: Pick<Meters, "print">;
   /** Whether the service takes calls: false before it is ready and while it shuts down. */
   readonly isReady: () => boolean;
   /** CONNECTION_ALLOWANCE; null: unlimited. */
   readonly connectionAllowance: number | null;
+  /** WORKER_THREADS. */
+  readonly mostRunning: number;
+  /** MAX_QUEUED_EXECUTIONS. */
+  readonly mostWaiting: number;
 }
 
 /** For probes and for Prometheus. */
@@ -24,26 +32,58 @@ export function createMonitoring(deps: MonitoringDeps): Hono {
     const isReady = deps.isReady();
     return c.json({ status: isReady ? "ok" : "not ready" }, isReady ? 200 : 503);
   });
-  const { meters } = deps;
-  meters.watch(() => readMeters(deps));
   app.get("/metrics", async () => {
-    const text = await meters.print();
-    return new Response(text, { headers: { "content-type": meters.type } });
+    const text = await deps.meters.print({
+      ...readExecutions(deps),
+      ...readRunners(deps),
+      ...(await readStore(deps)),
+      flowhook_flows: countStates(deps.catalog.list()),
+    });
+    return new Response(text, { headers: { "content-type": TEXT_FORMAT } });
   });
   return app;
 }
 
-async function readMeters(deps: MonitoringDeps): Promise<Readings> {
-  const { store, executions, connectionAllowance } = deps;
-  const { runners, restarts } = deps.runnersStatus();
+function readExecutions(deps: MonitoringDeps) {
+  const { running, waiting } = deps.executions.counts();
   return {
-    ...executions.counts(),
-    ...store.counts(),
-    threads: runners.reduce((sum, runner) => sum + runner.threads, 0),
-    runners: runners.length,
-    runnerRestarts: restarts,
-    runnerMemoryBytes: runners.reduce((sum, runner) => sum + runner.rss_bytes, 0),
-    connectionsUsed: executions.connectionsUsed(),
-    connectionAllowance,
-  };
+    flowhook_executions_running: running,
+    flowhook_executions_running_limit: deps.mostRunning,
+    flowhook_executions_waiting: waiting,
+    flowhook_executions_waiting_limit: deps.mostWaiting,
+    flowhook_connections_used: deps.executions.connectionsUsed(),
+    flowhook_connection_allowance: deps.connectionAllowance,
+  } satisfies Partial<Readings>;
+}
+
+function readRunners({ runnersStatus }: MonitoringDeps) {
+  const { runners, restarts } = runnersStatus();
+  return {
+    flowhook_runner_threads: runners.reduce((sum, { threads }) => sum + threads, 0),
+    flowhook_runners: runners.length,
+    flowhook_runner_memory_bytes: runners.reduce((sum, { rss_bytes }) => sum + rss_bytes, 0),
+    flowhook_runner_restarts_total: restarts,
+  } satisfies Partial<Readings>;
+}
+
+async function readStore({ store }: MonitoringDeps) {
+  const { commits, units } = store.counts();
+  const { rows, ratio } = store.ledger.backlog;
+  const { database, wal, ledger, free, disk } = await store.fileSizes();
+  return {
+    flowhook_store_commits_total: commits,
+    flowhook_store_units_total: units,
+    flowhook_database_bytes: database,
+    flowhook_wal_bytes: wal,
+    flowhook_ledger_bytes: ledger,
+    flowhook_ledger_backlog_rows: rows,
+    flowhook_ledger_backlog_ratio: ratio,
+    flowhook_disk_free_bytes: free,
+    flowhook_disk_bytes: disk,
+  } satisfies Partial<Readings>;
+}
+
+function countStates(flows: readonly Flow[]): Readonly<Record<Flow["state"], number>> {
+  const broken = flows.filter(({ state }) => state === "broken").length;
+  return { ready: flows.length - broken, broken };
 }

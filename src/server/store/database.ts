@@ -5,6 +5,7 @@ import { Kysely, SqliteDialect } from "kysely";
 import { now } from "../../shared/clock.ts";
 import { StartError } from "../../shared/errors.ts";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
+import { readFileSizes, type FileSizes } from "./file-sizes.ts";
 import { learnKeys } from "./execution-key.ts";
 import { isDamage } from "./store-error.ts";
 import { KeptRows, type Kept } from "./kept-rows.ts";
@@ -45,7 +46,7 @@ export interface Store {
    */
   commit(unit: Unit): Promise<readonly number[]>;
   /** What the life of executions is written to first. */
-  readonly ledger: Pick<Ledger, "append" | "beforeWrite" | "hasRoom" | "next" | "room">;
+  readonly ledger: Pick<Ledger, "append" | "backlog" | "beforeWrite" | "hasRoom" | "next" | "room">;
   /**
    * Before executions are read: resolves once the tables have all that the ledger has now.
    *
@@ -56,6 +57,8 @@ export interface Store {
   maintain(): Promise<StoreSize>;
   /** What was written since the start, of its tables and of the ledger. */
   counts(): { commits: number; units: number };
+  /** Of its files, and of the disk that they are on. */
+  fileSizes(): Promise<FileSizes>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -127,6 +130,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       const [{ commits, units }, { rows, records }] = [writer.counts(), ledger.counts()];
       return { commits: commits + rows, units: units + records };
     },
+    fileSizes: () => readFileSizes(path),
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
 }
@@ -135,6 +139,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 const NO_LEDGER: Pick<Ledger, keyof Ledger> = {
   next: 0,
   hasRoom: false,
+  backlog: { rows: 0, ratio: 0 },
   append() {
     throw new Error("The ledger belongs to the service");
   },

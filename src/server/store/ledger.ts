@@ -111,6 +111,11 @@ export class Ledger {
     return { rows: this.#rows, records: this.#records };
   }
 
+  /** What the store's tables lack; see ledger-backlog.ts. */
+  get backlog(): { readonly rows: number; readonly ratio: number } {
+    return this.#backlog.size;
+  }
+
   /** Whether new executions may be recorded now: what is not applied is not too much. */
   get hasRoom(): boolean {
     return this.#backlog.hasRoom;

@@ -13,7 +13,7 @@ import { decodeText, discardBody, type Bodies } from "../request/body.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Meters } from "../../shared/meters.ts";
+import type { Meters } from "../metrics/meters.ts";
 import { toTrace } from "../request/trace.ts";
 import {
   noteBody,

@@ -3,7 +3,7 @@ import type { Executions } from "../executions/executions.ts";
 import type { StartRequest } from "../executions/start-request.ts";
 import type { Flow } from "../flows/catalog.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Meters } from "../../shared/meters.ts";
+import type { Meters } from "../metrics/meters.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { AdmissionRules } from "./admit.ts";

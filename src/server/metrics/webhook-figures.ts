@@ -1,0 +1,51 @@
+import type { EndedStatus } from "../../shared/contract/status.ts";
+import { Histogram } from "./histogram.ts";
+
+/** What is counted for one webhook: numbers that are added to, because each call adds to them. */
+export class WebhookFigures {
+  /** By first digit of the status. */
+  readonly answers = [0, 0, 0, 0, 0, 0];
+  readonly durations = new Histogram();
+  readonly signatures: Record<string, number> = Object.create(null) as Record<string, number>;
+  duplicates = 0;
+  readonly ended: Record<EndedStatus, number> = {
+    ENDED_SUCCESS: 0,
+    ENDED_ERROR: 0,
+    ENDED_TIMEOUT: 0,
+    ENDED_CANCELLED: 0,
+  };
+  readonly waits = new Histogram();
+  readonly runs = new Histogram();
+}
+
+/** Figures by name of the webhook; names beyond the most share one. */
+export interface FiguresByWebhook extends Iterable<readonly [string, WebhookFigures]> {
+  of(webhook: string): WebhookFigures;
+}
+
+/** For what has no name of its own. */
+const OTHER = "other";
+
+/** @param most names that have figures of their own; what has no webhook always has */
+export function openFigures(most: number): FiguresByWebhook {
+  const all = new Map<string, WebhookFigures>();
+  let named = 0;
+
+  function add(webhook: string): WebhookFigures {
+    const figures = new WebhookFigures();
+    all.set(webhook, figures);
+    return figures;
+  }
+
+  return {
+    of(webhook) {
+      const found = all.get(webhook);
+      if (found !== undefined) return found;
+      if (webhook === "") return add(webhook);
+      if (named >= most) return all.get(OTHER) ?? add(OTHER);
+      named += 1;
+      return add(webhook);
+    },
+    [Symbol.iterator]: () => all.entries(),
+  };
+}
