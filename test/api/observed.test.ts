@@ -128,6 +128,7 @@ test("a refused call and a failed execution are logged with request, trace and e
     [failed?.["level"], failed?.["webhook"], failed?.["flow"], failed?.["message"]],
     ["warn", "paced", "paced", "failed on demand"],
   );
+  assert.match(String(failed?.["place"]), /^paced\.ts:\d+:\d+$/);
   for (const member of ["duration_ms", "wait_ms"])
     assert.ok(Number(failed?.[member]) >= 0 && Number(failed?.[member]) < 60_000, member);
   assert.match(String(failed?.["time"]), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);

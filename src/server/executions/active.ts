@@ -42,6 +42,8 @@ export interface ActiveExecution {
   slot: Slot<ActiveExecution> | null;
   /** When it was handed to a thread last, in milliseconds since the epoch; null: it was not. */
   startedAt: number | null;
+  /** Where in the flow's files its newest error came from; null: none is known. */
+  place: string | null;
   /** Since when it has been active, as performance.now(). */
   since: number;
   /** Tells the waiting: the ending is on disk. */
@@ -73,6 +75,7 @@ export function newActive(
     children: 0,
     slot: null,
     startedAt: null,
+    place: null,
     since: 0,
     settle: resolve,
   };

@@ -36,7 +36,7 @@ export function openEndingReport(options: EndingReportOptions): ReportEnding {
       webhook,
       flow,
       status,
-      ...(hasMessages && { message: textOf(outcome) }),
+      ...(hasMessages && toWords(execution, outcome)),
       duration_ms: runMs,
       wait_ms: waitMs,
       address,
@@ -51,6 +51,10 @@ function levelOf(status: Outcome["status"], hasCalls: boolean): "debug" | "info"
   return status === "ENDED_CANCELLED" || hasCalls ? "info" : "debug";
 }
 
-function textOf({ status_message }: Outcome): string | null {
-  return status_message === null ? null : toLogText(status_message);
+/** What the flow said of it, and where. */
+function toWords({ place }: ActiveExecution, { status, status_message }: Outcome): object {
+  const message = status_message === null ? null : toLogText(status_message);
+  return place !== null && status === "ENDED_ERROR"
+    ? { message, place: toLogText(place) }
+    : { message };
 }

@@ -14,6 +14,7 @@ import { ActiveExecutions, newActive, type ActiveExecution } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Changes } from "./changes.ts";
 import { DuplicateLog } from "./duplicate-log.ts";
+import { findPlace } from "./error-place.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
 import { toJob, type Input } from "./input.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";
@@ -270,8 +271,9 @@ export class Executions implements RunEvents {
     this.#cutShort(execution, "ENDED_TIMEOUT", message);
   }
 
-  log({ id }: ActiveExecution, lines: readonly LogLine[]): void {
-    this.#journal.addLog(id, lines);
+  log(execution: ActiveExecution, lines: readonly LogLine[]): void {
+    execution.place = findPlace(lines) ?? execution.place;
+    this.#journal.addLog(execution.id, lines);
   }
 
   operate(execution: ActiveExecution, request: OperationRequest): Promise<OperationAnswer> {
