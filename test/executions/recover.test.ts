@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { Executions } from "../../src/server/executions/executions.ts";
+import { recover } from "../../src/server/executions/recover.ts";
+import type { RunnableFlow } from "../../src/server/executions/start-request.ts";
+import { openStore, type Store } from "../../src/server/store/database.ts";
+import type { ExecutionRow } from "../../src/server/store/execution-row.ts";
+import { findExecution, insertExecution } from "../../src/server/store/executions.ts";
+import { INPUT, newRow, toId } from "../store/rows.ts";
+
+/** What a start of the service makes of what the last one has left, by itself. */
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-recover-"));
+const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (name: string): Promise<Store> =>
+  openStore({ path: join(folder, name), durability: "normal", addon: null, thread });
+
+const RUNNING = { status: "RUNNING", ended_at: null };
+const PENDING = { status: "PENDING", started_at: null, ended_at: null };
+
+async function insert(store: Store, rows: readonly ExecutionRow[]): Promise<void> {
+  await Promise.all(rows.map((row) => store.commit(insertExecution(row, INPUT))));
+}
+
+/** What is queued again, with its version; `known` is queued already. */
+async function recoverFrom(store: Store, known: readonly string[] = []) {
+  const resumed: { id: string; flow: RunnableFlow | undefined }[] = [];
+  const executions = {
+    find: (id: string) => (known.includes(id) ? ({} as never) : undefined),
+    resume: ({ id }: ExecutionRow, flow: RunnableFlow | undefined) => resumed.push({ id, flow }),
+  };
+  const counts = await recover({
+    store,
+    executions: executions as unknown as Executions,
+    findFlow: (name, version) =>
+      name === "gone" ? undefined : ({ timeoutMs: Number(version) } as RunnableFlow),
+  });
+  return { resumed, counts };
+}
+
+test("what had started ends as interrupted, once, and what has ended stays", async () => {
+  await using store = await open("started.db");
+  const [running, ended, waiting] = [toId(1, 1), toId(2, 2), toId(3, 3)];
+  await insert(store, [newRow(running, RUNNING), newRow(ended), newRow(waiting, PENDING)]);
+  const { counts } = await recoverFrom(store);
+  assert.deepEqual(counts, { interrupted: 1, resumed: 1 });
+  const row = await findExecution(store, running);
+  assert.equal(row?.status, "ENDED_ERROR");
+  assert.match(row?.status_message ?? "", /^interrupted by a restart/);
+  assert.equal((await findExecution(store, ended))?.status, "ENDED_SUCCESS");
+  assert.equal((await findExecution(store, waiting))?.status, "PENDING");
+  assert.equal((await recoverFrom(store)).counts.interrupted, 0);
+});
+
+test("what had not started is queued again in its order, however much it is", async () => {
+  await using store = await open("waiting.db");
+  const ids = Array.from({ length: 1201 }, (_, at) => toId(1 + Math.floor(at / 7), at, at % 7));
+  const rows = ids.map((id, at) => newRow(id, { ...PENDING, flow_version: String(at) }));
+  // As many callers at once have them written in no order.
+  await insert(store, rows.toReversed());
+  const { resumed, counts } = await recoverFrom(store);
+  assert.equal(counts.resumed, ids.length);
+  assert.deepEqual(
+    resumed.map(({ id }) => id),
+    ids,
+  );
+  assert.deepEqual(
+    resumed.map(({ flow }) => flow?.timeoutMs),
+    ids.map((_, at) => at),
+    "each with the version that it was recorded with",
+  );
+});
+
+test("what is queued already is left alone, and a flow that is gone is told as such", async () => {
+  await using store = await open("known.db");
+  const [known, gone] = [toId(1, 1), toId(2, 2)];
+  await insert(store, [newRow(known, PENDING), newRow(gone, { ...PENDING, flow: "gone" })]);
+  const { resumed, counts } = await recoverFrom(store, [known]);
+  assert.deepEqual(resumed, [{ id: gone, flow: undefined }]);
+  assert.equal(counts.resumed, 1);
+});
