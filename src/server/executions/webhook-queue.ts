@@ -3,7 +3,7 @@ import { RequestError } from "../../shared/errors.ts";
 import type { Run } from "../workers/worker.ts";
 import { RunQueue } from "./run-queue.ts";
 
-/** What a webhook limits beside its rate (trust-and-delivery, section 3.3). */
+/** What a webhook limits beside its rate (contract, section 8, number 7). */
 export type ConcurrencyLimits = Omit<WebhookLimits, "rate">;
 
 /** What a queue looks at of an execution. */

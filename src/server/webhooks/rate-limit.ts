@@ -4,7 +4,7 @@ import { RequestError } from "../../shared/errors.ts";
 /** Beyond it the one that was used longest ago is forgotten: it is full again. */
 const MOST_PARTITIONS = 10_000;
 
-/** Calls that one partition of a webhook's rate has left (trust-and-delivery, section 3.2). */
+/** Calls that one partition of a webhook's rate has left (contract, section 8, number 6). */
 export class Bucket {
   readonly rate: WebhookRate;
   #tokens: number;
