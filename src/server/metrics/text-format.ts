@@ -13,11 +13,9 @@ export type Sample = readonly [figure: Figure, ...labels: readonly string[]];
 /** A metric with its samples; empty without any. */
 export function toText(name: MetricName, samples: readonly Sample[]): string {
   const { type, labels, help }: MetricDescription = METRICS[name];
-  const lines = samples.flatMap(([figure, ...values]) =>
-    toLines(name, figure, labels, values.map(toValue)),
-  );
-  if (lines.length === 0) return "";
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("\n")}\n\n`;
+  let lines = "";
+  for (const [figure, ...values] of samples) lines += toLines(name, figure, labels, values);
+  return lines === "" ? "" : `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines}\n`;
 }
 
 function toLines(
@@ -25,32 +23,42 @@ function toLines(
   figure: Figure,
   labels: readonly string[],
   values: readonly string[],
-): string[] {
-  const pairs = values.map((value, at) => `${labels[at]}="${value}"`);
-  if (typeof figure === "number") return [`${name}${toLabels(pairs)} ${figure}`];
+): string {
+  const pairs = values.map((value, at) => `${labels[at]}="${toValue(value)}"`).join(",");
+  if (typeof figure === "number") return `${name}${inBraces(pairs)} ${figure}\n`;
   if (figure instanceof Histogram) return toBuckets(name, figure, pairs);
-  const last = labels[values.length];
-  return Object.entries(figure).map(
-    ([value, count]) => `${name}${toLabels([...pairs, `${last}="${toValue(value)}"`])} ${count}`,
-  );
+  const last = `${name}{${andMore(pairs)}${labels[values.length]}="`;
+  let lines = "";
+  for (const value in figure) lines += `${last}${toValue(value)}"} ${figure[value]}\n`;
+  return lines;
 }
+
+const ENDS = [...BOUNDS.map(String), "+Inf"];
 
 /** Each bucket counts what is in those before it, too. */
-function toBuckets(name: string, { counts, sum }: Histogram, pairs: readonly string[]): string[] {
-  const given = pairs.map((pair) => `${pair},`).join("");
+function toBuckets(name: string, { counts, sum }: Histogram, pairs: string): string {
+  const bucket = `${name}_bucket{${andMore(pairs)}le="`;
+  let lines = "";
   let count = 0;
-  const buckets = counts.map((own, at) => {
+  for (const [at, own] of counts.entries()) {
     count += own;
-    return `${name}_bucket{${given}le="${BOUNDS[at] ?? "+Inf"}"} ${count}`;
-  });
-  const labels = toLabels(pairs);
-  return [...buckets, `${name}_sum${labels} ${sum}`, `${name}_count${labels} ${count}`];
+    lines += `${bucket}${ENDS[at]}"} ${count}\n`;
+  }
+  const labels = inBraces(pairs);
+  return `${lines}${name}_sum${labels} ${sum}\n${name}_count${labels} ${count}\n`;
 }
 
-function toLabels(pairs: readonly string[]): string {
-  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+function inBraces(pairs: string): string {
+  return pairs === "" ? "" : `{${pairs}}`;
+}
+
+function andMore(pairs: string): string {
+  return pairs === "" ? "" : `${pairs},`;
 }
 
 function toValue(text: string): string {
+  if (!SPECIAL.test(text)) return text;
   return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 }
+
+const SPECIAL = /[\\"\n]/;
