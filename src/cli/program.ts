@@ -2,7 +2,9 @@ import { Command, CommanderError } from "commander";
 import { VERSION } from "../assets/read.ts";
 import { ConfigError } from "../server/config/config-error.ts";
 import { StartError } from "../shared/errors.ts";
+import { printAlerts } from "./alerts.ts";
 import { call } from "./call.ts";
+import { printDashboard } from "./dashboard.ts";
 import { writeTypes } from "./declarations.ts";
 import { printDocs } from "./docs.ts";
 import { addExecutionCommands } from "./execution.ts";
@@ -40,6 +42,7 @@ export function createProgram(): Command {
   addLoginCommands(program);
   addUserCommands(program);
   addDataCommands(program);
+  addMonitoringCommands(program);
   addReadingCommands(program);
   return program;
 }
@@ -139,6 +142,14 @@ function addDataCommands(program: Command): void {
     .description("Print a hardened unit for systemd")
     .option(...CONFIG)
     .action(printUnit);
+}
+
+function addMonitoringCommands(program: Command): void {
+  program
+    .command("dashboard")
+    .description("Print a dashboard for Grafana, to be imported there")
+    .action(printDashboard);
+  program.command("alerts").description("Print alert rules for Prometheus").action(printAlerts);
 }
 
 function addReadingCommands(program: Command): void {

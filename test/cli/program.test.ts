@@ -36,6 +36,8 @@ const COMMANDS: Readonly<Record<string, string>> = {
   restore: "FILE",
   types: "",
   systemd: "",
+  dashboard: "",
+  alerts: "",
   docs: "",
   licenses: "",
   version: "",
