@@ -173,6 +173,8 @@ describe("dashboard and alerts", { skip: target.skip ?? false }, () => {
     assert.deepEqual(missing, [
       "flowhook_signature_total",
       "flowhook_duplicates_total",
+      "flowhook_webhook_executions_running",
+      "flowhook_webhook_executions_waiting",
       "flowhook_connection_allowance",
     ]);
   });

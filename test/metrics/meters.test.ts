@@ -6,6 +6,8 @@ import { METRICS, READ, type Readings } from "../../src/server/metrics/metric-ta
 /** One of each. */
 const READINGS = {
   ...Object.fromEntries(Object.keys(READ).map((name) => [name, 1])),
+  flowhook_webhook_executions_running: { other: 1 },
+  flowhook_webhook_executions_waiting: { other: 2 },
   flowhook_flows: { ready: 2, broken: 0 },
 } as unknown as Readings;
 
@@ -87,6 +89,16 @@ test("without labels no webhook is named", async () => {
   meters.countCall("", 404, 0.1);
   end(meters, "another");
   assert.deepEqual(webhooksIn(await linesOf(meters)), ["other", ""]);
+});
+
+test("what is read of webhooks has the names that their figures have", () => {
+  const read = [
+    ["a", 1],
+    ["b", 2],
+    ["a", 4],
+  ] as const;
+  assert.deepEqual({ ...open().sumByWebhook(read) }, { a: 5, b: 2 });
+  assert.deepEqual({ ...open(false).sumByWebhook(read) }, { other: 7 });
 });
 
 test("a label's value ends where it ends", async () => {

@@ -10,10 +10,10 @@ import type { Runners } from "../workers/supervisor.ts";
 /** What health and metrics read. */
 export interface MonitoringDeps {
   readonly store: Pick<Store, "counts" | "fileSizes" | "ledger">;
-  readonly executions: Pick<Executions, "counts" | "connectionsUsed">;
+  readonly executions: Pick<Executions, "counts" | "countsByWebhook" | "connectionsUsed">;
   readonly catalog: Pick<Catalog, "list">;
   readonly runnersStatus: Runners["status"];
-  readonly meters: Pick<Meters, "print">;
+  readonly meters: Pick<Meters, "print" | "sumByWebhook">;
   /** Whether the service takes calls: false before it is ready and while it shuts down. */
   readonly isReady: () => boolean;
   /** CONNECTION_ALLOWANCE; null: unlimited. */
@@ -35,6 +35,7 @@ export function createMonitoring(deps: MonitoringDeps): Hono {
   app.get("/metrics", async () => {
     const text = await deps.meters.print({
       ...readExecutions(deps),
+      ...readWebhooks(deps),
       ...readRunners(deps),
       ...(await readStore(deps)),
       flowhook_flows: countStates(deps.catalog.list()),
@@ -53,6 +54,18 @@ function readExecutions(deps: MonitoringDeps) {
     flowhook_executions_waiting_limit: deps.mostWaiting,
     flowhook_connections_used: deps.executions.connectionsUsed(),
     flowhook_connection_allowance: deps.connectionAllowance,
+  } satisfies Partial<Readings>;
+}
+
+function readWebhooks({ executions, meters }: MonitoringDeps) {
+  const counts = [...executions.countsByWebhook()];
+  return {
+    flowhook_webhook_executions_running: meters.sumByWebhook(
+      counts.map(({ webhook, running }) => [webhook, running]),
+    ),
+    flowhook_webhook_executions_waiting: meters.sumByWebhook(
+      counts.map(({ webhook, waiting }) => [webhook, waiting]),
+    ),
   } satisfies Partial<Readings>;
 }
 

@@ -32,6 +32,10 @@ export interface Meters {
   countEnding(ending: MeteredEnding): void;
   /** @param isLast whether no more are checked for a while */
   countFailedLogin(isLast: boolean): void;
+  /** Adds up what is read of webhooks, by the names that their figures have. */
+  sumByWebhook(
+    readings: Iterable<readonly [webhook: string, value: number]>,
+  ): Record<string, number>;
   /** In Prometheus' text format. */
   print(readings: Readings): Promise<string>;
 }
@@ -72,6 +76,14 @@ export function openMeters({ namesWebhooks, version }: MetersOptions): Meters {
     countFailedLogin(isLast) {
       logins.failed += 1;
       if (isLast) logins.last += 1;
+    },
+    sumByWebhook(readings) {
+      const sums = Object.create(null) as Record<string, number>;
+      for (const [webhook, value] of readings) {
+        const name = figures.nameOf(webhook);
+        sums[name] = (sums[name] ?? 0) + value;
+      }
+      return sums;
     },
     async print(readings) {
       const texts = [

@@ -88,6 +88,16 @@ export const READ = {
     labels: [],
     help: "Executions that may wait for others before calls are refused (MAX_QUEUED_EXECUTIONS)",
   },
+  flowhook_webhook_executions_running: {
+    type: "gauge",
+    labels: ["webhook"],
+    help: "Executions of a webhook that have begun and not ended, where it limits them",
+  },
+  flowhook_webhook_executions_waiting: {
+    type: "gauge",
+    labels: ["webhook"],
+    help: "Executions of a webhook that wait, where it limits them",
+  },
   flowhook_flows: {
     type: "gauge",
     labels: ["state"],

@@ -21,6 +21,8 @@ export class WebhookFigures {
 /** Figures by name of the webhook; names beyond the most share one. */
 export interface FiguresByWebhook extends Iterable<readonly [string, WebhookFigures]> {
   of(webhook: string): WebhookFigures;
+  /** Its own name, or that which it shares with others. */
+  nameOf(webhook: string): string;
 }
 
 /** For what has no name of its own. */
@@ -45,6 +47,10 @@ export function openFigures(most: number): FiguresByWebhook {
       if (named >= most) return all.get(OTHER) ?? add(OTHER);
       named += 1;
       return add(webhook);
+    },
+    nameOf(webhook) {
+      this.of(webhook);
+      return all.has(webhook) ? webhook : OTHER;
     },
     [Symbol.iterator]: () => all.entries(),
   };
