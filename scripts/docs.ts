@@ -6,7 +6,7 @@ import { createProgram } from "../src/cli/program.ts";
 import { ROUTES } from "../src/server/api/routes.ts";
 import { describeConfig } from "../src/server/config/schema.ts";
 import { METRICS, type MetricDescription } from "../src/server/metrics/metric-table.ts";
-import { ERRORS } from "../src/shared/errors.ts";
+import { ERRORS } from "../src/shared/contract/error.ts";
 import { DECLARATIONS, makeDeclarations } from "./declarations.ts";
 import { makeNotices, NOTICES } from "./notices.ts";
 import { ROOT } from "./targets.ts";

@@ -27,6 +27,8 @@ interface SourceFile {
   readonly code: string;
   /** The files below src/ that it imports, types included. */
   readonly files: readonly string[];
+  /** Those of which it imports more than types. */
+  readonly used: readonly string[];
   /** The packages that it imports. */
   readonly packages: readonly { readonly name: string; readonly typesOnly: boolean }[];
 }
@@ -166,7 +168,6 @@ test("files are named by nouns of the product", () => {
 
 /** Files that may be longer, and why one noun names them all the same. */
 const LONG: Readonly<Record<string, string>> = {
-  "server/api/shapes.ts": "one schema for each resource",
   "server/config/schema.ts": "one row for each key of the configuration",
   "server/executions/executions.ts": "the acts of an execution's life, each short",
   "server/executions/scheduler.ts":
@@ -174,6 +175,16 @@ const LONG: Readonly<Record<string, string>> = {
   "server/workers/runner.ts": "one process with all that it can say and be told",
   "server/workers/supervisor.ts": "which runner is there, spare, alone or on its way out",
 };
+
+test("schemas of the contract stay out of the browser and of the command line", () => {
+  const isSchema = (path: string) =>
+    path.startsWith("shared/contract/") &&
+    sources.some((file) => file.path === path && [...file.packages, ...file.used].length > 0);
+  const errors = sources
+    .filter(({ path }) => path.startsWith("browser/") || path.startsWith("cli/"))
+    .flatMap(({ path, used }) => used.filter(isSchema).map((other) => `${path} uses ${other}`));
+  assert.deepEqual(errors, []);
+});
 
 test("files are short, but for those that are named", () => {
   const long = sources.filter(({ code }) => linesOf(code) > 250).map(({ path }) => path);
@@ -198,11 +209,14 @@ function readSource(found: string): SourceFile {
   ].map((match) => ({ name: match[2]!, typesOnly: Boolean(match[1]) }));
   const files = imports.filter(({ name }) => name.startsWith("."));
   const packages = imports.filter(({ name }) => !name.startsWith("."));
+  const toPath = ({ name }: { name: string }) => join(dirname(path), name).replaceAll("\\", "/");
   return {
     path,
     code,
-    files: files
-      .map(({ name }) => join(dirname(path), name).replaceAll("\\", "/"))
+    files: files.map(toPath).filter(isBelowSrc),
+    used: files
+      .filter(({ typesOnly }) => !typesOnly)
+      .map(toPath)
       .filter(isBelowSrc),
     packages: packages.map(({ name, typesOnly }) => ({ name: packageOf(name), typesOnly })),
   };

@@ -6,7 +6,8 @@ import { newExecutionId } from "../../src/shared/id.ts";
 import { openStore, type Store } from "../../src/server/store/database.ts";
 import type { ExecutionRow } from "../../src/server/store/execution-row.ts";
 import { endExecution, insertExecution } from "../../src/server/store/executions.ts";
-import { findWebhook, insertWebhook, WEBHOOK_DEFAULTS } from "../../src/server/store/webhooks.ts";
+import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
+import { findWebhook, insertWebhook } from "../../src/server/store/webhooks.ts";
 
 /**
  * What one call costs the store alone: bytes of the WAL, and CPU of both sides, by how many calls
@@ -60,7 +61,7 @@ function begin(row: ExecutionRow) {
 }
 
 function end({ id }: ExecutionRow) {
-  const ending = { status: "ENDED_SUCCESS", status_message: null, output_value: OUTPUT };
+  const ending = { status: "ENDED_SUCCESS" as const, status_message: null, output_value: OUTPUT };
   return endExecution({ id, ...ending, response: null, ended_at: Date.now() });
 }
 

@@ -1,11 +1,8 @@
+import type { List as ListOfContract } from "../shared/contract/list.ts";
+import type { FieldError, Problem } from "../shared/contract/problem.ts";
 import { el, need } from "./element.ts";
 import { parseExact } from "./json-exact.ts";
 import { apiPath, PREFIX } from "./page.ts";
-
-export interface FieldError {
-  readonly field: string;
-  readonly message: string;
-}
 
 /** A refusal of the management API: problem details (RFC 9457). */
 export class ApiError extends Error {
@@ -27,10 +24,7 @@ export interface ApiAnswer<Body> {
   readonly etag: string | null;
 }
 
-export interface List<Item> {
-  readonly items: readonly Item[];
-  readonly next_cursor: string | null;
-}
+export type List<Item> = ListOfContract<Item>;
 
 interface ApiOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -139,13 +133,7 @@ function toError(status: number, text: string): ApiError {
   return new ApiError(status, code, detail, problem.errors ?? []);
 }
 
-interface Problem {
-  readonly type?: string;
-  readonly detail?: string;
-  readonly errors?: readonly FieldError[];
-}
-
-function toProblem(text: string): Problem {
+function toProblem(text: string): Partial<Problem> {
   try {
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === "object" && parsed !== null ? parsed : {};

@@ -1,3 +1,4 @@
+import type { Cancelled, Execution } from "../shared/contract/execution.ts";
 import type { Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
@@ -42,16 +43,11 @@ async function cancel(id: string | undefined, options: CancelOptions): Promise<v
 
 async function cancelOne(id: string, options: CancelOptions): Promise<void> {
   const path = `${toPath("execution", id)}/cancel`;
-  const ended = await openClient(options).json<{ status: string }>("POST", path);
+  const ended = await openClient(options).json<Execution>("POST", path);
   if (ended.status !== "ENDED_CANCELLED")
     throw new CommandError(`The execution was not cancelled: it ended as ${ended.status}`);
   if (options.json) printJson(ended);
   else process.stdout.write(`Cancelled ${id}\n`);
-}
-
-interface Cancelled {
-  readonly matched: number;
-  readonly cancelled: number;
 }
 
 async function cancelAll(

@@ -1,4 +1,5 @@
-import type { FieldError } from "../shared/errors.ts";
+import type { List } from "../shared/contract/list.ts";
+import type { Problem } from "../shared/contract/problem.ts";
 import { openConnection, type Connection, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -54,7 +55,7 @@ export function createClient(connection: Connection): Client {
       let cursor: string | undefined;
       do {
         const size = Math.min(limit - items.length, PAGE);
-        const page = await json<{ items: T[]; next_cursor: string | null }>("GET", path, {
+        const page = await json<List<T>>("GET", path, {
           query: { ...query, limit: size, cursor },
         });
         items.push(...page.items);
@@ -117,11 +118,6 @@ export function reasonOf({ message, cause }: Error): string {
   return cause.message || (cause as NodeJS.ErrnoException).code || message;
 }
 
-interface Problem {
-  readonly detail?: string;
-  readonly errors?: readonly FieldError[];
-}
-
 async function toFailure(
   answer: Response,
   url: string,
@@ -135,7 +131,7 @@ async function toFailure(
         `Is the URL right?`,
     );
   }
-  const problem = (await answer.json()) as Problem;
+  const problem = (await answer.json()) as Partial<Problem>;
   if (answer.status === 401 && !answer.url.endsWith("/auth/login"))
     return new RefusedFailure(
       `${token === null ? "Not logged in to" : "The login has ended at"} ${url}. ` +
@@ -146,7 +142,7 @@ async function toFailure(
 }
 
 /** The detail, and each field that it does not already name. */
-function describe({ detail = "The service refused", errors = [] }: Problem): string {
+function describe({ detail = "The service refused", errors = [] }: Partial<Problem>): string {
   const untold = errors.filter(({ message }) => !detail.includes(message));
   return [detail, ...untold.map(({ field, message }) => `  ${field}: ${message}`)].join("\n");
 }

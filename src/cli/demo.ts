@@ -1,3 +1,4 @@
+import { WEBHOOK_DEFAULTS } from "../server/store/webhook-columns.ts";
 import { createHmac } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,12 +8,7 @@ import { now } from "../shared/clock.ts";
 import { newId } from "../shared/id.ts";
 import type { Service } from "../server/service.ts";
 import { findRoleByName, findUserByName } from "../server/store/people.ts";
-import {
-  findWebhook,
-  insertWebhook,
-  WEBHOOK_DEFAULTS,
-  type WebhookRow,
-} from "../server/store/webhooks.ts";
+import { findWebhook, insertWebhook, type WebhookRow } from "../server/store/webhooks.ts";
 
 /** One example flow, and how to call it. */
 interface Example {

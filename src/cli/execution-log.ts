@@ -1,11 +1,6 @@
+import type { LogLine } from "../shared/contract/execution.ts";
 import { toPath, type Client } from "./client.ts";
 import { toLine } from "./table.ts";
-
-export interface LogLine {
-  readonly at: string;
-  readonly level: string;
-  readonly text: string;
-}
 
 /** The log lines of an execution, oldest first. */
 export function readLog(client: Client, id: string): Promise<LogLine[]> {

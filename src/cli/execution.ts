@@ -1,3 +1,4 @@
+import type { Execution, ExecutionSummary, Started } from "../shared/contract/execution.ts";
 import type { Command } from "commander";
 import { whyUnsent } from "../shared/unsent.ts";
 import { addCancelCommand } from "./cancel.ts";
@@ -16,31 +17,7 @@ import {
   type ListOptions,
 } from "./table.ts";
 
-/** An execution as lists show it. */
-interface Summary {
-  readonly id: string;
-  readonly status: string;
-  readonly status_message: string | null;
-  readonly webhook: string | null;
-  readonly flow: string;
-  readonly flow_version: string | null;
-  readonly replay_of: string | null;
-  readonly parent_id: string | null;
-  readonly role: string | null;
-  readonly created_at: string;
-  readonly started_at: string | null;
-  readonly ended_at: string | null;
-}
-
-/** A whole execution record. */
-export interface ExecutionRecord extends Summary {
-  readonly is_async: boolean;
-  readonly input_value: unknown;
-  readonly output_value: unknown;
-  readonly response: { readonly status: number } | null;
-}
-
-const COLUMNS: readonly Column<Summary>[] = [
+const COLUMNS: readonly Column<ExecutionSummary>[] = [
   { title: "ID", of: (row) => row.id },
   { title: "STATUS", of: (row) => row.status },
   { title: "WEBHOOK", of: (row) => row.webhook },
@@ -105,7 +82,7 @@ async function listExecutions(options: ListFilter): Promise<void> {
   const project_id = project === undefined ? undefined : await findProjectId(client, project);
   const order = oldestFirst ? "asc" : "desc";
   const filter = { status: status?.toUpperCase(), webhook, flow, project_id, from, to, text };
-  const rows = await client.list<Summary>("/execution", { ...filter, order }, limit);
+  const rows = await client.list<ExecutionSummary>("/execution", { ...filter, order }, limit);
   const isFiltered = Object.values(filter).some((value) => value !== undefined);
   const empty = isFiltered
     ? "No execution matches"
@@ -118,7 +95,7 @@ async function showExecution(
   options: ConnectionOptions & ListOptions & { log?: true },
 ): Promise<void> {
   const client = openClient(options);
-  const record = await client.json<ExecutionRecord>("GET", toPath("execution", id));
+  const record = await client.json<Execution>("GET", toPath("execution", id));
   const log = options.log ? await readLog(client, id) : null;
   if (options.json) return printJson(log === null ? record : { ...record, log });
   const { input_value, output_value, response, ...summary } = record;
@@ -134,7 +111,7 @@ async function showExecution(
 }
 
 /** What the flow made for the caller, and whether the caller got it. */
-function printResponse(record: ExecutionRecord): void {
+function printResponse(record: Execution): void {
   const unsent = whyUnsent(record);
   process.stdout.write(unsent === null ? "\nresponse\n" : `\nresponse\n${toLine(unsent)}\n`);
   printJson(record.response);
@@ -150,12 +127,12 @@ async function replayExecution(
     ...(flow_version === undefined ? {} : { flow_version }),
   };
   const path = `${toPath("execution", id)}/replay`;
-  const started = await openClient(options).json<{ id: string }>("POST", path, { body });
+  const started = await openClient(options).json<Started>("POST", path, { body });
   process.stdout.write(`${started.id}\n`);
 }
 
 /** How long it ran; null where it did not start or has not ended. */
-function took({ started_at, ended_at }: Summary): string | null {
+function took({ started_at, ended_at }: ExecutionSummary): string | null {
   if (started_at === null || ended_at === null) return null;
   const ms = Date.parse(ended_at) - Date.parse(started_at);
   return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`;

@@ -1,7 +1,7 @@
+import type { Execution, Started } from "../shared/contract/execution.ts";
 import { toPath, openClient, type Client } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { printLog, readLog } from "./execution-log.ts";
-import type { ExecutionRecord } from "./execution.ts";
 import { CommandError } from "./command-error.ts";
 import { readJson } from "./input.ts";
 import { printJson, toLine } from "./table.ts";
@@ -22,7 +22,7 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
   // Without an input the flow gets what a call without parameters gives.
   const body = options.input === undefined ? {} : { input_value: readJson(options.input) };
   const path = `${toPath("flow", name)}/execution`;
-  const { id } = await client.json<{ id: string }>("POST", path, { body });
+  const { id } = await client.json<Started>("POST", path, { body });
   const record = await waitFor(client, id);
   if (options.log) printLog(await readLog(client, id), process.stderr);
   const { status, status_message, output_value, response } = record;
@@ -37,10 +37,10 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
 }
 
 /** Follows the wait endpoint: 302 to itself after each poll window, 200 at the end. */
-async function waitFor(client: Client, id: string): Promise<ExecutionRecord> {
+async function waitFor(client: Client, id: string): Promise<Execution> {
   for (;;) {
     const answer = await client.request("GET", `${toPath("execution", id)}/wait`);
-    if (answer.status === 200) return (await answer.json()) as ExecutionRecord;
+    if (answer.status === 200) return (await answer.json()) as Execution;
     await answer.body?.cancel();
   }
 }

@@ -1,28 +1,11 @@
+import type { Access, Flow } from "../shared/contract/flow.ts";
+import type { List } from "../shared/contract/list.ts";
 import type { Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { newFlow } from "./flow-new.ts";
 import { runFlow } from "./flow-run.ts";
 import { printList, toLine, type Column, type ListOptions } from "./table.ts";
-
-interface Permissions {
-  readonly net: boolean;
-  readonly read: readonly string[];
-  readonly write: readonly string[];
-  readonly secrets: readonly string[];
-}
-
-/** A flow as the API shows it. */
-interface Flow {
-  readonly name: string;
-  readonly description: string | null;
-  readonly version: string | null;
-  readonly bundle: string | null;
-  readonly state: "ready" | "broken";
-  readonly error: { readonly message: string; readonly stack: string | null } | null;
-  readonly file: string;
-  readonly permissions: Permissions | null;
-}
 
 /** Enough of a version to tell two apart. */
 const VERSION_LENGTH = 12;
@@ -72,7 +55,7 @@ async function listFlows(
 ): Promise<void> {
   const client = openClient(options);
   const query = options.broken ? { state: "broken" } : {};
-  const { items } = await client.json<{ items: Flow[] }>("GET", toPath("flow"), { query });
+  const { items } = await client.json<List<Flow>>("GET", toPath("flow"), { query });
   const empty = options.broken
     ? "No flow is broken"
     : "No flows yet. Write one with: flowhook flow new NAME";
@@ -85,7 +68,7 @@ async function listFlows(
       );
 }
 
-function describePermissions(permissions: Permissions | null): string | null {
+function describePermissions(permissions: Access | null): string | null {
   if (permissions === null) return null;
   const { net, read, write, secrets } = permissions;
   const parts = Object.entries({ read, write, secrets })

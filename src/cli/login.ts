@@ -1,14 +1,9 @@
+import type { Login } from "../shared/contract/login.ts";
 import { createClient, openClient, RefusedFailure } from "./client.ts";
 import { openConnection, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { forgetLogin, keepLogin, readLogins } from "./kept-logins.ts";
 import { ask, readPassword, type PasswordOptions } from "./prompt.ts";
-
-interface LoginAnswer {
-  readonly token: string;
-  readonly expires_at: string;
-  readonly user: { readonly name: string };
-}
 
 /** Gets a login token and keeps it for the other commands. */
 export async function login(
@@ -19,7 +14,7 @@ export async function login(
   process.stderr.write(`Logging in to ${client.url}\n`);
   const user_name = options.user ?? (await ask("User name: ", "--user"));
   const password = await readPassword("Password: ", options);
-  const answer = await client.json<LoginAnswer>("POST", "/auth/login", {
+  const answer = await client.json<Login>("POST", "/auth/login", {
     body: { user_name, password },
   });
   const { token, expires_at, user } = answer;

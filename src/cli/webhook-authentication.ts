@@ -1,3 +1,5 @@
+import { PRESET_NAMES } from "../shared/contract/signature-scheme.ts";
+import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook.ts";
 import { Option, type Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
@@ -5,7 +7,7 @@ import { CommandError } from "./command-error.ts";
 import { toCount } from "./input.ts";
 import { readPassword, type PasswordOptions } from "./prompt.ts";
 import { printJson } from "./table.ts";
-import { printWebhook, type Webhook } from "./webhook-fields.ts";
+import { printWebhook } from "./webhook-fields.ts";
 
 /** The commands that ask for the password again (specification 4.8). */
 export function addAuthenticationCommands(webhook: Command, url: readonly [string, string]): void {
@@ -58,7 +60,7 @@ function addSignatureCommand(
     .argument("<name>")
     .addOption(
       new Option("--scheme <scheme>", "who signs, and how; a custom one with webhook set").choices(
-        SCHEMES,
+        PRESET_NAMES,
       ),
     )
     .option("--secret <name...>", "secrets, any of which admits: two while one is replaced")
@@ -74,9 +76,6 @@ function addSignatureCommand(
     .option(...url)
     .action(changeSignature);
 }
-
-/** The presets of the service. */
-const SCHEMES = ["standard_webhooks", "github", "stripe", "slack", "shopify", "gitlab_token"];
 
 interface SignatureOptions extends AuthenticationOptions {
   readonly scheme?: string;

@@ -1,23 +1,6 @@
-import { printFields } from "./table.ts";
+import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook.ts";
 
-/** A webhook as the API shows it. */
-export interface Webhook {
-  readonly name: string;
-  readonly description: string;
-  readonly flow: string;
-  readonly role: string | null;
-  readonly is_enabled: boolean;
-  readonly is_productive: boolean;
-  readonly require_login: boolean;
-  readonly is_key_required: boolean;
-  readonly url: string;
-  readonly default_mode: "sync" | "async";
-  readonly signature: { readonly scheme: string; readonly mode: string } | null;
-  /** Where it was set just now. */
-  readonly key?: string;
-  /** Any other member. */
-  readonly [member: string]: unknown;
-}
+import { printFields } from "./table.ts";
 
 /** Said in other words, or of no use to people. */
 const OTHERWISE = ["id", "name", "is_enabled", "is_productive", "require_login", "flow", "role"];

@@ -1,3 +1,5 @@
+import { isGuarded } from "../shared/contract/guarded-members.ts";
+import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { CORE_SCHEMA, load } from "js-yaml";
@@ -8,7 +10,7 @@ import { readText } from "./input.ts";
 import { readPassword, type PasswordOptions } from "./prompt.ts";
 import { printJson } from "./table.ts";
 import { QUESTION } from "./webhook-authentication.ts";
-import { printMembers, type Webhook } from "./webhook-fields.ts";
+import { printMembers } from "./webhook-fields.ts";
 
 /** The commands that show and set any member of a webhook. */
 export function addMemberCommands(webhook: Command, url: readonly [string, string]): void {
@@ -42,15 +44,6 @@ async function showWebhook(
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** What changes only with the password, at an endpoint of its own. */
-const GUARDED: readonly string[] = [
-  "is_enabled",
-  "require_login",
-  "key",
-  "signature",
-  "allowed_addresses",
-];
-
 interface SetOptions extends ConnectionOptions, PasswordOptions {
   readonly dryRun?: true;
   readonly json?: true;
@@ -62,7 +55,10 @@ async function setMembers(name: string, file: string, options: SetOptions): Prom
   const given = readMembers(file);
   const client = openClient(options);
   const before = await client.json<Webhook>("GET", toPath("webhook", name));
-  const changed = pick(given, (member) => !isDeepStrictEqual(before[member], given[member]));
+  const changed = pick(
+    given,
+    (member) => !isDeepStrictEqual(valueOf(before, member), given[member]),
+  );
   if (!options.json) printDifference(before, changed);
   if (options.dryRun) return options.json ? printJson(changed) : undefined;
   const after = await change(client, name, changed, options);
@@ -86,12 +82,17 @@ function pick(given: Given, isWanted: (member: string) => boolean): Given {
   return Object.fromEntries(Object.entries(given).filter(([member]) => isWanted(member)));
 }
 
+/** A member by a name that may be none of a webhook. */
+function valueOf(webhook: Webhook, member: string): unknown {
+  return (webhook as Given)[member];
+}
+
 /** Values of keys are never shown. */
 function printDifference(before: Webhook, changed: Given): void {
   const lines = Object.entries(changed).map(([member, value]) =>
     member === "key"
       ? "key: changes\n"
-      : `${member}: ${JSON.stringify(before[member] ?? null)} -> ${JSON.stringify(value)}\n`,
+      : `${member}: ${JSON.stringify(valueOf(before, member) ?? null)} -> ${JSON.stringify(value)}\n`,
   );
   process.stdout.write(lines.length === 0 ? "Nothing differs\n" : lines.join(""));
 }
@@ -103,8 +104,8 @@ async function change(
   changed: Given,
   options: SetOptions,
 ): Promise<Webhook | null> {
-  const guarded = pick(changed, (member) => GUARDED.includes(member));
-  const free = pick(changed, (member) => !GUARDED.includes(member));
+  const guarded = pick(changed, isGuarded);
+  const free = pick(changed, (member) => !isGuarded(member));
   const path = toPath("webhook", name);
   const patch = () => client.json<Webhook>("PATCH", path, { body: free });
   if (Object.keys(guarded).length === 0)

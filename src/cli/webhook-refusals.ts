@@ -1,20 +1,9 @@
+import type { RefusedCall, RefusedCalls } from "../shared/contract/refused-call.ts";
 import type { Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { toCount } from "./input.ts";
 import { printList, toTime, type Column, type ListOptions } from "./table.ts";
-
-interface RefusedCall {
-  readonly at: string;
-  readonly code: string;
-  readonly reason: string;
-  readonly status: number;
-  readonly method: string;
-  readonly path: string;
-  readonly address: string;
-  readonly body_bytes: number | null;
-  readonly body_sha256: string | null;
-}
 
 const COLUMNS: readonly Column<RefusedCall>[] = [
   { title: "AT", of: (row) => toTime(row.at) },
@@ -45,7 +34,7 @@ async function listRefusals(
   const path = `${toPath("webhook", name)}/refusal`;
   const query = { limit: options.limit };
   const client = openClient(options);
-  const { items } = await client.json<{ items: RefusedCall[] }>("GET", path, { query });
+  const { items } = await client.json<RefusedCalls>("GET", path, { query });
   const empty = "No call was refused since the service started";
   printList(items, COLUMNS, { ...options, empty });
 }

@@ -1,3 +1,4 @@
+import type { Imported, ImportedWebhook } from "../shared/contract/webhook-document.ts";
 import { writeFileSync } from "node:fs";
 import { Option, type Command } from "commander";
 import { openClient } from "./client.ts";
@@ -44,21 +45,16 @@ async function exportWebhooks(
   }
 }
 
-/** What an import did, or would do, with one webhook. */
-interface Step {
-  readonly name: string;
-  readonly action: "create" | "skip" | "replace" | "rename";
-  readonly changes: Readonly<Record<string, { readonly from: unknown; readonly to: unknown }>>;
-  readonly key?: string;
-}
-
-const COLUMNS: readonly Column<Step>[] = [
+const COLUMNS: readonly Column<ImportedWebhook>[] = [
   { title: "WEBHOOK", of: (step) => step.name },
   { title: "ACTION", of: (step) => step.action },
   { title: "CHANGES", of: describeChanges },
 ];
 
-const KEY: Column<Step> = { title: "KEY (shown this once)", of: (step) => step.key ?? null };
+const KEY: Column<ImportedWebhook> = {
+  title: "KEY (shown this once)",
+  of: (step) => step.key ?? null,
+};
 
 async function importWebhooks(
   file: string,
@@ -67,7 +63,7 @@ async function importWebhooks(
   const yaml = readText(file);
   const query = { dry_run: String(options.dryRun === true), conflicts: options.conflicts };
   const client = openClient(options);
-  const answer = await client.json<{ items: Step[] }>("POST", "/import", { yaml, query });
+  const answer = await client.json<Imported>("POST", "/import", { yaml, query });
   if (options.json) return printJson(answer);
   const hasKeys = answer.items.some((step) => step.key !== undefined);
   const columns = hasKeys ? [...COLUMNS, KEY] : COLUMNS;
@@ -75,7 +71,7 @@ async function importWebhooks(
   if (options.dryRun) process.stdout.write("\nNothing was changed: this was a dry run\n");
 }
 
-function describeChanges({ action, changes }: Step): string {
+function describeChanges({ action, changes }: ImportedWebhook): string {
   const parts = Object.entries(changes).map(
     ([member, { from, to }]) => `${member}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}`,
   );

@@ -1,3 +1,4 @@
+import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook.ts";
 import { Option, type Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
@@ -5,7 +6,7 @@ import { toCount } from "./input.ts";
 import { findProjectId } from "./project.ts";
 import { printJson, printList, type Column, type ListOptions } from "./table.ts";
 import { addAuthenticationCommands } from "./webhook-authentication.ts";
-import { describeAdmission, printWebhook, type Webhook } from "./webhook-fields.ts";
+import { describeAdmission, printWebhook } from "./webhook-fields.ts";
 import { addMemberCommands } from "./webhook-members.ts";
 import { addRefusalCommand } from "./webhook-refusals.ts";
 import { addTransferCommands } from "./webhook-transfer.ts";

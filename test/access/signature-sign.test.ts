@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readKey } from "../../src/server/access/signature-key.ts";
-import { PRESETS, type PresetName } from "../../src/server/access/signature-scheme.ts";
+import { PRESETS } from "../../src/server/access/signature-scheme.ts";
+import type { PresetName } from "../../src/shared/contract/signature-scheme.ts";
 import { signCall } from "../../src/server/access/signature-sign.ts";
 import { AT, judge, preset } from "./signed.ts";
 

@@ -1,11 +1,7 @@
 import { createHmac } from "node:crypto";
 import { readKey } from "../../src/server/access/signature-key.ts";
-import {
-  CUSTOM_DEFAULTS,
-  PRESETS,
-  type PresetName,
-  type Scheme,
-} from "../../src/server/access/signature-scheme.ts";
+import { CUSTOM_DEFAULTS, PRESETS, type Scheme } from "../../src/server/access/signature-scheme.ts";
+import type { PresetName } from "../../src/shared/contract/signature-scheme.ts";
 import { verifySignature, type SignedRequest } from "../../src/server/access/signature.ts";
 
 /** The time at which everything here is signed. */

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { CONFIG_KEYS } from "../../src/server/config/schema.ts";
-import { ERRORS } from "../../src/shared/errors.ts";
+import { ERRORS } from "../../src/shared/contract/error.ts";
 import { ROUTES } from "../../src/server/api/routes.ts";
 import { ROOT } from "../blackbox/target.ts";
 import { openTestService, type TestService } from "./test-service.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { Route } from "../../src/server/api/route.ts";
 import { ROUTES } from "../../src/server/api/routes.ts";
-import { PROBLEM } from "../../src/server/api/shapes.ts";
-import { ERRORS } from "../../src/shared/errors.ts";
+import { ERRORS } from "../../src/shared/contract/error.ts";
+import { PROBLEM } from "../../src/shared/contract/problem.ts";
 
 /** What was answered, as far as a description says something about it. */
 export interface Answered {

@@ -8,7 +8,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import createClient from "openapi-fetch";
 import { runProgram } from "../blackbox/command.ts";
 import { environment, NODE, ROOT } from "../blackbox/target.ts";
-import { ERRORS } from "../../src/shared/errors.ts";
+import { ERRORS } from "../../src/shared/contract/error.ts";
 import { ROUTES } from "../../src/server/api/routes.ts";
 import { ADMIN_PASSWORD, openTestService, type TestService } from "./test-service.ts";
 

@@ -44,11 +44,11 @@ const open = (name: string): Promise<Store> =>
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const START = Date.UTC(2026, 5, 1);
-const RUNNING = { status: "RUNNING", ended_at: null };
-const PENDING = { status: "PENDING", started_at: null, ended_at: null };
+const RUNNING = { status: "RUNNING" as const, ended_at: null };
+const PENDING = { status: "PENDING" as const, started_at: null, ended_at: null };
 
 function toEnd(id: string, members: Partial<EndedRow> = {}): EndedRow {
-  const ending = { status: "ENDED_SUCCESS", status_message: null, ended_at: 5 };
+  const ending = { status: "ENDED_SUCCESS" as const, status_message: null, ended_at: 5 };
   return { id, ...ending, output_value: '{"n":1}', response: null, ...members };
 }
 
@@ -86,7 +86,12 @@ test("an ended status never changes, and what was answered neither", async () =>
     await store.commit(endExecution(toEnd(row.id, { output_value })));
     const record = await findExecution(store, row.id);
     const payload = await findPayload(store, row.id);
-    const late = { status: "ENDED_ERROR", output_value: '{"n":2}', response: "{}", ended_at: 9 };
+    const late = {
+      status: "ENDED_ERROR" as const,
+      output_value: '{"n":2}',
+      response: "{}",
+      ended_at: 9,
+    };
     const later = [
       [endExecution(toEnd(row.id, late)), "already_ended"],
       [endExecution(toEnd(row.id, { ...late, output_value: null })), "already_ended"],
@@ -118,7 +123,7 @@ test("an id that was never given out is not found, though its key is taken", asy
   const parent = newRow(newExecutionId(), RUNNING);
   const row = newRow(newExecutionId(), { ...RUNNING, parent_id: parent.id });
   await insert(store, [parent, row]);
-  const line = { at: 1, level: "info", text: "a line" };
+  const line = { at: 1, level: "info" as const, text: "a line" };
   await store.commit([insertLogLine({ executionId: row.id, ...line })]);
   const foreign = `${row.id.slice(0, 19)}${row.id.endsWith("0") ? "a" : "b"}000-000000000000`;
   assert.equal(keyOf(foreign), keyOf(row.id));
@@ -161,14 +166,14 @@ test("keys go on after the largest in a store, and beside it where the clock is 
   assert.equal(await countExecutions(store), 2003);
 });
 
-const STATUSES = ["PENDING", "RUNNING", "ENDED_SUCCESS", "ENDED_ERROR", "ENDED_TIMEOUT"];
+const STATUSES = ["PENDING", "RUNNING", "ENDED_SUCCESS", "ENDED_ERROR", "ENDED_TIMEOUT"] as const;
 const MINUTE_MS = 60_000;
 
 /** Rows that differ in all that lists filter by; some are of one millisecond. */
 function makeRows(count: number): ExecutionRow[] {
   return Array.from({ length: count }, (_, n) => {
     const created_at = START + Math.floor(n / 3) * MINUTE_MS;
-    const status = STATUSES[n % STATUSES.length] as string;
+    const status = STATUSES[n % STATUSES.length]!;
     return newRow(toId(created_at, n, n % 3), {
       status,
       status_message: n % 2 === 0 ? `Message ${n}` : null,

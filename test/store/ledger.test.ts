@@ -38,6 +38,7 @@ import {
 } from "../../src/server/store/ledger.ts";
 import { decodeRow, encodeRow, type LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import { LedgerSegment } from "../../src/server/store/ledger-segment.ts";
+import type { EndedStatus } from "../../src/shared/contract/status.ts";
 import type { Applied } from "../../src/server/store/thread-protocol.ts";
 import { INPUT, newRow } from "./rows.ts";
 
@@ -62,14 +63,14 @@ function openLedger(name: string, more: Partial<LedgerOptions> = {}): Ledger {
 }
 
 const LOCKED = { code: "SQLITE_BUSY", message: "database is locked" };
-const PENDING = { status: "PENDING", started_at: null, ended_at: null };
+const PENDING = { status: "PENDING" as const, started_at: null, ended_at: null };
 
 function begin(id: string, month: string | null = null): LedgerRecord {
   const { input_value: _, ...input } = INPUT;
   return { kind: "begin", row: newRow(id, PENDING), input, month };
 }
 
-function end(id: string, status = "ENDED_SUCCESS"): LedgerRecord {
+function end(id: string, status: EndedStatus = "ENDED_SUCCESS"): LedgerRecord {
   return { kind: "end", id, status, status_message: null, ended_at: 7, response: null };
 }
 
@@ -190,7 +191,7 @@ test("a status is followed only by those that may follow it, whatever is recorde
     await append(store.ledger, record, text);
     for (const id of idsOf(record)) {
       const found = await findExecution(store, id);
-      const [from, to] = [last.get(id), found?.status as Status | undefined];
+      const [from, to] = [last.get(id), found?.status];
       if (to !== undefined) last.set(id, to);
       if (from === undefined || to === undefined || from === to) continue;
       seen.add(`${from} ${to}`);

@@ -24,7 +24,8 @@ import {
 import { deleteExecutions } from "../../src/server/store/retention.ts";
 import { inspectDatabase } from "../../src/server/store/sqlite.ts";
 import { isMountable, mountDisk, unmountDisk } from "../faults/disk.ts";
-import { findWebhook, updateWebhook, WEBHOOK_DEFAULTS } from "../../src/server/store/webhooks.ts";
+import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
+import { findWebhook, updateWebhook } from "../../src/server/store/webhooks.ts";
 
 import { fillOldStore, makeOldStore } from "./old-store.ts";
 import { toId } from "./rows.ts";
@@ -232,7 +233,13 @@ async function resumeAll(store: Store): Promise<void> {
   const running = await listUnended(store, "RUNNING", { after: "", limit: 50 });
   assert.equal(running.length, STRANGE.length);
   for (const { id } of running) {
-    const end = { id, status: "ENDED_SUCCESS", status_message: null, ended_at: 4, response: null };
+    const end = {
+      id,
+      status: "ENDED_SUCCESS" as const,
+      status_message: null,
+      ended_at: 4,
+      response: null,
+    };
     await store.commit(endExecution({ ...end, output_value: `"end of ${id}"` }));
     await assert.rejects(store.commit(endExecution({ ...end, output_value: "2" })), {
       code: "already_ended",

@@ -9,13 +9,13 @@ import { connectionsByMonth, countConnection } from "../../src/server/store/exec
 import { takeLock } from "../../src/server/store/lock.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
 import type { Unit } from "../../src/server/store/thread-protocol.ts";
+import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
 import {
   deleteWebhook,
   findWebhook,
   insertWebhook,
   touchKey,
   updateWebhook,
-  WEBHOOK_DEFAULTS,
   type WebhookRow,
 } from "../../src/server/store/webhooks.ts";
 import { findSetting, insertSetting } from "../../src/server/store/workspace.ts";

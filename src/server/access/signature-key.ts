@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto";
-import type { Algorithm, Scheme } from "./signature-scheme.ts";
+import type { Algorithm } from "../../shared/contract/signature-scheme.ts";
+import type { Scheme } from "./signature-scheme.ts";
 import { decodeStrictly } from "./strict-bytes.ts";
 
 /** A secret that signatures are held against. */

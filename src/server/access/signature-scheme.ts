@@ -1,10 +1,8 @@
+import type { Algorithm, PresetName, SchemeName } from "../../shared/contract/signature-scheme.ts";
+
 /**
  * How senders sign their calls. A preset is a row of the table below, in the words of `custom`.
  */
-
-export const ALGORITHMS = ["hmac-sha256", "hmac-sha512", "hmac-sha1", "ed25519", "token"] as const;
-
-export type Algorithm = (typeof ALGORITHMS)[number];
 
 /** Where a sender says when it signed. */
 export interface SentTime {
@@ -110,13 +108,7 @@ export const PRESETS = {
   gitlab_token: [
     { ...HMAC, algorithm: "token", header: "x-gitlab-token", delivery: "header:idempotency-key" },
   ],
-} as const satisfies Record<string, readonly Scheme[]>;
-
-export type PresetName = keyof typeof PRESETS;
-
-export const SCHEME_NAMES = [...(Object.keys(PRESETS) as PresetName[]), "custom"] as const;
-
-export type SchemeName = (typeof SCHEME_NAMES)[number];
+} as const satisfies Record<PresetName, readonly Scheme[]>;
 
 /** How a webhook wants its calls signed, as it is stored; secrets by their names. */
 export interface SignatureMember {

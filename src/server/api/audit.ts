@@ -1,11 +1,12 @@
+import { AUDIT_ENTRY, type AuditEntry } from "../../shared/contract/audit-entry.ts";
+import { listOf } from "../../shared/contract/list.ts";
 import * as v from "valibot";
 import { toIso } from "../../shared/clock.ts";
 import { listAudit, type AuditRow } from "../store/workspace.ts";
 import { fromNumberCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { AUDIT_ENTRY, listOf } from "./shapes.ts";
 
-function toEntry(row: AuditRow): Record<string, unknown> {
+function toEntry(row: AuditRow): AuditEntry {
   return {
     id: row.seq,
     at: toIso(row.at),
@@ -14,7 +15,7 @@ function toEntry(row: AuditRow): Record<string, unknown> {
     action: row.action,
     target: row.target,
     result: row.result,
-    members: JSON.parse(row.members) as unknown,
+    members: JSON.parse(row.members) as string[],
   };
 }
 

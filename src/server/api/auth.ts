@@ -1,12 +1,11 @@
-import * as v from "valibot";
+import { CREDENTIALS, LOGIN, ME, type LoggedIn } from "../../shared/contract/login.ts";
 import { toTokenCookie } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { defineRoute } from "./route.ts";
-import { LOGIN, ME } from "./shapes.ts";
 
-function toUser({ user_id, user_name, email, roles }: Principal): Record<string, unknown> {
+function toUser({ user_id, user_name, email, roles }: Principal): LoggedIn {
   return { id: user_id, name: user_name, email, roles };
 }
 
@@ -16,7 +15,7 @@ export const login = defineRoute({
   summary: "Get a login token, as a member and as a cookie",
   needs: "anyone",
   action: "auth.login",
-  body: v.strictObject({ user_name: v.string(), password: v.string() }),
+  body: CREDENTIALS,
   answer: LOGIN,
   async act(api, { body, address, isSecure }) {
     const found = await api.logins.login(body.user_name.normalize("NFC"), body.password, address);

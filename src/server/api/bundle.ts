@@ -1,10 +1,11 @@
+import { BUNDLE, type Bundle } from "../../shared/contract/bundle.ts";
+import { listOf } from "../../shared/contract/list.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { Api } from "./api.ts";
 import { defineRoute } from "./route.ts";
-import { BUNDLE, listOf } from "./shapes.ts";
 
 /** A bundle is a folder of PLUGINS_DIR: it is read here, and changed there. */
-function toBundle(api: Api, bundle: ReturnType<Api["catalog"]["bundles"]>[number]) {
+function toBundle(api: Api, bundle: ReturnType<Api["catalog"]["bundles"]>[number]): Bundle {
   const flows = api.catalog.list().filter((flow) => flow.bundle === bundle.name);
   return {
     name: bundle.name,

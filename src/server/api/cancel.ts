@@ -1,4 +1,4 @@
-import * as v from "valibot";
+import { CANCEL, CANCELLED, EXECUTION, type Cancelled } from "../../shared/contract/execution.ts";
 import type { Principal } from "../access/login.ts";
 import { isEnded, UNENDED } from "../../shared/contract/status.ts";
 import { now } from "../../shared/clock.ts";
@@ -10,7 +10,6 @@ import { isVisible, requireIn, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { answerExecution, requireExecution } from "./execution.ts";
 import { defineRoute } from "./route.ts";
-import { EXECUTION } from "./shapes.ts";
 
 /** Executions that are looked for at once. */
 const PAGE = 500;
@@ -36,19 +35,6 @@ export const cancelExecution = defineRoute({
   },
 });
 
-const FILTER = v.pipe(
-  v.strictObject({
-    webhook: v.optional(v.string("expected the name of a webhook")),
-    flow: v.optional(v.string("expected the name of a flow")),
-    status: v.optional(v.picklist(UNENDED, `expected ${UNENDED.join(" or ")}`)),
-    parent_id: v.optional(v.string("expected the id of an execution")),
-  }),
-  v.check(
-    (filter) => Object.values(filter).some((value) => value !== undefined),
-    "expected at least one of webhook, flow, status, parent_id",
-  ),
-);
-
 /** Whoever filled the queue is stopped by one call (contract, section 7, number 2). */
 export const cancelExecutions = defineRoute({
   method: "POST",
@@ -56,11 +42,8 @@ export const cancelExecutions = defineRoute({
   summary: "Cancel all executions that have not ended and fit a filter",
   needs: "execution.cancel",
   action: "execution.cancel",
-  body: v.strictObject({ filter: FILTER }),
-  answer: v.strictObject({
-    matched: v.pipe(v.number(), v.description("Executions that fit and had not ended.")),
-    cancelled: v.pipe(v.number(), v.description("Those that were cancelled before they ended.")),
-  }),
+  body: CANCEL,
+  answer: CANCELLED,
   async act(api, { principal, body }) {
     const { status, ...filter } = body.filter;
     const query = {
@@ -75,7 +58,11 @@ export const cancelExecutions = defineRoute({
 });
 
 /** Looks until nothing new is found: what was cancelled last may have started others before. */
-async function cancelAll(api: Api, principal: Principal, query: ExecutionFilter) {
+async function cancelAll(
+  api: Api,
+  principal: Principal,
+  query: ExecutionFilter,
+): Promise<Cancelled> {
   const found = new Set<string>();
   let cancelled = 0;
   for (let before = -1; found.size > before;) {

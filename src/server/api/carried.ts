@@ -1,12 +1,11 @@
+import { USUAL, type CarriedWebhook } from "../../shared/contract/webhook-document.ts";
 import { isDeepStrictEqual } from "node:util";
 import { listNames } from "../store/people.ts";
 import type { Store } from "../store/database.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { showAddresses } from "./limit-members.ts";
-import type { CarriedWebhook } from "./import-document.ts";
 import { showSignature } from "./signature-member.ts";
-import { toMembers } from "./webhook-columns.ts";
-import { MEMBER_DEFAULTS } from "./webhook-members.ts";
+import { toMembers } from "../store/webhook-columns.ts";
 
 /** Names by identifiers: what is carried to another workspace knows roles and projects by name. */
 export interface Names {
@@ -38,9 +37,6 @@ export function toCarried({ roles, projects }: Names, row: WebhookRow): CarriedW
     allowed_addresses: showAddresses(row.allowed_addresses),
   };
 }
-
-/** What a document need not say. */
-const USUAL = { ...MEMBER_DEFAULTS, signature: null, allowed_addresses: [] };
 
 /** Without the members that have their defaults, which nobody has to read. */
 export function toShort(carried: CarriedWebhook): Partial<CarriedWebhook> {

@@ -1,3 +1,5 @@
+import { EXECUTION, EXECUTION_SUMMARY, LOG_LINE } from "../../shared/contract/execution.ts";
+import { listOf } from "../../shared/contract/list.ts";
 import * as v from "valibot";
 import type { Principal } from "../access/login.ts";
 import { toRecordText, toSummary } from "../executions/record.ts";
@@ -12,7 +14,6 @@ import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { fromIdCursor, fromNumberCursor, PAGE_QUERY, TIME, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { EXECUTION, EXECUTION_SUMMARY, listOf, LOG_LINE } from "./shapes.ts";
 
 /** One status or several, joined by commas. */
 const STATUS_LIST = v.pipe(

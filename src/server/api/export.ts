@@ -1,9 +1,9 @@
+import { FORMAT } from "../../shared/contract/webhook-document.ts";
 import { dump } from "js-yaml";
 import { RequestError } from "../../shared/errors.ts";
 import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, toShort, yieldTurn } from "./carried.ts";
-import { FORMAT } from "./import-document.ts";
 import { defineRoute } from "./route.ts";
 import { requireWebhook, withinVisible } from "./webhook-record.ts";
 

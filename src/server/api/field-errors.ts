@@ -1,5 +1,6 @@
 import * as v from "valibot";
-import { RequestError, type FieldError } from "../../shared/errors.ts";
+import type { FieldError } from "../../shared/contract/problem.ts";
+import { RequestError } from "../../shared/errors.ts";
 
 /** More are of no use to anybody, and would make a long answer of a short request. */
 const MOST_FIELDS = 100;

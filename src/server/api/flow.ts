@@ -1,16 +1,18 @@
+import { STARTED } from "../../shared/contract/execution.ts";
+import { FLOW, FLOW_START, FLOW_WITH_SOURCE, type Flow } from "../../shared/contract/flow.ts";
+import { listOf } from "../../shared/contract/list.ts";
 import * as v from "valibot";
 import { toInput } from "../executions/input.ts";
-import type { Flow } from "../flows/catalog.ts";
+import type { Flow as CatalogFlow } from "../flows/catalog.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { readTrace } from "../request/trace.ts";
 import { requireIn } from "./access.ts";
 import type { Api } from "./api.ts";
 import { toJsonText } from "./json-body.ts";
 import { defineRoute } from "./route.ts";
-import { FLOW, FLOW_WITH_SOURCE, listOf, STARTED } from "./shapes.ts";
 
 /** A flow as the API shows it, with what it declares and what it was granted. */
-function toFlow(flow: Flow): Record<string, unknown> {
+function toFlow(flow: CatalogFlow): Flow {
   return {
     name: flow.name,
     description: flow.description,
@@ -28,7 +30,7 @@ function toFlow(flow: Flow): Record<string, unknown> {
   };
 }
 
-function requireFlow(api: Api, name: string): Flow {
+function requireFlow(api: Api, name: string): CatalogFlow {
   const flow = api.catalog.find(name);
   if (flow === undefined) throw new RequestError("not_found", `There is no flow "${name}"`);
   return flow;
@@ -67,7 +69,7 @@ export const startFlow = defineRoute({
   summary: "Start a flow without a webhook; the execution has the starter's permissions",
   needs: "execution.start",
   action: "execution.start",
-  body: v.strictObject({ input_value: v.optional(v.unknown()) }),
+  body: FLOW_START,
   status: 201,
   answer: STARTED,
   async act(api, { principal, params, body, incoming, outgoing }) {

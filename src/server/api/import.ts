@@ -1,3 +1,11 @@
+import { toMemberColumns, WEBHOOK_DEFAULTS } from "../store/webhook-columns.ts";
+import {
+  CONFLICTS,
+  IMPORTED,
+  type CarriedWebhook,
+  type Conflict,
+  type ImportedWebhook,
+} from "../../shared/contract/webhook-document.ts";
 import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
@@ -8,45 +16,26 @@ import { newId } from "../../shared/id.ts";
 import type { RoleRow } from "../store/people.ts";
 import type { Statement } from "../store/thread-protocol.ts";
 import { putWebhookSecrets } from "../store/webhook-secrets.ts";
-import {
-  findWebhook,
-  insertWebhook,
-  updateWebhook,
-  WEBHOOK_DEFAULTS,
-  type WebhookRow,
-} from "../store/webhooks.ts";
+import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
 import { toAddressColumn } from "./limit-members.ts";
 import { ImportNames } from "./import-names.ts";
-import { readDocument, type CarriedWebhook } from "./import-document.ts";
+import { readDocument } from "./import-document.ts";
 import { requireMembers } from "./member-checks.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
 import { toSignature } from "./signature-member.ts";
 import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
-import { toMemberColumns } from "./webhook-columns.ts";
 import { projectOf } from "./webhook-record.ts";
-import { IMPORTED } from "./shapes.ts";
 
 /** A document up to this size is parsed at once, in bytes. */
 const AT_ONCE = 16 * 1024;
 
-/** What is done about a webhook whose name is taken. */
-const CONFLICTS = ["skip", "replace", "rename"] as const;
-
-type Conflict = (typeof CONFLICTS)[number];
-
 /** What the import does with one webhook. */
-interface Step {
-  readonly name: string;
-  readonly action: "create" | "skip" | "replace" | "rename";
-  /** Members that differ, for `replace`. */
-  readonly changes: Readonly<Record<string, { from: unknown; to: unknown }>>;
-  /** Shown this once, for a webhook that is new. */
-  readonly key?: string;
+interface Step extends ImportedWebhook {
   readonly statements: readonly Statement[];
   /** As it is after the import. */
   readonly row: WebhookRow;

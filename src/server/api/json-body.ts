@@ -1,7 +1,7 @@
+import type { CarriedWebhook } from "../../shared/contract/webhook-document.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 import { membersOf } from "../request/json-members.ts";
-import type { CarriedWebhook } from "./import-document.ts";
 
 /** The JSON bodies of management requests: what is large is not parsed in the HTTP loop. */
 

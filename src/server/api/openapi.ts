@@ -6,11 +6,11 @@ import {
 } from "@valibot/to-json-schema";
 import type { GenericSchema, StrictObjectSchema } from "valibot";
 import { VERSION } from "../../assets/read.ts";
-import { ERRORS } from "../../shared/errors.ts";
+import { ERRORS } from "../../shared/contract/error.ts";
 import { describeCall } from "./openapi-call.ts";
-import { NAME } from "./name.ts";
+import { NAME } from "../../shared/contract/name.ts";
 import type { Route } from "./route.ts";
-import { NAMED_SHAPES } from "./shapes.ts";
+import { NAMED_SCHEMAS } from "./named-schemas.ts";
 
 /**
  * The OpenAPI 3.1 document, made from the routes and from the schemas that check requests and,
@@ -23,7 +23,7 @@ const CONVERSION: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "input",
   errorMode: "ignore",
-  definitions: NAMED_SHAPES,
+  definitions: NAMED_SCHEMAS,
   overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   overrideSchema: ({ valibotSchema }) =>
     valibotSchema === (NAME as GenericSchema)
@@ -88,7 +88,7 @@ export function describeApi(routes: readonly Route[]): Json {
         key: { type: "http", scheme: "bearer", description: "The API key of the webhook" },
         keyInQuery: { type: "apiKey", in: "query", name: "key" },
       },
-      schemas: toJsonSchemaDefs({ ...NAMED_SHAPES }, CONVERSION),
+      schemas: toJsonSchemaDefs({ ...NAMED_SCHEMAS }, CONVERSION),
       responses: describeErrors(),
     },
   };

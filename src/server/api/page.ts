@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { List } from "../../shared/contract/list.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { isId } from "../../shared/id.ts";
 
@@ -78,9 +79,9 @@ export function toPage<Row>(
 }
 
 /** The page as an answer. */
-export function toList<Row>(
+export function toList<Row, Item>(
   { rows, next_cursor }: Page<Row>,
-  toItem: (row: Row) => unknown,
-): { items: unknown[]; next_cursor: string | null } {
+  toItem: (row: Row) => Item,
+): List<Item> {
   return { items: rows.map(toItem), next_cursor };
 }

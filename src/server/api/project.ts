@@ -1,3 +1,10 @@
+import { listOf } from "../../shared/contract/list.ts";
+import {
+  NEW_PROJECT,
+  PROJECT,
+  PROJECT_CHANGE,
+  type Project,
+} from "../../shared/contract/project.ts";
 import * as v from "valibot";
 import { DEFAULT_PROJECT } from "../access/first-start.ts";
 import type { Principal } from "../access/login.ts";
@@ -14,13 +21,11 @@ import {
 } from "../store/people.ts";
 import { isVisible, requireIn, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
-import { DESCRIPTION, NAME } from "./name.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { listOf, PROJECT } from "./shapes.ts";
 
-function toProject(row: ProjectRow): Record<string, unknown> {
+function toProject(row: ProjectRow): Project {
   return {
     id: row.id,
     name: row.name,
@@ -81,7 +86,7 @@ export const createProject = defineRoute({
   summary: "Create a project",
   needs: "project.write",
   action: "project.create",
-  body: v.strictObject({ name: NAME, description: v.optional(DESCRIPTION, "") }),
+  body: NEW_PROJECT,
   status: 201,
   answer: PROJECT,
   async act(api, { principal, body }) {
@@ -100,7 +105,7 @@ export const patchProject = defineRoute({
   summary: "Change a project",
   needs: "project.write",
   action: "project.change",
-  body: v.strictObject({ name: v.optional(NAME), description: v.optional(DESCRIPTION) }),
+  body: PROJECT_CHANGE,
   answer: PROJECT,
   async act(api, { principal, params, body, ifMatch }) {
     const row = await requireProject(api, principal, params["name"] ?? "");

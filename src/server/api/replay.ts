@@ -1,4 +1,4 @@
-import * as v from "valibot";
+import { REPLAY, STARTED } from "../../shared/contract/execution.ts";
 import { toInput, type Input } from "../executions/input.ts";
 import { readTrace } from "../request/trace.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
@@ -9,7 +9,6 @@ import { requireExecution } from "./execution.ts";
 import { toJsonText } from "./json-body.ts";
 import { invalid } from "./named.ts";
 import { defineRoute } from "./route.ts";
-import { STARTED } from "./shapes.ts";
 
 /** Runs an execution again, with its own permissions: whoever asks must hold them all. */
 export const replayExecution = defineRoute({
@@ -18,10 +17,7 @@ export const replayExecution = defineRoute({
   summary: "Run an execution again, with the same input and the newest version unless given",
   needs: "execution.start",
   action: "execution.replay",
-  body: v.strictObject({
-    input_value: v.optional(v.unknown()),
-    flow_version: v.optional(v.string("expected a string")),
-  }),
+  body: REPLAY,
   status: 201,
   answer: STARTED,
   async act(api, { principal, params, body, incoming, outgoing }) {

@@ -1,6 +1,9 @@
+import { listOf } from "../../shared/contract/list.ts";
+import { ONLY_PASSWORD } from "../../shared/contract/own-password.ts";
+import { NEW_ROLE, ROLE, ROLE_CHANGE, type Role } from "../../shared/contract/role.ts";
 import * as v from "valibot";
 import { requirePassword, toGrants, type Principal } from "../access/login.ts";
-import { PERMISSIONS, type Grant } from "../../shared/contract/permission.ts";
+import type { Grant } from "../../shared/contract/permission.ts";
 import { covers } from "../access/permission.ts";
 import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -15,42 +18,11 @@ import {
   type RoleRow,
 } from "../store/people.ts";
 import type { Api } from "./api.ts";
-import { NAME } from "./name.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
-import { ONLY_PASSWORD, OWN_PASSWORD } from "./own-password.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { listOf, ROLE } from "./shapes.ts";
 
-/** `webhook.read`, `webhook.*` or `*`. */
-const PATTERN = v.pipe(
-  v.string("expected a string"),
-  v.check(isPattern, `expected "*", "<resource>.*" or one of ${PERMISSIONS.join(", ")}`),
-);
-
-/** For all projects or for one; in short, the string (contract, section 7, number 4). */
-const GRANT = v.pipe(
-  v.union(
-    [
-      v.strictObject({
-        permission: PATTERN,
-        project_id: v.optional(v.nullable(v.string()), null),
-      }),
-      PATTERN,
-    ],
-    'expected {"permission": "webhook.read"} or "webhook.read"',
-  ),
-  v.transform((grant) =>
-    typeof grant === "string" ? { permission: grant, project_id: null } : grant,
-  ),
-);
-
-function isPattern(text: string): boolean {
-  if (text === "*" || (PERMISSIONS as readonly string[]).includes(text)) return true;
-  return text.endsWith(".*") && PERMISSIONS.some((known) => known.startsWith(text.slice(0, -1)));
-}
-
-function toRole(row: RoleRow): Record<string, unknown> {
+function toRole(row: RoleRow): Role {
   return {
     id: row.id,
     name: row.name,
@@ -121,12 +93,7 @@ export const createRole = defineRoute({
   summary: "Create a role of permissions that you hold yourself",
   needs: "role.write",
   action: "role.create",
-  body: v.strictObject({
-    name: NAME,
-    permissions: v.array(GRANT),
-    propagate: v.optional(v.boolean("expected true or false"), false),
-    password: OWN_PASSWORD,
-  }),
+  body: NEW_ROLE,
   status: 201,
   answer: ROLE,
   async act(api, { principal, body }) {
@@ -153,12 +120,7 @@ export const patchRole = defineRoute({
   summary: "Change a role within what you hold yourself",
   needs: "role.write",
   action: "role.change",
-  body: v.strictObject({
-    name: v.optional(NAME),
-    permissions: v.optional(v.array(GRANT)),
-    propagate: v.optional(v.boolean("expected true or false")),
-    password: OWN_PASSWORD,
-  }),
+  body: ROLE_CHANGE,
   answer: ROLE,
   async act(api, { principal, params, body, ifMatch }) {
     const row = await findNamed(api, params["name"] ?? "");

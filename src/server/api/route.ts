@@ -1,14 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GenericSchema, InferOutput } from "valibot";
 import type { Permission } from "../../shared/contract/permission.ts";
+import type { Read } from "../../shared/contract/read.ts";
 import type { Principal } from "../access/login.ts";
 import type { Api } from "./api.ts";
 
 /** What a route hands back; one place makes the response of it. */
-export interface Answer {
+export interface Answer<Body = unknown> {
   readonly status: 200 | 201 | 204 | 302;
   /** A value that becomes JSON, text or bytes as they are (JSON without a type), or a stream. */
-  readonly body?: unknown;
+  readonly body?: Body;
   readonly text?: string;
   readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly stream?: ReadableStream<Uint8Array>;
@@ -59,10 +60,11 @@ export interface Route {
   act(api: Api, request: ApiRequest<never, never>): Promise<Answer>;
 }
 
-/** Types `body` and `query` in `act` after their schemas. */
+/** Types `body`, `query` and the answer of `act` after their schemas. */
 export function defineRoute<
   const Body extends GenericSchema | undefined = undefined,
   const Query extends GenericSchema | undefined = undefined,
+  const Shown extends GenericSchema | undefined = undefined,
 >(route: {
   method: Route["method"];
   path: string;
@@ -72,7 +74,7 @@ export function defineRoute<
   body?: Body;
   query?: Query;
   status?: Route["status"];
-  answer?: GenericSchema;
+  answer?: Shown;
   type?: string;
   act(
     api: Api,
@@ -80,7 +82,7 @@ export function defineRoute<
       Body extends GenericSchema ? InferOutput<Body> : undefined,
       Query extends GenericSchema ? InferOutput<Query> : undefined
     >,
-  ): Promise<Answer>;
+  ): Promise<Answer<Shown extends GenericSchema ? Read<Shown> : unknown>>;
 }): Route {
   const { action = null, body = null, query = null } = route;
   const { status = 200, answer = null, type = null } = route;

@@ -1,3 +1,5 @@
+import { listOf } from "../../shared/contract/list.ts";
+import { NEW_SECRET, SECRET, SECRET_CHANGE, type Secret } from "../../shared/contract/secret.ts";
 import * as v from "valibot";
 import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -10,21 +12,13 @@ import {
   type SecretRow,
 } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
-import { NAME } from "./name.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { listOf, SECRET } from "./shapes.ts";
 import { requireUnused, requireUsableValue, toRevisions } from "./signature-secrets.ts";
 
-const VALUE = v.pipe(
-  v.string("expected a string"),
-  v.minLength(1, "expected at least 1 character"),
-  v.maxLength(65_536, "expected at most 65536 characters"),
-);
-
 /** A secret as the API shows it: its value cannot be read back. */
-function toSecret(row: Omit<SecretRow, "sealed">): Record<string, unknown> {
+function toSecret(row: Omit<SecretRow, "sealed">): Secret {
   return {
     name: row.name,
     created_at: toIso(row.created_at),
@@ -74,7 +68,7 @@ export const createSecret = defineRoute({
   summary: "Create a secret, encrypted at rest",
   needs: "secret.write",
   action: "secret.create",
-  body: v.strictObject({ name: NAME, value: VALUE }),
+  body: NEW_SECRET,
   status: 201,
   answer: SECRET,
   async act(api, { body }) {
@@ -92,7 +86,7 @@ export const patchSecret = defineRoute({
   summary: "Replace the value of a secret",
   needs: "secret.write",
   action: "secret.change",
-  body: v.strictObject({ value: VALUE }),
+  body: SECRET_CHANGE,
   answer: SECRET,
   async act(api, { params, body, ifMatch }) {
     const row = await requireSecret(api, params["name"] ?? "");

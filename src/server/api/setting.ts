@@ -1,3 +1,10 @@
+import { listOf } from "../../shared/contract/list.ts";
+import {
+  NEW_SETTING,
+  SETTING,
+  SETTING_CHANGE,
+  type Setting,
+} from "../../shared/contract/setting.ts";
 import * as v from "valibot";
 import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -12,13 +19,11 @@ import {
 } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
 import { toJsonText } from "./json-body.ts";
-import { NAME } from "./name.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { listOf, SETTING } from "./shapes.ts";
 
-function toSetting(row: SettingRow): Record<string, unknown> {
+function toSetting(row: SettingRow): Setting {
   return {
     name: row.name,
     value: JSON.parse(row.value) as unknown,
@@ -78,7 +83,7 @@ export const createSetting = defineRoute({
   summary: "Create a setting with any JSON value of up to 64 KB",
   needs: "setting.write",
   action: "setting.create",
-  body: v.strictObject({ name: NAME, value: v.unknown() }),
+  body: NEW_SETTING,
   status: 201,
   answer: SETTING,
   async act(api, { body }) {
@@ -96,7 +101,7 @@ export const patchSetting = defineRoute({
   summary: "Change the value of a setting",
   needs: "setting.write",
   action: "setting.change",
-  body: v.strictObject({ value: v.unknown() }),
+  body: SETTING_CHANGE,
   answer: SETTING,
   async act(api, { params, body, ifMatch }) {
     const row = await requireSetting(api, params["name"] ?? "");

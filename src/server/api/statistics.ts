@@ -1,3 +1,4 @@
+import { STATISTICS, type Interval } from "../../shared/contract/statistics.ts";
 import * as v from "valibot";
 import { allowedProjects } from "../access/permission.ts";
 import { now, toIso } from "../../shared/clock.ts";
@@ -5,14 +6,13 @@ import { readStatistics, type StatisticsRow } from "../store/statistics.ts";
 import { invalid } from "./named.ts";
 import { TIME } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { STATISTICS } from "./shapes.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Intervals in one answer. */
 const MOST_INTERVALS = 1000;
 
-function toInterval(row: StatisticsRow): Record<string, unknown> {
+function toInterval(row: StatisticsRow): Interval {
   return {
     ...row,
     at: toIso(row.at),

@@ -1,3 +1,6 @@
+import { listOf } from "../../shared/contract/list.ts";
+import { ONLY_PASSWORD } from "../../shared/contract/own-password.ts";
+import { TOKEN, type Token } from "../../shared/contract/token.ts";
 import * as v from "valibot";
 import { requirePassword } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
@@ -11,12 +14,10 @@ import {
   type TokenWithUser,
 } from "../store/people.ts";
 import { requireNotAbove } from "./access.ts";
-import { ONLY_PASSWORD } from "./own-password.ts";
 import { FLAG } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { listOf, TOKEN } from "./shapes.ts";
 
-function toToken(row: TokenWithUser, ownId: string): Record<string, unknown> {
+function toToken(row: TokenWithUser, ownId: string): Token {
   return {
     id: row.id,
     user_name: row.user_name,

@@ -1,3 +1,13 @@
+import { listOf } from "../../shared/contract/list.ts";
+import { PASSWORD_CHANGE } from "../../shared/contract/login.ts";
+import { ONLY_PASSWORD } from "../../shared/contract/own-password.ts";
+import {
+  NEW_USER,
+  USER,
+  USER_CHANGE,
+  type User,
+  type UserChange,
+} from "../../shared/contract/user.ts";
 import * as v from "valibot";
 import { requirePassword, type Principal } from "../access/login.ts";
 import { hashPassword } from "../access/password.ts";
@@ -22,28 +32,11 @@ import {
 } from "../store/people.ts";
 import { requireNotAbove, requireRole } from "./access.ts";
 import type { Api } from "./api.ts";
-import { NAME } from "./name.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
-import { ONLY_PASSWORD, OWN_PASSWORD } from "./own-password.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
-import { listOf, USER } from "./shapes.ts";
 
-const NEW_PASSWORD = v.pipe(
-  v.string("expected a string"),
-  v.minLength(12, "expected at least 12 characters"),
-  v.maxLength(1024, "expected at most 1024 characters"),
-  v.description("The password that the user gets"),
-);
-
-const EMAIL = v.union(
-  [v.literal(""), v.pipe(v.string(), v.email(), v.maxLength(254))],
-  "expected an e-mail address, or an empty string",
-);
-
-const ROLES = v.array(v.string("expected the name of a role"));
-
-function toUser(row: UserRow, roles: readonly string[]): Record<string, unknown> {
+function toUser(row: UserRow, roles: readonly string[]): User {
   return {
     id: row.id,
     name: row.name,
@@ -121,14 +114,7 @@ export const createUser = defineRoute({
   summary: "Create a user with roles that you hold yourself",
   needs: "user.write",
   action: "user.create",
-  body: v.strictObject({
-    name: NAME,
-    email: v.optional(EMAIL, ""),
-    password: NEW_PASSWORD,
-    roles: v.optional(ROLES, []),
-    is_enabled: v.optional(v.boolean(), true),
-    own_password: OWN_PASSWORD,
-  }),
+  body: NEW_USER,
   status: 201,
   answer: USER,
   async act(api, { principal, body }) {
@@ -161,14 +147,7 @@ export const patchUser = defineRoute({
   summary: "Change a user; a new password, or disabling, ends the user's login tokens",
   needs: "user.write",
   action: "user.change",
-  body: v.strictObject({
-    name: v.optional(NAME),
-    email: v.optional(EMAIL),
-    password: v.optional(NEW_PASSWORD),
-    roles: v.optional(ROLES),
-    is_enabled: v.optional(v.boolean("expected true or false")),
-    own_password: OWN_PASSWORD,
-  }),
+  body: USER_CHANGE,
   answer: USER,
   async act(api, { principal, params, body, ifMatch }) {
     const row = await requireUser(api, params["name"] ?? "");
@@ -191,15 +170,7 @@ export const patchUser = defineRoute({
   },
 });
 
-async function toChanged(
-  row: UserRow,
-  body: {
-    name?: string | undefined;
-    email?: string | undefined;
-    password?: string | undefined;
-    is_enabled?: boolean | undefined;
-  },
-): Promise<UserRow> {
+async function toChanged(row: UserRow, body: UserChange): Promise<UserRow> {
   return {
     ...row,
     name: body.name ?? row.name,
@@ -249,7 +220,7 @@ export const changePassword = defineRoute({
   summary: "Change the own password; the own other login tokens end",
   needs: "login",
   action: "auth.password",
-  body: v.strictObject({ password: v.optional(v.string()), new_password: NEW_PASSWORD }),
+  body: PASSWORD_CHANGE,
   status: 204,
   async act(api, { principal, body }) {
     await requirePassword(api.logins, principal, body.password);

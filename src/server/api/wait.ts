@@ -1,3 +1,4 @@
+import { EXECUTION } from "../../shared/contract/execution.ts";
 import { waitFor } from "../executions/wait.ts";
 import { isEnded } from "../../shared/contract/status.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -12,7 +13,6 @@ import { getSetting } from "./setting.ts";
 import { getUser } from "./user.ts";
 import { getWebhook } from "./webhook.ts";
 import { isAllowed } from "../access/permission.ts";
-import { EXECUTION } from "./shapes.ts";
 
 /** The wait endpoints: the mechanism of section 4.4 for the management API. */
 
@@ -71,7 +71,7 @@ export const waitOperation = defineRoute({
   },
 });
 
-function redirectTo(location: string): Answer {
+function redirectTo(location: string): Answer<never> {
   return { status: 302, headers: { location, "cache-control": "no-store" } };
 }
 

@@ -1,4 +1,8 @@
-import * as v from "valibot";
+import {
+  AUTHENTICATED_WEBHOOK,
+  WEBHOOK_AUTHENTICATION,
+  type WebhookAuthentication,
+} from "../../shared/contract/webhook.ts";
 import { generateKey, hashKey } from "../access/api-key.ts";
 import { requirePassword, type Principal } from "../access/login.ts";
 import type { SignatureMember } from "../access/signature-scheme.ts";
@@ -6,44 +10,14 @@ import { putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
-import { ADDRESSES, toAddressColumn } from "./limit-members.ts";
+import { toAddressColumn } from "./limit-members.ts";
 import { requireIdempotency } from "./idempotency-member.ts";
 import { defineRoute } from "./route.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { answerWebhook, projectOf, requireWebhook } from "./webhook-record.ts";
 import { requireLimits } from "./webhook-limits.ts";
-import { AUTHENTICATED_WEBHOOK } from "./shapes.ts";
-import { SIGNATURE_INPUT, toSignature } from "./signature-member.ts";
+import { toSignature } from "./signature-member.ts";
 import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
-
-const BODY = v.strictObject({
-  password: v.optional(v.string()),
-  is_enabled: v.optional(v.boolean("expected true or false")),
-  require_login: v.optional(v.boolean("expected true or false")),
-  key: v.optional(
-    v.union(
-      [
-        v.pipe(v.string(), v.minLength(16), v.regex(/^[\x21-\x7e]+$/)),
-        v.null(),
-        v.strictObject({ generate: v.literal(true) }),
-      ],
-      'expected at least 16 visible ASCII characters, null, or {"generate": true}',
-    ),
-  ),
-  keep_previous_sec: v.optional(
-    v.pipe(
-      v.number("expected a number"),
-      v.integer("expected a whole number"),
-      v.minValue(0, "expected at least 0"),
-      v.maxValue(86_400, "expected at most 86400"),
-    ),
-    0,
-  ),
-  signature: v.optional(v.nullable(SIGNATURE_INPUT)),
-  allowed_addresses: v.optional(ADDRESSES),
-});
-
-type Body = v.InferOutput<typeof BODY>;
 
 /** The webhook authentication endpoint (section 4.8). */
 export const authenticateWebhook = defineRoute({
@@ -52,7 +26,7 @@ export const authenticateWebhook = defineRoute({
   summary: "Enable or disable a webhook, require a login, a key, signatures or addresses",
   needs: "webhook.authenticate",
   action: "webhook.authenticate",
-  body: BODY,
+  body: WEBHOOK_AUTHENTICATION,
   answer: AUTHENTICATED_WEBHOOK,
   async act(api, { principal, params, body, base_url, ifMatch }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
@@ -90,7 +64,7 @@ export const authenticateWebhook = defineRoute({
 });
 
 /** undefined: it stays as it is; null: no key. */
-function newKey({ key }: Body): string | null | undefined {
+function newKey({ key }: WebhookAuthentication): string | null | undefined {
   return typeof key === "object" && key !== null ? generateKey() : key;
 }
 
@@ -114,7 +88,7 @@ async function newSignature(
   api: Api,
   principal: Principal,
   row: WebhookRow,
-  { signature }: Body,
+  { signature }: WebhookAuthentication,
 ): Promise<SignatureMember | null | undefined> {
   if (signature === undefined || signature === null) return signature;
   requireIn(principal, "secret.use", projectOf(api, row));

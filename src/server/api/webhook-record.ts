@@ -1,3 +1,4 @@
+import type { Webhook } from "../../shared/contract/webhook.ts";
 import type { Principal } from "../access/login.ts";
 import { toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -7,13 +8,13 @@ import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { showAddresses } from "./limit-members.ts";
 import { showSignature } from "./signature-member.ts";
-import { toMembers } from "./webhook-columns.ts";
+import { toMembers } from "../store/webhook-columns.ts";
 
 /** A webhook as the API shows it; its key is never part of it. */
 export function toWebhook(
   row: WebhookRow,
   more: { role: string | null; base_url: string },
-): Record<string, unknown> {
+): Webhook {
   return {
     id: row.id,
     name: row.name,
@@ -63,11 +64,7 @@ export function withinVisible(api: Api, principal: Principal): Within | null {
   return projectIds === null ? null : { projectIds, defaultProjectId };
 }
 
-export async function answerWebhook(
-  api: Api,
-  row: WebhookRow,
-  base_url: string,
-): Promise<Record<string, unknown>> {
+export async function answerWebhook(api: Api, row: WebhookRow, base_url: string): Promise<Webhook> {
   const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
   return toWebhook(row, { role: role?.name ?? null, base_url });
 }

@@ -1,7 +1,7 @@
+import { REFUSED_CALLS } from "../../shared/contract/refused-call.ts";
 import * as v from "valibot";
 import { toIso } from "../../shared/clock.ts";
 import { defineRoute } from "./route.ts";
-import { REFUSED_CALLS } from "./shapes.ts";
 import { requireWebhook } from "./webhook-record.ts";
 
 const LIMIT = v.pipe(

@@ -1,3 +1,13 @@
+import { toMemberColumns, WEBHOOK_DEFAULTS } from "../store/webhook-columns.ts";
+import { isGuarded } from "../../shared/contract/guarded-members.ts";
+import { listOf } from "../../shared/contract/list.ts";
+import {
+  CREATED_WEBHOOK,
+  NEW_WEBHOOK,
+  WEBHOOK,
+  WEBHOOK_CHANGE,
+  type WebhookChange,
+} from "../../shared/contract/webhook.ts";
 import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
 import { toGrants, type Principal } from "../access/login.ts";
@@ -11,19 +21,14 @@ import {
   insertWebhook,
   listWebhooks,
   updateWebhook,
-  WEBHOOK_DEFAULTS,
   type WebhookRow,
 } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { requireMembers } from "./member-checks.ts";
-import { DESCRIPTION, NAME } from "./name.ts";
 import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
-import { listOf, NEW_WEBHOOK, WEBHOOK } from "./shapes.ts";
-import { toMemberColumns } from "./webhook-columns.ts";
-import { MEMBER_FIELDS } from "./webhook-members.ts";
 import {
   answerWebhook,
   projectOf,
@@ -31,22 +36,6 @@ import {
   toWebhook,
   withinVisible,
 } from "./webhook-record.ts";
-
-/** The members of a webhook that anybody with webhook.write can set. */
-const FIELDS = {
-  description: v.optional(DESCRIPTION),
-  role: v.optional(v.nullable(v.string())),
-  project_id: v.optional(v.nullable(v.string())),
-  bundle_id: v.optional(v.nullable(v.string())),
-  is_productive: v.optional(v.boolean("expected true or false")),
-  execution_location: v.optional(v.picklist(["webhook", "flow"])),
-  ...MEMBER_FIELDS,
-};
-
-type Fields = v.InferOutput<v.StrictObjectSchema<typeof FIELDS, undefined>>;
-
-/** The members that only the webhook authentication endpoint changes (section 2.1, rule 1). */
-const GUARDED = ["is_enabled", "require_login", "key", "signature", "allowed_addresses"];
 
 export const getWebhooks = defineRoute({
   method: "GET",
@@ -97,9 +86,9 @@ export const createWebhook = defineRoute({
   summary: "Create a webhook from a flow: disabled, with a random key that is shown this once",
   needs: "webhook.write",
   action: "webhook.create",
-  body: v.strictObject({ ...FIELDS, name: NAME, flow: v.string("expected a string") }),
+  body: NEW_WEBHOOK,
   status: 201,
-  answer: NEW_WEBHOOK,
+  answer: CREATED_WEBHOOK,
   async act(api, { principal, body, base_url }) {
     requireFlow(api, body.flow);
     const key = generateKey();
@@ -143,11 +132,7 @@ export const patchWebhook = defineRoute({
   summary: "Change a webhook; is_enabled, require_login and key have an endpoint of their own",
   needs: "webhook.write",
   action: "webhook.change",
-  body: v.looseObject({
-    ...FIELDS,
-    name: v.optional(NAME),
-    flow: v.optional(v.string("expected a string")),
-  }),
+  body: WEBHOOK_CHANGE,
   answer: WEBHOOK,
   async act(api, { principal, params, body, base_url, ifMatch }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
@@ -190,7 +175,7 @@ async function toChange(
   api: Api,
   principal: Principal,
   row: WebhookRow,
-  body: Fields & { name?: string | undefined; flow?: string | undefined },
+  body: WebhookChange,
 ): Promise<Partial<WebhookRow>> {
   const { name, flow, description, project_id, bundle_id, execution_location } = body;
   const given = { name, flow, description, project_id, bundle_id, execution_location };
@@ -207,7 +192,7 @@ async function toChange(
 
 /** @throws RequestError forbidden, naming the endpoint; invalid for a member that is not known */
 function refuseGuarded(body: Record<string, unknown>, name: string): void {
-  const guarded = GUARDED.filter((member) => Object.hasOwn(body, member));
+  const guarded = Object.keys(body).filter(isGuarded);
   if (guarded.length > 0)
     throw new RequestError(
       "forbidden",
@@ -215,7 +200,7 @@ function refuseGuarded(body: Record<string, unknown>, name: string): void {
         `PUT /api/latest/webhook/${encodeURIComponent(name)}/authentication, ` +
         `which asks for your password again`,
     );
-  const known = [...Object.keys(FIELDS), "name", "flow"];
+  const known = Object.keys(WEBHOOK_CHANGE.entries);
   const fields = Object.keys(body)
     .filter((member) => !known.includes(member))
     .map((field) => ({ field, message: `not known; expected one of ${known.join(", ")}` }));
@@ -232,7 +217,11 @@ function requireFlow(api: Api, name: string): void {
 }
 
 /** New webhooks get the role `webhook`, as far as whoever makes them may give it. */
-async function roleOf(api: Api, principal: Principal, body: Fields): Promise<string | null> {
+async function roleOf(
+  api: Api,
+  principal: Principal,
+  body: Pick<WebhookChange, "role">,
+): Promise<string | null> {
   if (body.role === null) return null;
   if (body.role !== undefined) return (await requireRole(api.store, principal, body.role)).id;
   const usual = await findRoleByName(api.store, "webhook");

@@ -1,8 +1,8 @@
+import { WORKSPACE } from "../../shared/contract/workspace.ts";
 import { monthOf } from "../executions/allowance.ts";
 import { now } from "../../shared/clock.ts";
 import { VERSION } from "../../assets/read.ts";
 import { defineRoute } from "./route.ts";
-import { WORKSPACE } from "./shapes.ts";
 
 export const getWorkspace = defineRoute({
   method: "GET",

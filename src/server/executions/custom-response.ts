@@ -1,20 +1,12 @@
+import type { CustomResponse } from "../../shared/contract/execution.ts";
 import { openCookieRules, type CookieRules } from "./flow-cookie.ts";
-
-/** The response that a flow shaped (section 4.7), checked: nothing in it can harm the server. */
-export interface CustomResponse {
-  /** 200 to 599. */
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  readonly body: string;
-  /** How `body` stands for bytes; absent: UTF-8 text. */
-  readonly body_encoding?: "base64";
-}
 
 /** The bytes of the body. */
 export function bodyOf({ body, body_encoding }: CustomResponse): Buffer<ArrayBuffer> {
   return Buffer.from(body, body_encoding ?? "utf8");
 }
 
+/** The response that a flow shaped (section 4.7), checked: nothing in it can harm the server. */
 export type CheckedResponse =
   | { readonly response: CustomResponse; readonly warnings: readonly string[] }
   /** Which rule was broken. */

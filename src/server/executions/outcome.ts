@@ -2,7 +2,8 @@ import { findTooDeep, isJson } from "../../shared/json-text.ts";
 import { MAX_DEPTH, type Ending } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import type { PayloadRow } from "../store/executions.ts";
-import { bodyOf, checkResponse, type CustomResponse } from "./custom-response.ts";
+import type { CustomResponse } from "../../shared/contract/execution.ts";
+import { bodyOf, checkResponse } from "./custom-response.ts";
 import { isEnded, type EndedStatus } from "../../shared/contract/status.ts";
 
 /** How an execution ended: a value, whatever happened. */

@@ -1,9 +1,10 @@
+import type { ExecutionSummary, Verified } from "../../shared/contract/execution.ts";
 import { toIso } from "../../shared/clock.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import type { PayloadRow } from "../store/executions.ts";
 
 /** The narrow part of an execution's record, as the API shows it. */
-export function toSummary(row: ExecutionRow, role: string | null): Record<string, unknown> {
+export function toSummary(row: ExecutionRow, role: string | null): ExecutionSummary {
   return {
     id: row.id,
     status: row.status,
@@ -19,7 +20,7 @@ export function toSummary(row: ExecutionRow, role: string | null): Record<string
     parent_id: row.parent_id,
     replay_of: row.replay_of,
     address: row.address,
-    verified: row.verified === null ? null : (JSON.parse(row.verified) as unknown),
+    verified: row.verified === null ? null : (JSON.parse(row.verified) as Verified),
     created_at: toIso(row.created_at),
     started_at: toIso(row.started_at),
     ended_at: toIso(row.ended_at),

@@ -1,5 +1,5 @@
 import type { EndedStatus } from "../../shared/contract/status.ts";
-import { ERRORS, type ErrorCode } from "../../shared/errors.ts";
+import { ERRORS, type ErrorCode } from "../../shared/contract/error.ts";
 import type { Histogram } from "./histogram.ts";
 import { OF_WEBHOOK, READ, type MetricName, type Readings } from "./metric-table.ts";
 import { openRuntimeMetrics, RUNTIME } from "./runtime-metrics.ts";

@@ -1,5 +1,7 @@
 import type { Worker } from "node:worker_threads";
-import { RequestError, type ErrorCode, type FieldError } from "../../shared/errors.ts";
+import type { ErrorCode } from "../../shared/contract/error.ts";
+import type { FieldError } from "../../shared/contract/problem.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { FairQueue, type Queued, type QueueLimits } from "./fair-queue.ts";
 
 /** What a thread does for the HTTP loop: functions by their names. */

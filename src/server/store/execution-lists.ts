@@ -1,4 +1,5 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
+import { isEnded } from "../../shared/contract/status.ts";
 import { firstKeyOf } from "../../shared/id.ts";
 import type { Store } from "./database.ts";
 import { toKey } from "./execution-key.ts";
@@ -49,15 +50,16 @@ export function listExecutions(store: Store, filter: ExecutionFilter): Promise<E
   return query.execute();
 }
 
-const FAILURES = ["ENDED_CANCELLED", "ENDED_ERROR", "ENDED_TIMEOUT"];
+/** Those that the index `execution_failed` is of, in the words of its migration. */
+const INDEXED = ["ENDED_CANCELLED", "ENDED_ERROR", "ENDED_TIMEOUT"];
 
-/** Written out, so that the planner sees that the index of failures or unended ones fits. */
+/** Written out, so that the planner sees that this index, or that of unended ones, fits. */
 function hasStatus(statuses: readonly string[]): RawBuilder<SqlBool> {
-  const isFailure = statuses.every((status) => FAILURES.includes(status));
-  const isUnended = statuses.every((status) => status === "PENDING" || status === "RUNNING");
+  const isIndexed = statuses.every((status) => INDEXED.includes(status));
+  const isUnended = statuses.every((status) => !isEnded(status));
   const list = sql.join(statuses.map((status) => sql.lit(status)));
-  if (isFailure)
-    return sql<SqlBool>`status in ('ENDED_CANCELLED', 'ENDED_ERROR', 'ENDED_TIMEOUT') and status in (${list})`;
+  if (isIndexed)
+    return sql<SqlBool>`status in (${sql.join(INDEXED.map((one) => sql.lit(one)))}) and status in (${list})`;
   if (isUnended) return sql<SqlBool>`ended_at is null and status in (${list})`;
   return sql<SqlBool>`status in (${list})`;
 }

@@ -1,3 +1,4 @@
+import { UNENDED, type EndedStatus } from "../../shared/contract/status.ts";
 import type { Selectable } from "kysely";
 import type { Store } from "./database.ts";
 import type { ExecutionRow, PayloadInput } from "./execution-row.ts";
@@ -36,7 +37,7 @@ export const COLUMNS = [
 /** What is written once an execution has ended. */
 export interface EndedRow {
   readonly id: string;
-  readonly status: string;
+  readonly status: EndedStatus;
   readonly status_message: string | null;
   readonly ended_at: number;
   readonly output_value: string | null;
@@ -130,7 +131,7 @@ const END = prepare<EndedRow>(
       .updateTable("execution")
       .set({ status: row.status, status_message: row.status_message, ended_at: row.ended_at })
       .where("key", "=", KEY)
-      .where("status", "in", ["PENDING", "RUNNING"]),
+      .where("status", "in", UNENDED),
   { expect: "already_ended" },
 );
 
@@ -239,7 +240,7 @@ export async function findInput(store: Store, id: string): Promise<PayloadInput 
 /** Unended executions, oldest first, after an identifier; after "" from the first on. */
 export function listUnended(
   store: Store,
-  status: "PENDING" | "RUNNING",
+  status: (typeof UNENDED)[number],
   page: { after: string; limit: number },
 ): Promise<ExecutionRow[]> {
   return store.rows

@@ -1,3 +1,5 @@
+import type { LogLine } from "../../shared/contract/execution.ts";
+import type { EndedStatus } from "../../shared/contract/status.ts";
 import type { ClaimRow } from "./claim-row.ts";
 import type { ExecutionRow, PayloadInput } from "./execution-row.ts";
 
@@ -37,7 +39,7 @@ export interface WaitRecord {
 export interface EndRecord {
   readonly kind: "end";
   readonly id: string;
-  readonly status: string;
+  readonly status: EndedStatus;
   readonly status_message: string | null;
   readonly ended_at: number;
   readonly response: string | null;
@@ -47,7 +49,11 @@ export interface EndRecord {
 export interface LogRecord {
   readonly kind: "log";
   readonly id: string;
-  readonly lines: readonly { readonly at: number; readonly level: string; readonly text: string }[];
+  readonly lines: readonly {
+    readonly at: number;
+    readonly level: LogLine["level"];
+    readonly text: string;
+  }[];
 }
 
 /** A record with its text, which is stored beside it: JSON is not escaped inside JSON. */

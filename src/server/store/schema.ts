@@ -1,4 +1,8 @@
 import type { Generated } from "kysely";
+import type { LogLine } from "../../shared/contract/execution.ts";
+import type { Status } from "../../shared/contract/status.ts";
+import type { Members } from "../../shared/contract/webhook-members.ts";
+import type { Webhook } from "../../shared/contract/webhook.ts";
 
 /**
  * The tables. Times are milliseconds since the epoch, flags 0 or 1, and wide values JSON text,
@@ -96,12 +100,12 @@ export interface WebhookTable {
   /** When the key last admitted a call, to the minute. */
   key_used_at: number | null;
   previous_key_used_at: number | null;
-  sync_mode: "redirect" | "hold" | null;
-  execution_location: "webhook" | "flow";
+  sync_mode: Members["sync_mode"];
+  execution_location: Webhook["execution_location"];
   /** Of calls that do not say it themselves. */
-  default_mode: "sync" | "async";
+  default_mode: Members["default_mode"];
   /** Status of asynchronous answers. */
-  async_status: number;
+  async_status: Members["async_status"];
   /** JSON list of those that it takes; null: all. */
   methods: string | null;
   /** JSON list of addresses and ranges that may call it; null: any. */
@@ -147,7 +151,7 @@ export interface ExecutionTable {
   /** Made from the id (execution-key.ts), and in its order. */
   key: number;
   id: string;
-  status: string;
+  status: Status;
   status_message: string | null;
   webhook_id: string | null;
   webhook: string | null;
@@ -201,7 +205,7 @@ export interface ExecutionLogTable {
   seq: Generated<number>;
   execution_key: number;
   at: number;
-  level: string;
+  level: LogLine["level"];
   text: string;
 }
 

@@ -8,22 +8,6 @@ import type { Statement } from "./thread-protocol.ts";
 
 export type WebhookRow = Selectable<WebhookTable>;
 
-/** Members that a webhook has unless it says otherwise. */
-export const WEBHOOK_DEFAULTS = {
-  sync_mode: null,
-  default_mode: "sync",
-  async_status: 201,
-  methods: null,
-  allowed_addresses: null,
-  max_body_bytes: null,
-  idempotency: null,
-  limits: null,
-  cors: null,
-  response_headers: null,
-  signature: null,
-  signature_revision: 0,
-} as const satisfies Partial<WebhookRow>;
-
 /** Statements on the table `webhook`. Each that writes forgets the kept rows. */
 const CHANGES = { changes: "webhook" } as const;
 

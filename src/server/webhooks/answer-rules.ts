@@ -1,4 +1,5 @@
-import { checkHeaders, type CustomResponse } from "../executions/custom-response.ts";
+import type { CustomResponse } from "../../shared/contract/execution.ts";
+import { checkHeaders } from "../executions/custom-response.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 
 /** What is done to the answers of ended executions. */

@@ -1,3 +1,4 @@
+import type { Cors } from "../../shared/contract/answer-headers.ts";
 import { discardBody } from "../request/body.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { Store } from "../store/database.ts";
@@ -12,24 +13,14 @@ import { WAIT } from "./target.ts";
  * Browsers ask for it; other clients never do, so that it keeps nobody out.
  */
 
-/** The member `cors` of a webhook. */
-interface CorsMember {
-  /** As browsers send them; `*` stands alone. */
-  readonly origins: readonly string[];
-  readonly credentials: boolean;
-  /** Names of request headers. */
-  readonly headers: readonly string[];
-  readonly max_age_sec: number;
-}
-
 /** Rows are kept until they change, and what was read of them too. */
-const members = new WeakMap<WebhookRow, CorsMember>();
+const members = new WeakMap<WebhookRow, Cors>();
 
-function corsOf(webhook: WebhookRow): CorsMember | null {
+function corsOf(webhook: WebhookRow): Cors | null {
   if (webhook.cors === null) return null;
   const known = members.get(webhook);
   if (known !== undefined) return known;
-  const cors = JSON.parse(webhook.cors) as CorsMember;
+  const cors = JSON.parse(webhook.cors) as Cors;
   members.set(webhook, cors);
   return cors;
 }
@@ -40,7 +31,7 @@ const ANY = "*";
 const OPAQUE = "null";
 
 /** What an answer says of its origin; null: nothing, the origin is not listed. */
-function findOrigin({ incoming }: Call, cors: CorsMember): string | null {
+function findOrigin({ incoming }: Call, cors: Cors): string | null {
   const { origin } = incoming.headers;
   if (origin === undefined) return null;
   if (cors.origins.includes(ANY)) return ANY;
@@ -72,7 +63,7 @@ export function addCors({ headers }: Reply, call: Call, webhook: WebhookRow): vo
 
 const EXPOSE = "access-control-expose-headers";
 
-function toOriginHeaders(origin: string, { credentials }: CorsMember): Record<string, string> {
+function toOriginHeaders(origin: string, { credentials }: Cors): Record<string, string> {
   const headers = { "access-control-allow-origin": origin };
   if (!credentials || origin === OPAQUE) return headers;
   return { ...headers, "access-control-allow-credentials": "true" };

@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import type { Idempotency } from "../../shared/contract/idempotency.ts";
+import { ENDINGS } from "../../shared/contract/status.ts";
 import { deliveryOf, schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
 import { isOther, type Duplicate, type HeldClaim } from "../executions/claims.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -8,15 +10,6 @@ import { toJobOwner, type Admission } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
 import { findScalar } from "./json-pointer.ts";
 import { ASYNC, KEY, WAIT, withoutParameters } from "./target.ts";
-
-/** By what calls of a webhook are told apart, as it is stored. */
-interface Idempotency {
-  readonly from: string;
-  readonly window_sec: number;
-  readonly required: boolean;
-  readonly compare: boolean;
-  readonly after_failure: "run_again" | "same";
-}
 
 /**
  * Takes the key of a call for its webhook, and for the user where a login is required.
@@ -113,7 +106,7 @@ function toFingerprint({ call }: Admission): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-const FAILED: readonly string[] = ["ENDED_ERROR", "ENDED_TIMEOUT", "ENDED_CANCELLED"];
+const FAILED: readonly string[] = ENDINGS.filter((status) => status !== "ENDED_SUCCESS");
 
 /** Whether a failure is to be tried again: what has been decided may not be in the tables yet. */
 async function isOver(

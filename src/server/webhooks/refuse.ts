@@ -1,4 +1,5 @@
-import { ERRORS, RequestError, type ErrorCode } from "../../shared/errors.ts";
+import { ERRORS, type ErrorCode } from "../../shared/contract/error.ts";
+import { RequestError } from "../../shared/errors.ts";
 import { toLogText } from "../../shared/log.ts";
 import { toTrace } from "../request/trace.ts";
 import { toRequestError } from "../store/store-error.ts";

@@ -1,4 +1,5 @@
-import { bodyOf, type CustomResponse } from "../executions/custom-response.ts";
+import type { CustomResponse } from "../../shared/contract/execution.ts";
+import { bodyOf } from "../executions/custom-response.ts";
 import { isOfCors } from "../executions/cross-origin.ts";
 import type { Outcome } from "../executions/outcome.ts";
 import { toProblem, type RequestError } from "../../shared/errors.ts";

@@ -8,7 +8,12 @@ interface StatusDescription {
   readonly isFailure: boolean;
 }
 
-const ENDINGS = ["ENDED_SUCCESS", "ENDED_ERROR", "ENDED_TIMEOUT", "ENDED_CANCELLED"] as const;
+export const ENDINGS = [
+  "ENDED_SUCCESS",
+  "ENDED_ERROR",
+  "ENDED_TIMEOUT",
+  "ENDED_CANCELLED",
+] as const;
 
 /** Each status of an execution (contract, section 2; failures: section 7, number 6). */
 export const STATUS = {

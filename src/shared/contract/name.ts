@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { findNameError, toResourceName } from "../../shared/resource-name.ts";
+import { findNameError, toResourceName } from "../resource-name.ts";
 
 /** A resource's name (contract, section 2). */
 export const NAME = v.pipe(

@@ -1,9 +1,10 @@
 import * as v from "valibot";
+import { TEXT } from "./scalar.ts";
 
 /** What gives somebody access is changed only with the own password again. */
 
 const PASSWORD = v.pipe(
-  v.string("expected a string"),
+  TEXT,
   v.description("Your own password again: 403 wrong_password without it"),
 );
 
@@ -12,3 +13,10 @@ export const OWN_PASSWORD = v.optional(PASSWORD);
 
 /** The body of a deletion. */
 export const ONLY_PASSWORD = v.strictObject({ password: OWN_PASSWORD });
+
+export const NEW_PASSWORD = v.pipe(
+  TEXT,
+  v.minLength(12, "expected at least 12 characters"),
+  v.maxLength(1024, "expected at most 1024 characters"),
+  v.description("The password that the user gets"),
+);

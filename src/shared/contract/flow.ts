@@ -1,0 +1,43 @@
+import * as v from "valibot";
+import type { Read } from "./read.ts";
+import { MAYBE_TEXT } from "./scalar.ts";
+
+const ACCESS = v.strictObject({
+  net: v.boolean(),
+  read: v.array(v.string()),
+  write: v.array(v.string()),
+  secrets: v.array(v.string()),
+});
+
+/** What a flow may open beside its code. */
+export type Access = Read<typeof ACCESS>;
+
+const FLOW_MEMBERS = {
+  name: v.string(),
+  description: MAYBE_TEXT,
+  version: MAYBE_TEXT,
+  bundle: MAYBE_TEXT,
+  state: v.picklist(["ready", "broken"]),
+  error: v.nullable(v.strictObject({ message: v.string(), stack: MAYBE_TEXT })),
+  file: v.string(),
+  permissions: v.pipe(v.nullable(ACCESS), v.description("What it declares")),
+  granted: v.pipe(v.nullable(ACCESS), v.description("What the operator's ALLOW_* let it have")),
+  timeout_sec: v.number(),
+  memory_mb: v.nullable(v.number()),
+  isolation: v.pipe(
+    v.nullable(v.picklist(["flow", "execution"])),
+    v.description("Who uses a thread again: the flow's executions, or none of them"),
+  ),
+  has_input_schema: v.nullable(v.boolean()),
+};
+
+export const FLOW = v.strictObject(FLOW_MEMBERS);
+
+export type Flow = Read<typeof FLOW>;
+
+export const FLOW_WITH_SOURCE = v.strictObject({ ...FLOW_MEMBERS, source: MAYBE_TEXT });
+
+export type FlowWithSource = Read<typeof FLOW_WITH_SOURCE>;
+
+/** The body that starts a flow without a webhook. */
+export const FLOW_START = v.strictObject({ input_value: v.optional(v.unknown()) });

@@ -1,0 +1,50 @@
+import * as v from "valibot";
+import type { Read } from "./read.ts";
+import { NAME } from "./name.ts";
+import { NEW_PASSWORD, OWN_PASSWORD } from "./own-password.ts";
+import { FLAG, MAYBE_TIME, TIME } from "./scalar.ts";
+
+/** What is shown of a user to whoever may see one. */
+export const PERSON = {
+  id: v.string(),
+  name: v.string(),
+  email: v.string(),
+  roles: v.array(v.string()),
+};
+
+export const USER = v.strictObject({
+  ...PERSON,
+  is_enabled: v.boolean(),
+  active_at: MAYBE_TIME,
+  created_at: TIME,
+  modified_at: TIME,
+});
+
+export type User = Read<typeof USER>;
+
+const EMAIL = v.union(
+  [v.literal(""), v.pipe(v.string(), v.email(), v.maxLength(254))],
+  "expected an e-mail address, or an empty string",
+);
+
+const ROLES = v.array(v.string("expected the name of a role"));
+
+export const NEW_USER = v.strictObject({
+  name: NAME,
+  email: v.optional(EMAIL, ""),
+  password: NEW_PASSWORD,
+  roles: v.optional(ROLES, []),
+  is_enabled: v.optional(FLAG, true),
+  own_password: OWN_PASSWORD,
+});
+
+export const USER_CHANGE = v.strictObject({
+  name: v.optional(NAME),
+  email: v.optional(EMAIL),
+  password: v.optional(NEW_PASSWORD),
+  roles: v.optional(ROLES),
+  is_enabled: v.optional(FLAG),
+  own_password: OWN_PASSWORD,
+});
+
+export type UserChange = v.InferOutput<typeof USER_CHANGE>;
