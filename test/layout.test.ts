@@ -173,7 +173,6 @@ const LONG: Readonly<Record<string, string>> = {
   "server/executions/scheduler.ts":
     "the one place that decides what runs: its parts are files already",
   "server/workers/runner.ts": "one process with all that it can say and be told",
-  "server/workers/supervisor.ts": "which runner is there, spare, alone or on its way out",
 };
 
 test("schemas of the contract stay out of the browser and of the command line", () => {

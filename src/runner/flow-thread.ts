@@ -62,7 +62,7 @@ export class FlowThread {
   constructor(options: FlowThreadOptions) {
     this.#options = options;
     const { spec, setup } = options;
-    this.#longest = Math.max(setup.max_input_bytes, MAX_SETTING_BYTES);
+    this.#longest = Math.max(setup.limits.max_input_bytes, MAX_SETTING_BYTES);
     this.#piscina = startThread(spec, setup, { inspecting: false, claims: this.#claims });
     this.#worker = this.#piscina.threads[0] as Worker;
     this.#piscina.on("message", (message: unknown) => this.#greet(message));
@@ -162,7 +162,7 @@ export class FlowThread {
     this.#endedRuns += 1;
     this.#lines = 0;
     const { number, setup } = this.#options;
-    const told = toPlain(ending, setup.max_output_bytes);
+    const told = toPlain(ending, setup.limits.max_output_bytes);
     this.#tell({ type: "ended", thread: number, id, ending: told, ms, is_last });
   }
 
@@ -170,7 +170,7 @@ export class FlowThread {
     if (id !== this.#ids[0]) return;
     this.#lines += 1;
     // One beyond the limit is the line that says that lines were dropped.
-    if (this.#lines > this.#options.setup.max_log_lines + 2) return;
+    if (this.#lines > this.#options.setup.limits.max_log_lines + 2) return;
     const lines = [{ at, level, text }];
     this.#tell({ type: "log", thread: this.#options.number, id, lines });
   }

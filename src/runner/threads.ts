@@ -15,9 +15,7 @@ export function startThread(
     spec,
     author: setup.author,
     hidden: setup.readable,
-    max_output_bytes: setup.max_output_bytes,
-    max_input_bytes: setup.max_input_bytes,
-    max_log_lines: setup.max_log_lines,
+    limits: setup.limits,
     inspecting,
     claims,
   };

@@ -1,4 +1,4 @@
-import type { Ending, Job } from "../shared/wire/protocol.ts";
+import type { Ending, Job, ThreadLimits } from "../shared/wire/protocol.ts";
 import {
   Error,
   Promise,
@@ -42,14 +42,6 @@ export interface Execution {
   ended: boolean;
 }
 
-/** What a flow may give away. */
-export interface RunLimits {
-  /** Of its result and of its response's body. */
-  readonly max_output_bytes: number;
-  /** Of a child's input_value. */
-  readonly max_input_bytes: number;
-}
-
 class Success implements Ending {
   readonly status = "ENDED_SUCCESS";
   readonly status_message: string | null;
@@ -81,7 +73,7 @@ export async function run(
   flow: unknown,
   execution: Execution,
   client: OperationClient,
-  limits: RunLimits,
+  limits: ThreadLimits,
 ): Promise<Ending> {
   const ending = await call(flow, execution, client, limits);
   if (execution.pending.count > 0) await drain(execution);
@@ -100,7 +92,7 @@ async function call(
   flow: unknown,
   execution: Execution,
   client: OperationClient,
-  limits: RunLimits,
+  limits: ThreadLimits,
 ): Promise<Ending> {
   const input = parse(execution.job.input_value);
   const member = (name: string): unknown => (isObject(flow) ? get(flow, name) : undefined);
@@ -144,7 +136,7 @@ function makeFlow(
   execution: Execution,
   input_value: unknown,
   client: OperationClient,
-  { max_input_bytes }: RunLimits,
+  { max_input_bytes }: ThreadLimits,
 ): object {
   const { job, log } = execution;
   return freeze({

@@ -177,7 +177,9 @@ function begin(job: Job): Execution {
     job,
     controller: null,
     aborted: null,
-    log: makeLog(data.max_log_lines, tidy, (line) => post({ type: "log", id: job.id, line })),
+    log: makeLog(data.limits.max_log_lines, tidy, (line) =>
+      post({ type: "log", id: job.id, line }),
+    ),
     pending: { count: 0, waiter: null },
     status_message: null,
     response: null,
@@ -215,7 +217,7 @@ async function settleIn(
 ): Promise<Settled> {
   const begun = monotonicClock();
   try {
-    const ending = await run(flow, execution, client, data);
+    const ending = await run(flow, execution, client, data.limits);
     const change = realm?.findChange(monotonicClock() - begun) ?? null;
     if (change !== null) tellChange(execution, change);
     const told = execution.aborted === null ? ending : { ...ending, aborted: true };

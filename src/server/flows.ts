@@ -38,9 +38,11 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
     readable: runtime.readable,
     verifyProgram: () => runtime.verify(),
     runnerMemoryMb: config.RUNNER_MEMORY_MB,
-    max_output_bytes: config.MAX_OUTPUT_BYTES,
-    max_input_bytes: config.MAX_BODY_BYTES,
-    max_log_lines: config.MAX_LOG_LINES,
+    limits: {
+      max_output_bytes: config.MAX_OUTPUT_BYTES,
+      max_input_bytes: config.MAX_BODY_BYTES,
+      max_log_lines: config.MAX_LOG_LINES,
+    },
   };
 }
 

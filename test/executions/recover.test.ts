@@ -20,8 +20,8 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const open = (name: string): Promise<Store> =>
   openStore({ path: join(folder, name), durability: "normal", addon: null, thread });
 
-const RUNNING = { status: "RUNNING", ended_at: null };
-const PENDING = { status: "PENDING", started_at: null, ended_at: null };
+const RUNNING = { status: "RUNNING" as const, ended_at: null };
+const PENDING = { status: "PENDING" as const, started_at: null, ended_at: null };
 
 async function insert(store: Store, rows: readonly ExecutionRow[]): Promise<void> {
   await Promise.all(rows.map((row) => store.commit(insertExecution(row, INPUT))));

@@ -14,6 +14,7 @@ import {
   type LogLine,
   type OperationAnswer,
   type OperationRequest,
+  type ThreadLimits,
 } from "../../src/shared/wire/protocol.ts";
 import {
   openRunners,
@@ -53,9 +54,13 @@ export interface Bench extends AsyncDisposable {
 
 let last = 0;
 
+const LIMITS = { max_output_bytes: 1_000_000, max_input_bytes: 1_000_000, max_log_lines: 50 };
+
 /** The scheduler and real runners on the sources, and flows written to a folder of their own. */
 export async function openBench(
-  options: Partial<RunnersOptions & SchedulerOptions & Pick<VersionKeeper, "verify">> = {},
+  options: Partial<
+    RunnersOptions & SchedulerOptions & Pick<VersionKeeper, "verify"> & ThreadLimits
+  > = {},
 ): Promise<Bench> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-runner-")));
   const lines = new Map<string, LogLine[]>();
@@ -67,9 +72,7 @@ export async function openBench(
     author: join(ROOT, "src/shared/author.ts"),
     readable: [join(ROOT, "src"), join(ROOT, "node_modules")],
     runnerMemoryMb: 900,
-    max_output_bytes: 1_000_000,
-    max_input_bytes: 1_000_000,
-    max_log_lines: 50,
+    limits: { ...LIMITS, ...options },
     log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
     verifyProgram: () => false,
     ...options,

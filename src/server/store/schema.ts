@@ -1,6 +1,5 @@
 import type { Generated } from "kysely";
-import type { LogLine } from "../../shared/contract/execution.ts";
-import type { Status } from "../../shared/contract/status.ts";
+import type { ExecutionSummary, LogLine } from "../../shared/contract/execution.ts";
 import type { Members } from "../../shared/contract/webhook-members.ts";
 import type { Webhook } from "../../shared/contract/webhook.ts";
 
@@ -146,30 +145,31 @@ export interface ExecutionClaimTable {
   expires_at: number;
 }
 
+/** Members of an execution that are no text of their own here: flags, times and what is looked up. */
+type Converted =
+  | "is_productive"
+  | "is_async"
+  | "role"
+  | "verified"
+  | "created_at"
+  | "started_at"
+  | "ended_at";
+
+type AsAnswered = {
+  -readonly [Name in Exclude<keyof ExecutionSummary, Converted>]: ExecutionSummary[Name];
+};
+
 /** The narrow columns that lists and filters read. */
-export interface ExecutionTable {
+export interface ExecutionTable extends AsAnswered {
   /** Made from the id (execution-key.ts), and in its order. */
   key: number;
-  id: string;
-  status: Status;
-  status_message: string | null;
   webhook_id: string | null;
-  webhook: string | null;
-  flow: string;
-  /** Content hash; null where the flow was not there. */
-  flow_version: string | null;
   is_productive: number;
   is_async: number;
-  project_id: string;
   role_id: string | null;
   /** The user whose permissions it has instead of its role's; see executions/permissions.ts. */
   acts_for: string | null;
-  created_by: string | null;
-  parent_id: string | null;
   parent_key: number | null;
-  replay_of: string | null;
-  /** Of the client whose call started it. */
-  address: string | null;
   /** JSON text of what its signature showed. */
   verified: string | null;
   created_at: number;

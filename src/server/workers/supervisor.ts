@@ -1,6 +1,11 @@
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
-import { type FlowSpec, type Inspection, type RunnerSetup } from "../../shared/wire/protocol.ts";
+import type {
+  FlowSpec,
+  Inspection,
+  RunnerSetup,
+  ThreadLimits,
+} from "../../shared/wire/protocol.ts";
 import { DEATHS, Quarantine } from "./quarantine.ts";
 import { Runner, type RunnerDeath } from "./runner.ts";
 import type { Worker, WorkerEvents } from "./worker.ts";
@@ -15,10 +20,7 @@ export interface RunnersOptions {
   /** Folders that every thread must be able to read. */
   readonly readable: readonly string[];
   readonly runnerMemoryMb: number;
-  readonly max_output_bytes: number;
-  /** Largest input_value that a flow may give to a child. */
-  readonly max_input_bytes: number;
-  readonly max_log_lines: number;
+  readonly limits: ThreadLimits;
   /** Longest import of a flow by an inspection; 10 s. */
   readonly inspect_ms?: number;
   /** Longest silence of a runner that has something to do; 10 s. */
@@ -112,15 +114,8 @@ class Supervisor implements Runners {
 
   constructor(options: RunnersOptions) {
     this.#options = options;
-    const { thread, author, readable } = options;
-    const { max_output_bytes, max_input_bytes, max_log_lines } = options;
-    const limits = {
-      max_output_bytes,
-      max_input_bytes,
-      max_log_lines,
-      inspect_ms: options.inspect_ms ?? 10_000,
-    };
-    this.#setup = { thread, author, readable, ...limits };
+    const { thread, author, readable, limits, inspect_ms = 10_000 } = options;
+    this.#setup = { thread, author, readable, limits, inspect_ms };
     this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
   }
 

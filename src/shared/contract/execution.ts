@@ -19,7 +19,10 @@ const SUMMARY_MEMBERS = {
   status_message: MAYBE_TEXT,
   webhook: MAYBE_TEXT,
   flow: v.string(),
-  flow_version: MAYBE_TEXT,
+  flow_version: v.pipe(
+    MAYBE_TEXT,
+    v.description("Hash of its content; null where the flow was not there"),
+  ),
   is_productive: v.boolean(),
   is_async: v.boolean(),
   project_id: v.string(),

@@ -137,6 +137,15 @@ export type OperationAnswer =
   | { readonly ok: true; readonly value: string }
   | { readonly ok: false; readonly message: string };
 
+/** Keys of the configuration that threads hold themselves to. */
+export interface ThreadLimits {
+  /** Of a result and of a response's body: MAX_OUTPUT_BYTES. */
+  readonly max_output_bytes: number;
+  /** Of a child's input_value: MAX_BODY_BYTES. */
+  readonly max_input_bytes: number;
+  readonly max_log_lines: number;
+}
+
 /** What a runner must know before its first run; its environment and arguments are empty. */
 export interface RunnerSetup {
   /** Absolute path of the thread entry. */
@@ -145,10 +154,7 @@ export interface RunnerSetup {
   readonly author: string;
   /** Folders that every thread can read. */
   readonly readable: readonly string[];
-  readonly max_output_bytes: number;
-  /** Largest input_value that a flow may give to a child: MAX_BODY_BYTES. */
-  readonly max_input_bytes: number;
-  readonly max_log_lines: number;
+  readonly limits: ThreadLimits;
   /** Longest import of a flow by an inspection. */
   readonly inspect_ms: number;
 }

@@ -6,6 +6,7 @@ import type {
   LogLine,
   OperationAnswer,
   OperationRequest,
+  ThreadLimits,
 } from "./protocol.ts";
 import type { Claims } from "./claims.ts";
 
@@ -16,9 +17,7 @@ export interface ThreadData {
   readonly author: string;
   /** Folders of the program's own: left out of stacks. */
   readonly hidden: readonly string[];
-  readonly max_output_bytes: number;
-  readonly max_input_bytes: number;
-  readonly max_log_lines: number;
+  readonly limits: ThreadLimits;
   /** The thread only imports the flow: restricted modules are noted instead of refused. */
   readonly inspecting: boolean;
   readonly claims: Claims;
