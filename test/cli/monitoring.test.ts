@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { load } from "js-yaml";
 import { METRICS, type MetricDescription } from "../../src/server/metrics/metric-table.ts";
 import { STATUSES } from "../../src/shared/contract/status.ts";
-import { ERRORS } from "../../src/shared/errors.ts";
+import { ERRORS } from "../../src/shared/contract/error.ts";
 import { runCommand, runProgram } from "../blackbox/command.ts";
 import { startService } from "../blackbox/service.ts";
 import { findProgram, openTarget } from "../blackbox/target.ts";
