@@ -230,6 +230,8 @@ const STORIES: readonly StoryRow[] = [
       const again = { "idempotency-key": "cors" };
       await call(service, "required", "?async", post("{}", again));
       await refused("required", "?async", post("[]", again), 422);
+      await call(service, "rated", "?async");
+      await refused("rated", "?async", {}, 429);
       const missing = await call(service, "unknown", "", { headers: { origin: SHOP } });
       const disabled = await call(service, "disabled", "", { headers: { origin: SHOP } });
       for (const answer of [missing, disabled]) {
@@ -517,6 +519,7 @@ export const CORS: Group = {
       cors: origins(SHOP),
       idempotency: { from: "header:idempotency-key", required: true },
     },
+    rated: { flow: "echo", cors: origins(SHOP), limits: { rate: { calls: 1, per_sec: 86_400 } } },
     gate: { flow: "gate", cors: origins(SHOP) },
     answer: { flow: "answer", cors: origins(SHOP), sync_mode: "hold" },
     "answer-plain": { flow: "answer", sync_mode: "hold" },
