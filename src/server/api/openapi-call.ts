@@ -69,8 +69,37 @@ function describePath(name: string, more: readonly Json[]): Json {
       responses: RESPONSES,
     },
   ]);
-  return { parameters: [...PARAMETERS, ...more], ...Object.fromEntries(operations) };
+  return {
+    parameters: [...PARAMETERS, ...more],
+    ...Object.fromEntries(operations),
+    options: { operationId: `options_webhook_${name}`, ...PREFLIGHT },
+  };
 }
+
+/** A browser's question for a page of another origin (Fetch standard, section 3.2.2). */
+const PREFLIGHT = {
+  tags: ["call"],
+  summary: "Ask whether a page of another origin may call a webhook: starts nothing",
+  security: [{}],
+  parameters: ["origin", "access-control-request-method"].map((name) => ({
+    name,
+    in: "header",
+    required: false,
+    schema: { type: "string" },
+  })),
+  responses: {
+    204: {
+      description: "It may: origin, method and address are those that the webhook lists",
+      headers: Object.fromEntries(
+        ["Origin", "Methods", "Headers", "Credentials"].map((name) => [
+          `Access-Control-Allow-${name}`,
+          { schema: { type: "string" } },
+        ]),
+      ),
+    },
+    405: { $ref: "#/components/responses/405" },
+  },
+};
 
 /** What a webhook requires is its own setting: nothing, a key, a login, or both. */
 const SECURITY = [
