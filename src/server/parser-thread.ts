@@ -3,15 +3,14 @@ import { readMembers } from "./api/json-body.ts";
 import { readDocument } from "./api/import-document.ts";
 import { toOutcome, type OutcomeJob } from "./executions/outcome.ts";
 import { findValueError } from "./executions/value.ts";
-import { decodeText } from "./request/body.ts";
 import { doJob, type JobRequest } from "./request/job-thread.ts";
 import { findScalar } from "./webhooks/json-pointer.ts";
-import { parsePayload, type PayloadJob } from "./webhooks/payload.ts";
+import { readLarge } from "./webhooks/large-payload.ts";
 
 /** Entry of the parser's thread: what is large is parsed here, apart from the HTTP loop. */
 
 const JOBS = {
-  payload: ({ bytes, rules }: PayloadJob) => parsePayload(decodeText(bytes), rules),
+  payload: readLarge,
   pointer: findScalar,
   members: readMembers,
   document: readDocument,

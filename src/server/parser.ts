@@ -4,7 +4,7 @@ import type { Outcome, OutcomeJob } from "./executions/outcome.ts";
 import type { ValueJob } from "./executions/value.ts";
 import { JobThread, type JobOwner } from "./request/job-thread.ts";
 import type { FindLarge } from "./webhooks/json-pointer.ts";
-import type { ParseLarge } from "./webhooks/payload.ts";
+import type { ParseLarge } from "./webhooks/large-payload.ts";
 import type { ParserJobs } from "./parser-thread.ts";
 
 /** Heap of the thread: some times what the largest body needs, in MB. */

@@ -2,17 +2,11 @@ import type { IncomingMessage } from "node:http";
 import type { Activity } from "../access/activity.ts";
 import { decodeText, discardBody, hasBody, type Bodies } from "../request/body.ts";
 import { RequestError } from "../../shared/errors.ts";
-import {
-  noteBody,
-  toJobOwner,
-  type Admission,
-  type Caller,
-  type Handshake,
-  type ReadBody,
-} from "./call.ts";
+import { noteBody, type Admission, type Caller, type Handshake, type ReadBody } from "./call.ts";
 import { bodyLimitOf, takeToken } from "./call-limits.ts";
 import { readChallenge } from "./handshake.ts";
 import { toCallInput } from "./input.ts";
+import { parseElsewhere, type ParseLarge } from "./large-payload.ts";
 import { takesBody } from "./match.ts";
 import type { RateLimits } from "./rate-limit.ts";
 import {
@@ -23,7 +17,6 @@ import {
   payloadTypeOf,
   toParseRules,
   type Parsed,
-  type ParseLarge,
   type Payload,
   type PayloadType,
 } from "./payload.ts";
@@ -103,7 +96,7 @@ async function parse(
 ): Promise<Parsed> {
   const rules = toParseRules(type, maxBodyBytes, webhook);
   if (isParsedAtOnce(bytes, type)) return parsePayload(text, rules);
-  return parseLarge({ bytes, rules }, toJobOwner(call));
+  return parseElsewhere(parseLarge, call, { bytes, rules });
 }
 
 function refuseEncoding(incoming: IncomingMessage): void {

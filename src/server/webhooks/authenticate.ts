@@ -15,27 +15,14 @@ import { RequestError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Meters } from "../metrics/meters.ts";
 import { toTrace } from "../request/trace.ts";
-import {
-  noteBody,
-  toJobOwner,
-  type Call,
-  type Caller,
-  type MatchedCall,
-  type ReadBody,
-} from "./call.ts";
+import { noteBody, type Call, type Caller, type MatchedCall, type ReadBody } from "./call.ts";
 import { admitsLogin } from "./cors.ts";
 import type { ReportKeyUse } from "./key-use.ts";
+import { parseElsewhere, type ParseLarge } from "./large-payload.ts";
 import type { Legs } from "./legs.ts";
 import { bodyLimitOf, requireMethod } from "./call-limits.ts";
 import { takesBody } from "./match.ts";
-import {
-  isParsedAtOnce,
-  limitOf,
-  mediaTypeOf,
-  parsePayload,
-  toParseRules,
-  type ParseLarge,
-} from "./payload.ts";
+import { isParsedAtOnce, limitOf, mediaTypeOf, parsePayload, toParseRules } from "./payload.ts";
 import type { SignaturePolicy, Signatures } from "./signatures.ts";
 import { KEY, WAIT } from "./target.ts";
 
@@ -221,7 +208,7 @@ async function readEarly(
     const rules = toParseRules("json", deps.maxBodyBytes, webhook);
     if (isParsedAtOnce(bytes, "json")) return { ...body, parsed: parsePayload(text, rules) };
     if (isKnown) return body;
-    const parsed = await deps.parseLarge({ bytes, rules }, toJobOwner(call));
+    const parsed = await parseElsewhere(deps.parseLarge, call, { bytes, rules });
     return { ...body, parsed };
   } catch (error) {
     // Whether it carries the key is not known then.

@@ -31,7 +31,7 @@ export interface Call {
   body: Buffer | null;
   /** Bytes that it had: large ones are moved to the thread that parses them. */
   body_bytes: number;
-  /** SHA-256, where calls of the webhook are compared; null: it has no body. */
+  /** SHA-256, where calls are compared or a large body cannot be parsed; null: it has not been made. */
   bodyHash: string | null;
   /** Of its webhook's rate, once it took a token of it. */
   bucket: Bucket | null;

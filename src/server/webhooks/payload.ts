@@ -3,7 +3,6 @@ import type { BodyLimit } from "../request/body.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { readForm } from "../request/form.ts";
-import type { JobOwner } from "../request/job-thread.ts";
 import { membersOf, type JsonMember } from "../request/json-members.ts";
 import { isJson } from "../../shared/json-text.ts";
 import { parseJson } from "./json.ts";
@@ -43,15 +42,6 @@ const AT_ONCE = { json: 64 * 1024, form: 64 * 1024, yaml: 16 * 1024 };
 
 export function isParsedAtOnce(bytes: Uint8Array, type: PayloadType): boolean {
   return bytes.length <= AT_ONCE[type];
-}
-
-/** Parses what is larger elsewhere, and moves its bytes there. */
-export type ParseLarge = (job: PayloadJob, owner: JobOwner) => Promise<Parsed>;
-
-/** A body and its rules, as they cross to a thread. */
-export interface PayloadJob {
-  readonly bytes: Uint8Array;
-  readonly rules: ParseRules;
 }
 
 /** The media type without parameters, in lower case; empty without one. */

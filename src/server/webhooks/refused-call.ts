@@ -25,12 +25,14 @@ export function toRefusedCall(call: Call, webhook: WebhookRow, words: RefusalWor
     request_id: redact(call.request_id),
     headers: toHeaders(call, ownHeaders(webhook), redact),
     body_bytes: body === null ? null : body_bytes,
-    body_sha256: body === null || body.length !== body_bytes ? null : hash(body),
+    body_sha256: body === null ? null : hashOf(call, body),
   };
 }
 
-function hash(bytes: Buffer): string {
-  return createHash("sha256").update(bytes).digest("hex");
+/** null: its bytes have moved to the thread that parsed it. */
+function hashOf({ bodyHash, body_bytes }: Call, body: Buffer): string | null {
+  if (bodyHash !== null) return bodyHash;
+  return body.length === body_bytes ? createHash("sha256").update(body).digest("hex") : null;
 }
 
 /** Hides keys and tokens wherever else in the request they are repeated; right or wrong. */

@@ -98,6 +98,28 @@ const ROWS: StoryRow[] = [
     },
   },
   {
+    name: "the hash of a body is listed however large it is, where it cannot be parsed",
+    covers: ["D1.3 list"],
+    async run(service) {
+      for (const length of [10, 70_000, 2_000_000]) {
+        const body = `{"pad": "${"x".repeat(length)}"`;
+        const headers = { "content-type": "application/json" };
+        const asked = {
+          method: "POST",
+          body,
+          headers: { ...headers, authorization: `Bearer ${KEY}` },
+        };
+        assert.equal((await call(service, "keyed", "?async", asked)).status, 400);
+        assert.equal((await call(service, "keyed", "?async", { ...asked, headers })).status, 401);
+        for (const refused of (await listRefused(service, "keyed")).slice(0, 2))
+          assert.deepEqual(
+            [refused["body_bytes"], refused["body_sha256"]],
+            [body.length, sha256(body)],
+          );
+      }
+    },
+  },
+  {
     name: "a disabled webhook lists who called it; the limit is 1 to 100",
     covers: ["D1.3 list"],
     async run(service) {
