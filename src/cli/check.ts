@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openRuntime } from "../assets/runtime.ts";
 import { readCertificate } from "../server/config/certificate.ts";
 import { checkDataFolder } from "../server/config/data-folder.ts";
 import { warnOfPlugins } from "../server/config/plugins-folder.ts";
 import type { Flow } from "../server/flows/catalog.ts";
 import { openLog } from "../shared/log.ts";
 import { openFlows } from "../server/flows.ts";
+import { warnOfAddresses } from "./listed-addresses.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -28,6 +30,8 @@ export async function check(options: { config?: string; json?: true }): Promise<
   const folder = mkdtempSync(join(tmpdir(), "flowhook-check-"));
   try {
     const log = openLog({ level: "silent", format: "json" });
+    for (const warning of warnOfAddresses(loaded, openRuntime(folder).addon))
+      process.stderr.write(`${warning}\n`);
     await using flows = await openFlows({ config: { ...config, DATA_DIR: folder }, log });
     const list = flows.catalog.list();
     const text = options.json ? toJson(list) : describe(list, file, config.PLUGINS_DIR);

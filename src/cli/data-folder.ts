@@ -24,7 +24,7 @@ export function openDataOf(loaded: Pick<Loaded, "config" | "placeOf">): Runtime 
 }
 
 /** Whether root works in the folder of another user; every other user could not write there. */
-function isOfOther(folder: string): boolean {
+export function isOfOther(folder: string): boolean {
   if (process.geteuid?.() !== 0) return false;
   const stats = statSync(folder, { throwIfNoEntry: false });
   return stats !== undefined && stats.uid !== 0;

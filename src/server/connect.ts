@@ -19,6 +19,7 @@ import type { Runners } from "./workers/supervisor.ts";
 import type { AppDeps } from "./http/app.ts";
 import type { Store } from "./store/database.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
+import { openForwardedWarning } from "./webhooks/forwarded.ts";
 import { openLegs } from "./webhooks/legs.ts";
 import { openRefusals } from "./request/refused-calls.ts";
 import { RateLimits } from "./webhooks/rate-limit.ts";
@@ -80,6 +81,7 @@ function toCallParts(parts: Parts) {
     signatures: openSignatures({ ...parts, base_url: config.BASE_URL }),
     parseLarge: parser.parseLarge,
     findLarge: parser.findLarge,
+    reportForwarded: openForwardedWarning(log, config.TRUSTED_PROXIES.length > 0),
     reportKeyUse: openKeyUse(store, log),
     legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
     throttle: openThrottle({ free: 100, stepMs: 100, mostMs: 3000 }),

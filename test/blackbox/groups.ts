@@ -4,7 +4,7 @@ import { BODIES } from "./scenarios/bodies.ts";
 import { CANCEL, NO_CANCEL } from "./scenarios/cancel.ts";
 import { CONNECTOR, CONNECTOR_TIMEOUT } from "./scenarios/connector.ts";
 import { CORS } from "./scenarios/cors.ts";
-import { DOORS } from "./scenarios/doors.ts";
+import { DIRECT, DOORS } from "./scenarios/doors.ts";
 import { EARLIER } from "./scenarios/earlier.ts";
 import { HOLD } from "./scenarios/hold.ts";
 import { IDEMPOTENT } from "./scenarios/idempotency.ts";
@@ -33,6 +33,7 @@ export const GROUPS: readonly Group[] = [
   KEYS,
   SIGNATURES,
   DOORS,
+  DIRECT,
   REFUSED,
   IDEMPOTENT,
   LIMITS,

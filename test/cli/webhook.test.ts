@@ -104,6 +104,24 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.deepEqual([after["is_enabled"], after["async_status"]], [true, 201]);
   });
 
+  test("check: warns of addresses without proxies that are trusted", async () => {
+    const config = join(session.service.directory, "flowhook.yaml");
+    const check = (env = {}) => session.run(["check", "--config", config], { env });
+    assert.doesNotMatch((await check()).stderr, /allowed_addresses/);
+    const set = (addresses: string) =>
+      succeed(["set", "full", `${addresses}.json`, "--password-stdin"], PASSWORD_LINE);
+    await session.write("some.json", '{"allowed_addresses": ["10.0.0.0/8"]}');
+    await session.write("none.json", '{"allowed_addresses": []}');
+    await set("some");
+    const warned = await check();
+    assert.equal(warned.code, 0, all(warned));
+    assert.match(warned.stderr, /^allowed_addresses of "full" .*TRUSTED_PROXIES is empty.*\n$/);
+    const trusting = await check({ FLOWHOOK_TRUSTED_PROXIES: '["10.0.0.1"]' });
+    assert.equal(trusting.stderr, "");
+    await set("none");
+    assert.equal((await check()).stderr, "");
+  });
+
   test("set: what is no member, and no file", async () => {
     assert.match(await refuse(["set", "full", "-"], 1, "[1]"), /^Expected members of a webhook/);
     assert.match(await refuse(["set", "full", "-"], 1, "a: ["), /^Expected YAML in "-"/);

@@ -9,6 +9,7 @@ import type { WebhookRow } from "../store/webhooks.ts";
 import type { AdmissionRules } from "./admit.ts";
 import type { Refusals } from "../request/refused-calls.ts";
 import type { AuthenticationDeps } from "./authenticate.ts";
+import type { ReportForwarded } from "./forwarded.ts";
 import type { FindLarge } from "./json-pointer.ts";
 
 /** What a call needs of the service. */
@@ -20,6 +21,7 @@ export interface CallDeps extends AuthenticationDeps, AdmissionRules {
   readonly refusals: Refusals;
   readonly claims: Claims;
   readonly findLarge: FindLarge;
+  readonly reportForwarded: ReportForwarded;
   readonly findFlow: (name: string) => Flow | undefined;
   readonly defaultProjectId: string;
   /** EXECUTION_PERMISSIONS: whose permissions an execution has. */

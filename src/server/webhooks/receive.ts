@@ -1,4 +1,5 @@
 import type { StartRequest } from "../executions/start-request.ts";
+import type { WebhookRow } from "../store/webhooks.ts";
 import { toTrace } from "../request/trace.ts";
 import { admit } from "./admit.ts";
 import { answer, isHeld } from "./answer.ts";
@@ -33,13 +34,19 @@ export async function receive(deps: CallDeps, call: Call): Promise<Response> {
   const seconds = (performance.now() - started) / 1000;
   deps.meters.countCall(counted.name, reply.status, seconds);
   const { webhook } = counted;
-  if (webhook !== null && webhook.cors !== null) addCors(reply, call, webhook);
+  if (webhook !== null) finish(deps, call, webhook, reply);
   return toResponse(reply, call.request_id);
 }
 
 /** Who is told that nothing is left would wait before it follows a redirect. */
 function addRate({ rates }: CallDeps, bucket: Bucket, { status, headers }: Reply): void {
   if (status !== 303 && status !== 302) Object.assign(headers, rates.describe(bucket));
+}
+
+/** What is done to every answer of a webhook that is there. */
+function finish(deps: CallDeps, call: Call, webhook: WebhookRow, reply: Reply): void {
+  if (webhook.cors !== null) addCors(reply, call, webhook);
+  if (webhook.allowed_addresses !== null) deps.reportForwarded(call, webhook);
 }
 
 interface Counted extends Passage {

@@ -146,3 +146,34 @@ export const DOORS: Group = {
     ...STORIES,
   ],
 };
+
+const WARNING = /has X-Forwarded-For, and TRUSTED_PROXIES is empty/g;
+
+/** Without proxies that are trusted. */
+export const DIRECT: Group = {
+  name: "doors without proxies",
+  flows: ["echo"],
+  webhooks: {
+    inside: { flow: "echo", allowed_addresses: ["127.0.0.0/8"] },
+    outside: { flow: "echo", allowed_addresses: ["192.0.2.1"] },
+    open: { flow: "echo" },
+  },
+  rows: [
+    {
+      name: "the log warns once for each webhook with addresses that a proxy calls",
+      covers: ["D3.1 addresses"],
+      async run(service) {
+        const headers = from("192.0.2.1");
+        await call(service, "open", "?async", { headers });
+        await call(service, "inside", "?async");
+        assert.doesNotMatch(service.logs(), WARNING);
+        for (const status of [201, 201])
+          assert.equal((await call(service, "inside", "?async", { headers })).status, status);
+        for (const status of [403, 403])
+          assert.equal((await call(service, "outside", "?async", { headers })).status, status);
+        await service.assertAlive();
+        assert.equal(service.logs().match(WARNING)?.length, 2);
+      },
+    },
+  ],
+};
