@@ -10,7 +10,7 @@ const PAGES = "src/browser/pages";
  * chunks that pages share.
  */
 export async function bundleBrowser(): Promise<Map<string, Uint8Array>> {
-  const entries = readdirSync(join(ROOT, PAGES)).filter((name) => name.endsWith(".ts"));
+  const entries = readdirSync(join(ROOT, PAGES));
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
     entryPoints: entries.map((name) => `${PAGES}/${name}`),
@@ -25,6 +25,8 @@ export async function bundleBrowser(): Promise<Map<string, Uint8Array>> {
     charset: "utf8",
     legalComments: "none",
     logLevel: "warning",
+    jsx: "automatic",
+    jsxImportSource: "hono/jsx/dom",
     tsconfigRaw: {},
   });
   return new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));

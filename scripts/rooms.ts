@@ -18,7 +18,7 @@ export const APART: readonly string[] = ["runner", "sandbox", "browser"];
 
 /** Who may import a package: rooms, or single files. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  hono: ["server/http", "server/webhooks", "server/api", "server/ui"],
+  hono: ["server/http", "server/webhooks", "server/api", "server/ui", "browser"],
   "@hono/node-server": ["server/http"],
   kysely: ["server/store"],
   "better-sqlite3": ["server/store"],

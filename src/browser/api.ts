@@ -1,8 +1,7 @@
 import type { List as ListOfContract } from "../shared/contract/list.ts";
 import type { FieldError, Problem } from "../shared/contract/problem.ts";
-import { el, need } from "./element.ts";
 import { parseExact } from "./json-exact.ts";
-import { apiPath, PREFIX } from "./page.ts";
+import { apiPath } from "./page.ts";
 
 /** A refusal of the management API: problem details (RFC 9457). */
 export class ApiError extends Error {
@@ -34,6 +33,9 @@ interface ApiOptions {
   readonly etag?: string | null;
   readonly signal?: AbortSignal;
 }
+
+/** Of the window, when the service knows the visitor no more. */
+export const SESSION_END = "sessionend";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -128,7 +130,7 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
 function toError(status: number, text: string): ApiError {
   const problem = toProblem(text);
   const code = (problem.type ?? "").slice("urn:flowhook:error:".length);
-  if (status === 401) showEndOfSession();
+  if (status === 401) dispatchEvent(new Event(SESSION_END));
   const detail = problem.detail ?? `The service answered ${status}`;
   return new ApiError(status, code, detail, problem.errors ?? []);
 }
@@ -140,14 +142,6 @@ function toProblem(text: string): Partial<Problem> {
   } catch {
     return {};
   }
-}
-
-/** What was typed stays: the way to the login screen is a link, and nothing moves by itself. */
-export function showEndOfSession(): void {
-  const next = encodeURIComponent(location.pathname + location.search);
-  const link = el("a", { href: `${PREFIX}/ui/login?next=${next}` }, "Sign in again");
-  const text = el("p", {}, "Your session has ended, so nothing can be read or changed. ", link);
-  need("#banner", HTMLElement).replaceChildren(text);
 }
 
 /** One sentence for people about whatever was thrown. */

@@ -1,6 +1,6 @@
 /** What the shell tells its module. */
 
-const { prefix = "", allowed = "", params = "{}" } = document.body.dataset;
+const { prefix = "", allowed = "", params = "{}", user = "" } = document.body.dataset;
 
 const ALLOWED: ReadonlySet<string> = new Set(allowed.split(" "));
 
@@ -25,3 +25,6 @@ export function apiPath(...segments: readonly string[]): string {
 }
 
 export const PREFIX = prefix;
+
+/** The name of who has logged in. */
+export const USER = user;

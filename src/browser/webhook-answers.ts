@@ -1,4 +1,4 @@
-import type { MemberField } from "./webhook-members.ts";
+import type { MemberField } from "./webhook-members.tsx";
 
 /** The tab of bodies and answers. */
 export const ANSWER_FIELDS: readonly MemberField[] = [

@@ -1,4 +1,4 @@
-import type { MemberField } from "./webhook-members.ts";
+import type { MemberField } from "./webhook-members.tsx";
 
 const EXAMPLE = '{"from": "header:idempotency-key"}';
 

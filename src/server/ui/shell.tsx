@@ -73,13 +73,17 @@ export function Document(props: {
   );
 }
 
-/** A page with the navigation beside it. */
-export function Page(props: { visit: Visit; title: string; module: string; children: Child }) {
+/**
+ * What is around every page: navigation, and the places for what the page has to say. A page that
+ * shows data is made in the browser, by its module, in `#page`; one that is text is sent whole.
+ */
+export function Shell(props: { visit: Visit; title: string; module: string; children?: Child }) {
   const { visit, title, module, children } = props;
   const body = {
     "data-prefix": visit.prefix,
     "data-allowed": visit.allowed.join(" "),
     "data-params": JSON.stringify(visit.params),
+    "data-user": visit.user_name,
   };
   return (
     <Document frame={visit} title={title} module={module} body={body}>
@@ -89,7 +93,8 @@ export function Page(props: { visit: Visit; title: string; module: string; child
       <Navigation visit={visit} />
       <main id="content" tabindex={-1}>
         <div id="banner" role="alert"></div>
-        {children}
+        <div id="page">{children}</div>
+        <noscript>This page is made by a script: allow this address to run scripts.</noscript>
       </main>
       <div id="notices" role="status" aria-live="polite"></div>
     </Document>
@@ -105,7 +110,13 @@ function Navigation({ visit }: { visit: Visit }) {
       <a class="brand" href={`${visit.prefix}/ui/`}>
         Flowhook
       </a>
-      <button type="button" class="quiet menu" aria-expanded="false" aria-controls="menu">
+      <button
+        type="button"
+        id="menu-button"
+        class="quiet menu"
+        aria-expanded="false"
+        aria-controls="menu"
+      >
         Menu
       </button>
       <div id="menu">

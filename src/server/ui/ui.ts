@@ -5,37 +5,29 @@ import { findPage } from "../../assets/manual.ts";
 import { openBrowserFiles, type BrowserFiles } from "./browser-files.ts";
 import { addLogin } from "./login.ts";
 import { respondPage } from "./page-answer.ts";
-import { AccountPage } from "./pages/account.tsx";
-import { AdminPage } from "./pages/admin.tsx";
 import { DocPage, DocsPage } from "./pages/docs.tsx";
-import { ExecutionPage } from "./pages/execution.tsx";
-import { ExecutionsPage } from "./pages/executions.tsx";
-import { FlowPage } from "./pages/flow.tsx";
-import { FlowsPage } from "./pages/flows.tsx";
 import { MissingPage } from "./pages/missing.tsx";
-import { NewWebhookPage } from "./pages/new-webhook.tsx";
-import { OverviewPage } from "./pages/overview.tsx";
-import { WebhookPage } from "./pages/webhook.tsx";
-import { WebhooksPage } from "./pages/webhooks.tsx";
 import { toFrame, toVisit, type Ui, type UiContext } from "./session.ts";
-import type { Visit } from "./shell.tsx";
+import { Shell, type Visit } from "./shell.tsx";
 
 type Show = (props: { visit: Visit }) => HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** The table of contents of the user interface: one file below pages/ for each line. */
-const PAGES: readonly (readonly [path: string, show: Show])[] = [
-  ["/ui/", OverviewPage],
-  ["/ui/webhooks", WebhooksPage],
-  ["/ui/new-webhook", NewWebhookPage],
-  ["/ui/webhooks/:name", WebhookPage],
-  ["/ui/executions", ExecutionsPage],
-  ["/ui/executions/:id", ExecutionPage],
-  ["/ui/flows", FlowsPage],
-  ["/ui/flows/:name", FlowPage],
-  ["/ui/admin", AdminPage],
-  ["/ui/admin/:section", AdminPage],
-  ["/ui/account", AccountPage],
-  ["/ui/docs", DocsPage],
+/**
+ * The table of contents of the user interface: each page is a module below src/browser/pages/. The
+ * title is that of the document, unless the path names what is shown.
+ */
+const PAGES: readonly (readonly [path: string, module: string, title: string])[] = [
+  ["/ui/", "overview", "Overview"],
+  ["/ui/webhooks", "webhooks", "Webhooks"],
+  ["/ui/new-webhook", "new-webhook", "New webhook"],
+  ["/ui/webhooks/:name", "webhook", "Webhook"],
+  ["/ui/executions", "executions", "Executions"],
+  ["/ui/executions/:id", "execution", "Execution"],
+  ["/ui/flows", "flows", "Flows"],
+  ["/ui/flows/:name", "flow", "Flow"],
+  ["/ui/admin", "admin", "Administration"],
+  ["/ui/admin/:section", "admin", "Administration"],
+  ["/ui/account", "account", "Account"],
 ];
 
 /** The user interface: pages below `/ui/`, which are clients of the management API. */
@@ -53,10 +45,16 @@ export function createUi(ui: Ui): Hono<{ Bindings: HttpBindings }> {
   for (const path of ["/", "/ui"]) app.get(path, (c) => c.redirect(`${ui.prefix}/ui/`));
   addLogin(app, ui, frameOf);
   app.get("/ui/files/:digest/:name", async (c) => respondFile(c, await files()));
-  for (const [path, page] of PAGES) app.get(path, (c) => show(c, page, 200));
+  for (const [path, module, title] of PAGES)
+    app.get(path, (c) => show(c, ({ visit }) => toShell(visit, module, title), 200));
+  app.get("/ui/docs", (c) => show(c, DocsPage, 200));
   app.get("/ui/docs/:topic", (c) => show(c, DocPage, findPage(c.req.param("topic")) ? 200 : 404));
   app.get("/ui/*", (c) => show(c, MissingPage, 404));
   return app;
+}
+
+function toShell(visit: Visit, module: string, title: string) {
+  return Shell({ visit, module, title: visit.params["name"] ?? title });
 }
 
 function respondFile(c: UiContext, files: BrowserFiles): Response {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { decodeText } from "../request/body.ts";
-import { RequestError, type ErrorCode } from "../../shared/errors.ts";
+import type { ErrorCode } from "../../shared/contract/error.ts";
+import { RequestError } from "../../shared/errors.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 import { toJobOwner, type Call } from "./call.ts";
 import { parsePayload, type Parsed, type ParseRules } from "./payload.ts";

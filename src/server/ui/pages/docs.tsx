@@ -4,21 +4,21 @@ import { VERSION } from "../../../assets/read.ts";
 import { search, toWords, type Found } from "../../../assets/sections.ts";
 import { raw } from "hono/html";
 import { renderMarkdown, type Rendered } from "../markdown.ts";
-import { Page, type Visit } from "../shell.tsx";
+import { Shell, type Visit } from "../shell.tsx";
 import { MissingPage } from "./missing.tsx";
 
 /** The list of the pages of the documentation, or what a search finds in them. */
 export function DocsPage({ visit }: { visit: Visit }) {
   const query = (visit.query["q"] ?? "").trim();
   return (
-    <Page visit={visit} title="Documentation" module="docs">
+    <Shell visit={visit} title="Documentation" module="document">
       <div class="head">
         <h1>Documentation</h1>
         <span class="soft">of version {VERSION}</span>
       </div>
       <SearchForm visit={visit} query={query} />
       {query === "" ? <Contents visit={visit} /> : <Results visit={visit} query={query} />}
-    </Page>
+    </Shell>
   );
 }
 
@@ -28,7 +28,7 @@ export function DocPage({ visit }: { visit: Visit }) {
   if (page === undefined) return MissingPage({ visit });
   const { html, headings } = render(page, pathOf(visit));
   return (
-    <Page visit={visit} title={page.title} module="docs">
+    <Shell visit={visit} title={page.title} module="document">
       <p class="way">
         <a href={pathOf(visit)}>Documentation</a>
       </p>
@@ -36,7 +36,7 @@ export function DocPage({ visit }: { visit: Visit }) {
       <OnThisPage headings={headings} />
       <article class="manual">{raw(html)}</article>
       <Neighbours visit={visit} page={page} />
-    </Page>
+    </Shell>
   );
 }
 

@@ -1,0 +1,138 @@
+import type { Child } from "hono/jsx/dom";
+import { call } from "../api.ts";
+import { Button } from "../button.tsx";
+import { confirm, confirmWithPassword, openDialog, PasswordField } from "../dialog.tsx";
+import { textOf } from "../form.tsx";
+import { notify } from "../notice.tsx";
+import { PagedList, usePages } from "../paged-list.tsx";
+
+interface Column<Item> {
+  /** One that starts with `-` is left out on narrow screens. */
+  readonly label: string;
+  readonly cell: (item: Item) => Child;
+}
+
+export interface CollectionProps<Item extends { readonly name: string }> {
+  /** The segment of the API's path. */
+  readonly type: string;
+  readonly noun: string;
+  readonly plural: string;
+  /** What the resource is for. */
+  readonly note: string;
+  readonly columns: readonly Column<Item>[];
+  readonly canChange: boolean;
+  readonly isBroad?: boolean;
+  /** Of its form; null for a new one. */
+  readonly fields: (item: Item | null) => Child;
+  readonly toBody: (values: FormData, item: Item | null) => Record<string, unknown>;
+  /** Whether the item takes no changes; all do unless this says otherwise. */
+  readonly isFixed?: (item: Item) => boolean;
+  /** What a deletion does. */
+  readonly deletion: string;
+  /** The member for the visitor's own password, where changes need it again. */
+  readonly ownPassword?: "password" | "own_password";
+}
+
+/** A list of named resources that are created, changed and deleted in dialogs. */
+export function Collection<Item extends { readonly name: string }>(props: CollectionProps<Item>) {
+  const { type, noun, plural, note, columns, canChange } = props;
+  const pages = usePages<Item>([type]);
+  const labels = ["Name", ...columns.map(({ label }) => label), ...(canChange ? [""] : [])];
+  const edit = async (item: Item | null): Promise<void> => {
+    if (await save(props, item)) await pages.reload();
+  };
+  const remove = async (item: Item): Promise<void> => {
+    if (await removeItem(props, item)) await pages.reload();
+  };
+  const row = (item: Item) => (
+    <tr key={item.name}>
+      <th scope="row">{item.name}</th>
+      {columns.map(({ label, cell }) => (
+        <td class={label.startsWith("-") ? "wide" : ""}>{cell(item)}</td>
+      ))}
+      {canChange ? (
+        <td class="acts">
+          {props.isFixed?.(item) === true ? null : (
+            <Acts name={item.name} change={() => edit(item)} remove={() => remove(item)} />
+          )}
+        </td>
+      ) : null}
+    </tr>
+  );
+  return (
+    <>
+      <div class="over">
+        <p class="soft">{note}</p>
+        {canChange ? <Button act={() => edit(null)}>{`New ${noun}`}</Button> : null}
+      </div>
+      <PagedList
+        pages={pages}
+        caption={plural}
+        columns={labels}
+        row={row}
+        empty={
+          <>
+            <h2 class="first">There is no {noun} yet</h2>
+            <p>{note}</p>
+          </>
+        }
+      />
+    </>
+  );
+}
+
+function Acts(props: { name: string; change: () => Promise<void>; remove: () => Promise<void> }) {
+  const name = <span class="hidden-text"> {props.name}</span>;
+  return (
+    <div class="buttons">
+      <Button style="quiet small" act={props.change}>
+        Change{name}
+      </Button>
+      <Button style="quiet small" act={props.remove}>
+        Delete{name}
+      </Button>
+    </div>
+  );
+}
+
+/** @returns whether it was created or changed */
+async function save<Item extends { readonly name: string }>(
+  props: CollectionProps<Item>,
+  item: Item | null,
+): Promise<boolean> {
+  const { type, noun, fields, toBody, ownPassword, isBroad = false } = props;
+  // The state that is changed is the one that is shown: somebody else's change in between is told.
+  const read = item === null ? null : await call<Item>("GET", [type, item.name]);
+  const now = read?.body ?? null;
+  const isDone = await openDialog({
+    title: now === null ? `New ${noun}` : `Change "${now.name}"`,
+    submit: now === null ? "Create" : "Save",
+    isBroad,
+    content: [fields(now), ownPassword === undefined ? null : <PasswordField name={ownPassword} />],
+    act: async (values) => {
+      const own = ownPassword === undefined ? {} : { [ownPassword]: textOf(values, ownPassword) };
+      const body = { ...toBody(values, now), ...own };
+      if (now === null) await call("POST", [type], { body });
+      else await call("PATCH", [type, now.name], { body, etag: read?.etag ?? null });
+    },
+  });
+  if (isDone) notify(now === null ? "Created" : "Saved");
+  return isDone;
+}
+
+/** @returns whether it was deleted */
+async function removeItem<Item extends { readonly name: string }>(
+  { type, deletion, ownPassword }: CollectionProps<Item>,
+  { name }: Item,
+): Promise<boolean> {
+  const title = `Delete "${name}"?`;
+  const act = async (body?: object): Promise<void> => {
+    await call("DELETE", [type, name], { body });
+  };
+  const isDone =
+    ownPassword === undefined
+      ? await confirm(title, deletion, "Delete", () => act())
+      : await confirmWithPassword(title, deletion, "Delete", (password) => act({ password }));
+  if (isDone) notify("Deleted");
+  return isDone;
+}

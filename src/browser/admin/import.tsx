@@ -1,0 +1,169 @@
+import { useState } from "hono/jsx/dom";
+import { call } from "../api.ts";
+import { Button } from "../button.tsx";
+import { Field } from "../field.tsx";
+import { Form, textOf } from "../form.tsx";
+import { complain, notify } from "../notice.tsx";
+import { apiPath, may, pagePath } from "../page.ts";
+import { Table } from "../table.tsx";
+
+interface Step {
+  readonly name: string;
+  readonly action: "create" | "skip" | "replace" | "rename";
+  readonly changes: Readonly<Record<string, { from: unknown; to: unknown }>>;
+  readonly key?: string;
+}
+
+const CONFLICTS = [
+  ["skip", "Leave the one that is here"],
+  ["replace", "Change the one that is here"],
+  ["rename", "Import it under another name"],
+] as const;
+
+const ACTIONS: Readonly<Record<Step["action"], string>> = {
+  create: "is new",
+  skip: "is here already, and stays as it is",
+  replace: "is changed",
+  rename: "is new, under another name",
+};
+
+/** YAML in and out; an import shows first what it would change. */
+export function Import() {
+  return (
+    <>
+      <section>
+        <h2>Export</h2>
+        <p class="soft">
+          Name, description, flow, role, project, execution location and Is productive are carried.
+          Enabled, Require login token cookie and Key never are.
+        </p>
+        <div class="buttons">
+          <a class="button quiet" href={apiPath("export")} download="webhooks.yaml">
+            Export all webhooks
+          </a>
+        </div>
+      </section>
+      {may("webhook.write") ? <ImportSection /> : null}
+    </>
+  );
+}
+
+interface ImportDocument {
+  readonly text: string;
+  readonly conflicts: string;
+}
+
+/** What an import would do, and what it did. */
+interface Result {
+  readonly steps: readonly Step[];
+  readonly document: ImportDocument;
+  readonly isDone: boolean;
+}
+
+function ImportSection() {
+  const [chosen, setChosen] = useState("");
+  const [result, setResult] = useState<Result | null>(null);
+  const take = ({ target }: Event): void => {
+    const reading = (target as HTMLInputElement).files?.[0]?.text();
+    reading?.then(setChosen).catch(complain);
+  };
+  const show = async (values: FormData): Promise<void> => {
+    const document = { text: textOf(values, "document"), conflicts: textOf(values, "conflicts") };
+    setResult({ steps: await send(document, true), document, isDone: false });
+  };
+  const run = async (document: ImportDocument): Promise<void> => {
+    setResult({ steps: await send(document, false), document, isDone: true });
+    notify("Imported");
+  };
+  return (
+    <section>
+      <h2>Import</h2>
+      <Form act={show} submit="Show the difference">
+        <div class="field">
+          <input type="file" accept=".yaml,.yml" aria-label="File" onChange={take} />
+        </div>
+        <Field
+          name="document"
+          label="Document"
+          rows={12}
+          value={chosen}
+          hint="YAML as it was exported. Choose a file, or paste it."
+          isRequired
+        />
+        <Field name="conflicts" label="Where a name is taken" choices={CONFLICTS} />
+      </Form>
+      <div aria-live="polite">
+        {result === null ? null : result.isDone ? (
+          <Imported steps={result.steps} />
+        ) : (
+          <Difference steps={result.steps} run={() => run(result.document)} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+async function send({ text, conflicts }: ImportDocument, isDry: boolean): Promise<readonly Step[]> {
+  const query = { conflicts, dry_run: String(isDry) };
+  const { body } = await call<{ items: readonly Step[] }>("POST", ["import"], { text, query });
+  return body.items;
+}
+
+function Difference({ steps, run }: { steps: readonly Step[]; run: () => Promise<void> }) {
+  const doesSomething = steps.some(
+    ({ action, changes }) =>
+      action !== "skip" && (action !== "replace" || Object.keys(changes).length > 0),
+  );
+  return (
+    <>
+      <h2>What an import would do</h2>
+      <Table caption="What an import would do" columns={["Webhook", "Import"]}>
+        {steps.map(({ name, action, changes }) => (
+          <tr>
+            <th scope="row">{name}</th>
+            <td>
+              {ACTIONS[action]}
+              <Changes changes={changes} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+      <div class="buttons">
+        {doesSomething ? <Button act={run}>Import</Button> : <p>An import would change nothing.</p>}
+      </div>
+    </>
+  );
+}
+
+function Changes({ changes }: Pick<Step, "changes">) {
+  return (
+    <>
+      {Object.entries(changes).map(([member, { from, to }]) => (
+        <p class="line">
+          {member}: <del>{JSON.stringify(from)}</del> → <ins>{JSON.stringify(to)}</ins>
+        </p>
+      ))}
+    </>
+  );
+}
+
+/** New webhooks are disabled, with keys that are shown this once. */
+function Imported({ steps }: { steps: readonly Step[] }) {
+  return (
+    <>
+      <h2>Imported</h2>
+      <p>New webhooks are disabled. Their keys are shown this once.</p>
+      <Table caption="Imported webhooks" columns={["Webhook", "Import", "Key"]}>
+        {steps.map(({ name, action, key }) => (
+          <tr>
+            <th scope="row">
+              <a href={pagePath("webhooks", name)}>{name}</a>
+            </th>
+            <td>{ACTIONS[action]}</td>
+            <td>{key === undefined ? "–" : <code>{key}</code>}</td>
+          </tr>
+        ))}
+      </Table>
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+import { Field } from "../field.tsx";
+import { jsonOf, textOf } from "../form.tsx";
+import { parseExact } from "../json-exact.ts";
+import { may } from "../page.ts";
+import type { Named } from "../resources.ts";
+import { Time } from "../time.tsx";
+import { Collection } from "./collection.tsx";
+
+interface Project extends Named {
+  readonly description: string;
+  readonly modified_at: string;
+}
+
+export function Projects() {
+  return (
+    <Collection<Project>
+      type="project"
+      noun="project"
+      plural="Projects"
+      note="Webhooks and executions belong to a project; a role can be limited to one."
+      canChange={may("project.write")}
+      columns={[{ label: "Description", cell: ({ description }) => description }]}
+      fields={(project) => (
+        <>
+          <Field name="name" label="Name" value={project?.name ?? ""} isRequired />
+          <Field name="description" label="Description" value={project?.description ?? ""} />
+        </>
+      )}
+      toBody={(values) => ({
+        name: textOf(values, "name"),
+        description: textOf(values, "description"),
+      })}
+      isFixed={({ name }) => name === "Default"}
+      deletion="Only a project that no webhook is in can be deleted. Its executions keep its ID."
+    />
+  );
+}
+
+interface Setting extends Named {
+  readonly value: unknown;
+  readonly modified_at: string;
+}
+
+export function Settings() {
+  return (
+    <Collection<Setting>
+      type="setting"
+      noun="setting"
+      plural="Settings"
+      note="JSON values that flows read with flow.setting(name), and write if their role allows it."
+      canChange={may("setting.write")}
+      isBroad
+      columns={[
+        { label: "Value", cell: ({ value }) => <code class="line">{JSON.stringify(value)}</code> },
+        { label: "-Changed", cell: ({ modified_at }) => <Time of={modified_at} /> },
+      ]}
+      fields={(setting) => (
+        <>
+          <KeptName item={setting} />
+          <Field
+            name="value"
+            label="Value"
+            rows={8}
+            hint="JSON"
+            value={setting === null ? "" : JSON.stringify(setting.value, null, 2)}
+            isRequired
+          />
+        </>
+      )}
+      toBody={(values, setting) => ({
+        ...(setting === null ? { name: textOf(values, "name") } : {}),
+        value: jsonOf(values, "value", parseExact),
+      })}
+      deletion="Flows that read it get nothing from then on."
+    />
+  );
+}
+
+/** Settings and secrets keep their name: flows ask for them by it. */
+function KeptName({ item }: { item: Named | null }) {
+  return item === null ? <Field name="name" label="Name" isRequired /> : null;
+}
+
+interface Secret extends Named {
+  readonly modified_at: string;
+}
+
+export function Secrets() {
+  return (
+    <Collection<Secret>
+      type="secret"
+      noun="secret"
+      plural="Secrets"
+      note="Encrypted at rest, and never shown again. A flow gets those that it declares, with flow.secret(name)."
+      canChange={may("secret.write")}
+      columns={[{ label: "Set", cell: ({ modified_at }) => <Time of={modified_at} /> }]}
+      fields={(secret) => (
+        <>
+          <KeptName item={secret} />
+          <Field name="value" label={secret === null ? "Value" : "New value"} rows={3} isRequired />
+        </>
+      )}
+      toBody={(values, secret) => ({
+        ...(secret === null ? { name: textOf(values, "name") } : {}),
+        value: textOf(values, "value"),
+      })}
+      deletion="Flows that use it fail from then on."
+    />
+  );
+}

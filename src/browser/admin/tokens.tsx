@@ -1,0 +1,91 @@
+import { useState } from "hono/jsx/dom";
+import { call, read, type List } from "../api.ts";
+import { Button } from "../button.tsx";
+import { confirmWithPassword } from "../dialog.tsx";
+import { Check } from "../field.tsx";
+import { useLoaded } from "../loaded.ts";
+import { notify } from "../notice.tsx";
+import { may } from "../page.ts";
+import { Badge } from "../status.tsx";
+import { Table } from "../table.tsx";
+import { Time } from "../time.tsx";
+
+interface Token {
+  readonly id: string;
+  readonly user_name: string;
+  readonly is_current: boolean;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly last_used_at: string | null;
+  readonly last_used_from: string | null;
+}
+
+const COLUMNS = ["User", "-Since", "Last used", "-From", ""];
+
+/** The own login tokens; an administrator sees everybody's. */
+export function Tokens() {
+  const [isAll, setAll] = useState(false);
+  const query = isAll ? { all: "true" } : {};
+  const [list, reload] = useLoaded(() => read<List<Token>>(["token"], query), [isAll]);
+  const tokens = list?.items ?? [];
+  const own = tokens.find(({ is_current }) => is_current)?.user_name ?? "";
+  return (
+    <>
+      <p class="soft">Each login makes one. A program that calls the API has one, too.</p>
+      {may("user.write") ? (
+        <Check name="all" label="Everybody's" isChecked={false} onChange={setAll} />
+      ) : null}
+      <Table caption="Login tokens" columns={COLUMNS}>
+        {tokens.map((token) => (
+          <Row
+            key={token.id}
+            token={token}
+            end={() => end(token, token.user_name === own, reload)}
+          />
+        ))}
+      </Table>
+    </>
+  );
+}
+
+function Row({ token, end }: { token: Token; end: () => Promise<void> }) {
+  const { user_name, is_current, created_at, last_used_at, last_used_from } = token;
+  return (
+    <tr>
+      <th scope="row">{user_name}</th>
+      <td class="wide">
+        <Time of={created_at} />
+      </td>
+      <td>
+        <Time of={last_used_at} />
+      </td>
+      <td class="wide">{last_used_from ?? "–"}</td>
+      <td class="acts">
+        {is_current ? (
+          <Badge label="This session" state="idle" />
+        ) : (
+          <Button style="quiet small" act={end}>
+            End<span class="hidden-text"> the session of {user_name}</span>
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** Somebody else's session ends after the own password. */
+async function end(
+  { id, user_name }: Token,
+  isOwn: boolean,
+  reload: () => Promise<void>,
+): Promise<void> {
+  const remove = async (body?: object): Promise<void> => {
+    await call("DELETE", ["token", id], { body });
+    notify("The session has ended");
+    await reload();
+  };
+  if (isOwn) return remove();
+  const text = "Whoever uses it has to log in again.";
+  const title = `End a session of ${user_name}?`;
+  await confirmWithPassword(title, text, "End", (password) => remove({ password }));
+}

@@ -1,0 +1,87 @@
+import { readAll } from "../api.ts";
+import { Check, ErrorLine, Field } from "../field.tsx";
+import { textOf, textsOf } from "../form.tsx";
+import { useLoaded } from "../loaded.ts";
+import { may } from "../page.ts";
+import type { Named } from "../resources.ts";
+import { Badge } from "../status.tsx";
+import { Time } from "../time.tsx";
+import { Collection } from "./collection.tsx";
+
+interface User extends Named {
+  readonly email: string;
+  readonly roles: readonly string[];
+  readonly is_enabled: boolean;
+  readonly active_at: string | null;
+}
+
+export function Users() {
+  return (
+    <Collection<User>
+      type="user"
+      noun="user"
+      plural="Users"
+      note="People and programs that log in. What they may do is the sum of their roles."
+      canChange={may("user.write")}
+      columns={[
+        { label: "Roles", cell: ({ roles }) => roles.join(", ") || "none" },
+        { label: "State", cell: ({ is_enabled }) => <State isEnabled={is_enabled} /> },
+        { label: "-Last active", cell: ({ active_at }) => <Time of={active_at} /> },
+      ]}
+      fields={(user) => <UserFields user={user} />}
+      toBody={toBody}
+      ownPassword="own_password"
+      deletion="The user's sessions end at once. What the user made stays."
+    />
+  );
+}
+
+function State({ isEnabled }: { isEnabled: boolean }) {
+  if (isEnabled) return <Badge label="Enabled" state="good" />;
+  return <Badge label="Disabled" state="idle" />;
+}
+
+function UserFields({ user }: { user: User | null }) {
+  const [roles] = useLoaded(() => readAll<Named>("role"));
+  const password =
+    user === null
+      ? { label: "Password", hint: "At least 12 characters.", isRequired: true }
+      : { label: "New password", hint: "Empty: it stays. A new one ends the user's sessions." };
+  return (
+    <>
+      <Field name="name" label="Name" value={user?.name ?? ""} isRequired />
+      <Field name="email" label="E-mail" type="email" value={user?.email ?? ""} />
+      <Field name="password" type="password" autocomplete="new-password" {...password} />
+      <fieldset>
+        <legend>Roles</legend>
+        {(roles ?? []).map(({ name }) => (
+          <Check
+            key={name}
+            name="roles"
+            value={name}
+            label={name}
+            isChecked={user?.roles.includes(name) ?? false}
+          />
+        ))}
+        <ErrorLine name="roles" />
+      </fieldset>
+      <Check
+        name="is_enabled"
+        label="Enabled"
+        isChecked={user?.is_enabled ?? true}
+        hint="A disabled user cannot log in."
+      />
+    </>
+  );
+}
+
+function toBody(values: FormData): Record<string, unknown> {
+  const password = textOf(values, "password");
+  return {
+    name: textOf(values, "name"),
+    email: textOf(values, "email"),
+    roles: textsOf(values, "roles"),
+    is_enabled: values.has("is_enabled"),
+    ...(password === "" ? {} : { password }),
+  };
+}

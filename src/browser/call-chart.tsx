@@ -1,0 +1,171 @@
+import { useMemo, useState } from "hono/jsx/dom";
+import { read } from "./api.ts";
+import { Choices } from "./button.tsx";
+import { duration, number } from "./format.ts";
+import { useLoaded } from "./loaded.ts";
+import { Plot } from "./plot.tsx";
+import type { Interval, Statistics } from "./resources.ts";
+import { Table } from "./table.tsx";
+import { Time } from "./time.tsx";
+
+interface Range {
+  readonly label: string;
+  readonly spanSec: number;
+  readonly interval_sec: number;
+}
+
+const RANGES: readonly Range[] = [
+  { label: "Hour", spanSec: 3600, interval_sec: 60 },
+  { label: "Day", spanSec: 86_400, interval_sec: 1800 },
+  { label: "Week", spanSec: 604_800, interval_sec: 10_800 },
+];
+
+interface Point {
+  /** Seconds since the epoch, as the chart library counts. */
+  readonly at: number;
+  readonly calls: number;
+  readonly failures: number;
+  readonly halfMs: number | null;
+  readonly mostMs: number | null;
+}
+
+interface ChartOptions {
+  /** Only the calls of this webhook. */
+  readonly webhook?: string;
+  /** How long calls take, in a chart below. */
+  readonly withLatency?: boolean;
+  /** Drawn again where this changes. */
+  readonly count?: number;
+}
+
+/** Calls and failures over an hour, a day or a week. */
+export function CallChart({ webhook, withLatency = false, count = 0 }: ChartOptions) {
+  const [chosen, choose] = useState(0);
+  const range = RANGES[chosen] as Range;
+  const [points] = useLoaded(() => readPoints(range, webhook), [chosen, count]);
+  return (
+    <div class="chart">
+      <Choices
+        label="Range"
+        names={RANGES.map(({ label }) => label)}
+        chosen={chosen}
+        choose={choose}
+      />
+      {points === null ? null : <Charts points={points} withLatency={withLatency} />}
+    </div>
+  );
+}
+
+function Charts({ points, withLatency }: { points: readonly Point[]; withLatency: boolean }) {
+  const calls = points.reduce((sum, point) => sum + point.calls, 0);
+  const failures = points.reduce((sum, point) => sum + point.failures, 0);
+  const sum = `${number(calls)} calls, ${number(failures)} failed`;
+  const at = useMemo(() => points.map((point) => point.at), [points]);
+  return (
+    <>
+      <div class={withLatency ? "halves" : ""}>
+        <div>
+          <h3 class="first">{sum}</h3>
+          <Plot label={`Calls over time: ${sum}`} at={at} isBars series={callSeries(points)} />
+        </div>
+        {withLatency ? (
+          <div>
+            <h3 class="first">Duration</h3>
+            <Plot
+              label="Duration of executions over time"
+              at={at}
+              isBars={false}
+              series={latencySeries(points)}
+            />
+          </div>
+        ) : null}
+      </div>
+      <Figures points={points} />
+    </>
+  );
+}
+
+function callSeries(points: readonly Point[]) {
+  return [
+    { label: "Calls", colour: "--accent", values: points.map(({ calls }) => calls), show: number },
+    {
+      label: "Failed",
+      colour: "--bad",
+      values: points.map(({ failures }) => failures),
+      show: number,
+    },
+  ];
+}
+
+function latencySeries(points: readonly Point[]) {
+  return [
+    {
+      label: "Half within",
+      colour: "--accent",
+      values: points.map(({ halfMs }) => halfMs),
+      show: duration,
+    },
+    {
+      label: "95 of 100 within",
+      colour: "--soft",
+      values: points.map(({ mostMs }) => mostMs),
+      show: duration,
+    },
+  ];
+}
+
+/** One point for each interval: those without a call are zero, and the service leaves them out. */
+async function readPoints(range: Range, webhook: string | undefined): Promise<Point[]> {
+  const step = range.interval_sec;
+  const to = (Math.floor(new Date().getTime() / 1000 / step) + 1) * step;
+  const from = to - range.spanSec;
+  const { items } = await read<Statistics>(["statistics"], {
+    from: new Date(from * 1000).toISOString(),
+    to: new Date(to * 1000).toISOString(),
+    interval_sec: String(step),
+    by: webhook === undefined ? undefined : "webhook",
+  });
+  const own = items.filter((item) => webhook === undefined || item.webhook === webhook);
+  const known = new Map(own.map((item) => [Date.parse(item.at) / 1000, item]));
+  return Array.from({ length: range.spanSec / step }, (_, count) =>
+    toPoint(from + count * step, known),
+  );
+}
+
+function toPoint(at: number, known: ReadonlyMap<number, Interval>): Point {
+  const found = known.get(at);
+  return {
+    at,
+    calls: found?.calls ?? 0,
+    failures: found?.failures ?? 0,
+    halfMs: found?.duration_p50_ms ?? null,
+    mostMs: found?.duration_p95_ms ?? null,
+  };
+}
+
+/** The figures for those who do not see the drawing. */
+function Figures({ points }: { points: readonly Point[] }) {
+  const busy = points.filter(({ calls }) => calls > 0);
+  const columns = ["From", "Calls", "Failed", "Half within", "95 of 100 within"];
+  return (
+    <details>
+      <summary>As a table</summary>
+      {busy.length === 0 ? (
+        <p>No calls</p>
+      ) : (
+        <Table caption="Calls over time" columns={columns}>
+          {busy.map(({ at, calls, failures, halfMs, mostMs }) => (
+            <tr>
+              <th scope="row">
+                <Time of={new Date(at * 1000).toISOString()} />
+              </th>
+              {[number(calls), number(failures), duration(halfMs), duration(mostMs)].map((text) => (
+                <td class="figure">{text}</td>
+              ))}
+            </tr>
+          ))}
+        </Table>
+      )}
+    </details>
+  );
+}

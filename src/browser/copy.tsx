@@ -1,0 +1,41 @@
+import { Button } from "./button.tsx";
+import { notify } from "./notice.tsx";
+
+/** A button that copies a text. */
+export function CopyButton({ text }: { text: () => string }) {
+  const act = async (): Promise<void> => {
+    await copy(text());
+    notify("Copied");
+  };
+  return (
+    <Button style="quiet small" act={act}>
+      Copy
+    </Button>
+  );
+}
+
+/** A line that is copied as a whole: a URL, a key, an identifier. */
+export function CopiedLine({ text }: { text: string }) {
+  return (
+    <p class="secret">
+      <code>{text}</code>
+      <CopyButton text={() => text} />
+    </p>
+  );
+}
+
+/** Plain HTTP has no clipboard for pages, so an older way stands by. */
+async function copy(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.className = "hidden-text";
+    area.value = text;
+    // Beside what has the focus: a dialog makes the rest of the page inert.
+    (document.activeElement?.parentElement ?? document.body).append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}

@@ -1,0 +1,74 @@
+import { useEffect, useRef, useState } from "hono/jsx/dom";
+import { call } from "./api.ts";
+import { CopiedLine } from "./copy.tsx";
+import { PasswordField } from "./dialog.tsx";
+import { Form, textOf } from "./form.tsx";
+import { may, pagePath } from "./page.ts";
+import type { Webhook } from "./resources.ts";
+import { TryIt } from "./try-it.tsx";
+
+/** After the creation: the key while it can be seen, then enable, then the first call. */
+export function Created({ webhook }: { webhook: Webhook }) {
+  const [isEnabled, setEnabled] = useState(false);
+  return (
+    <>
+      <KeyStep value={webhook.key ?? ""} />
+      <EnableStep webhook={webhook} isEnabled={isEnabled} enabled={() => setEnabled(true)} />
+      {isEnabled ? (
+        <section class="step">
+          <h2>Try it</h2>
+          <TryIt webhook={webhook} />
+        </section>
+      ) : null}
+    </>
+  );
+}
+
+/** A key, where it is shown for the only time. */
+export function KeyStep({ value }: { value: string }) {
+  return (
+    <section class="step">
+      <h2>Its key</h2>
+      <p>This is shown once. Keep it where your callers' secrets are kept.</p>
+      <CopiedLine text={value} />
+    </section>
+  );
+}
+
+function EnableStep(props: { webhook: Webhook; isEnabled: boolean; enabled: () => void }) {
+  const { webhook, isEnabled, enabled } = props;
+  const place = useRef<HTMLElement | null>(null);
+  useEffect(() => place.current?.querySelector<HTMLElement>("[name=password]")?.focus(), []);
+  const page = pagePath("webhooks", webhook.name);
+  const later = (
+    <a class="button quiet" href={page}>
+      Later
+    </a>
+  );
+  const enable = async (values: FormData): Promise<void> => {
+    const body = { password: textOf(values, "password"), is_enabled: true };
+    await call("PUT", ["webhook", webhook.name, "authentication"], { body });
+    enabled();
+  };
+  if (isEnabled)
+    return (
+      <section class="step" key="done">
+        <p class="done">
+          It is enabled: its URL answers calls. <a href={page}>Its page</a>
+        </p>
+      </section>
+    );
+  return (
+    <section class="step" ref={place} key="enable">
+      <h2>Enable it</h2>
+      <p>A new webhook is disabled: its URL answers 404. Enable it with your password.</p>
+      {may("webhook.authenticate") ? (
+        <Form act={enable} submit="Enable" beside={later}>
+          <PasswordField />
+        </Form>
+      ) : (
+        <p>Your roles do not allow this: ask an operator. {later}</p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,72 @@
+import { isEnded } from "../shared/contract/status.ts";
+import { call } from "./api.ts";
+import { Button } from "./button.tsx";
+import { openDialog } from "./dialog.tsx";
+import { Field } from "./field.tsx";
+import { jsonOf, textOf } from "./form.tsx";
+import { parseExact } from "./json-exact.ts";
+import { notify } from "./notice.tsx";
+import { may, pagePath } from "./page.ts";
+import type { Execution } from "./resources.ts";
+
+/** Cancel while it runs; replay, also with another input. */
+export function ExecutionActs({ execution }: { execution: Execution }) {
+  const { id, status } = execution;
+  const cancel = async (): Promise<void> => {
+    await call("POST", ["execution", id, "cancel"]);
+    notify("Cancelled");
+  };
+  return (
+    <div class="buttons">
+      {!isEnded(status) && may("execution.cancel") ? (
+        <Button key="cancel" style="danger" act={cancel}>
+          Cancel
+        </Button>
+      ) : null}
+      {may("execution.start") ? (
+        <>
+          <Button key="replay" style="quiet" act={() => replay(id, {})}>
+            Replay
+          </Button>
+          <Button key="change" style="quiet" act={() => replayChanged(execution)}>
+            Replay with changes
+          </Button>
+        </>
+      ) : null}
+    </div>
+  );
+}
+
+async function replay(id: string, body: Record<string, unknown>): Promise<void> {
+  const path = ["execution", id, "replay"];
+  const { body: started } = await call<{ id: string }>("POST", path, { body });
+  location.assign(pagePath("executions", started.id));
+}
+
+function replayChanged({ id, input_value, flow_version }: Execution): Promise<boolean> {
+  const input = JSON.stringify(input_value, null, 2);
+  const versions = [
+    ["", "The newest"] as const,
+    ...(flow_version === null
+      ? []
+      : [[flow_version, `The one that ran: ${flow_version}`] as const]),
+  ];
+  return openDialog({
+    title: "Replay with changes",
+    submit: "Replay",
+    isBroad: true,
+    content: (
+      <>
+        <Field name="input_value" label="Input" rows={16} value={input} hint="JSON" />
+        <Field name="flow_version" label="Version of the flow" choices={versions} />
+      </>
+    ),
+    act: async (values) => {
+      const version = textOf(values, "flow_version");
+      await replay(id, {
+        input_value: jsonOf(values, "input_value", parseExact),
+        ...(version === "" ? {} : { flow_version: version }),
+      });
+    },
+  });
+}

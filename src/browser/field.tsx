@@ -1,0 +1,120 @@
+import { useContext, useId } from "hono/jsx/dom";
+import { FieldErrors } from "./form.tsx";
+
+export interface FieldOptions {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly type?: string;
+  /** What it holds at first; where this changes later, the field follows. */
+  readonly value?: string;
+  readonly isRequired?: boolean;
+  readonly isDisabled?: boolean;
+  readonly autocomplete?: string;
+  /** Of an area for several lines. */
+  readonly rows?: number;
+  /** Prose and not code, where there are rows. */
+  readonly isProse?: boolean;
+  readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** For those who refer to it; one is made otherwise. */
+  readonly id?: string;
+  readonly onInput?: (event: Event) => void;
+}
+
+/** A labelled field with its hint and the place for its error. */
+export function Field(options: FieldOptions) {
+  const made = useId();
+  const { name, label, hint, id = made } = options;
+  const error = useContext(FieldErrors).get(name);
+  const described = hint === undefined ? `${id}-fault` : `${id}-hint ${id}-fault`;
+  const attributes = {
+    id,
+    name,
+    required: options.isRequired === true,
+    disabled: options.isDisabled === true,
+    autocomplete: options.autocomplete ?? "off",
+    spellcheck: "false",
+    "aria-describedby": described,
+    "aria-invalid": error === undefined ? undefined : "true",
+    onInput: options.onInput,
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <Control options={options} attributes={attributes} />
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <ErrorLine name={name} id={`${id}-fault`} />
+    </div>
+  );
+}
+
+function Control(props: { options: FieldOptions; attributes: Record<string, unknown> }) {
+  const { options, attributes } = props;
+  const { type = "text", value = "", rows, isProse = false, choices } = options;
+  if (choices !== undefined)
+    return (
+      <select {...attributes}>
+        {withChosen(choices, value).map(([of, text]) => (
+          <option key={of} value={of} selected={of === value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    );
+  if (rows !== undefined)
+    return <textarea {...attributes} rows={rows} class={isProse ? "" : "code"} value={value} />;
+  return <input {...attributes} type={type} value={value} />;
+}
+
+/** What is chosen stays a choice, also where it is not offered any more. */
+function withChosen(choices: NonNullable<FieldOptions["choices"]>, value: string) {
+  const isOffered = value === "" || choices.some(([of]) => of === value);
+  return isOffered ? choices : [...choices, [value, value] as const];
+}
+
+/** What is wrong with a field, or with a group of fields of one member. */
+export function ErrorLine({ name, id }: { name: string; id?: string }) {
+  const error = useContext(FieldErrors).get(name);
+  return (
+    <p class="fault" id={id} data-fault-of={name} aria-live="polite">
+      {error}
+    </p>
+  );
+}
+
+export function Check(props: {
+  name: string;
+  label: string;
+  /** Sent where it is set; `on` unless told. */
+  value?: string;
+  isChecked: boolean;
+  hint?: string;
+  onChange?: (isChecked: boolean) => void;
+}) {
+  const { name, label, value = "on", isChecked, hint, onChange } = props;
+  const id = useId();
+  const change = (event: Event) => onChange?.((event.target as HTMLInputElement).checked);
+  return (
+    <div class="field check">
+      <input
+        id={id}
+        name={name}
+        type="checkbox"
+        value={value}
+        checked={isChecked}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        onChange={change}
+      />
+      <label for={id}>{label}</label>
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}

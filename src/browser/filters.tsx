@@ -1,0 +1,47 @@
+import { useRef, type Child } from "hono/jsx/dom";
+import { textOf } from "./form.tsx";
+
+/** How long typing rests before the list is asked, in milliseconds. */
+const REST_MS = 250;
+
+export type Filters = Readonly<Record<string, string>>;
+
+/** The filters that the address carries. */
+export function filtersOfAddress(): Filters {
+  return Object.fromEntries(new URLSearchParams(location.search));
+}
+
+/**
+ * A form of filters: the address carries them, so that a filtered list can be reloaded, kept as a
+ * bookmark and handed on.
+ */
+export function FilterForm(props: { apply: (filters: Filters) => void; children: Child }) {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const form = useRef<HTMLFormElement | null>(null);
+  const run = (): void => {
+    if (form.current === null) return;
+    const filters = filtersOf(new FormData(form.current));
+    const query = new URLSearchParams(filters);
+    history.replaceState(null, "", query.size === 0 ? location.pathname : `?${query}`);
+    props.apply(filters);
+  };
+  const rest = (ms: number): void => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(run, ms);
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    rest(0);
+  };
+  const typed = ({ target }: Event): void => rest(target instanceof HTMLInputElement ? REST_MS : 0);
+  return (
+    <form class="filters" role="search" ref={form} onSubmit={submit} onInput={typed}>
+      {props.children}
+    </form>
+  );
+}
+
+function filtersOf(values: FormData): Filters {
+  const texts = [...values.keys()].map((name) => [name, textOf(values, name)] as const);
+  return Object.fromEntries(texts.filter(([, text]) => text !== ""));
+}

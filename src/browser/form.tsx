@@ -1,0 +1,141 @@
+import { createContext, useState, type Child } from "hono/jsx/dom";
+import { ApiError, sentenceOf } from "./api.ts";
+
+/** Messages by the name of their field; by "" what no field is to blame for. */
+type Messages = ReadonlyMap<string, string>;
+
+const NONE: Messages = new Map();
+
+export const FieldErrors = createContext(NONE);
+
+/** What is wrong with one field, found before anything was sent. */
+export class FieldError extends Error {
+  readonly field: string;
+
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/** A form that sends itself through `act`; what is wrong stands at its field, what was typed stays. */
+export function Form(props: {
+  act: (values: FormData) => Promise<unknown>;
+  submit: string;
+  style?: string;
+  isDangerous?: boolean;
+  /** Shown and not to be changed. */
+  isFixed?: boolean;
+  /** Stands beside the button. */
+  beside?: Child;
+  children: Child;
+}) {
+  const { act, submit, style = "narrow", isDangerous = false, isFixed = false } = props;
+  const [errors, setErrors] = useState(NONE);
+  const [isBusy, setBusy] = useState(false);
+  const send = (event: Event): void => {
+    event.preventDefault();
+    const form = event.currentTarget as HTMLFormElement;
+    const say = (found: Messages): void => {
+      setErrors(found);
+      if (found.size > 0 && !found.has("")) focusOn(form, found);
+    };
+    const missing = missingIn(form);
+    say(missing);
+    if (missing.size > 0) return;
+    setBusy(true);
+    act(new FormData(form))
+      .catch((error: unknown) => say(messagesOf(form, error)))
+      .finally(() => setBusy(false));
+  };
+  return (
+    <form class={style} novalidate onSubmit={send} onKeyDown={sendByKeys}>
+      <fieldset class="bare" disabled={isFixed}>
+        <FieldErrors value={errors}>{props.children}</FieldErrors>
+        <p class="fault form-fault" role="alert">
+          {errors.get("")}
+        </p>
+        <div class="buttons">
+          <button type="submit" class={isDangerous ? "danger" : ""} disabled={isBusy}>
+            {submit}
+          </button>
+          {props.beside}
+        </div>
+      </fieldset>
+    </form>
+  );
+}
+
+/** The text of a field; empty where the form has it not, or where it is disabled. */
+export function textOf(values: FormData, name: string): string {
+  const value = values.get(name);
+  return typeof value === "string" ? value : "";
+}
+
+/** The texts of all fields and set boxes of one name. */
+export function textsOf(values: FormData, name: string): readonly string[] {
+  return values.getAll(name).filter((value) => typeof value === "string");
+}
+
+/** @throws FieldError */
+export function jsonOf(
+  values: FormData,
+  name: string,
+  parse: (text: string) => unknown = JSON.parse,
+): unknown {
+  try {
+    return parse(textOf(values, name));
+  } catch (error) {
+    throw new FieldError(name, `This is not JSON: ${sentenceOf(error)}`);
+  }
+}
+
+function sendByKeys(event: KeyboardEvent): void {
+  const isSending = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+  if (isSending) (event.currentTarget as HTMLFormElement).requestSubmit();
+}
+
+function missingIn(form: HTMLFormElement): Messages {
+  const required = form.querySelectorAll<HTMLInputElement>("[required]");
+  const missing = [...required].filter(
+    (field) => field.value.trim() === "" && field.offsetParent !== null,
+  );
+  return new Map(missing.map(({ name }) => [name, "This is needed"]));
+}
+
+function focusOn(form: HTMLFormElement, errors: Messages): void {
+  const [name = ""] = errors.keys();
+  form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`)?.focus();
+}
+
+/** A refusal where it belongs: at the fields that it names, otherwise above the buttons. */
+function messagesOf(form: HTMLFormElement, error: unknown): Messages {
+  const places = [...form.querySelectorAll<HTMLElement>("[data-fault-of]")];
+  const known = new Set(places.map(({ dataset }) => dataset["faultOf"] ?? ""));
+  const found = new Map<string, string>();
+  for (const { field, message } of namedBy(form, error)) {
+    const place = placeOf(field, known);
+    const text = place === field ? message : `${field}: ${message}`;
+    if (place !== null) found.set(place, `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`);
+  }
+  return found.size > 0 ? found : new Map([["", sentenceOf(error)]]);
+}
+
+function namedBy(form: HTMLFormElement, error: unknown) {
+  if (error instanceof FieldError) return [{ field: error.field, message: error.message }];
+  if (!(error instanceof ApiError)) return [];
+  if (error.code === "wrong_password") {
+    const own = form.querySelector<HTMLInputElement>("[autocomplete=current-password]");
+    return [{ field: own?.name ?? "", message: "This is not your password" }];
+  }
+  if (error.code === "conflict" && error.fields.length === 0)
+    return [{ field: "name", message: error.message }];
+  return error.fields;
+}
+
+/** The field, or the one that holds it as a member of its value. */
+function placeOf(field: string, known: ReadonlySet<string>): string | null {
+  for (let name = field; name !== ""; name = name.slice(0, Math.max(name.lastIndexOf("."), 0)))
+    if (known.has(name)) return name;
+  return null;
+}

@@ -1,0 +1,55 @@
+import { watchActivity } from "./activity.ts";
+import { call, SESSION_END } from "./api.ts";
+import { append, need } from "./append.ts";
+import { complain } from "./notice.tsx";
+import { pagePath, PREFIX } from "./page.ts";
+
+/** What the frame around every page does: navigation, theme, sign out, activity. */
+export function openFrame(): void {
+  watchActivity();
+  addEventListener("unhandledrejection", complainOfStray);
+  addEventListener(SESSION_END, showEndOfSession, { once: true });
+  need("sign-out").addEventListener("click", () => {
+    signOut().catch(complain);
+  });
+  need("theme").addEventListener("click", turnTheme);
+  const menu = need("menu-button");
+  menu.addEventListener("click", () => {
+    const isOpen = menu.getAttribute("aria-expanded") === "true";
+    menu.setAttribute("aria-expanded", String(!isOpen));
+  });
+}
+
+/** The last net: what an act threw that nobody caught is shown all the same. */
+function complainOfStray({ reason }: PromiseRejectionEvent): void {
+  complain(reason);
+}
+
+/** What was typed stays: the way to the login screen is a link, and nothing moves by itself. */
+function showEndOfSession(): void {
+  const next = encodeURIComponent(location.pathname + location.search);
+  append(
+    need("banner"),
+    <p>
+      Your session has ended, so nothing can be read or changed.{" "}
+      <a href={`${PREFIX}/ui/login?next=${next}`}>Sign in again</a>
+    </p>,
+  );
+}
+
+async function signOut(): Promise<void> {
+  await call("POST", ["auth", "logout"]);
+  location.assign(pagePath("login"));
+}
+
+/** A cookie, so that the server already sends the page in the right theme. */
+function turnTheme(): void {
+  const root = document.documentElement;
+  const isDark =
+    root.dataset["theme"] === "dark" ||
+    (root.dataset["theme"] === undefined && matchMedia("(prefers-color-scheme: dark)").matches);
+  const theme = isDark ? "light" : "dark";
+  root.dataset["theme"] = theme;
+  document.cookie = `flowhook-theme=${theme}; path=${PREFIX}/ui; max-age=31536000; samesite=lax`;
+  dispatchEvent(new Event("themechange"));
+}

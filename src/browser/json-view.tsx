@@ -1,0 +1,174 @@
+import { useEffect, useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
+import { Button } from "./button.tsx";
+import { CopyButton } from "./copy.tsx";
+import { plural } from "./format.ts";
+import { ExactNumber } from "./json-exact.ts";
+import { searchJson, type JsonPath } from "./json-search.ts";
+
+/** Members that are shown at once; the rest follows on request, so that a large value opens fast. */
+const MEMBERS_AT_ONCE = 100;
+
+/** Levels that are open at first, as long as they are short. */
+const OPEN_LEVELS = 2;
+const OPEN_MEMBERS = 20;
+
+/** A JSON value that can be folded, searched and copied; its texts are text. */
+export function JsonView(props: { value: unknown; label: string; title?: string }) {
+  const { value, label, title } = props;
+  const [found, setFound] = useState<Found>(NOTHING);
+  return (
+    <div class="json-frame">
+      <div class="json-tools">
+        {title === undefined ? null : <h2>{title}</h2>}
+        {isBranch(value) ? (
+          <SearchTools value={value} label={label} found={found} setFound={setFound} />
+        ) : null}
+        <CopyButton text={() => JSON.stringify(value, null, 2) ?? "null"} />
+      </div>
+      <div class="json" tabindex={0} role="group" aria-label={label}>
+        <JsonNode value={value} name={null} level={0} goal={found.paths[found.at] ?? null} />
+      </div>
+    </div>
+  );
+}
+
+interface Found {
+  readonly text: string;
+  readonly paths: readonly JsonPath[];
+  /** The one that is marked. */
+  readonly at: number;
+}
+
+const NOTHING: Found = { text: "", paths: [], at: 0 };
+
+function SearchTools(props: {
+  value: object;
+  label: string;
+  found: Found;
+  setFound: (found: Found) => void;
+}) {
+  const { value, label, found, setFound } = props;
+  const { text, paths, at } = found;
+  const move = (by: number): void =>
+    setFound({ ...found, at: (at + by + paths.length) % Math.max(paths.length, 1) });
+  const search = ({ target }: Event): void => {
+    const wanted = (target as HTMLInputElement).value;
+    setFound({ text: wanted, paths: searchJson(value, wanted), at: 0 });
+  };
+  const turn = ({ key, shiftKey }: KeyboardEvent): void => {
+    if (key === "Enter") move(shiftKey ? -1 : 1);
+  };
+  const count = paths.length === 0 ? "Not found" : `${at + 1} of ${paths.length}`;
+  return (
+    <>
+      <input
+        type="search"
+        placeholder="Search"
+        aria-label={`Search ${label}`}
+        onInput={search}
+        onKeyDown={turn}
+      />
+      <Button style="quiet small" act={() => move(1)}>
+        Next
+      </Button>
+      <span class="soft" role="status">
+        {text === "" ? "" : count}
+      </span>
+    </>
+  );
+}
+
+interface NodeProps {
+  readonly value: unknown;
+  /** Of the member; null for the whole value. */
+  readonly name: string | null;
+  readonly level: number;
+  /** The way from the whole value to what is looked for, where that leads to or through here. */
+  readonly goal: JsonPath | null;
+}
+
+/** One value of the tree. */
+function JsonNode({ value, name, level, goal }: NodeProps) {
+  const element = useRef<HTMLElement | null>(null);
+  const isFound = goal !== null && goal.length === level;
+  useEffect(() => {
+    if (isFound) element.current?.scrollIntoView({ block: "nearest" });
+  }, [isFound, goal]);
+  const title = name === null ? null : <span class="json-name">{name}</span>;
+  const mark = isFound ? "json-found" : "";
+  if (isBranch(value))
+    return (
+      <div class={mark} ref={element}>
+        <JsonBranch value={value} title={title} level={level} goal={isFound ? null : goal} />
+      </div>
+    );
+  return (
+    <div class={`json-leaf ${mark}`} ref={element}>
+      {title}
+      <JsonLeaf value={value} />
+    </div>
+  );
+}
+
+function isBranch(value: unknown): value is object {
+  const isValue = typeof value !== "object" || value === null || value instanceof ExactNumber;
+  return !isValue && Object.keys(value).length > 0;
+}
+
+function JsonLeaf({ value }: { value: unknown }) {
+  if (value instanceof ExactNumber) return <span class="json-number">{value.text}</span>;
+  if (typeof value === "object" && value !== null)
+    return <span class="json-empty">{Array.isArray(value) ? "[ ]" : "{ }"}</span>;
+  const kind = value === null ? "null" : typeof value;
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return <span class={`json-${kind}`}>{text}</span>;
+}
+
+/** An object or an array; its members are made when it is opened for the first time. */
+function JsonBranch(props: { value: object; title: Child; level: number; goal: JsonPath | null }) {
+  const { value, title, level, goal } = props;
+  const names = Object.keys(value);
+  const [isOpen, setOpen] = useState(level < OPEN_LEVELS && names.length <= OPEN_MEMBERS);
+  const [limit, setLimit] = useState(MEMBERS_AT_ONCE);
+  const goalAt = goal === null ? -1 : names.indexOf(goal[level] ?? "");
+  const shown = Math.max(limit, goalAt + 1);
+  useLayoutEffect(() => {
+    if (goalAt === -1) return;
+    setOpen(true);
+    setLimit(shown);
+  }, [goal]);
+  const toggled = ({ target, currentTarget }: Event): void => {
+    if (target === currentTarget) setOpen((target as HTMLDetailsElement).open);
+  };
+  return (
+    <details open={isOpen || goalAt >= 0} onToggle={toggled}>
+      <summary>
+        {title}
+        <span class="json-size">{sizeOf(value, names.length)}</span>
+      </summary>
+      {isOpen || goalAt >= 0 ? (
+        <div class="json-members">
+          {names.slice(0, shown).map((name, at) => (
+            <JsonNode
+              key={name}
+              value={Reflect.get(value, name)}
+              name={name}
+              level={level + 1}
+              goal={at === goalAt ? goal : null}
+            />
+          ))}
+          {names.length <= shown ? null : (
+            <Button style="quiet json-more" act={() => setLimit(shown + MEMBERS_AT_ONCE)}>
+              {plural(names.length - shown, "more", "more")}
+            </Button>
+          )}
+        </div>
+      ) : null}
+    </details>
+  );
+}
+
+function sizeOf(value: object, count: number): string {
+  if (Array.isArray(value)) return `[ ${plural(count, "item")} ]`;
+  return `{ ${plural(count, "member")} }`;
+}

@@ -1,0 +1,167 @@
+import { useLayoutEffect, useState } from "hono/jsx/dom";
+import { FAILURES, STATUS, STATUSES, UNENDED } from "../../shared/contract/status.ts";
+import { readAll } from "../api.ts";
+import { EXECUTION_COLUMNS, ExecutionRow } from "../execution-row.tsx";
+import { Field } from "../field.tsx";
+import { FilterForm, filtersOfAddress, type Filters } from "../filters.tsx";
+import { gather } from "../gathered.ts";
+import { follow } from "../live.ts";
+import { useLoaded } from "../loaded.ts";
+import { complain } from "../notice.tsx";
+import { may, pagePath } from "../page.ts";
+import { PAGE, PagedList, usePages, type Pages } from "../paged-list.tsx";
+import type { ExecutionSummary, Flow, Named } from "../resources.ts";
+import { start } from "../start.tsx";
+
+/** `status` as the API takes it: one or several, with commas. */
+const STATUS_CHOICES: readonly (readonly [string, string])[] = [
+  ["", "Any status"],
+  [FAILURES.join(","), "Any failure"],
+  [UNENDED.join(","), "Waiting or running"],
+  ...STATUSES.toReversed().map((status) => [status, STATUS[status].label] as const),
+];
+
+/** An execution of the list; those that came while it was looked at stand out. */
+type Listed = ExecutionSummary & { readonly isNew?: boolean };
+
+start(async () => <ExecutionsPage />);
+
+function ExecutionsPage() {
+  const [first] = useState(filtersOfAddress);
+  const [filters, apply] = useState(first);
+  const query = toQuery(filters);
+  const pages = usePages<Listed>(["execution"], query);
+  const isLive = useChanges(pages, query);
+  return (
+    <>
+      <div class="head">
+        <h1>Executions</h1>
+        <span id="live" class="soft" role="status">
+          {isLive === null ? "" : isLive ? "Live" : "Not live"}
+        </span>
+      </div>
+      <FilterForm apply={apply}>
+        <FilterFields first={first} />
+      </FilterForm>
+      <PagedList
+        pages={pages}
+        caption="Executions"
+        columns={EXECUTION_COLUMNS}
+        row={(execution) => (
+          <ExecutionRow key={execution.id} execution={execution} isNew={execution.isNew === true} />
+        )}
+        empty={
+          <>
+            <h2>No execution is here</h2>
+            <p>
+              Each call of a webhook makes one. <a href={pagePath("webhooks")}>Try one</a>, or
+              change the filters above.
+            </p>
+          </>
+        }
+      />
+    </>
+  );
+}
+
+function FilterFields({ first }: { first: Filters }) {
+  const [lists] = useLoaded(readLists);
+  const { webhooks = [], flows = [], projects = [] } = lists ?? {};
+  const byName = (all: readonly Named[]) => all.map(({ name }) => [name, name] as const);
+  const byId = projects.map(({ id = "", name }) => [id, name] as const);
+  const selects = [
+    ["status", "Status", STATUS_CHOICES],
+    ["webhook", "Webhook", [["", "All webhooks"], ...byName(webhooks)]],
+    ["flow", "Flow", [["", "All flows"], ...byName(flows)]],
+    ["project_id", "Project", [["", "All projects"], ...byId]],
+  ] as const;
+  const texts = [
+    ["text", "Message contains", "search"],
+    ["from", "From", "datetime-local"],
+    ["to", "Until", "datetime-local"],
+  ] as const;
+  return (
+    <>
+      {selects.map(([name, label, choices]) => (
+        <Field key={name} name={name} label={label} choices={choices} value={first[name] ?? ""} />
+      ))}
+      {texts.map(([name, label, type]) => (
+        <Field key={name} name={name} label={label} type={type} value={first[name] ?? ""} />
+      ))}
+    </>
+  );
+}
+
+async function readLists() {
+  const [webhooks, flows, projects] = await Promise.all([
+    may("webhook.read") ? readAll<Named>("webhook") : [],
+    may("flow.read") ? readAll<Flow>("flow") : [],
+    may("project.read") ? readAll<Named>("project") : [],
+  ]);
+  return { webhooks, flows, projects };
+}
+
+function toQuery(filters: Filters): Filters {
+  const { from, to, ...others } = filters;
+  return { ...others, ...toIso("from", from), ...toIso("to", to) };
+}
+
+/** The field has the visitor's own time, without a zone. */
+function toIso(name: string, local = ""): Filters {
+  const at = Date.parse(local);
+  return Number.isNaN(at) ? {} : { [name]: new Date(at).toISOString() };
+}
+
+/** Shows changes as they come. @returns whether they do; null before that is known */
+function useChanges(pages: Pages<Listed>, query: Filters): boolean | null {
+  const [isLive, setLive] = useState<boolean | null>(null);
+  useLayoutEffect(() => {
+    let isFirst = true;
+    const take = gather<ExecutionSummary>(
+      ({ id }) => id,
+      (changed) => pages.change((items) => withChanges(items, changed, query, pages.isFirst)),
+    );
+    const live = follow(
+      ["execution", "events"],
+      { execution: (data) => take(data as ExecutionSummary) },
+      () => {
+        if (!isFirst && pages.isFirst) pages.reload().catch(complain);
+        isFirst = false;
+      },
+      setLive,
+    );
+    return () => live.close();
+  }, [JSON.stringify(query), pages.isFirst]);
+  return isLive;
+}
+
+/** Rows that are there change in place; new ones come on top of the first page. */
+function withChanges(
+  items: readonly Listed[],
+  changed: readonly ExecutionSummary[],
+  query: Filters,
+  isFirstPage: boolean,
+): readonly Listed[] {
+  const byId = new Map(changed.map((execution) => [execution.id, execution]));
+  const here = new Set(items.map(({ id }) => id));
+  const kept = items
+    .map((item) => ({ ...item, ...byId.get(item.id) }))
+    .filter((item) => !byId.has(item.id) || matches(item, query));
+  const fresh = changed
+    .filter(({ id }) => isFirstPage && !here.has(id))
+    .filter((execution) => matches(execution, query))
+    .map((execution) => ({ ...execution, isNew: true }));
+  return [...fresh.toReversed(), ...kept].slice(0, PAGE);
+}
+
+function matches(execution: ExecutionSummary, query: Filters): boolean {
+  const { status, webhook, flow, project_id, text, from, to } = query;
+  if (status && !status.split(",").includes(execution.status)) return false;
+  if (webhook && execution.webhook !== webhook) return false;
+  if (flow && execution.flow !== flow) return false;
+  if (project_id && execution.project_id !== project_id) return false;
+  if (from && execution.created_at < from) return false;
+  if (to && execution.created_at >= to) return false;
+  const message = execution.status_message?.toLowerCase() ?? "";
+  return !text || message.includes(text.toLowerCase());
+}

@@ -1,0 +1,151 @@
+import { call, read } from "../api.ts";
+import { Field } from "../field.tsx";
+import { FlowBadge } from "../flow-badge.tsx";
+import { Form, jsonOf } from "../form.tsx";
+import { parseExact } from "../json-exact.ts";
+import { may, PARAMS, pagePath } from "../page.ts";
+import type { Flow, Permissions } from "../resources.ts";
+import { SourceView } from "../source-view.tsx";
+import { start } from "../start.tsx";
+import { Pairs, Table } from "../table.tsx";
+import { Tabs } from "../tabs.tsx";
+
+const NAME = PARAMS["name"] ?? "";
+
+start(async () => <FlowPage flow={await read<Flow>(["flow", NAME])} />);
+
+function FlowPage({ flow }: { flow: Flow }) {
+  const tabs = [
+    { id: "source", label: "Source", content: () => <Source flow={flow} /> },
+    { id: "limits", label: "Permissions and limits", content: () => <Limits flow={flow} /> },
+    { id: "run", label: "Run", content: () => <Run /> },
+  ];
+  const create = `${pagePath("new-webhook")}?flow=${encodeURIComponent(NAME)}`;
+  return (
+    <>
+      <p class="way">
+        <a href={pagePath("flows")}>Flows</a>
+      </p>
+      <div class="head">
+        <h1>{flow.name}</h1>
+        <span class="badges">
+          <FlowBadge flow={flow} />
+        </span>
+        {may("webhook.write") ? (
+          <a class="button" href={create}>
+            Create a webhook from this flow
+          </a>
+        ) : null}
+      </div>
+      <p>{flow.description ?? ""}</p>
+      <Trouble flow={flow} />
+      <Tabs label="Flow" tabs={tabs} />
+    </>
+  );
+}
+
+function Trouble({ flow }: { flow: Flow }) {
+  const { error, file } = flow;
+  if (error === null) return null;
+  const line = lineOf(flow);
+  return (
+    <div class="trouble">
+      <p>{error.message}</p>
+      {line === null ? null : (
+        <a href="#error-line">
+          {file}, line {line}
+        </a>
+      )}
+      {error.stack === null ? null : (
+        <details>
+          <summary>Stack</summary>
+          <pre tabindex={0}>{error.stack}</pre>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function Source({ flow }: { flow: Flow }) {
+  const { source = null, file } = flow;
+  return (
+    <>
+      <p class="soft">{file}</p>
+      {source === null ? (
+        <p>The file is gone.</p>
+      ) : (
+        <SourceView source={source} errorLine={lineOf(flow)} />
+      )}
+    </>
+  );
+}
+
+/** The line in the flow's own file that the error names first. */
+function lineOf({ error, file }: Flow): number | null {
+  if (error === null) return null;
+  const text = `${error.message}\n${error.stack ?? ""}`;
+  const at = text.indexOf(`${file}:`);
+  const line = at === -1 ? Number.NaN : Number.parseInt(text.slice(at + file.length + 1), 10);
+  return Number.isNaN(line) ? null : line;
+}
+
+const PERMISSIONS = [
+  ["Network", "net"],
+  ["Reads files", "read"],
+  ["Writes files", "write"],
+  ["Secrets", "secrets"],
+] as const;
+
+function Limits({ flow }: { flow: Flow }) {
+  const { permissions, granted, timeout_sec, memory_mb, isolation, version, bundle } = flow;
+  const facts = [
+    ["Longest run", `${timeout_sec} s`],
+    ["Memory", memory_mb === null ? "–" : `${memory_mb} MB`],
+    ["Fresh thread for each run", isolation === "execution" ? "yes" : "no"],
+    ["Version that serves", version ?? "none"],
+    ["Bundle", bundle ?? "none"],
+    ["Checks its input", flow.has_input_schema === true ? "yes, against a schema" : "no"],
+  ] as const;
+  return (
+    <>
+      <Table caption="Permissions" columns={["Permission", "Declared", "Granted"]}>
+        {PERMISSIONS.map(([label, name]) => (
+          <tr>
+            <th scope="row">{label}</th>
+            <td>{textOf(permissions, name)}</td>
+            <td>{textOf(granted, name)}</td>
+          </tr>
+        ))}
+      </Table>
+      <h2>Limits</h2>
+      <Pairs of={facts} />
+    </>
+  );
+}
+
+function textOf(permissions: Partial<Permissions> | null, name: keyof Permissions): string {
+  const value = permissions?.[name];
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return value === undefined || value.length === 0 ? "none" : value.join(", ");
+}
+
+function Run() {
+  if (!may("execution.start")) return <p>Your roles do not start executions.</p>;
+  const run = async (values: FormData): Promise<void> => {
+    const body = { input_value: jsonOf(values, "input_value", parseExact) };
+    const path = ["flow", NAME, "execution"];
+    const { body: started } = await call<{ id: string }>("POST", path, { body });
+    location.assign(pagePath("executions", started.id));
+  };
+  return (
+    <Form act={run} submit="Run">
+      <Field
+        name="input_value"
+        label="Input"
+        hint="JSON. The execution has your own permissions."
+        rows={8}
+        value={'{ "json": { "name": "Ada" } }'}
+      />
+    </Form>
+  );
+}

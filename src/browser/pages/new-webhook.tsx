@@ -1,0 +1,103 @@
+import { useEffect, useState } from "hono/jsx/dom";
+import { call, readAll } from "../api.ts";
+import { Created } from "../created.tsx";
+import { Field } from "../field.tsx";
+import { Form, textOf } from "../form.tsx";
+import { NameField } from "../name-field.tsx";
+import { may, pagePath } from "../page.ts";
+import type { Flow, Named, Webhook } from "../resources.ts";
+import { nameDocument, start } from "../start.tsx";
+
+/** The role that the service gives to new webhooks. */
+const USUAL_ROLE = "webhook";
+
+start(async () => <NewWebhookPage lists={await readLists()} />);
+
+async function readLists() {
+  const [flows, roles, projects] = await Promise.all([
+    readAll<Flow>("flow"),
+    may("role.read") ? readAll<Named>("role") : [{ name: USUAL_ROLE }],
+    may("project.read") ? readAll<Named>("project") : [],
+  ]);
+  return { flows: flows.filter(({ version }) => version !== null), roles, projects };
+}
+
+type Lists = Awaited<ReturnType<typeof readLists>>;
+
+function NewWebhookPage({ lists }: { lists: Lists }) {
+  const [created, setCreated] = useState<Webhook | null>(null);
+  useEffect(() => document.getElementById("name")?.focus(), []);
+  const create = async (values: FormData): Promise<void> => {
+    const { body } = await call<Webhook>("POST", ["webhook"], { body: toBody(values) });
+    // From here on a reload shows the webhook: it is created once.
+    history.replaceState(null, "", pagePath("webhooks", body.name));
+    nameDocument(body.name);
+    setCreated(body);
+  };
+  return (
+    <>
+      <div class="head">
+        <h1>{created?.name ?? "New webhook"}</h1>
+      </div>
+      {created === null ? (
+        <Form act={create} submit="Create">
+          <Fields lists={lists} />
+        </Form>
+      ) : (
+        <Created webhook={created} />
+      )}
+    </>
+  );
+}
+
+function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
+  const wanted = new URLSearchParams(location.search).get("flow") ?? "";
+  const others = projects.filter(({ name }) => name !== "Default");
+  const hint =
+    flows.length > 0
+      ? "What a call starts."
+      : "There is no flow yet: put a file into the plugins folder, and it appears here.";
+  return (
+    <>
+      <Field
+        name="flow"
+        label="Flow"
+        hint={hint}
+        choices={flows.map(({ name, description }) => [name, toLabel(name, description)])}
+        value={flows.some(({ name }) => name === wanted) ? wanted : ""}
+        isRequired
+      />
+      <NameField />
+      <details>
+        <summary>More</summary>
+        <Field name="description" label="Description" rows={2} isProse />
+        <Field
+          name="role"
+          label="Role"
+          hint="What its executions may do, if the role propagates."
+          choices={[...roles.map(({ name }) => [name, name] as const), ["", "None"]]}
+          value={USUAL_ROLE}
+        />
+        <Field
+          name="project_id"
+          label="Project"
+          choices={[["", "Default"], ...others.map(({ id, name }) => [id ?? "", name] as const)]}
+        />
+      </details>
+    </>
+  );
+}
+
+function toLabel(name: string, description: string | null): string {
+  return description === null || description === "" ? name : `${name}: ${description}`;
+}
+
+function toBody(values: FormData): Record<string, unknown> {
+  return {
+    name: textOf(values, "name"),
+    flow: textOf(values, "flow"),
+    description: textOf(values, "description"),
+    role: textOf(values, "role") || null,
+    project_id: textOf(values, "project_id") || null,
+  };
+}

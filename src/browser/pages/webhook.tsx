@@ -1,0 +1,100 @@
+import { useState } from "hono/jsx/dom";
+import { call, read, type List } from "../api.ts";
+import { CallChart } from "../call-chart.tsx";
+import { ExecutionTable } from "../execution-row.tsx";
+import { useLoaded } from "../loaded.ts";
+import { may, PARAMS, pagePath } from "../page.ts";
+import { RefusedCalls } from "../refused-calls.tsx";
+import type { ExecutionSummary, Webhook } from "../resources.ts";
+import { start } from "../start.tsx";
+import { Tabs } from "../tabs.tsx";
+import { TryIt } from "../try-it.tsx";
+import { WebhookAccess } from "../webhook-access.tsx";
+import { ANSWER_FIELDS } from "../webhook-answers.ts";
+import { WebhookBadges } from "../webhook-badges.tsx";
+import { DELIVERY_FIELDS } from "../webhook-delivery.ts";
+import { MemberForm, type ShownWebhook } from "../webhook-members.tsx";
+import { WebhookSettings } from "../webhook-settings.tsx";
+import { WebhookUse } from "../webhook-use.tsx";
+
+const NAME = PARAMS["name"] ?? "";
+
+start(async () => <WebhookPage first={await call<Webhook>("GET", ["webhook", NAME])} />);
+
+function WebhookPage({ first }: { first: ShownWebhook }) {
+  const [shown, changed] = useState(first);
+  const webhook = shown.body;
+  const part = { shown, changed };
+  const tabs = [
+    { id: "use", label: "Use", content: () => <WebhookUse webhook={webhook} /> },
+    { id: "try", label: "Try it", content: () => <Try webhook={webhook} /> },
+    { id: "calls", label: "Calls", content: () => <Calls /> },
+    { id: "settings", label: "Settings", content: () => <WebhookSettings {...part} /> },
+    {
+      id: "answers",
+      label: "Bodies and answers",
+      content: () => <MemberForm {...part} fields={ANSWER_FIELDS} />,
+    },
+    {
+      id: "delivery",
+      label: "Delivery",
+      content: () => <MemberForm {...part} fields={DELIVERY_FIELDS} />,
+    },
+    { id: "access", label: "Access", content: () => <WebhookAccess {...part} /> },
+  ];
+  return (
+    <>
+      <p class="way">
+        <a href={pagePath("webhooks")}>Webhooks</a>
+      </p>
+      <div class="head">
+        <h1>{webhook.name}</h1>
+        <span id="badges">
+          <WebhookBadges webhook={webhook} />
+        </span>
+      </div>
+      <Tabs label="Webhook" tabs={tabs} />
+    </>
+  );
+}
+
+function Try({ webhook }: { webhook: Webhook }) {
+  return (
+    <>
+      {webhook.is_enabled ? null : (
+        <p>
+          The webhook is disabled, so a call is answered with 404. <a href="#access">Enable it</a>
+        </p>
+      )}
+      <TryIt webhook={webhook} />
+    </>
+  );
+}
+
+function Calls() {
+  const query = { webhook: NAME, limit: "10" };
+  const isAllowed = may("execution.read");
+  const [latest] = useLoaded(() =>
+    isAllowed ? read<List<ExecutionSummary>>(["execution"], query) : Promise.resolve(null),
+  );
+  const all = `${pagePath("executions")}?webhook=${encodeURIComponent(NAME)}`;
+  return (
+    <>
+      {isAllowed ? <CallChart webhook={NAME} /> : <p>Your roles do not show executions.</p>}
+      {latest === null ? null : (
+        <>
+          <h2>Latest executions</h2>
+          {latest.items.length === 0 ? (
+            <p>It was not called yet.</p>
+          ) : (
+            <ExecutionTable items={latest.items} />
+          )}
+          <p>
+            <a href={all}>All its executions</a>
+          </p>
+        </>
+      )}
+      <RefusedCalls webhook={NAME} />
+    </>
+  );
+}

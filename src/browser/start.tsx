@@ -1,0 +1,21 @@
+import { render, type Child } from "hono/jsx/dom";
+import { append, need } from "./append.ts";
+import { openFrame } from "./frame.tsx";
+import { complain } from "./notice.tsx";
+import { track } from "./shown.ts";
+
+/** Shows a page, once it has read what it shows first. Each page's module calls this, once. */
+export function start(load: () => Promise<Child>): void {
+  openFrame();
+  const place = need("page");
+  const show = async (): Promise<void> => render(await load(), place);
+  track(show()).catch((error: unknown) => {
+    complain(error);
+    append(place, <h1>{document.title.replace(" · Flowhook", "")}</h1>);
+  });
+}
+
+/** The title of what is shown, where its address does not say it. */
+export function nameDocument(title: string): void {
+  document.title = `${title} · Flowhook`;
+}

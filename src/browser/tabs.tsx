@@ -1,0 +1,70 @@
+import { useLayoutEffect, useState, type Child } from "hono/jsx/dom";
+
+interface Tab {
+  readonly id: string;
+  readonly label: string;
+  /** Made when it is opened for the first time. */
+  readonly content: () => Child;
+}
+
+/** Tabs (WAI-ARIA Authoring Practices): arrows move, the address names the open one. */
+export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+  const ofAddress = () => tabs.find(({ id }) => `#${id}` === location.hash)?.id;
+  const [open, setOpen] = useState(() => ofAddress() ?? tabs[0]?.id ?? "");
+  const [opened, setOpened] = useState<readonly string[]>([open]);
+  const show = (id: string): void => {
+    setOpen(id);
+    setOpened((before) => [...new Set([...before, id])]);
+  };
+  useLayoutEffect(() => {
+    const follow = () => show(ofAddress() ?? open);
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, [open]);
+
+  function choose(id: string): void {
+    history.replaceState(null, "", `#${id}`);
+    show(id);
+  }
+
+  function move({ key, currentTarget }: KeyboardEvent): void {
+    const by = key === "ArrowRight" ? 1 : key === "ArrowLeft" ? -1 : 0;
+    const at = tabs.findIndex(({ id }) => id === open);
+    const next = tabs[(at + by + tabs.length) % tabs.length];
+    if (by === 0 || next === undefined) return;
+    (currentTarget as HTMLElement).querySelector<HTMLElement>(`#${next.id}-tab`)?.focus();
+    choose(next.id);
+  }
+
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
+        {tabs.map(({ id, label: name }) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            id={`${id}-tab`}
+            aria-controls={id}
+            aria-selected={String(id === open)}
+            tabindex={id === open ? 0 : -1}
+            onClick={() => choose(id)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      {tabs.map(({ id, content }) => (
+        <section
+          key={id}
+          role="tabpanel"
+          id={id}
+          aria-labelledby={`${id}-tab`}
+          hidden={id !== open}
+        >
+          {opened.includes(id) ? content() : null}
+        </section>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+import { read } from "./api.ts";
+import { CopyButton } from "./copy.tsx";
+import { between, duration } from "./format.ts";
+import { parseExact } from "./json-exact.ts";
+import { JsonView } from "./json-view.tsx";
+import type { CallAnswer } from "./legs.ts";
+import { useLoaded } from "./loaded.ts";
+import { may, pagePath } from "./page.ts";
+import type { Execution } from "./resources.ts";
+import { Badge, StatusBadge } from "./status.tsx";
+import { Pairs } from "./table.tsx";
+
+/** The answer as it came, and the execution behind it. */
+export function TryAnswer({ answer }: { answer: CallAnswer }) {
+  const { status, headers, executionId } = answer;
+  return (
+    <div>
+      <p class="badges">
+        <Badge label={String(status)} state={status < 400 ? "good" : "bad"} />
+        <span>{adviceFor(status)}</span>
+      </p>
+      {executionId === null ? null : <ExecutionLine id={executionId} />}
+      <Body answer={answer} />
+      <details>
+        <summary>Headers of the answer</summary>
+        <Pairs of={headers} />
+      </details>
+    </div>
+  );
+}
+
+/** What to do about an answer that comes from the service and not from the flow. */
+function adviceFor(status: number): string {
+  if (status === 401) return "The key or the login is missing or wrong.";
+  if (status === 402) return "The webhook is in development, and nobody has been active here.";
+  if (status === 404) return "There is no enabled webhook at this URL: enable it first.";
+  return "";
+}
+
+function ExecutionLine({ id }: { id: string }) {
+  const isAllowed = may("execution.read");
+  const [found] = useLoaded(() =>
+    isAllowed ? read<Execution>(["execution", id]).catch(() => null) : Promise.resolve(null),
+  );
+  if (!isAllowed) return <p class="soft">Execution {id}</p>;
+  return (
+    <p class="badges">
+      {found === null ? null : (
+        <>
+          <StatusBadge status={found.status} />
+          <span class="soft">ran {duration(between(found.started_at, found.ended_at))}</span>
+        </>
+      )}
+      <a href={pagePath("executions", id)}>Open its execution</a>
+    </p>
+  );
+}
+
+function Body({ answer }: { answer: CallAnswer }) {
+  const { text, finalUrl } = answer;
+  const type = answer.headers.find(([name]) => name === "content-type")?.[1] ?? "";
+  if (text === "") return <p class="soft">The answer has no body.</p>;
+  if (/json/.test(type)) return <Json text={text} />;
+  if (/html|svg|xml/.test(type) && finalUrl !== null) return <Framed url={finalUrl} text={text} />;
+  return <Source text={text} />;
+}
+
+function Json({ text }: { text: string }) {
+  try {
+    return <JsonView value={parseExact(text)} label="the answer" />;
+  } catch {
+    return <Source text={text} />;
+  }
+}
+
+function Source({ text }: { text: string }) {
+  return (
+    <div class="json-frame">
+      <div class="json-tools">
+        <CopyButton text={() => text} />
+      </div>
+      <pre tabindex={0}>{text}</pre>
+    </div>
+  );
+}
+
+/**
+ * A page of a flow: the final leg once more, in a frame of an opaque origin, so that its scripts
+ * have nothing of this page and nothing of the visitor's session.
+ */
+function Framed({ url, text }: { url: string; text: string }) {
+  return (
+    <div>
+      <iframe
+        class="answer"
+        title="The answer as a page"
+        sandbox="allow-forms allow-scripts"
+        referrerpolicy="no-referrer"
+        src={url}
+      />
+      <details>
+        <summary>Its source</summary>
+        <Source text={text} />
+      </details>
+    </div>
+  );
+}
