@@ -5,7 +5,7 @@ import { duration, number } from "./format.ts";
 import { useLoaded } from "./loaded.ts";
 import { Plot } from "./plot.tsx";
 import type { Interval, Statistics } from "./resources.ts";
-import { Table } from "./table.tsx";
+import { Table, type Column } from "./table.tsx";
 import { Time } from "./time.tsx";
 
 interface Range {
@@ -143,28 +143,24 @@ function toPoint(at: number, known: ReadonlyMap<number, Interval>): Point {
   };
 }
 
+const COLUMNS: readonly Column<Point>[] = [
+  ["From", ({ at }) => <Time of={new Date(at * 1000).toISOString()} />, "head"],
+  ["Calls", ({ calls }) => number(calls), "figure"],
+  ["Failed", ({ failures }) => number(failures), "figure"],
+  ["Half within", ({ halfMs }) => duration(halfMs), "figure"],
+  ["95 of 100 within", ({ mostMs }) => duration(mostMs), "figure"],
+];
+
 /** The figures for those who do not see the drawing. */
 function Figures({ points }: { points: readonly Point[] }) {
   const busy = points.filter(({ calls }) => calls > 0);
-  const columns = ["From", "Calls", "Failed", "Half within", "95 of 100 within"];
   return (
     <details>
       <summary>As a table</summary>
       {busy.length === 0 ? (
         <p>No calls</p>
       ) : (
-        <Table caption="Calls over time" columns={columns}>
-          {busy.map(({ at, calls, failures, halfMs, mostMs }) => (
-            <tr>
-              <th scope="row">
-                <Time of={new Date(at * 1000).toISOString()} />
-              </th>
-              {[number(calls), number(failures), duration(halfMs), duration(mostMs)].map((text) => (
-                <td class="figure">{text}</td>
-              ))}
-            </tr>
-          ))}
-        </Table>
+        <Table caption="Calls over time" columns={COLUMNS} items={busy} />
       )}
     </details>
   );

@@ -1,3 +1,4 @@
+import { ButtonLink } from "./head.tsx";
 import { useEffect, useRef, useState } from "hono/jsx/dom";
 import { call } from "./api.ts";
 import { CopiedLine } from "./copy.tsx";
@@ -41,9 +42,9 @@ function EnableStep(props: { webhook: Webhook; isEnabled: boolean; enabled: () =
   useEffect(() => place.current?.querySelector<HTMLElement>("[name=password]")?.focus(), []);
   const page = pagePath("webhooks", webhook.name);
   const later = (
-    <a class="button quiet" href={page}>
+    <ButtonLink style="quiet" to={page}>
       Later
-    </a>
+    </ButtonLink>
   );
   const enable = async (values: FormData): Promise<void> => {
     const body = { password: textOf(values, "password"), is_enabled: true };

@@ -18,7 +18,8 @@ export interface FieldOptions {
   readonly choices?: readonly (readonly [value: string, label: string])[];
   /** For those who refer to it; one is made otherwise. */
   readonly id?: string;
-  readonly onInput?: (event: Event) => void;
+  /** Each time something is typed or chosen. */
+  readonly onInput?: (text: string) => void;
 }
 
 /** A labelled field with its hint and the place for its error. */
@@ -36,7 +37,7 @@ export function Field(options: FieldOptions) {
     spellcheck: "false",
     "aria-describedby": described,
     "aria-invalid": error === undefined ? undefined : "true",
-    onInput: options.onInput,
+    onInput: ({ target }: Event) => options.onInput?.((target as HTMLInputElement).value),
   };
   return (
     <div class="field">

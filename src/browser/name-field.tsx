@@ -19,7 +19,7 @@ export function NameField() {
         label="Name"
         hint={adviceFor(name) ?? usual}
         isRequired
-        onInput={({ target }) => setTyped((target as HTMLInputElement).value)}
+        onInput={setTyped}
       />
       <p class="preview" id="preview" aria-live="polite">
         {name === "" ? "" : url}

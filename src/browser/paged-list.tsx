@@ -3,7 +3,7 @@ import { read, type List } from "./api.ts";
 import { Button } from "./button.tsx";
 import { complain } from "./notice.tsx";
 import { track } from "./shown.ts";
-import { Table } from "./table.tsx";
+import { Table, type TableProps } from "./table.tsx";
 
 /** Items of a page. */
 export const PAGE = 50;
@@ -70,26 +70,19 @@ export function usePages<Item>(
   };
 }
 
-export function PagedList<Item>(props: {
-  pages: Pages<Item>;
-  caption: string;
-  columns: readonly string[];
-  row: (item: Item) => Child;
-  /** In place of a table without rows. */
-  empty: Child;
-}) {
-  const { pages, caption, columns, row, empty } = props;
+export function PagedList<Item>(
+  props: Omit<TableProps<Item>, "items"> & {
+    pages: Pages<Item>;
+    /** In place of a table without rows. */
+    empty: Child;
+  },
+) {
+  const { pages, empty, ...table } = props;
   const { items, isFirst, isLast, isBusy, turn } = pages;
   if (items === null) return <div class="list" aria-busy="true"></div>;
   return (
     <div class="list" aria-busy={isBusy ? "true" : undefined}>
-      {items.length === 0 ? (
-        <div class="empty">{empty}</div>
-      ) : (
-        <Table caption={caption} columns={columns}>
-          {items.map(row)}
-        </Table>
-      )}
+      {items.length === 0 ? empty : <Table {...table} items={items} />}
       {isFirst && isLast ? null : (
         <div class="paging">
           <Button style="quiet" isDisabled={isFirst} act={() => turn(-1)}>

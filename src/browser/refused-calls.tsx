@@ -1,6 +1,6 @@
 import { read } from "./api.ts";
 import { useLoaded } from "./loaded.ts";
-import { Table } from "./table.tsx";
+import { NamedCell, Table, type Column } from "./table.tsx";
 import { ExactTime } from "./time.tsx";
 
 interface RefusedCall {
@@ -29,6 +29,14 @@ const ADVICE: Readonly<Record<string, string>> = {
   queue_full: "More calls come than the flows can take.",
 };
 
+const COLUMNS: readonly Column<RefusedCall>[] = [
+  ["At", ({ at }) => <ExactTime of={at} />],
+  ["Status", ({ status }) => status],
+  ["Reason", (refused) => <Reason refused={refused} />, "head"],
+  ["From", ({ method, address }) => `${method} from ${address}`],
+  ["Body", (refused) => <Body refused={refused} />],
+];
+
 /** The newest refused calls of a webhook; nothing where there are none. */
 export function RefusedCalls({ webhook }: { webhook: string }) {
   const path = ["webhook", webhook, "refusal"];
@@ -38,32 +46,16 @@ export function RefusedCalls({ webhook }: { webhook: string }) {
     <>
       <h2>Last refused</h2>
       <p class="soft">Since the service started; nothing of them is recorded.</p>
-      <Table caption="Refused calls" columns={["At", "Status", "Reason", "From", "Body"]}>
-        {list.items.map(toRow)}
-      </Table>
+      <Table caption="Refused calls" columns={COLUMNS} items={list.items} />
     </>
   );
 }
 
-function toRow(refused: RefusedCall) {
-  const { at, status, code, reason, address, method, body_bytes, body_sha256 } = refused;
-  const advice = ADVICE[reason] ?? ADVICE[code];
-  return (
-    <tr>
-      <td>
-        <ExactTime of={at} />
-      </td>
-      <td>{status}</td>
-      <td>
-        {reason}
-        {advice === undefined ? null : <p class="soft">{advice}</p>}
-      </td>
-      <td>
-        {method} from {address}
-      </td>
-      <td title={body_sha256 === null ? undefined : `SHA-256 ${body_sha256}`}>
-        {body_bytes === null ? "not read" : `${body_bytes} bytes`}
-      </td>
-    </tr>
-  );
+function Reason({ refused: { reason, code } }: { refused: RefusedCall }) {
+  return <NamedCell name={reason} note={ADVICE[reason] ?? ADVICE[code] ?? null} />;
+}
+
+function Body({ refused: { body_bytes, body_sha256 } }: { refused: RefusedCall }) {
+  if (body_bytes === null) return <>not read</>;
+  return <span title={`SHA-256 ${body_sha256 ?? "unknown"}`}>{body_bytes} bytes</span>;
 }

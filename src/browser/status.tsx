@@ -24,6 +24,11 @@ export function Badge(props: { label: string; state: Colour; title?: string }) {
   );
 }
 
+export function EnabledBadge({ isEnabled }: { isEnabled: boolean }) {
+  if (isEnabled) return <Badge label="Enabled" state="good" />;
+  return <Badge label="Disabled" state="idle" />;
+}
+
 /** The last outcomes as a row of marks, the newest on the right. */
 export function Outcomes({ newestFirst }: { newestFirst: readonly ExecutionSummary[] }) {
   const bad = newestFirst.filter(({ status }) => STATUS[status].isFailure).length;

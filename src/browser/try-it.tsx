@@ -1,3 +1,4 @@
+import { Table, type Column } from "./table.tsx";
 import { useState } from "hono/jsx/dom";
 import { sentenceOf } from "./api.ts";
 import { Button } from "./button.tsx";
@@ -18,6 +19,13 @@ const TYPES = [
   ["application/yaml", "YAML"],
   ["", "No body"],
 ] as const;
+
+const LEGS: readonly Column<Leg>[] = [
+  ["Leg", ({ what }) => what, "head"],
+  ["Answer", ({ status }) => status],
+  ["Begins at", ({ fromMs }) => duration(fromMs)],
+  ["Takes", ({ tookMs }) => duration(tookMs)],
+];
 
 interface Tried {
   readonly legs: readonly Leg[];
@@ -65,13 +73,7 @@ function CallFields({ webhook }: { webhook: Webhook }) {
   return (
     <>
       <div class="row first-small">
-        <Field
-          name="method"
-          label="Method"
-          choices={METHODS}
-          value="POST"
-          onInput={({ target }) => setMethod((target as HTMLSelectElement).value)}
-        />
+        <Field name="method" label="Method" choices={METHODS} value="POST" onInput={setMethod} />
         <Field name="sub_path" label="Sub-path after /call/" />
       </div>
       {is_key_required ? (
@@ -98,7 +100,7 @@ function CallFields({ webhook }: { webhook: Webhook }) {
         choices={TYPES}
         value="application/json"
         isDisabled={!hasBody}
-        onInput={({ target }) => setType((target as HTMLSelectElement).value)}
+        onInput={setType}
       />
       <Field
         name="body"
@@ -171,26 +173,7 @@ function Result({ tried, clear }: { tried: Tried; clear: () => void }) {
   return (
     <>
       <h2 class="first">Answer</h2>
-      <table class="legs">
-        <caption>Legs</caption>
-        <thead>
-          <tr>
-            {["Leg", "Answer", "Begins at", "Takes"].map((name) => (
-              <th scope="col">{name}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {legs.map(({ what, status, fromMs, tookMs }) => (
-            <tr>
-              <th scope="row">{what}</th>
-              <td>{status}</td>
-              <td>{duration(fromMs)}</td>
-              <td>{duration(tookMs)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table style="legs" caption="Legs" columns={LEGS} items={legs} />
       {answer === null && error === null ? <p class="soft">Waiting for the answer …</p> : null}
       {error === null ? null : <p class="fault">{sentenceOf(error)}</p>}
       {answer === null ? null : (

@@ -12,14 +12,14 @@ import { Badge } from "./status.tsx";
 import type { WebhookPart } from "./webhook-members.tsx";
 import { describeSignature, SignatureFields, toSignatureBody } from "./webhook-signature.tsx";
 
-/** What is changed only with the password: Enabled, Require login token cookie, Key. */
+/** Who may call: what is changed only with the password. */
 export function WebhookAccess({ shown, changed }: WebhookPart) {
   const webhook = shown.body;
-  const change: Change = (title, content, toBody) =>
+  const change = ({ title, fields, toBody }: Act): Promise<boolean> =>
     openDialog({
       title,
       submit: title,
-      content: [content, <PasswordField />],
+      content: [fields, <PasswordField />],
       act: async (values) => {
         const path = ["webhook", webhook.name, "authentication"];
         const body = { password: textOf(values, "password"), ...toBody(values) };
@@ -31,96 +31,104 @@ export function WebhookAccess({ shown, changed }: WebhookPart) {
     <>
       <p class="soft">A change here needs your password again.</p>
       {may("webhook.authenticate") ? null : <p>Your roles do not allow changes here.</p>}
-      <Enabled webhook={webhook} change={change} />
-      <Login webhook={webhook} change={change} />
-      <Key webhook={webhook} change={change} />
-      <Signature webhook={webhook} change={change} />
-      <Addresses webhook={webhook} change={change} />
+      {[enabled, login, key, signature, addresses].map((describe) => (
+        <Row of={describe(webhook)} change={change} />
+      ))}
       {webhook.key === undefined ? null : <KeyStep value={webhook.key} />}
     </>
   );
 }
 
-/** Asks for the password and what else the change needs, and changes. */
-type Change = (
-  title: string,
-  content: Child,
-  toBody: (values: FormData) => Record<string, unknown>,
-) => Promise<boolean>;
-
-interface RowProps {
-  readonly webhook: Webhook;
-  readonly change: Change;
+/** What a button asks for, beside the password, and changes. */
+interface Act {
+  readonly title: string;
+  readonly fields?: Child;
+  readonly toBody: (values: FormData) => Record<string, unknown>;
+  /** Offered as what is to be done next. */
+  readonly isNext?: boolean;
 }
 
-function Row(props: { title: string; state: Child; text: string; children: Child }) {
-  const { title, state, text, children } = props;
+interface Access {
+  readonly title: string;
+  readonly state: string;
+  readonly text: string;
+  readonly acts: readonly Act[];
+}
+
+function Row({ of, change }: { of: Access; change: (act: Act) => Promise<boolean> }) {
+  const { title, state, text, acts } = of;
   return (
     <section class="setting">
       <h2>
         {title}
-        {state}
+        <Badge label={state} state={title === "Enabled" && state === "Yes" ? "good" : "idle"} />
       </h2>
       <p class="soft">{text}</p>
-      <div class="buttons">{may("webhook.authenticate") ? children : null}</div>
+      {may("webhook.authenticate") ? (
+        <div class="buttons">
+          {acts.map((act) => (
+            <Button style={act.isNext === true ? "" : "quiet"} act={() => change(act)}>
+              {act.title}
+            </Button>
+          ))}
+        </div>
+      ) : null}
     </section>
   );
 }
 
-function Enabled({ webhook: { is_enabled }, change }: RowProps) {
-  const title = is_enabled ? "Disable" : "Enable";
-  const state = is_enabled ? <Badge label="Yes" state="good" /> : <Badge label="No" state="idle" />;
-  const text = is_enabled ? "The URL answers calls." : "The URL answers 404 to everybody.";
-  const act = () => change(title, null, () => ({ is_enabled: !is_enabled }));
-  return (
-    <Row title="Enabled" state={state} text={text}>
-      <Button style={is_enabled ? "quiet" : ""} act={act}>
-        {title}
-      </Button>
-    </Row>
-  );
+function enabled({ is_enabled }: Webhook): Access {
+  return {
+    title: "Enabled",
+    state: is_enabled ? "Yes" : "No",
+    text: is_enabled ? "The URL answers calls." : "The URL answers 404 to everybody.",
+    acts: [
+      {
+        title: is_enabled ? "Disable" : "Enable",
+        isNext: !is_enabled,
+        toBody: () => ({ is_enabled: !is_enabled }),
+      },
+    ],
+  };
 }
 
-function Login({ webhook: { require_login }, change }: RowProps) {
-  const title = require_login ? "Do not require a login" : "Require a login";
-  const text = require_login
-    ? "Callers send a login token (header x-service-token, or the cookie). The flow gets auth: who they are."
-    : "Callers need no account.";
-  const state = <Badge label={require_login ? "Yes" : "No"} state="idle" />;
-  const act = () => change(title, null, () => ({ require_login: !require_login }));
-  return (
-    <Row title="Require login token cookie" state={state} text={text}>
-      <Button style="quiet" act={act}>
-        {title}
-      </Button>
-    </Row>
-  );
+function login({ require_login }: Webhook): Access {
+  return {
+    title: "Require login token cookie",
+    state: require_login ? "Yes" : "No",
+    text: require_login
+      ? "Callers send a login token (header x-service-token, or the cookie). The flow gets auth: who they are."
+      : "Callers need no account.",
+    acts: [
+      {
+        title: require_login ? "Do not require a login" : "Require a login",
+        toBody: () => ({ require_login: !require_login }),
+      },
+    ],
+  };
 }
 
-function Key({ webhook: { is_key_required }, change }: RowProps) {
-  const fresh = is_key_required ? "Replace the key" : "Set a key";
-  const text = is_key_required
-    ? "Callers send it as Authorization: Bearer, as the query parameter key, or as the member key of a JSON body. It cannot be read back."
-    : "Callers need no key.";
-  const state = <Badge label={is_key_required ? "Set" : "None"} state="idle" />;
+function key({ is_key_required }: Webhook): Access {
   const warning =
     "Without a key and without a required login, anybody who reaches the service can call it.";
-  const remove = () => change("Remove the key", <p>{warning}</p>, () => ({ key: null }));
-  return (
-    <Row title="Key" state={state} text={text}>
-      <Button
-        style="quiet"
-        act={() => change(fresh, <KeyFields hasKey={is_key_required} />, toKeyBody)}
-      >
-        {fresh}
-      </Button>
-      {is_key_required ? (
-        <Button style="quiet" act={remove}>
-          Remove the key
-        </Button>
-      ) : null}
-    </Row>
-  );
+  const set: Act = {
+    title: is_key_required ? "Replace the key" : "Set a key",
+    fields: <KeyFields hasKey={is_key_required} />,
+    toBody: toKeyBody,
+  };
+  const remove: Act = {
+    title: "Remove the key",
+    fields: <p>{warning}</p>,
+    toBody: () => ({ key: null }),
+  };
+  return {
+    title: "Key",
+    state: is_key_required ? "Set" : "None",
+    text: is_key_required
+      ? "Callers send it as Authorization: Bearer, as the query parameter key, or as the member key of a JSON body. It cannot be read back."
+      : "Callers need no key.",
+    acts: is_key_required ? [set, remove] : [set],
+  };
 }
 
 const ENDINGS = [
@@ -145,34 +153,25 @@ function toKeyBody(values: FormData): Record<string, unknown> {
   return { key: own === "" ? { generate: true } : own, keep_previous_sec };
 }
 
-function Signature({ webhook, change }: RowProps) {
-  const { signature } = webhook;
-  const title = signature === null ? "Require signatures" : "Change the signature";
-  const none = "Require no signatures";
-  const state =
-    signature === null ? "None" : signature.mode === "observe" ? "Observed" : "Required";
-  const badge = <Badge label={state} state="idle" />;
-  return (
-    <Row title="Signature" state={badge} text={describeSignature(webhook)}>
-      <Button
-        style="quiet"
-        act={() => change(title, <SignatureFields webhook={webhook} />, toSignatureBody)}
-      >
-        {title}
-      </Button>
-      {signature === null ? null : (
-        <Button style="quiet" act={() => change(none, null, () => ({ signature: null }))}>
-          {none}
-        </Button>
-      )}
-    </Row>
-  );
+function signature(webhook: Webhook): Access {
+  const isSet = webhook.signature !== null;
+  const state = webhook.signature?.mode === "observe" ? "Observed" : "Required";
+  const set: Act = {
+    title: isSet ? "Change the signature" : "Require signatures",
+    fields: <SignatureFields webhook={webhook} />,
+    toBody: toSignatureBody,
+  };
+  const remove: Act = { title: "Require no signatures", toBody: () => ({ signature: null }) };
+  return {
+    title: "Signature",
+    state: isSet ? state : "None",
+    text: describeSignature(webhook),
+    acts: isSet ? [set, remove] : [set],
+  };
 }
 
-function Addresses({ webhook: { allowed_addresses }, change }: RowProps) {
-  const title = "Change the addresses";
+function addresses({ allowed_addresses }: Webhook): Access {
   const isAny = allowed_addresses.length === 0;
-  const text = isAny ? "Calls may come from any address." : allowed_addresses.join(", ");
   const list = (
     <Field
       name="allowed_addresses"
@@ -187,15 +186,10 @@ function Addresses({ webhook: { allowed_addresses }, change }: RowProps) {
       .split(/[\s,]+/)
       .filter((address) => address !== ""),
   });
-  return (
-    <Row
-      title="Addresses"
-      state={<Badge label={isAny ? "Any" : "Listed"} state="idle" />}
-      text={text}
-    >
-      <Button style="quiet" act={() => change(title, list, toBody)}>
-        {title}
-      </Button>
-    </Row>
-  );
+  return {
+    title: "Addresses",
+    state: isAny ? "Any" : "Listed",
+    text: isAny ? "Calls may come from any address." : allowed_addresses.join(", "),
+    acts: [{ title: "Change the addresses", fields: list, toBody }],
+  };
 }

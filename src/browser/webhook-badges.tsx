@@ -1,16 +1,12 @@
 import type { Webhook } from "./resources.ts";
-import { Badge } from "./status.tsx";
+import { Badge, EnabledBadge } from "./status.tsx";
 
 /** The state of a webhook: whether it is enabled, and whether it is in development. */
 export function WebhookBadges({ webhook }: { webhook: Webhook }) {
   const { is_enabled, is_productive } = webhook;
   return (
     <span class="badges">
-      {is_enabled ? (
-        <Badge label="Enabled" state="good" />
-      ) : (
-        <Badge label="Disabled" state="idle" />
-      )}
+      <EnabledBadge isEnabled={is_enabled} />
       {is_productive ? null : <Badge label="Development" state="busy" />}
     </span>
   );

@@ -3,6 +3,7 @@ import { Field } from "../field.tsx";
 import { FilterForm, filtersOfAddress } from "../filters.tsx";
 import { PagedList, usePages } from "../paged-list.tsx";
 import { Badge } from "../status.tsx";
+import { Empty, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
 
 interface AuditEntry {
@@ -22,7 +23,15 @@ const FILTERS = [
   ["target", "Of"],
 ] as const;
 
-const COLUMNS = ["When", "-Who", "Action", "Of", "-Members", "-From", "Result"];
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  ["When", ({ at }) => <Time of={at} />],
+  ["Who", ({ user_name }) => user_name ?? "–", "wide"],
+  ["Action", ({ action }) => action, "head act"],
+  ["Of", ({ target }) => target ?? "–"],
+  ["Members", ({ members }) => members.join(", "), "wide"],
+  ["From", ({ address }) => address, "wide"],
+  ["Result", ({ result }) => <Result of={result} />],
+];
 
 /** Who did what to what, when and from where; refused attempts too. */
 export function Audit() {
@@ -40,39 +49,13 @@ export function Audit() {
         pages={pages}
         caption="Audit"
         columns={COLUMNS}
-        row={toRow}
-        empty={
-          <>
-            <h2>No entry is here</h2>
-            <p>Change the filters above.</p>
-          </>
-        }
+        empty={<Empty title="No entry is here">Change the filters above.</Empty>}
       />
     </>
   );
 }
 
-function toRow({ id, at, user_name, address, action, target, result, members }: AuditEntry) {
-  const isDone = /^2\d\d$/.test(result);
-  return (
-    <tr key={id}>
-      <td>
-        <Time of={at} />
-      </td>
-      <td class="wide">{user_name ?? "–"}</td>
-      <th scope="row" class="act">
-        {action}
-      </th>
-      <td>{target ?? "–"}</td>
-      <td class="wide">{members.join(", ")}</td>
-      <td class="wide">{address}</td>
-      <td>
-        {isDone ? (
-          <Badge label="Done" state="good" title={result} />
-        ) : (
-          <Badge label={result} state="bad" />
-        )}
-      </td>
-    </tr>
-  );
+function Result({ of }: { of: string }) {
+  if (/^2\d\d$/.test(of)) return <Badge label="Done" state="good" title={of} />;
+  return <Badge label={of} state="bad" />;
 }

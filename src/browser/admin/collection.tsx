@@ -5,12 +5,7 @@ import { confirm, confirmWithPassword, openDialog, PasswordField } from "../dial
 import { textOf } from "../form.tsx";
 import { notify } from "../notice.tsx";
 import { PagedList, usePages } from "../paged-list.tsx";
-
-interface Column<Item> {
-  /** One that starts with `-` is left out on narrow screens. */
-  readonly label: string;
-  readonly cell: (item: Item) => Child;
-}
+import { Empty, type Column } from "../table.tsx";
 
 export interface CollectionProps<Item extends { readonly name: string }> {
   /** The segment of the API's path. */
@@ -19,6 +14,7 @@ export interface CollectionProps<Item extends { readonly name: string }> {
   readonly plural: string;
   /** What the resource is for. */
   readonly note: string;
+  /** Beside the name. */
   readonly columns: readonly Column<Item>[];
   readonly canChange: boolean;
   readonly isBroad?: boolean;
@@ -37,28 +33,21 @@ export interface CollectionProps<Item extends { readonly name: string }> {
 export function Collection<Item extends { readonly name: string }>(props: CollectionProps<Item>) {
   const { type, noun, plural, note, columns, canChange } = props;
   const pages = usePages<Item>([type]);
-  const labels = ["Name", ...columns.map(({ label }) => label), ...(canChange ? [""] : [])];
   const edit = async (item: Item | null): Promise<void> => {
     if (await save(props, item)) await pages.reload();
   };
   const remove = async (item: Item): Promise<void> => {
     if (await removeItem(props, item)) await pages.reload();
   };
-  const row = (item: Item) => (
-    <tr key={item.name}>
-      <th scope="row">{item.name}</th>
-      {columns.map(({ label, cell }) => (
-        <td class={label.startsWith("-") ? "wide" : ""}>{cell(item)}</td>
-      ))}
-      {canChange ? (
-        <td class="acts">
-          {props.isFixed?.(item) === true ? null : (
-            <Acts name={item.name} change={() => edit(item)} remove={() => remove(item)} />
-          )}
-        </td>
-      ) : null}
-    </tr>
-  );
+  const acts = (item: Item) =>
+    props.isFixed?.(item) === true ? null : (
+      <Acts name={item.name} change={() => edit(item)} remove={() => remove(item)} />
+    );
+  const shown: readonly Column<Item>[] = [
+    ["Name", ({ name }) => name, "head"],
+    ...columns,
+    ...(canChange ? [["", acts, "acts"] as const] : []),
+  ];
   return (
     <>
       <div class="over">
@@ -68,14 +57,9 @@ export function Collection<Item extends { readonly name: string }>(props: Collec
       <PagedList
         pages={pages}
         caption={plural}
-        columns={labels}
-        row={row}
-        empty={
-          <>
-            <h2 class="first">There is no {noun} yet</h2>
-            <p>{note}</p>
-          </>
-        }
+        columns={shown}
+        rowOf={({ name }) => ({ id: name })}
+        empty={<Empty title={`There is no ${noun} yet`}>{note}</Empty>}
       />
     </>
   );

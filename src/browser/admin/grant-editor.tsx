@@ -1,10 +1,10 @@
-import { useRef, useState } from "hono/jsx/dom";
+import { useRef, useState, type Child } from "hono/jsx/dom";
 import { PERMISSIONS } from "../../shared/contract/permission.ts";
 import { Button } from "../button.tsx";
 import { ErrorLine } from "../field.tsx";
 import type { Grant, Named } from "../resources.ts";
-import { Table } from "../table.tsx";
-import { GRANT_COLUMNS, linesOf, projectName, toBox } from "./grants.tsx";
+import { Table, type Column } from "../table.tsx";
+import { linesOf, nameOf, projectName, toBox, type GrantLine } from "./grants.tsx";
 
 /** `webhook` → `webhook.read`, `webhook.write`, ..., in the order of the registry. */
 const BY_RESOURCE: ReadonlyMap<string, readonly string[]> = Map.groupBy(
@@ -15,74 +15,85 @@ const BY_RESOURCE: ReadonlyMap<string, readonly string[]> = Map.groupBy(
 /** A table of boxes: a line for each resource, and more for what holds in one project only. */
 export function GrantEditor(props: { grants: readonly Grant[]; projects: readonly Named[] }) {
   const { grants, projects } = props;
-  const held = linesOf(grants);
-  const [added, setAdded] = useState<readonly string[]>([]);
-  const general = [...BY_RESOURCE.keys()].map((resource) => `${resource} `);
-  const keys = new Set([...general, ...held.keys(), ...added]);
-  const lines = [...keys].filter((key) => !key.startsWith("* "));
+  const [added, setAdded] = useState<readonly GrantLine[]>([]);
+  const general = [...BY_RESOURCE.keys()].map((resource): GrantLine => ({
+    resource,
+    projectId: "",
+    operations: [],
+  }));
+  const lines = new Map(
+    [...general, ...linesOf(grants), ...added].map((line) => [keyOf(line), line]),
+  );
+  const everything = lines.get("* ");
+  lines.delete("* ");
+  const columns: readonly Column<GrantLine>[] = [
+    ["Resource", ({ resource }) => resource, "head"],
+    ["Operations", (line) => <Boxes line={line} />],
+    ["Where", ({ projectId }) => projectName(projectId, projects)],
+  ];
   return (
     <fieldset>
       <legend>Permissions</legend>
-      <label class="box">
-        <input
-          type="checkbox"
-          name="permissions"
-          value={toBox("*", "")}
-          class="everything"
-          checked={held.has("* ")}
-        />
+      <Box of={toBox("*", "")} style="everything" isHeld={everything !== undefined}>
         Everything
-      </label>
-      <Table caption="Permissions" columns={GRANT_COLUMNS}>
-        {lines.map((key) => (
-          <Line key={key} of={key} held={held.get(key) ?? []} projects={projects} />
-        ))}
-      </Table>
+      </Box>
+      <Table
+        caption="Permissions"
+        columns={columns}
+        items={[...lines.values()]}
+        rowOf={(line) => ({ id: keyOf(line) })}
+      />
       {projects.length === 0 ? null : (
-        <Adder projects={projects} add={(key) => setAdded([...added, key])} />
+        <Adder projects={projects} add={(line) => setAdded([...added, line])} />
       )}
       <ErrorLine name="permissions" />
     </fieldset>
   );
 }
 
-function Line(props: { of: string; held: readonly string[]; projects: readonly Named[] }) {
-  const { of, held, projects } = props;
-  const [resource = "", projectId = ""] = of.split(" ");
+function keyOf({ resource, projectId }: GrantLine): string {
+  return `${resource} ${projectId}`;
+}
+
+function Boxes({ line: { resource, projectId, operations } }: { line: GrantLine }) {
   const permissions = [`${resource}.*`, ...(BY_RESOURCE.get(resource) ?? [])];
   return (
-    <tr>
-      <th scope="row">{resource}</th>
-      <td>
-        <span class="boxes">
-          {permissions.map((permission) => {
-            const operation = permission.slice(resource.length + 1);
-            return (
-              <label class="box">
-                <input
-                  type="checkbox"
-                  name="permissions"
-                  value={toBox(permission, projectId)}
-                  class={operation === "*" ? "all" : ""}
-                  checked={held.includes(operation)}
-                />
-                <span class="hidden-text">{resource} </span>
-                {operation === "*" ? "all" : operation}
-              </label>
-            );
-          })}
-        </span>
-      </td>
-      <td>{projectName(projectId, projects)}</td>
-    </tr>
+    <span class="boxes">
+      {permissions.map((permission) => {
+        const operation = permission.slice(resource.length + 1);
+        const style = operation === "*" ? "all" : "";
+        const isHeld = operations.includes(operation);
+        return (
+          <Box of={toBox(permission, projectId)} style={style} isHeld={isHeld}>
+            <span class="hidden-text">{resource} </span>
+            {nameOf(operation)}
+          </Box>
+        );
+      })}
+    </span>
+  );
+}
+
+function Box(props: { of: string; style: string; isHeld: boolean; children: Child }) {
+  const { of, style, isHeld, children } = props;
+  return (
+    <label class="box">
+      <input type="checkbox" name="permissions" value={of} class={style} checked={isHeld} />
+      {children}
+    </label>
   );
 }
 
 /** Adds a line for a resource in one project. */
-function Adder({ projects, add }: { projects: readonly Named[]; add: (key: string) => void }) {
+function Adder({ projects, add }: { projects: readonly Named[]; add: (line: GrantLine) => void }) {
   const resource = useRef<HTMLSelectElement | null>(null);
   const project = useRef<HTMLSelectElement | null>(null);
-  const addChosen = () => add(`${resource.current?.value ?? ""} ${project.current?.value ?? ""}`);
+  const addChosen = () =>
+    add({
+      resource: resource.current?.value ?? "",
+      projectId: project.current?.value ?? "",
+      operations: [],
+    });
   return (
     <div class="adder">
       <select aria-label="Resource" ref={resource}>

@@ -1,38 +1,40 @@
 import { textsOf } from "../form.tsx";
 import type { Grant, Named } from "../resources.ts";
-import { Table } from "../table.tsx";
+import { Table, type Column } from "../table.tsx";
 
-export const GRANT_COLUMNS = ["Resource", "Operations", "Where"];
+/** The operations on a resource that a role allows, everywhere or in one project. */
+export interface GrantLine {
+  readonly resource: string;
+  /** Empty: in all of them. */
+  readonly projectId: string;
+  readonly operations: readonly string[];
+}
 
 /** The grants of a role, one line for each resource and project. */
 export function GrantTable(props: { grants: readonly Grant[]; projects: readonly Named[] }) {
-  const { grants, projects } = props;
-  return (
-    <Table caption="Permissions" columns={GRANT_COLUMNS}>
-      {[...linesOf(grants)].map(([key, operations]) => {
-        const [resource = "", projectId = ""] = key.split(" ");
-        const names = operations.map((operation) => (operation === "*" ? "all" : operation));
-        return (
-          <tr>
-            <th scope="row">{resource === "*" ? "everything" : resource}</th>
-            <td>{names.join(", ")}</td>
-            <td>{projectName(projectId, projects)}</td>
-          </tr>
-        );
-      })}
-    </Table>
-  );
+  const columns: readonly Column<GrantLine>[] = [
+    ["Resource", ({ resource }) => (resource === "*" ? "everything" : resource), "head"],
+    ["Operations", ({ operations }) => operations.map(nameOf).join(", ")],
+    ["Where", ({ projectId }) => projectName(projectId, props.projects)],
+  ];
+  return <Table caption="Permissions" columns={columns} items={linesOf(props.grants)} />;
 }
 
-/** Keys are `<resource> <project>`, the project empty for all of them. */
-export function linesOf(grants: readonly Grant[]): Map<string, string[]> {
-  const lines = new Map<string, string[]>();
+/** An operation in words. */
+export function nameOf(operation: string): string {
+  return operation === "*" ? "all" : operation;
+}
+
+export function linesOf(grants: readonly Grant[]): readonly GrantLine[] {
+  const lines = new Map<string, GrantLine>();
   for (const { permission, project_id } of grants) {
     const [resource = "", operation = "*"] = permission.split(".");
-    const key = `${resource} ${project_id ?? ""}`;
-    lines.set(key, [...(lines.get(key) ?? []), operation]);
+    const projectId = project_id ?? "";
+    const key = `${resource} ${projectId}`;
+    const operations = [...(lines.get(key)?.operations ?? []), operation];
+    lines.set(key, { resource, projectId, operations });
   }
-  return lines;
+  return [...lines.values()];
 }
 
 export function projectName(id: string, projects: readonly Named[]): string {

@@ -5,7 +5,7 @@ import { Field } from "../field.tsx";
 import { Form, textOf } from "../form.tsx";
 import { complain, notify } from "../notice.tsx";
 import { apiPath, may, pagePath } from "../page.ts";
-import { Table } from "../table.tsx";
+import { Table, type Column } from "../table.tsx";
 
 interface Step {
   readonly name: string;
@@ -26,6 +26,17 @@ const ACTIONS: Readonly<Record<Step["action"], string>> = {
   replace: "is changed",
   rename: "is new, under another name",
 };
+
+const PLANNED: readonly Column<Step>[] = [
+  ["Webhook", ({ name }) => name, "head"],
+  ["Import", ({ action, changes }) => [ACTIONS[action], <Changes changes={changes} />]],
+];
+
+const DONE: readonly Column<Step>[] = [
+  ["Webhook", ({ name }) => <a href={pagePath("webhooks", name)}>{name}</a>, "head"],
+  ["Import", ({ action }) => ACTIONS[action]],
+  ["Key", ({ key }) => (key === undefined ? "–" : <code>{key}</code>)],
+];
 
 /** YAML in and out; an import shows first what it would change. */
 export function Import() {
@@ -117,17 +128,7 @@ function Difference({ steps, run }: { steps: readonly Step[]; run: () => Promise
   return (
     <>
       <h2>What an import would do</h2>
-      <Table caption="What an import would do" columns={["Webhook", "Import"]}>
-        {steps.map(({ name, action, changes }) => (
-          <tr>
-            <th scope="row">{name}</th>
-            <td>
-              {ACTIONS[action]}
-              <Changes changes={changes} />
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Table caption="What an import would do" columns={PLANNED} items={steps} />
       <div class="buttons">
         {doesSomething ? <Button act={run}>Import</Button> : <p>An import would change nothing.</p>}
       </div>
@@ -153,17 +154,7 @@ function Imported({ steps }: { steps: readonly Step[] }) {
     <>
       <h2>Imported</h2>
       <p>New webhooks are disabled. Their keys are shown this once.</p>
-      <Table caption="Imported webhooks" columns={["Webhook", "Import", "Key"]}>
-        {steps.map(({ name, action, key }) => (
-          <tr>
-            <th scope="row">
-              <a href={pagePath("webhooks", name)}>{name}</a>
-            </th>
-            <td>{ACTIONS[action]}</td>
-            <td>{key === undefined ? "–" : <code>{key}</code>}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table caption="Imported webhooks" columns={DONE} items={steps} />
     </>
   );
 }

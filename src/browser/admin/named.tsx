@@ -19,7 +19,7 @@ export function Projects() {
       plural="Projects"
       note="Webhooks and executions belong to a project; a role can be limited to one."
       canChange={may("project.write")}
-      columns={[{ label: "Description", cell: ({ description }) => description }]}
+      columns={[["Description", ({ description }) => description]]}
       fields={(project) => (
         <>
           <Field name="name" label="Name" value={project?.name ?? ""} isRequired />
@@ -51,8 +51,8 @@ export function Settings() {
       canChange={may("setting.write")}
       isBroad
       columns={[
-        { label: "Value", cell: ({ value }) => <code class="line">{JSON.stringify(value)}</code> },
-        { label: "-Changed", cell: ({ modified_at }) => <Time of={modified_at} /> },
+        ["Value", ({ value }) => <code class="line">{JSON.stringify(value)}</code>],
+        ["Changed", ({ modified_at }) => <Time of={modified_at} />, "wide"],
       ]}
       fields={(setting) => (
         <>
@@ -93,7 +93,7 @@ export function Secrets() {
       plural="Secrets"
       note="Encrypted at rest, and never shown again. A flow gets those that it declares, with flow.secret(name)."
       canChange={may("secret.write")}
-      columns={[{ label: "Set", cell: ({ modified_at }) => <Time of={modified_at} /> }]}
+      columns={[["Set", ({ modified_at }) => <Time of={modified_at} />]]}
       fields={(secret) => (
         <>
           <KeptName item={secret} />

@@ -28,11 +28,11 @@ export function Roles() {
       canChange={may("role.write")}
       isBroad
       columns={[
-        {
-          label: "Permissions",
-          cell: ({ permissions }) => <RoleGrants grants={permissions} projects={projects} />,
-        },
-        { label: "-Propagates", cell: ({ propagate }) => (propagate ? "yes" : "no") },
+        [
+          "Permissions",
+          ({ permissions }) => <RoleGrants grants={permissions} projects={projects} />,
+        ],
+        ["Propagates", ({ propagate }) => (propagate ? "yes" : "no"), "wide"],
       ]}
       fields={(role) => <RoleFields role={role} projects={projects} />}
       toBody={(values) => ({

@@ -7,7 +7,7 @@ import { useLoaded } from "../loaded.ts";
 import { notify } from "../notice.tsx";
 import { may } from "../page.ts";
 import { Badge } from "../status.tsx";
-import { Table } from "../table.tsx";
+import { Table, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
 
 interface Token {
@@ -20,8 +20,6 @@ interface Token {
   readonly last_used_from: string | null;
 }
 
-const COLUMNS = ["User", "-Since", "Last used", "-From", ""];
-
 /** The own login tokens; an administrator sees everybody's. */
 export function Tokens() {
   const [isAll, setAll] = useState(false);
@@ -29,54 +27,38 @@ export function Tokens() {
   const [list, reload] = useLoaded(() => read<List<Token>>(["token"], query), [isAll]);
   const tokens = list?.items ?? [];
   const own = tokens.find(({ is_current }) => is_current)?.user_name ?? "";
+  const act = (token: Token) => <End token={token} end={() => end(token, own, reload)} />;
+  const columns: readonly Column<Token>[] = [
+    ["User", ({ user_name }) => user_name, "head"],
+    ["Since", ({ created_at }) => <Time of={created_at} />, "wide"],
+    ["Last used", ({ last_used_at }) => <Time of={last_used_at} />],
+    ["From", ({ last_used_from }) => last_used_from ?? "–", "wide"],
+    ["", act, "acts"],
+  ];
   return (
     <>
       <p class="soft">Each login makes one. A program that calls the API has one, too.</p>
       {may("user.write") ? (
         <Check name="all" label="Everybody's" isChecked={false} onChange={setAll} />
       ) : null}
-      <Table caption="Login tokens" columns={COLUMNS}>
-        {tokens.map((token) => (
-          <Row
-            key={token.id}
-            token={token}
-            end={() => end(token, token.user_name === own, reload)}
-          />
-        ))}
-      </Table>
+      <Table caption="Login tokens" columns={columns} items={tokens} rowOf={({ id }) => ({ id })} />
     </>
   );
 }
 
-function Row({ token, end }: { token: Token; end: () => Promise<void> }) {
-  const { user_name, is_current, created_at, last_used_at, last_used_from } = token;
+function End({ token, end }: { token: Token; end: () => Promise<void> }) {
+  if (token.is_current) return <Badge label="This session" state="idle" />;
   return (
-    <tr>
-      <th scope="row">{user_name}</th>
-      <td class="wide">
-        <Time of={created_at} />
-      </td>
-      <td>
-        <Time of={last_used_at} />
-      </td>
-      <td class="wide">{last_used_from ?? "–"}</td>
-      <td class="acts">
-        {is_current ? (
-          <Badge label="This session" state="idle" />
-        ) : (
-          <Button style="quiet small" act={end}>
-            End<span class="hidden-text"> the session of {user_name}</span>
-          </Button>
-        )}
-      </td>
-    </tr>
+    <Button style="quiet small" act={end}>
+      End<span class="hidden-text"> the session of {token.user_name}</span>
+    </Button>
   );
 }
 
 /** Somebody else's session ends after the own password. */
 async function end(
   { id, user_name }: Token,
-  isOwn: boolean,
+  own: string,
   reload: () => Promise<void>,
 ): Promise<void> {
   const remove = async (body?: object): Promise<void> => {
@@ -84,7 +66,7 @@ async function end(
     notify("The session has ended");
     await reload();
   };
-  if (isOwn) return remove();
+  if (user_name === own) return remove();
   const text = "Whoever uses it has to log in again.";
   const title = `End a session of ${user_name}?`;
   await confirmWithPassword(title, text, "End", (password) => remove({ password }));

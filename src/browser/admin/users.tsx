@@ -4,7 +4,7 @@ import { textOf, textsOf } from "../form.tsx";
 import { useLoaded } from "../loaded.ts";
 import { may } from "../page.ts";
 import type { Named } from "../resources.ts";
-import { Badge } from "../status.tsx";
+import { EnabledBadge } from "../status.tsx";
 import { Time } from "../time.tsx";
 import { Collection } from "./collection.tsx";
 
@@ -24,9 +24,9 @@ export function Users() {
       note="People and programs that log in. What they may do is the sum of their roles."
       canChange={may("user.write")}
       columns={[
-        { label: "Roles", cell: ({ roles }) => roles.join(", ") || "none" },
-        { label: "State", cell: ({ is_enabled }) => <State isEnabled={is_enabled} /> },
-        { label: "-Last active", cell: ({ active_at }) => <Time of={active_at} /> },
+        ["Roles", ({ roles }) => roles.join(", ") || "none"],
+        ["State", ({ is_enabled }) => <EnabledBadge isEnabled={is_enabled} />],
+        ["Last active", ({ active_at }) => <Time of={active_at} />, "wide"],
       ]}
       fields={(user) => <UserFields user={user} />}
       toBody={toBody}
@@ -34,11 +34,6 @@ export function Users() {
       deletion="The user's sessions end at once. What the user made stays."
     />
   );
-}
-
-function State({ isEnabled }: { isEnabled: boolean }) {
-  if (isEnabled) return <Badge label="Enabled" state="good" />;
-  return <Badge label="Disabled" state="idle" />;
 }
 
 function UserFields({ user }: { user: User | null }) {

@@ -1,3 +1,4 @@
+import { PageHead } from "../head.tsx";
 import { useState } from "hono/jsx/dom";
 import { Tokens } from "../admin/tokens.tsx";
 import { call, read } from "../api.ts";
@@ -30,9 +31,7 @@ function AccountPage({ me: { email, roles } }: { me: Me }) {
   };
   return (
     <>
-      <div class="head">
-        <h1>{USER}</h1>
-      </div>
+      <PageHead title={USER} />
       <Pairs
         of={[
           ["Roles", roles.join(", ") || "none"],

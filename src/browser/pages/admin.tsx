@@ -1,3 +1,4 @@
+import { PageHead } from "../head.tsx";
 import { useEffect, useRef, type Child } from "hono/jsx/dom";
 import type { Permission } from "../../shared/contract/permission.ts";
 import { Audit } from "../admin/audit.tsx";
@@ -41,9 +42,7 @@ function AdminPage() {
   }, []);
   return (
     <>
-      <div class="head">
-        <h1>Administration</h1>
-      </div>
+      <PageHead title="Administration" />
       <nav class="tabs" aria-label="Administration" ref={links}>
         {shown.map(({ id, label }) => (
           <a href={pagePath("admin", id)} aria-current={id === section?.id ? "page" : undefined}>

@@ -1,3 +1,4 @@
+import { PageHead } from "../head.tsx";
 import { useLayoutEffect, useState, type Child } from "hono/jsx/dom";
 import { isEnded } from "../../shared/contract/status.ts";
 import { whyUnsent } from "../../shared/unsent.ts";
@@ -60,18 +61,14 @@ function ExecutionPage({ first }: { first: Shown }) {
   const { status, status_message, webhook, flow, is_productive, is_async } = execution;
   return (
     <>
-      <p class="way">
-        <a href={pagePath("executions")}>Executions</a>
-      </p>
-      <div class="head">
-        <h1>{webhook ?? flow}</h1>
+      <PageHead title={webhook ?? flow} list={["executions", "Executions"]}>
         <span id="badges" class="badges">
           <StatusBadge status={status} />
           {is_productive ? null : <Badge label="Development" state="busy" />}
           {is_async ? <Badge label="Asynchronous" state="idle" /> : null}
         </span>
         <ExecutionActs execution={execution} />
-      </div>
+      </PageHead>
       <p class="message">{status_message ?? ""}</p>
       <div class="halves">
         <div>

@@ -1,7 +1,8 @@
+import { PageHead } from "../head.tsx";
 import { useLayoutEffect, useState } from "hono/jsx/dom";
 import { FAILURES, STATUS, STATUSES, UNENDED } from "../../shared/contract/status.ts";
 import { readAll } from "../api.ts";
-import { EXECUTION_COLUMNS, ExecutionRow } from "../execution-row.tsx";
+import { EXECUTION_COLUMNS } from "../execution-list.tsx";
 import { Field } from "../field.tsx";
 import { FilterForm, filtersOfAddress, type Filters } from "../filters.tsx";
 import { gather } from "../gathered.ts";
@@ -12,6 +13,7 @@ import { may, pagePath } from "../page.ts";
 import { PAGE, PagedList, usePages, type Pages } from "../paged-list.tsx";
 import type { ExecutionSummary, Flow, Named } from "../resources.ts";
 import { start } from "../start.tsx";
+import { Empty } from "../table.tsx";
 
 /** `status` as the API takes it: one or several, with commas. */
 const STATUS_CHOICES: readonly (readonly [string, string])[] = [
@@ -34,12 +36,11 @@ function ExecutionsPage() {
   const isLive = useChanges(pages, query);
   return (
     <>
-      <div class="head">
-        <h1>Executions</h1>
+      <PageHead title="Executions">
         <span id="live" class="soft" role="status">
           {isLive === null ? "" : isLive ? "Live" : "Not live"}
         </span>
-      </div>
+      </PageHead>
       <FilterForm apply={apply}>
         <FilterFields first={first} />
       </FilterForm>
@@ -47,17 +48,12 @@ function ExecutionsPage() {
         pages={pages}
         caption="Executions"
         columns={EXECUTION_COLUMNS}
-        row={(execution) => (
-          <ExecutionRow key={execution.id} execution={execution} isNew={execution.isNew === true} />
-        )}
+        rowOf={({ id, isNew = false }) => ({ id, style: isNew ? "new" : "" })}
         empty={
-          <>
-            <h2>No execution is here</h2>
-            <p>
-              Each call of a webhook makes one. <a href={pagePath("webhooks")}>Try one</a>, or
-              change the filters above.
-            </p>
-          </>
+          <Empty title="No execution is here">
+            Each call of a webhook makes one. <a href={pagePath("webhooks")}>Try one</a>, or change
+            the filters above.
+          </Empty>
         }
       />
     </>

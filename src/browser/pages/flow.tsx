@@ -1,3 +1,4 @@
+import { ButtonLink, PageHead } from "../head.tsx";
 import { call, read } from "../api.ts";
 import { Field } from "../field.tsx";
 import { FlowBadge } from "../flow-badge.tsx";
@@ -7,7 +8,7 @@ import { may, PARAMS, pagePath } from "../page.ts";
 import type { Flow, Permissions } from "../resources.ts";
 import { SourceView } from "../source-view.tsx";
 import { start } from "../start.tsx";
-import { Pairs, Table } from "../table.tsx";
+import { Pairs, Table, type Column } from "../table.tsx";
 import { Tabs } from "../tabs.tsx";
 
 const NAME = PARAMS["name"] ?? "";
@@ -23,20 +24,14 @@ function FlowPage({ flow }: { flow: Flow }) {
   const create = `${pagePath("new-webhook")}?flow=${encodeURIComponent(NAME)}`;
   return (
     <>
-      <p class="way">
-        <a href={pagePath("flows")}>Flows</a>
-      </p>
-      <div class="head">
-        <h1>{flow.name}</h1>
+      <PageHead title={flow.name} list={["flows", "Flows"]}>
         <span class="badges">
           <FlowBadge flow={flow} />
         </span>
         {may("webhook.write") ? (
-          <a class="button" href={create}>
-            Create a webhook from this flow
-          </a>
+          <ButtonLink to={create}>Create a webhook from this flow</ButtonLink>
         ) : null}
-      </div>
+      </PageHead>
       <p>{flow.description ?? ""}</p>
       <Trouble flow={flow} />
       <Tabs label="Flow" tabs={tabs} />
@@ -90,14 +85,19 @@ function lineOf({ error, file }: Flow): number | null {
 }
 
 const PERMISSIONS = [
-  ["Network", "net"],
-  ["Reads files", "read"],
-  ["Writes files", "write"],
-  ["Secrets", "secrets"],
+  { label: "Network", name: "net" },
+  { label: "Reads files", name: "read" },
+  { label: "Writes files", name: "write" },
+  { label: "Secrets", name: "secrets" },
 ] as const;
 
 function Limits({ flow }: { flow: Flow }) {
   const { permissions, granted, timeout_sec, memory_mb, isolation, version, bundle } = flow;
+  const columns: readonly Column<(typeof PERMISSIONS)[number]>[] = [
+    ["Permission", ({ label }) => label, "head"],
+    ["Declared", ({ name }) => textOf(permissions, name)],
+    ["Granted", ({ name }) => textOf(granted, name)],
+  ];
   const facts = [
     ["Longest run", `${timeout_sec} s`],
     ["Memory", memory_mb === null ? "–" : `${memory_mb} MB`],
@@ -108,15 +108,7 @@ function Limits({ flow }: { flow: Flow }) {
   ] as const;
   return (
     <>
-      <Table caption="Permissions" columns={["Permission", "Declared", "Granted"]}>
-        {PERMISSIONS.map(([label, name]) => (
-          <tr>
-            <th scope="row">{label}</th>
-            <td>{textOf(permissions, name)}</td>
-            <td>{textOf(granted, name)}</td>
-          </tr>
-        ))}
-      </Table>
+      <Table caption="Permissions" columns={columns} items={PERMISSIONS} />
       <h2>Limits</h2>
       <Pairs of={facts} />
     </>

@@ -1,3 +1,4 @@
+import { PageHead } from "../head.tsx";
 import { useState } from "hono/jsx/dom";
 import { call, readAll, type List } from "../api.ts";
 import { Button } from "../button.tsx";
@@ -6,7 +7,14 @@ import { notify } from "../notice.tsx";
 import { may, pagePath } from "../page.ts";
 import type { Flow } from "../resources.ts";
 import { start } from "../start.tsx";
-import { Table } from "../table.tsx";
+import { Empty, NamedCell, Table, type Column } from "../table.tsx";
+
+const COLUMNS: readonly Column<Flow>[] = [
+  ["Name", (flow) => <Name flow={flow} />, "head"],
+  ["State", (flow) => <FlowBadge flow={flow} />],
+  ["Version", ({ version }) => <code>{version?.slice(0, 8) ?? "–"}</code>, "wide"],
+  ["Bundle", ({ bundle }) => bundle ?? "–", "wide"],
+];
 
 start(async () => <FlowsPage first={await readAll<Flow>("flow")} />);
 
@@ -19,49 +27,29 @@ function FlowsPage({ first }: { first: readonly Flow[] }) {
   };
   return (
     <>
-      <div class="head">
-        <h1>Flows</h1>
+      <PageHead title="Flows">
         {may("flow.reload") ? (
           <Button style="quiet" act={reload}>
             Reload
           </Button>
         ) : null}
-      </div>
+      </PageHead>
       <p class="soft">
         Files of the plugins folder. A change is taken up by itself; a broken version leaves the
         last good one serving.
       </p>
       {flows.length === 0 ? (
-        <div class="empty">
-          <h2>There is no flow yet</h2>
-          <p>
-            Put a file with a default export into the plugins folder; it appears here by itself.
-          </p>
-        </div>
+        <Empty title="There is no flow yet">
+          Put a file with a default export into the plugins folder; it appears here by itself.
+        </Empty>
       ) : (
-        <Table caption="Flows" columns={["Name", "State", "-Version", "-Bundle"]}>
-          {flows.map((flow) => (
-            <Row key={flow.name} flow={flow} />
-          ))}
-        </Table>
+        <Table caption="Flows" columns={COLUMNS} items={flows} />
       )}
     </>
   );
 }
 
-function Row({ flow }: { flow: Flow }) {
-  const { name, description, version, bundle, error } = flow;
-  return (
-    <tr>
-      <th scope="row">
-        <a href={pagePath("flows", name)}>{name}</a>
-        <p class="soft line">{error?.message ?? description ?? ""}</p>
-      </th>
-      <td>
-        <FlowBadge flow={flow} />
-      </td>
-      <td class="wide">{version === null ? "–" : <code>{version.slice(0, 8)}</code>}</td>
-      <td class="wide">{bundle ?? "–"}</td>
-    </tr>
-  );
+function Name({ flow: { name, description, error } }: { flow: Flow }) {
+  const note = error?.message ?? description;
+  return <NamedCell name={name} path={pagePath("flows", name)} note={note} />;
 }

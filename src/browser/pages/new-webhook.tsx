@@ -1,3 +1,4 @@
+import { PageHead } from "../head.tsx";
 import { useEffect, useState } from "hono/jsx/dom";
 import { call, readAll } from "../api.ts";
 import { Created } from "../created.tsx";
@@ -36,9 +37,7 @@ function NewWebhookPage({ lists }: { lists: Lists }) {
   };
   return (
     <>
-      <div class="head">
-        <h1>{created?.name ?? "New webhook"}</h1>
-      </div>
+      <PageHead title={created?.name ?? "New webhook"} />
       {created === null ? (
         <Form act={create} submit="Create">
           <Fields lists={lists} />

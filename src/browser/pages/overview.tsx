@@ -1,8 +1,9 @@
+import { ButtonLink, PageHead } from "../head.tsx";
 import { useLayoutEffect, useState, type Child } from "hono/jsx/dom";
 import { FAILURES } from "../../shared/contract/status.ts";
 import { read, type List } from "../api.ts";
 import { CallChart } from "../call-chart.tsx";
-import { ExecutionTable } from "../execution-row.tsx";
+import { EXECUTION_COLUMNS } from "../execution-list.tsx";
 import { number, plural } from "../format.ts";
 import { gather } from "../gathered.ts";
 import { follow } from "../live.ts";
@@ -11,6 +12,7 @@ import { apiPath, may, pagePath } from "../page.ts";
 import type { ExecutionSummary, Flow, Workspace } from "../resources.ts";
 import { start } from "../start.tsx";
 import { Badge } from "../status.tsx";
+import { Table } from "../table.tsx";
 
 const FAILED = FAILURES.join(",");
 
@@ -57,14 +59,11 @@ function OverviewPage({ first }: { first: Figures }) {
   const { workspace, failures, broken, newest } = figures;
   return (
     <>
-      <div class="head">
-        <h1>Overview</h1>
+      <PageHead title="Overview">
         {may("webhook.write") ? (
-          <a class="button" href={pagePath("new-webhook")}>
-            New webhook
-          </a>
+          <ButtonLink to={pagePath("new-webhook")}>New webhook</ButtonLink>
         ) : null}
-      </div>
+      </PageHead>
       {newest?.length === 0 ? <FirstSteps /> : null}
       {workspace === null ? null : <Tiles workspace={workspace} />}
       {broken === null || broken.length === 0 ? null : <Broken flows={broken} />}
@@ -171,7 +170,7 @@ function Failures({ items }: { items: readonly ExecutionSummary[] | null }) {
   const all = `${pagePath("executions")}?status=${encodeURIComponent(FAILED)}`;
   return (
     <>
-      <ExecutionTable items={items} />
+      <Table caption="Latest failures" columns={EXECUTION_COLUMNS} items={items} />
       <p>
         <a href={all}>All failures</a>
       </p>

@@ -1,12 +1,14 @@
+import { PageHead } from "../head.tsx";
 import { useState } from "hono/jsx/dom";
 import { call, read, type List } from "../api.ts";
 import { CallChart } from "../call-chart.tsx";
-import { ExecutionTable } from "../execution-row.tsx";
+import { EXECUTION_COLUMNS } from "../execution-list.tsx";
 import { useLoaded } from "../loaded.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
 import { RefusedCalls } from "../refused-calls.tsx";
 import type { ExecutionSummary, Webhook } from "../resources.ts";
 import { start } from "../start.tsx";
+import { Table } from "../table.tsx";
 import { Tabs } from "../tabs.tsx";
 import { TryIt } from "../try-it.tsx";
 import { WebhookAccess } from "../webhook-access.tsx";
@@ -44,15 +46,11 @@ function WebhookPage({ first }: { first: ShownWebhook }) {
   ];
   return (
     <>
-      <p class="way">
-        <a href={pagePath("webhooks")}>Webhooks</a>
-      </p>
-      <div class="head">
-        <h1>{webhook.name}</h1>
+      <PageHead title={webhook.name} list={["webhooks", "Webhooks"]}>
         <span id="badges">
           <WebhookBadges webhook={webhook} />
         </span>
-      </div>
+      </PageHead>
       <Tabs label="Webhook" tabs={tabs} />
     </>
   );
@@ -87,7 +85,7 @@ function Calls() {
           {latest.items.length === 0 ? (
             <p>It was not called yet.</p>
           ) : (
-            <ExecutionTable items={latest.items} />
+            <Table caption="Executions" columns={EXECUTION_COLUMNS} items={latest.items} />
           )}
           <p>
             <a href={all}>All its executions</a>

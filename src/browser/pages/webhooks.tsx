@@ -1,3 +1,4 @@
+import { ButtonLink, PageHead } from "../head.tsx";
 import { useEffect, useRef, useState } from "hono/jsx/dom";
 import { read, readAll, type List } from "../api.ts";
 import { Field } from "../field.tsx";
@@ -8,10 +9,11 @@ import { PagedList, usePages } from "../paged-list.tsx";
 import type { ExecutionSummary, Flow, Webhook } from "../resources.ts";
 import { start } from "../start.tsx";
 import { Outcomes } from "../status.tsx";
+import { Empty, NamedCell, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
 import { WebhookBadges } from "../webhook-badges.tsx";
 
-/** Executions that the row of a webhook looks back on. */
+/** Calls that a row looks back on. */
 const RECENT = 8;
 
 const STATES = [
@@ -20,7 +22,12 @@ const STATES = [
   ["false", "Disabled"],
 ] as const;
 
-const COLUMNS = ["Name", "-Flow", "State", "-Last call", "Recent outcome"];
+const COLUMNS: readonly Column<Webhook>[] = [
+  ["Name", (webhook) => <Name webhook={webhook} />, "head"],
+  ["Flow", ({ flow }) => <a href={pagePath("flows", flow)}>{flow}</a>, "wide"],
+  ["State", (webhook) => <WebhookBadges webhook={webhook} />],
+  ["Latest calls", ({ name }) => <Latest webhook={name} />],
+];
 
 start(async () => <WebhooksPage />);
 
@@ -32,14 +39,11 @@ function WebhooksPage() {
   const names = (flows ?? []).map(({ name }) => [name, name] as const);
   return (
     <>
-      <div class="head">
-        <h1>Webhooks</h1>
+      <PageHead title="Webhooks">
         {may("webhook.write") ? (
-          <a class="button" href={pagePath("new-webhook")}>
-            New webhook
-          </a>
+          <ButtonLink to={pagePath("new-webhook")}>New webhook</ButtonLink>
         ) : null}
-      </div>
+      </PageHead>
       <FilterForm apply={apply}>
         <Field name="text" label="Name contains" type="search" value={first["text"] ?? ""} />
         <Field
@@ -54,47 +58,40 @@ function WebhooksPage() {
         pages={pages}
         caption="Webhooks"
         columns={COLUMNS}
-        row={(webhook) => <Row key={webhook.id} webhook={webhook} />}
+        rowOf={({ id }) => ({ id })}
         empty={
-          <>
-            <h2>No webhook is here</h2>
-            <p>A webhook is a URL that starts a flow. Create one, or change the filters above.</p>
-          </>
+          <Empty title="No webhook is here">
+            A webhook is a URL that starts a flow. Create one, or change the filters above.
+          </Empty>
         }
       />
     </>
   );
 }
 
-function Row({ webhook }: { webhook: Webhook }) {
-  const { name, description, flow } = webhook;
-  const row = useRef<HTMLElement | null>(null);
-  const [recent, setRecent] = useState<readonly ExecutionSummary[] | null>(null);
-  useEffect(() => onceVisible(row.current, () => readRecent(name).then(setRecent)), [name]);
-  const [newest] = recent ?? [];
+function Name({ webhook: { name, description } }: { webhook: Webhook }) {
+  return <NamedCell name={name} path={pagePath("webhooks", name)} note={description} />;
+}
+
+function Latest({ webhook }: { webhook: string }) {
+  const place = useRef<HTMLElement | null>(null);
+  const [latest, setLatest] = useState<readonly ExecutionSummary[] | null>(null);
+  const fill = () => readLatest(webhook).then(setLatest);
+  useEffect(() => onceVisible(place.current, fill), [webhook]);
+  const [newest] = latest ?? [];
   return (
-    <tr ref={row}>
-      <th scope="row">
-        <a href={pagePath("webhooks", name)}>{name}</a>
-        {description === "" ? null : <p class="soft line">{description}</p>}
-      </th>
-      <td class="wide">
-        <a href={pagePath("flows", flow)}>{flow}</a>
-      </td>
-      <td>
-        <WebhookBadges webhook={webhook} />
-      </td>
-      <td class="wide">
-        {newest === undefined ? (
-          <span class="soft">{recent === null ? "" : "not yet"}</span>
-        ) : (
-          <a href={pagePath("executions", newest.id)}>
+    <span ref={place} class="badges">
+      {newest === undefined ? (
+        <span class="soft">{latest === null ? "" : "not yet"}</span>
+      ) : (
+        <>
+          <Outcomes newestFirst={latest ?? []} />
+          <a class="wide" href={pagePath("executions", newest.id)}>
             <Time of={newest.created_at} />
           </a>
-        )}
-      </td>
-      <td>{newest === undefined ? null : <Outcomes newestFirst={recent ?? []} />}</td>
-    </tr>
+        </>
+      )}
+    </span>
   );
 }
 
@@ -110,7 +107,7 @@ function onceVisible(element: HTMLElement | null, act: () => Promise<void>) {
   return () => observer.disconnect();
 }
 
-async function readRecent(webhook: string): Promise<readonly ExecutionSummary[]> {
+async function readLatest(webhook: string): Promise<readonly ExecutionSummary[]> {
   const query = { webhook, limit: String(RECENT) };
   return (await read<List<ExecutionSummary>>(["execution"], query)).items;
 }
