@@ -1,4 +1,4 @@
-import { useLayoutEffect, useState, type Child } from "hono/jsx/dom";
+import { useEffect, useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 
 interface Tab {
   readonly id: string;
@@ -21,39 +21,13 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, [open]);
-
-  function choose(id: string): void {
+  const choose = (id: string): void => {
     history.replaceState(null, "", `#${id}`);
     show(id);
-  }
-
-  function move({ key, currentTarget }: KeyboardEvent): void {
-    const by = key === "ArrowRight" ? 1 : key === "ArrowLeft" ? -1 : 0;
-    const at = tabs.findIndex(({ id }) => id === open);
-    const next = tabs[(at + by + tabs.length) % tabs.length];
-    if (by === 0 || next === undefined) return;
-    (currentTarget as HTMLElement).querySelector<HTMLElement>(`#${next.id}-tab`)?.focus();
-    choose(next.id);
-  }
-
+  };
   return (
     <>
-      <div class="tabs" role="tablist" aria-label={label} onKeyDown={move}>
-        {tabs.map(({ id, label: name }) => (
-          <button
-            key={id}
-            type="button"
-            role="tab"
-            id={`${id}-tab`}
-            aria-controls={id}
-            aria-selected={String(id === open)}
-            tabindex={id === open ? 0 : -1}
-            onClick={() => choose(id)}
-          >
-            {name}
-          </button>
-        ))}
-      </div>
+      <Strip label={label} tabs={tabs} open={open} choose={choose} />
       {tabs.map(({ id, content }) => (
         <section
           key={id}
@@ -66,5 +40,44 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
         </section>
       ))}
     </>
+  );
+}
+
+function Strip(props: {
+  label: string;
+  tabs: readonly Tab[];
+  open: string;
+  choose: (id: string) => void;
+}) {
+  const { label, tabs, open, choose } = props;
+  const strip = useRef<HTMLElement | null>(null);
+  const buttonOf = (id: string) => strip.current?.querySelector<HTMLElement>(`#${id}-tab`);
+  // A phone shows a part of the strip.
+  useEffect(() => buttonOf(open)?.scrollIntoView({ inline: "center", block: "nearest" }), [open]);
+  const move = ({ key }: KeyboardEvent): void => {
+    const by = key === "ArrowRight" ? 1 : key === "ArrowLeft" ? -1 : 0;
+    const at = tabs.findIndex(({ id }) => id === open);
+    const next = tabs[(at + by + tabs.length) % tabs.length];
+    if (by === 0 || next === undefined) return;
+    buttonOf(next.id)?.focus();
+    choose(next.id);
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label={label} ref={strip} onKeyDown={move}>
+      {tabs.map(({ id, label: name }) => (
+        <button
+          key={id}
+          type="button"
+          role="tab"
+          id={`${id}-tab`}
+          aria-controls={id}
+          aria-selected={String(id === open)}
+          tabindex={id === open ? 0 : -1}
+          onClick={() => choose(id)}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
   );
 }

@@ -46,7 +46,7 @@ export async function openWindow(
 /** A window where nobody has logged in. */
 export function openStrangeWindow(browser: Browser, look: Look = {}): Promise<BrowserContext> {
   const viewport =
-    look.isNarrow === true ? { width: 390, height: 844 } : { width: 1280, height: 860 };
+    look.isNarrow === true ? { width: 390, height: 844 } : { width: 1440, height: 900 };
   const colorScheme = look.isDark === true ? "dark" : "light";
   const { timezoneId, locale } = look;
   return browser.newContext({

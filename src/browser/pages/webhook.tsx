@@ -78,6 +78,7 @@ function Calls() {
   const all = `${pagePath("executions")}?webhook=${encodeURIComponent(NAME)}`;
   return (
     <>
+      <h2>Calls</h2>
       {isAllowed ? <CallChart webhook={NAME} /> : <p>Your roles do not show executions.</p>}
       {latest === null ? null : (
         <>
