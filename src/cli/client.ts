@@ -33,6 +33,9 @@ export class RefusedFailure extends CommandError {
   }
 }
 
+/** There is no answer: no service runs there. */
+export class UnreachableError extends CommandError {}
+
 /** Most items of one page. */
 const PAGE = 500;
 
@@ -100,12 +103,12 @@ function toSearch(query: Query): string {
   return search.size === 0 ? "" : `?${search.toString()}`;
 }
 
-/** @throws CommandError where there is no answer */
+/** @throws UnreachableError */
 async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {
-    throw new CommandError(
+    throw new UnreachableError(
       `Cannot reach ${new URL(url).origin}: ${reasonOf(error as Error)}. Start the service with ` +
         `"flowhook serve", or name another with --url or FLOWHOOK_URL`,
     );

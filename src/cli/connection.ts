@@ -1,5 +1,6 @@
 import { readCredentials, readEnvironment } from "../server/config/environment.ts";
 import { ConfigError } from "../server/config/config-error.ts";
+import { findConnection } from "./author-connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readConfiguration } from "./configuration.ts";
 import { readLogins } from "./kept-logins.ts";
@@ -16,20 +17,28 @@ export interface ConnectionOptions {
 }
 
 /**
- * `--url`, else FLOWHOOK_URL, else the service of the last login, else the one that the
- * configuration of this folder describes. FLOWHOOK_TOKEN goes before a kept login.
+ * `--url`, else FLOWHOOK_URL, else what `flowhook dev` runs for this folder, else the service of
+ * the last login, else the one that the configuration of this folder describes. FLOWHOOK_TOKEN goes
+ * before a kept login.
  *
  * @throws CommandError (usage) where the URL is none, or is another machine's and nobody but a
  *   file of this folder names it: a token, a password or a key would go there
  */
 export function openConnection(options: ConnectionOptions): Connection {
   const given = readCredentials(readEnvironment());
+  const own = options.url === undefined && given.url === null ? findConnection(".") : null;
+  if (own !== null) return own;
   const kept = readLogins();
   const named = options.url ?? given.url ?? kept.current;
   const url = toServiceUrl(named ?? configuredUrl());
   const token = given.token ?? kept.logins[url]?.token ?? null;
   if (named === null && kept.logins[url] === undefined) requireLocal(url, given.token);
   return { url, token };
+}
+
+/** Whether somebody said which service is meant, for this command alone. */
+export function isNamed(options: ConnectionOptions): boolean {
+  return options.url !== undefined || readCredentials(readEnvironment()).url !== null;
 }
 
 function requireLocal(url: string, token: string | null): void {

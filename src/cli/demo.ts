@@ -1,14 +1,11 @@
-import { WEBHOOK_DEFAULTS } from "../server/store/webhook-columns.ts";
 import { createHmac } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { generateKey, hashKey } from "../server/access/api-key.ts";
+import { generateKey } from "../server/access/api-key.ts";
 import { listAssets, readAsset } from "../assets/read.ts";
-import { now } from "../shared/clock.ts";
-import { newId } from "../shared/id.ts";
 import type { Service } from "../server/service.ts";
-import { findRoleByName, findUserByName } from "../server/store/people.ts";
-import { findWebhook, insertWebhook, type WebhookRow } from "../server/store/webhooks.ts";
+import { findWebhook } from "../server/store/webhooks.ts";
+import { putEnabledWebhook } from "./enabled-webhook.ts";
 
 /** One example flow, and how to call it. */
 interface Example {
@@ -120,35 +117,9 @@ export async function fillDemo(service: Service): Promise<readonly DemoWebhook[]
 
 async function createDemoWebhook({ store }: Service, example: Example): Promise<DemoWebhook> {
   const key = example.hasKey ? generateKey() : null;
-  const admin = await findUserByName(store, "admin");
-  const role = await findRoleByName(store, "webhook");
-  const at = now();
-  const by = admin?.id ?? "";
-  const row: WebhookRow = {
-    id: newId(),
-    name: example.flow,
-    description: example.what,
-    flow: example.flow,
-    role_id: role?.id ?? null,
-    project_id: null,
-    bundle_id: null,
-    is_enabled: 1,
-    is_productive: 1,
-    require_login: 0,
-    key_hash: key === null ? null : hashKey(key),
-    previous_key_hash: null,
-    previous_key_until: null,
-    key_used_at: null,
-    previous_key_used_at: null,
-    ...WEBHOOK_DEFAULTS,
-    execution_location: "webhook",
-    created_by: by,
-    created_at: at,
-    modified_by: by,
-    modified_at: at,
-  };
-  await store.commit([insertWebhook(store, row)]);
-  return { example, name: row.name, key };
+  const { flow, what: description } = example;
+  await putEnabledWebhook(store, { flow, description, key });
+  return { example, name: flow, key };
 }
 
 /** A `curl` line for each; a key is shown at the first start only. */

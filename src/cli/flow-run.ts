@@ -1,28 +1,63 @@
 import type { Execution, Started } from "../shared/contract/execution.ts";
-import { toPath, openClient, type Client } from "./client.ts";
-import type { ConnectionOptions } from "./connection.ts";
+import { createClient, toPath, UnreachableError, type Client } from "./client.ts";
+import { isNamed, openConnection, type ConnectionOptions } from "./connection.ts";
+import { isAuthorFolder } from "./author-folder.ts";
 import { printLog, readLog } from "./execution-log.ts";
 import { CommandError } from "./command-error.ts";
-import { readJson } from "./input.ts";
+import { readJsonOr } from "./input.ts";
 import { printJson, toLine } from "./table.ts";
 
-interface RunOptions extends ConnectionOptions {
+export interface RunOptions extends ConnectionOptions {
+  readonly local?: true;
   readonly input?: string;
   readonly log?: true;
   readonly json?: true;
 }
 
 /**
- * Runs a flow and waits for its end, however long that takes.
+ * Runs a flow and waits for its end, however long that takes: on the service, or in this process
+ * where nobody names a service that there is a login to, and the folder has flows.
  *
  * @throws CommandError with status and status message where it did not succeed
  */
 export async function runFlow(name: string, options: RunOptions): Promise<void> {
-  const client = openClient(options);
   // Without an input the flow gets what a call without parameters gives.
-  const body = options.input === undefined ? {} : { input_value: readJson(options.input) };
+  const { input } = options;
+  const run = { name, body: input === undefined ? {} : { input_value: readJsonOr(input) } };
+  if (options.local === true) return runHere(run, options);
+  const connection = openConnection(options);
+  const isHere = !isNamed(options) && isAuthorFolder(".");
+  if (isHere && connection.token === null) return runHere(run, options);
+  const client = createClient(connection);
+  const id = await start(client, run).catch((error: unknown) => {
+    if (isHere && error instanceof UnreachableError) return null;
+    throw error;
+  });
+  if (id !== null) return report(client, id, options);
+  process.stderr.write(`Cannot reach ${connection.url}: it runs here\n`);
+  await runHere(run, options);
+}
+
+/** What is asked of the service. */
+interface FlowRun {
+  readonly name: string;
+  readonly body: { readonly input_value?: unknown };
+}
+
+async function runHere(run: FlowRun, options: RunOptions): Promise<void> {
+  const { openHere } = await import("./flow-here.ts");
+  await using here = await openHere(".");
+  here.requireFlow(run.name);
+  await report(here.client, await start(here.client, run), options);
+}
+
+/** @returns the execution's id */
+async function start(client: Client, { name, body }: FlowRun): Promise<string> {
   const path = `${toPath("flow", name)}/execution`;
-  const { id } = await client.json<Started>("POST", path, { body });
+  return (await client.json<Started>("POST", path, { body })).id;
+}
+
+async function report(client: Client, id: string, options: RunOptions): Promise<void> {
   const record = await waitFor(client, id);
   if (options.log) printLog(await readLog(client, id), process.stderr);
   const { status, status_message, output_value, response } = record;

@@ -41,9 +41,15 @@ export function addFlowCommands(
     .action(newFlow);
   flow
     .command("run")
-    .description("Run a flow without a webhook, and print its output_value")
+    .description(
+      "Run a flow without a webhook, with or without a service, and print its output_value",
+    )
     .argument("<name>")
-    .option("--input <file>", "input_value (JSON), - reads standard input (default: an empty GET)")
+    .option(
+      "--input <input>",
+      "input_value: JSON, or a file of it; - reads standard input (default: an empty GET)",
+    )
+    .option("--local", "in this folder, without a service")
     .option("--log", "print its log lines to standard error")
     .option("--json", "print the whole execution record")
     .option(...url)

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { CommandError } from "./command-error.ts";
 
 /**
@@ -16,11 +16,26 @@ export function readText(file: string): string {
 
 /** @throws CommandError where it cannot be read, or is not JSON */
 export function readJson(file: string): unknown {
-  const text = readText(file);
+  return parse(readText(file), `"${file}"`);
+}
+
+/** What JSON begins with, and hardly a file's name does. */
+const JSON_BEGIN = /^\s*(?:[{["]|-?\d|(?:true|false|null)\s*$)/;
+
+/**
+ * JSON as text, or in a file; `-` is standard input.
+ *
+ * @throws CommandError where it cannot be read, or is not JSON
+ */
+export function readJsonOr(given: string): unknown {
+  return JSON_BEGIN.test(given) && !existsSync(given) ? parse(given, "--input") : readJson(given);
+}
+
+function parse(text: string, where: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CommandError(`Expected JSON in "${file}": ${(error as Error).message}`);
+    throw new CommandError(`Expected JSON in ${where}: ${(error as Error).message}`);
   }
 }
 
@@ -29,4 +44,11 @@ export function toCount(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count > 0) return count;
   throw new CommandError(`Found "${text}", expected a whole number of at least 1`, 2);
+}
+
+/** A port to listen on, for commander; 0 for any free one. */
+export function toPort(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new CommandError(`Found "${text}", expected a port: a whole number from 0 to 65535`, 2);
 }

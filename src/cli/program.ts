@@ -11,6 +11,7 @@ import { addExecutionCommands } from "./execution.ts";
 import { CommandError } from "./command-error.ts";
 import { addFlowCommands } from "./flow.ts";
 import { init } from "./init.ts";
+import { toPort } from "./input.ts";
 import { printLicenses } from "./licenses.ts";
 import { login, logout } from "./login.ts";
 import { printUnit } from "./systemd.ts";
@@ -54,6 +55,12 @@ function addServiceCommands(program: Command): void {
     .option(...CONFIG)
     .option("--demo", "write example flows into an empty plugins folder, with a webhook for each")
     .action(async (options) => (await import("./serve.ts")).serve(options));
+  program
+    .command("dev")
+    .description("Serve a folder of flows for its author alone, and show each call with its log")
+    .argument("[dir]", "the folder of the configuration, or of the flows", ".")
+    .option("--port <port>", "the port on loopback (default: LISTEN_PORT, or a free one)", toPort)
+    .action(async (dir, options) => (await import("./dev.ts")).dev(dir, options));
   program
     .command("init")
     .description("Set up a folder to serve from; nothing that is there is overwritten")

@@ -7,7 +7,8 @@ import { databaseFile, type Config } from "./config/resolve.ts";
 import { Allowance } from "./executions/allowance.ts";
 import { Executions } from "./executions/executions.ts";
 import { Retention } from "./executions/retention.ts";
-import { openEndingReport } from "./executions/ending-report.ts";
+import { openEndingReport, type ReportEnding } from "./executions/ending-report.ts";
+import type { Onlooker } from "./executions/onlooker.ts";
 import { operate } from "./executions/operations.ts";
 import { recover } from "./executions/recover.ts";
 import { type Catalog } from "./flows/catalog.ts";
@@ -50,6 +51,8 @@ export interface ServiceOptions {
   readonly adminPassword: string | null;
   /** Shows a generated password. It becomes valid after this, and is never told again. */
   showPassword(service: Pick<Service, "url" | "catalog" | "adminPassword">): Promise<void>;
+  /** null unless told. */
+  readonly onlooker?: Onlooker;
 }
 
 /** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
@@ -71,7 +74,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const allowance = new Allowance(config.CONNECTION_ALLOWANCE, await connectionsByMonth(store));
   const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });
   const given = { config, log, store, secrets, runners, catalog, parser, meters };
-  const executions = openExecutionsOf({ ...given, allowance });
+  const executions = openExecutionsOf({
+    ...given,
+    allowance,
+    onlooker: options.onlooker ?? null,
+  });
   await putInOrder({ store, executions, catalog, log });
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
@@ -172,8 +179,9 @@ function openExecutionsOf(parts: {
   parser: Parser;
   meters: Meters;
   allowance: Allowance;
+  onlooker: Onlooker | null;
 }): Executions {
-  const { config, store, runners, catalog, secrets, parser, meters } = parts;
+  const { config, store, runners, catalog, secrets, parser } = parts;
   const limits = {
     max_input_bytes: config.MAX_BODY_BYTES,
     maxChildDepth: config.MAX_CHILD_DEPTH,
@@ -188,12 +196,7 @@ function openExecutionsOf(parts: {
       operate({ store, executions, findFlow, secrets, limits, checkLarge }, execution, request),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
     judgeLarge,
-    reportEnding: openEndingReport({
-      log: parts.log,
-      meters,
-      hasCalls: config.LOG_CALLS,
-      hasMessages: config.LOG_MESSAGES,
-    }),
+    reportEnding: openReportOf(parts),
     workerThreads: config.WORKER_THREADS,
     flowMaxConcurrent: config.FLOW_MAX_CONCURRENT,
     warmThreads: config.WARM_THREADS,
@@ -202,4 +205,19 @@ function openExecutionsOf(parts: {
     baseUrl: config.BASE_URL ?? "http://flowhook",
   });
   return executions;
+}
+
+function openReportOf(parts: {
+  config: Config;
+  log: Log;
+  meters: Meters;
+  onlooker: Onlooker | null;
+}): ReportEnding {
+  const { log, meters, config, onlooker } = parts;
+  const options = { log, meters, hasCalls: config.LOG_CALLS, hasMessages: config.LOG_MESSAGES };
+  const report = openEndingReport(options);
+  return (execution, outcome, endedAt) => {
+    report(execution, outcome, endedAt);
+    onlooker?.ended(execution, outcome);
+  };
 }

@@ -21,6 +21,24 @@ export function openLog({ level, format }: { level: string; format: "json" | "pr
   return pino({ base: null, level, formatters: { log: withoutNulls } }, destination);
 }
 
+/** An entry of the log as whoever shows it in words of their own gets it. */
+export interface LogEntry {
+  readonly level: string;
+  readonly msg: string;
+  readonly flow?: string;
+  readonly webhook?: string;
+  readonly code?: string;
+  readonly reason?: string;
+  readonly stack?: string | null;
+  readonly duration_ms?: number;
+}
+
+/** A log whose entries are handed on, and not written. */
+export function openLogFor(level: string, take: (entry: LogEntry) => void): Log {
+  const write = (text: string) => take(JSON.parse(text) as LogEntry);
+  return pino({ ...JSON_LINES, level }, { write });
+}
+
 /** Levels as words and times as ISO 8601, as journald, Loki and people read them. */
 const JSON_LINES: LoggerOptions = {
   base: null,

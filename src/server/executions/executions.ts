@@ -21,6 +21,7 @@ import { Endings, type EndingsOptions } from "./endings.ts";
 import { Handover } from "./handover.ts";
 import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
+import type { Onlooker } from "./onlooker.ts";
 import { decide } from "./outcome.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
@@ -35,6 +36,7 @@ export interface ExecutionsOptions
     execution: ActiveExecution,
     request: OperationRequest,
   ) => Promise<OperationAnswer>;
+  readonly onlooker: Onlooker | null;
   readonly maxQueued: number;
   readonly allowance: Allowance;
   readonly baseUrl: string;
@@ -274,6 +276,7 @@ export class Executions implements RunEvents {
   log(execution: ActiveExecution, lines: readonly LogLine[]): void {
     execution.place = findPlace(lines) ?? execution.place;
     this.#journal.addLog(execution.id, lines);
+    this.#options.onlooker?.logged(execution, lines);
   }
 
   operate(execution: ActiveExecution, request: OperationRequest): Promise<OperationAnswer> {

@@ -54,11 +54,16 @@ export class FlowRegistry {
     return entry;
   }
 
-  /** The newest version is good and serves from now on. */
-  serve(entry: Entry, served: Served): void {
+  /**
+   * The newest version is good and serves from now on.
+   * @param duration_ms from its last change until now; null where it was there before the start
+   */
+  serve(entry: Entry, served: Served, duration_ms: number | null): void {
     this.#replace(entry, served, null);
-    this.#givenUp.delete(served.spec.key);
-    this.#options.log.info({ flow: entry.name, version: served.spec.version }, "Flow is ready");
+    const { key, version } = served.spec;
+    this.#givenUp.delete(key);
+    const took = duration_ms === null ? {} : { duration_ms };
+    this.#options.log.info({ flow: entry.name, version, ...took }, "Flow is ready");
   }
 
   /** The newest version is broken; what is given as good serves. */

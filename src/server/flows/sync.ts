@@ -38,6 +38,7 @@ export interface FolderSyncOptions {
 export class FolderSync {
   readonly debounce = new Debounce(() => this.#pass());
   readonly #options: FolderSyncOptions;
+  readonly #openedAt = now();
   #paths: FlowPaths;
   #nextScan: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -157,9 +158,13 @@ export class FolderSync {
       entry.seen = null;
       return this.debounce.after(QUIET_MS);
     }
-    if (taken.kind === "flow") registry.serve(entry, taken.served);
+    if (taken.kind === "flow") registry.serve(entry, taken.served, this.#tookSince(closure.since));
     else registry.clear(entry);
     this.remember(entry.name, entry.served?.spec.version ?? null);
+  }
+
+  #tookSince(since: number): number | null {
+    return since < this.#openedAt ? null : now() - since;
   }
 
   /** A fault that shows without a look into the file. */

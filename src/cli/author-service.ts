@@ -1,0 +1,69 @@
+import { generateToken, hashKey } from "../server/access/api-key.ts";
+import { generatePassword, hashPassword } from "../server/access/password.ts";
+import type { Loaded } from "../server/config/load.ts";
+import type { Onlooker } from "../server/executions/onlooker.ts";
+import { openService, type Service } from "../server/service.ts";
+import type { Store } from "../server/store/database.ts";
+import {
+  deleteTokensOfUser,
+  findUserByName,
+  insertToken,
+  updatePassword,
+} from "../server/store/people.ts";
+import { now } from "../shared/clock.ts";
+import { newId } from "../shared/id.ts";
+import type { Log } from "../shared/log.ts";
+import { openAuthorData } from "./author-folder.ts";
+
+/** A service that one author has for as long as a command runs. */
+export interface AuthorService {
+  readonly service: Service;
+  /** Of the user `admin`; another one at each start. */
+  readonly password: string;
+  /** A login token of that user. */
+  readonly token: string;
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Opens it on its folder's data, with a password and a token that hold until the next start.
+ *
+ * @throws StartError where another process has the data
+ */
+export async function openAuthorService(
+  loaded: Loaded,
+  { log, port, onlooker }: { log: Log; port: number; onlooker?: Onlooker },
+): Promise<AuthorService> {
+  for (const warning of openAuthorData(loaded)) log.warn(warning);
+  const password = generatePassword();
+  const service = await openService({
+    config: { ...loaded.config, LISTEN_PORT: port },
+    log,
+    adminPassword: password,
+    showPassword: async () => {},
+    ...(onlooker && { onlooker }),
+  });
+  return { service, password, token: await renewLogin(service.store, password) };
+}
+
+async function renewLogin(store: Store, password: string): Promise<string> {
+  const admin = await findUserByName(store, "admin");
+  const id = admin?.id ?? "";
+  const token = generateToken();
+  const at = now();
+  await store.commit([
+    updatePassword(store, { id, password_hash: await hashPassword(password), at }),
+    deleteTokensOfUser(store, id),
+    insertToken(store, {
+      id: newId(),
+      user_id: id,
+      hash: hashKey(token),
+      created_at: at,
+      expires_at: at + 30 * DAY_MS,
+      last_used_at: at,
+      last_used_from: "127.0.0.1",
+    }),
+  ]);
+  return token;
+}

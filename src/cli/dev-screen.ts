@@ -1,0 +1,122 @@
+import { styleText } from "node:util";
+import { toIso } from "../shared/clock.ts";
+import type { LogEntry } from "../shared/log.ts";
+import type { LogLine } from "../shared/wire/protocol.ts";
+import type { ActiveExecution } from "../server/executions/active.ts";
+import type { Onlooker } from "../server/executions/onlooker.ts";
+import type { Outcome } from "../server/executions/outcome.ts";
+import { findExcerpt } from "./excerpt.ts";
+import { toLine } from "./table.ts";
+
+/** What `flowhook dev` shows: a line for each call, reload and refusal, and what belongs to it below. */
+export interface DevScreen extends Onlooker {
+  /** An entry of the service's log. */
+  take(entry: LogEntry): void;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+const STYLES: Readonly<Record<string, Style>> = {
+  error: "red",
+  fatal: "red",
+  warn: "yellow",
+  debug: "dim",
+};
+
+/** Where lines below another begin. */
+const INDENT = " ".repeat(10);
+
+/** @param plugins_dir where sources are read for excerpts */
+export function openDevScreen(
+  plugins_dir: string,
+  write: (text: string) => void,
+  now: () => number,
+): DevScreen {
+  const logs = new Map<string, LogLine[]>();
+  const say = (text: string): void => write(`${paint("dim", toClock(now()))}  ${text}\n`);
+  const below = (text: string): void => write(`${indent(text)}\n`);
+  const explain = (text: string): void => {
+    const excerpt = findExcerpt(plugins_dir, text);
+    if (excerpt !== null) below(paint("dim", excerpt));
+  };
+  return {
+    logged({ id }, lines) {
+      const known = logs.get(id);
+      if (known === undefined) logs.set(id, [...lines]);
+      else known.push(...lines);
+    },
+    ended(execution, outcome) {
+      const lines = logs.get(execution.id) ?? [];
+      logs.delete(execution.id);
+      say(describeEnding(execution, outcome, now()));
+      for (const { level, text } of lines) below(describeLine(level, text));
+      for (const text of outcome.warnings) below(describeLine("warn", text));
+      if (outcome.status === "ENDED_SUCCESS") return;
+      explain([...lines.map(({ text }) => text), outcome.status_message ?? ""].join("\n"));
+    },
+    take(entry) {
+      const text = describeEntry(entry);
+      if (text === null) return;
+      say(text);
+      if (entry.level === "error") explain(`${entry.msg}\n${entry.stack ?? ""}`);
+    },
+  };
+}
+
+function describeEnding(
+  { id, flow, row, startedAt }: ActiveExecution,
+  outcome: Outcome,
+  at: number,
+) {
+  const { status, status_message: message, response } = outcome;
+  const isRight = status === "ENDED_SUCCESS";
+  const words = message === null ? status : `${status}: ${toLine(message)}`;
+  const parts = [
+    paint("bold", toLine(row.webhook ?? `${flow} (flow run)`)),
+    paint(isRight ? "green" : "red", words),
+    startedAt === null ? "" : `${at - startedAt} ms`,
+    isRight && response !== null ? `response ${response.status}` : "",
+    paint("dim", id),
+  ];
+  return parts.filter((part) => part !== "").join("  ");
+}
+
+function describeLine(level: string, text: string): string {
+  const plain = text.split("\n").map(toLine).join("\n      ");
+  const line = `${level.padEnd(5)} ${plain}`;
+  const style = STYLES[level];
+  return style === undefined ? line : paint(style, line);
+}
+
+/** One line on an entry; null: others say it, or it is of no interest to an author. */
+function describeEntry(entry: LogEntry): string | null {
+  const { level, msg, flow = "", duration_ms: took } = entry;
+  const name = paint("bold", toLine(entry.webhook ?? flow));
+  if (msg === "Flow is ready")
+    return `${name}  ready${took === undefined ? "" : `, ${took} ms after its change`}`;
+  if (msg === "Flow is gone") return `${name}  gone`;
+  if (msg.startsWith("Flow is broken")) return `${name}  ${paint("red", toLine(msg))}`;
+  if (msg === "Call refused") return `${name}  ${paint("yellow", describeRefusal(entry))}`;
+  if (msg.startsWith("Execution ") || !(level in STYLES) || level === "debug") return null;
+  return paint(STYLES[level] as Style, toLine(`${level}  ${msg}`));
+}
+
+function describeRefusal({ code = "", reason = "" }: LogEntry): string {
+  return toLine(`refused, ${code}: ${reason}`);
+}
+
+/** The time of day in UTC, as the log of executions has it. */
+function toClock(at: number): string {
+  return toIso(at).slice(11, 19);
+}
+
+function indent(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => INDENT + line)
+    .join("\n");
+}
+
+function paint(style: Style, text: string): string {
+  return styleText(style, text);
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { isInside } from "../shared/path.ts";
+import { toLine } from "./table.ts";
+
+/** A piece of the source around the place that an error names. */
+
+/** `billing/invoice.ts:7:11`, as messages and stacks of flows name places. */
+const PLACE = /([\w@./\\-]+\.[mc]?[jt]s):(\d+)(?::(\d+))?/g;
+const BEFORE = 2;
+
+/** The first place in a text that is a line of a file in the folder; null where there is none. */
+export function findExcerpt(plugins_dir: string, text: string): string | null {
+  for (const [, file = "", line = "", column] of text.matchAll(PLACE)) {
+    const excerpt = toExcerpt(plugins_dir, file, Number(line), Number(column ?? 0));
+    if (excerpt !== null) return excerpt;
+  }
+  return null;
+}
+
+function toExcerpt(folder: string, file: string, line: number, column: number): string | null {
+  const lines = readLines(folder, file);
+  const wrong = lines?.[line - 1];
+  if (lines === null || wrong === undefined) return null;
+  const first = Math.max(1, line - BEFORE);
+  const width = String(line).length;
+  const shown = lines.slice(first - 1, line).map((source, at) => {
+    const number = first + at;
+    return `${number === line ? ">" : " "} ${String(number).padStart(width)} | ${toLine(source)}`;
+  });
+  const caret = column > 0 ? [`  ${" ".repeat(width)} | ${" ".repeat(column - 1)}^`] : [];
+  return [`${file}:${line}`, ...shown, ...caret].join("\n");
+}
+
+function readLines(folder: string, file: string): string[] | null {
+  const path = resolve(folder, file);
+  if (!isInside(folder, path) || path.includes("node_modules")) return null;
+  try {
+    return readFileSync(path, "utf8").split(/\r?\n/);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,161 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { openTarget } from "../blackbox/target.ts";
+import { openWorkplace, type Dev, type Workplace } from "./dev-session.ts";
+import { all } from "./session.ts";
+
+const FLOWS = {
+  "plugins/hello.ts": `export default async (flow) => {
+  console.log("asked by", flow.input_value.query.name);
+  return { hello: flow.input_value.query.name };
+};
+`,
+  "plugins/fails.ts": `const NOTHING = null;
+export default async () => {
+  console.warn("before");
+  return NOTHING.member;
+};
+`,
+  "plugins/wrong.ts": "export default async () => {\n  const a = ;\n};\n",
+  "plugins/page.ts":
+    "export default { fetch: () => new Response('<b>no</b>', { status: 404 }) };\n",
+};
+
+describe("dev", { skip: openTarget().skip ?? false }, () => {
+  let place: Workplace;
+  let dev: Dev;
+  before(async () => {
+    place = await openWorkplace(FLOWS);
+    dev = await place.dev();
+  });
+  after(() => place[Symbol.asyncDispose]());
+
+  const call = (path: string): Promise<Response> =>
+    fetch(`${dev.url}/api/latest/webhook/${path}`, { method: "POST" });
+
+  test("it greets with each flow: how it is called, or why it cannot run", () => {
+    assert.match(
+      dev.shown(),
+      /^ {2}hello +curl -L 'http:\/\/127\.0\.0\.1:\d+\/api\/.*hello\/call'$/m,
+    );
+    assert.match(dev.shown(), /^ {2}wrong +broken: wrong\.ts:2:13: \S/m);
+    assert.match(dev.shown(), /Log in +as "admin" with \w{20} \(until the next start\)/);
+  });
+
+  test("a call without a key is answered, and shown with the lines of its log below", async () => {
+    const answer = await call("hello/call?name=Ada");
+    assert.deepEqual(await answer.json(), { hello: "Ada" });
+    await dev.until(
+      /^\d\d:\d\d:\d\d {2}hello {2}ENDED_SUCCESS {2}\d+ ms {2}[\da-f-]{36}\n {10}info +asked by Ada$/m,
+    );
+  });
+
+  test("a failure shows its stack and the line of the source", async () => {
+    assert.equal((await call("fails/call")).status, 500);
+    await dev.until(/fails {2}ENDED_ERROR: Cannot read properties of null[^\n]*\n +warn +before\n/);
+    await dev.until(/> 4 \| {3}return NOTHING\.member;\n +\| +\^\n/);
+  });
+
+  test("the status of a custom response is shown", async () => {
+    assert.equal((await call("page/call")).status, 404);
+    await dev.until(/page {2}ENDED_SUCCESS {2}\d+ ms {2}response 404 {2}/);
+  });
+
+  test("a call that is refused says why", async () => {
+    await call("helo/call");
+    await dev.until(/helo {2}refused, not_found: There is no enabled webhook "helo"/);
+  });
+
+  test("a new flow is called at once; its reload tells its time, and a break the source", async () => {
+    await place.write("plugins/later.ts", "export default async () => 1;\n");
+    await dev.until(/later {2}ready, \d+ ms after its change\n +curl -L '[^']+later\/call'/);
+    assert.equal(await (await call("later/call")).text(), "1");
+    await place.write("plugins/later.ts", "export default async () => 2;\nconst b = ];\n");
+    await dev.until(/later {2}Flow is broken[^\n]+\n[^]*> 2 \| const b = \];\n +\| +\^/);
+    assert.equal(await (await call("later/call")).text(), "1");
+    await place.write("plugins/later.ts", "export default async () => 3;\n");
+    await dev.until(/later {2}ready[^]*later {2}ready, \d+ ms/);
+    assert.equal(await (await call("later/call")).text(), "3");
+  });
+
+  test("other commands of the folder speak to it without a login", async () => {
+    const listed = await place.run(["flow", "list"]);
+    assert.match(listed.stdout, /^hello +ready/m, all(listed));
+    const ran = await place.run(["flow", "run", "hello", "--input", '{"query":{"name":"Bob"}}']);
+    assert.deepEqual(JSON.parse(ran.stdout), { hello: "Bob" });
+    await dev.until(/hello \(flow run\) {2}ENDED_SUCCESS/);
+  });
+
+  test("what it keeps is the author's alone, and no file of a repository", async () => {
+    const data = join(place.folder, ".flowhook");
+    assert.equal(readFileSync(join(data, ".gitignore"), "utf8"), "*\n");
+    assert.equal(statSync(join(data, "service.json")).mode & 0o077, 0);
+    assert.equal(await dev.stop(), 0);
+    assert.ok(!existsSync(join(data, "service.json")));
+    assert.ok(!existsSync(join(place.folder, "data")));
+  });
+});
+
+describe("flow run without a service", { skip: openTarget().skip ?? false }, () => {
+  let place: Workplace;
+  before(async () => {
+    place = await openWorkplace(FLOWS);
+  });
+  after(() => place[Symbol.asyncDispose]());
+
+  test("a folder with flows is enough", async () => {
+    const { code, stdout, stderr } = await place.run([
+      "flow",
+      "run",
+      "hello",
+      "--log",
+      "--input",
+      '{"query":{"name":"Ada"}}',
+    ]);
+    assert.equal(code, 0, stderr);
+    assert.deepEqual(JSON.parse(stdout), { hello: "Ada" });
+    assert.match(stderr, /info +asked by Ada\n/);
+  });
+
+  test("a failure is the status and its message, exit code 1", async () => {
+    const finished = await place.run(["flow", "run", "fails"]);
+    assert.equal(finished.code, 1);
+    assert.match(finished.stderr, /^ENDED_ERROR: Cannot read properties of null/);
+  });
+
+  test("a flow that is broken says where; one that is not there, which are", async () => {
+    const wrong = await place.run(["flow", "run", "wrong"]);
+    assert.equal(wrong.code, 1);
+    assert.match(
+      wrong.stderr,
+      /^Flow "wrong" is broken: wrong\.ts:2:13: [^]*> 2 \| {3}const a = ;/,
+    );
+    const none = await place.run(["flow", "run", "helo"]);
+    assert.match(
+      none.stderr,
+      /^There is no flow "helo", did you mean "hello"\? Known: fails, hello/,
+    );
+  });
+
+  test("an input that is neither JSON nor a file", async () => {
+    const text = await place.run(["flow", "run", "hello", "--input", "{name}"]);
+    assert.match(text.stderr, /^Expected JSON in --input: .+\n$/);
+    const file = await place.run(["flow", "run", "hello", "--input", "none.json"]);
+    assert.match(file.stderr, /^Cannot read "none\.json": /);
+  });
+
+  test("a service that is named is not replaced by the folder", async () => {
+    const finished = await place.run(["flow", "run", "hello", "--url", "http://127.0.0.1:9"]);
+    assert.equal(finished.code, 1);
+    assert.match(finished.stderr, /^Cannot reach http:\/\/127\.0\.0\.1:9: /);
+  });
+
+  test("a folder without flows says how to name a service", async () => {
+    await using empty = await openWorkplace();
+    const finished = await empty.run(["flow", "run", "hello"]);
+    assert.equal(finished.code, 1);
+    assert.match(finished.stderr, /^(Cannot reach|Not logged in|Found) /);
+  });
+});
