@@ -62,21 +62,26 @@ export async function bundleBinary(
 
 /** Everything that the program reads at run time: threads, addons, styles, example flows. */
 export async function gatherAssets(target: Target): Promise<Assets> {
-  const [runner, worker, thread, author, store, parser, browser] = await Promise.all([
-    bundleCommonJs("src/runner/runner.ts"),
-    // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
-    bundleCommonJs("node_modules/piscina/dist/worker.js"),
-    bundleModule("src/sandbox/thread.ts"),
-    bundleModule("src/shared/author.ts"),
-    bundleCommonJs("src/server/store/store-thread.ts"),
-    bundleCommonJs("src/server/parser-thread.ts"),
-    bundleBrowser(),
-  ]);
+  const [runner, worker, thread, author, testing, tests, store, parser, browser] =
+    await Promise.all([
+      bundleCommonJs("src/runner/runner.ts"),
+      // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
+      bundleCommonJs("node_modules/piscina/dist/worker.js"),
+      bundleModule("src/sandbox/thread.ts"),
+      bundleModule("src/shared/author.ts"),
+      bundleModule("src/testing/testing.ts"),
+      bundleCommonJs("src/testing/program.ts"),
+      bundleCommonJs("src/server/store/store-thread.ts"),
+      bundleCommonJs("src/server/parser-thread.ts"),
+      bundleBrowser(),
+    ]);
   return new Map<string, Uint8Array>([
     ["runtime/runner.cjs", runner],
     ["runtime/worker.js", worker],
     ["runtime/thread.mjs", thread],
     ["runtime/flowhook.mjs", author],
+    ["runtime/testing.mjs", testing],
+    ["runtime/test-program.cjs", tests],
     ["runtime/store-thread.cjs", store],
     ["runtime/parser-thread.cjs", parser],
     ["runtime/package.json", Buffer.from('{"type":"commonjs"}\n')],

@@ -7,7 +7,7 @@ import { ROUTES } from "../src/server/api/routes.ts";
 import { describeConfig } from "../src/server/config/schema.ts";
 import { METRICS, type MetricDescription } from "../src/server/metrics/metric-table.ts";
 import { ERRORS } from "../src/shared/contract/error.ts";
-import { DECLARATIONS, makeDeclarations } from "./declarations.ts";
+import { makeDeclarations } from "./declarations.ts";
 import { makeNotices, NOTICES } from "./notices.ts";
 import { ROOT } from "./targets.ts";
 
@@ -128,6 +128,6 @@ function toCell(text: string): string {
 
 if (import.meta.main) {
   for (const file of Object.keys(GENERATED)) writeFileSync(join(ROOT, file), renew(file));
-  writeFileSync(DECLARATIONS, makeDeclarations());
+  for (const [path, text] of makeDeclarations()) writeFileSync(path, text);
   writeFileSync(NOTICES, makeNotices());
 }

@@ -24,6 +24,9 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
 /** Installed because valibot reads types with it: no build carries a byte of it. */
 const NOT_CARRIED = /^(@typescript\/)?typescript\b/;
 
+/** For development alone, and carried all the same: what editors read. */
+const CARRIED_TOO = ["@types/node"];
+
 const SWAGGER = ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"];
 
 const LINE = "=".repeat(80);
@@ -33,10 +36,14 @@ export function listRuntimePackages(): RuntimePackage[] {
   const locked: Record<string, { version?: string; license?: string; dev?: boolean }> =
     lock.packages;
   return Object.entries(locked)
-    .filter(([place, { dev }]) => place !== "" && dev !== true)
+    .filter(([place, { dev }]) => place !== "" && (dev !== true || isCarriedToo(place)))
     .map(([place, { version = "", license = "unknown" }]) => {
       return { name: place.replace(/^.*node_modules\//, ""), version, license, place };
     });
+}
+
+function isCarriedToo(place: string): boolean {
+  return CARRIED_TOO.some((name) => place === `node_modules/${name}`);
 }
 
 export function makeNotices(): string {

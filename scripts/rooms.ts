@@ -14,7 +14,7 @@ export const RANKS: readonly (readonly string[])[] = [
 ];
 
 /** Programs of their own: they see what is shared, and nobody imports from them. */
-export const APART: readonly string[] = ["runner", "sandbox", "browser"];
+export const APART: readonly string[] = ["runner", "sandbox", "browser", "testing"];
 
 /** Who may import a package: rooms, or single files. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
@@ -148,6 +148,8 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
 
 /** What the thread imports as well: types and constants, or what only looks at a flow's export. */
 export const NOT_BESIDE_FLOWS: readonly string[] = [
+  // Of an author's test, whose flow can harm nobody else.
+  "sandbox/fake-time",
   // Of an inspection, in a thread without any grants; the server looks at its answer again.
   "shared/manifest",
   "shared/nearest",

@@ -19,6 +19,12 @@ const FILES: Readonly<Record<string, string>> = {
   "vendor/swagger-ui-bundle.js": "node_modules/swagger-ui-dist/swagger-ui-bundle.js",
 };
 
+const NODE_TYPES = "node_modules/@types/node";
+
+/** Modules of Node that no flow may import: an editor is not to offer them. */
+const NOT_FOR_FLOWS =
+  /^(child_process|cluster|domain|ffi|inspector|module|quic|repl|sea|sqlite|trace_events|v8|vfs|vm|wasi|worker_threads|ts\d)\b/;
+
 /** Every asset of the source tree: its name, and the file that it is. The build carries these. */
 export function listSources(root: string): Map<string, string> {
   const listed = Object.entries(FOLDERS).flatMap(([prefix, folder]) =>
@@ -28,7 +34,16 @@ export function listSources(root: string): Map<string, string> {
     }),
   );
   const single = Object.entries(FILES).map(([name, path]) => [name, join(root, path)] as const);
-  return new Map([...listed, ...single]);
+  return new Map([...listed, ...single, ...listNodeTypes(root)]);
+}
+
+/** Declarations of Node for editors; the licence lies beside them. */
+function listNodeTypes(root: string): (readonly [string, string])[] {
+  const folder = join(root, NODE_TYPES);
+  return filesBelow(folder)
+    .map((path) => [path.slice(folder.length + 1).replaceAll("\\", "/"), path] as const)
+    .filter(([name]) => /(\.d\.ts|^LICENSE)$/.test(name) && !NOT_FOR_FLOWS.test(name))
+    .map(([name, path]) => [`types/node/${name}`, path] as const);
 }
 
 function filesBelow(folder: string): string[] {

@@ -13,6 +13,10 @@ export interface Runtime {
   readonly thread: string;
   /** What `import 'flowhook'` means in the sandbox. */
   readonly author: string;
+  /** Entry of the process that runs an author's tests. */
+  readonly testProgram: string;
+  /** What `import 'flowhook/testing'` means there. */
+  readonly testing: string;
   /** Entry of the store's threads. */
   readonly storeThread: string;
   /** Entry of the parser's thread. */
@@ -58,6 +62,8 @@ function sourceRuntime(): Runtime {
     runner: join(root, "src/runner/runner.ts"),
     thread: join(root, "src/sandbox/thread.ts"),
     author: join(root, "src/shared/author.ts"),
+    testProgram: join(root, "src/testing/program.ts"),
+    testing: join(root, "src/testing/testing.ts"),
     storeThread: join(root, "src/server/store/store-thread.ts"),
     parserThread: join(root, "src/server/parser-thread.ts"),
     addon: null,
@@ -75,6 +81,8 @@ function unpackedRuntime(carried: Embedded, dataDir: string): Runtime {
     runner: join(folder, "runner.cjs"),
     thread: join(folder, "thread.mjs"),
     author: join(folder, "flowhook.mjs"),
+    testProgram: join(folder, "test-program.cjs"),
+    testing: join(folder, "testing.mjs"),
     storeThread: join(folder, "store-thread.cjs"),
     parserThread: join(folder, "parser-thread.cjs"),
     addon: join(folder, "better_sqlite3.node"),

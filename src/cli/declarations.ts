@@ -1,13 +1,15 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { readAsset } from "../assets/read.ts";
+import { dirname, join } from "node:path";
+import { listAssets, readAsset } from "../assets/read.ts";
 import { CommandError } from "./command-error.ts";
 
-/** What editors read to understand `import 'flowhook'`: valibot's declarations are beside ours. */
-const DECLARATIONS = ["types/flowhook.d.ts", "types/valibot.d.ts"];
-
 /** The part of a tsconfig.json that leads editors to them. */
-const MAPPING = '"paths": { "flowhook": ["./types/flowhook.d.ts"] }';
+export const MAPPING =
+  '"types": ["./types/node"],\n    "paths": {\n      "flowhook": ["./types/flowhook.d.ts"],\n' +
+  '      "flowhook/testing": ["./types/testing.d.ts"]\n    }';
+
+const NODE = "types/node/";
+const REFERENCE = /^\/\/\/ <reference path="([^"]+)" \/>\n/gm;
 
 /** Writes the declaration files of this version in place of those of another one. */
 export function writeTypes(folder = "."): void {
@@ -16,16 +18,32 @@ export function writeTypes(folder = "."): void {
   process.stdout.write(`Put this into the compilerOptions of your tsconfig.json: ${MAPPING}\n`);
 }
 
-/** @returns the paths that were written */
+/**
+ * What editors read to understand `import 'flowhook'` and the modules of Node that flows may use.
+ *
+ * @returns the paths that were written; a folder for those of Node
+ */
 export function writeDeclarations(folder: string): string[] {
   try {
-    mkdirSync(join(folder, "types"), { recursive: true });
-    return DECLARATIONS.map((name) => {
-      const path = join(folder, name);
-      writeFileSync(path, readAsset(name));
-      return path;
-    });
+    const names = listAssets("types/");
+    for (const name of names) write(join(folder, name), readDeclaration(name));
+    const own = names.filter((name) => !name.startsWith(NODE));
+    return [...own, NODE].map((name) => join(folder, name));
   } catch (error) {
     throw new CommandError(`Cannot write the declarations: ${(error as Error).message}`);
   }
+}
+
+function write(path: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
+}
+
+/** The list of Node's declarations names modules too that no flow may import. */
+function readDeclaration(name: string): string | Uint8Array {
+  const content = readAsset(name);
+  if (name !== `${NODE}index.d.ts`) return content;
+  const carried = new Set(listAssets(NODE));
+  const text = Buffer.from(content).toString();
+  return text.replace(REFERENCE, (line, path: string) => (carried.has(NODE + path) ? line : ""));
 }

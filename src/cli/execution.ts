@@ -5,6 +5,7 @@ import { addCancelCommand } from "./cancel.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { printLog, readLog } from "./execution-log.ts";
+import { printFixture } from "./fixture.ts";
 import { readJson, toCount } from "./input.ts";
 import { findProjectId } from "./project.ts";
 import {
@@ -62,6 +63,12 @@ export function addExecutionCommands(program: Command, url: readonly [string, st
     .option("--flow-version <version>", "a kept version of the flow (default: the newest)")
     .option(...url)
     .action(replayExecution);
+  execution
+    .command("fixture")
+    .description("Print the input of an execution without credentials, for tests and flow run")
+    .argument("<id>")
+    .option(...url)
+    .action(printFixture);
 }
 
 interface ListFilter extends ConnectionOptions, ListOptions {

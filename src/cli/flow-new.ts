@@ -11,7 +11,7 @@ const EXTENSIONS = ["ts", "mts", "js", "mjs"];
  *
  * @throws CommandError where there is a flow of this name, or none can have it
  */
-export function newFlow(name: string, options: { config?: string }): void {
+export function newFlow(name: string, options: { config?: string; test?: true }): void {
   const { config } = readConfiguration(options);
   const path = `${name.split(".").join("/")}.ts`;
   const error = nameError(name);
@@ -28,11 +28,20 @@ export function newFlow(name: string, options: { config?: string }): void {
   const file = join(config.PLUGINS_DIR, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, template(name), { flag: "wx" });
+  process.stdout.write(`Wrote ${relative(process.cwd(), file)}\n`);
+  if (options.test === true) writeTest(file, name);
   process.stdout.write(
-    `Wrote ${relative(process.cwd(), file)}\n` +
-      `Try it with: flowhook flow run ${name}\n` +
+    `Try it with: flowhook flow run ${name}\n` +
       `Call it over HTTP with: flowhook webhook create ${name} --flow ${name}\n`,
   );
+}
+
+/** A test that is there already stays as it is. */
+function writeTest(file: string, name: string): void {
+  const path = file.replace(/\.ts$/, ".test.ts");
+  if (existsSync(path)) return;
+  writeFileSync(path, testTemplate(name), { flag: "wx" });
+  process.stdout.write(`Wrote ${relative(process.cwd(), path)}\nRun it with: flowhook flow test\n`);
 }
 
 function findTaken(plugins_dir: string, path: string): string | null {
@@ -56,6 +65,22 @@ function template(name: string): string {
     '    flow.log.info("Called with", method);',
     '    return { hello: query["name"] ?? "world" };',
     "  },",
+    "});",
+    "",
+  ].join("\n");
+}
+
+function testTemplate(name: string): string {
+  return [
+    'import assert from "node:assert/strict";',
+    'import { test } from "node:test";',
+    'import { testFlow } from "flowhook/testing";',
+    `import flow from "./${name.split(".").at(-1)}.ts";`,
+    "",
+    'test("greets by name", async () => {',
+    '  const { status, output_value } = await testFlow(flow, { query: { name: "Ada" } });',
+    '  assert.equal(status, "ENDED_SUCCESS");',
+    '  assert.deepEqual(output_value, { hello: "Ada" });',
     "});",
     "",
   ].join("\n");

@@ -3,6 +3,8 @@ import type { List } from "../shared/contract/list.ts";
 import type { Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
+import { TEST_REPORTERS } from "../shared/wire/trial.ts";
+import { toReporter } from "./input.ts";
 import { newFlow } from "./flow-new.ts";
 import { runFlow } from "./flow-run.ts";
 import { printList, toLine, type Column, type ListOptions } from "./table.ts";
@@ -37,6 +39,7 @@ export function addFlowCommands(
     .command("new")
     .description("Write a first version of a flow into the plugins folder")
     .argument("<name>", "name of the flow; billing.invoice becomes billing/invoice.ts")
+    .option("--test", "with a first test beside it")
     .option(...config)
     .action(newFlow);
   flow
@@ -54,6 +57,13 @@ export function addFlowCommands(
     .option("--json", "print the whole execution record")
     .option(...url)
     .action(runFlow);
+  flow
+    .command("test")
+    .description("Run the tests beside the flows (*.test.ts), and each flow in the sandbox")
+    .argument("[dir]", "the folder of the configuration, or of the flows", ".")
+    .option("--name <pattern>", "only tests whose names fit this regular expression")
+    .option("--reporter <name>", `${TEST_REPORTERS.join(", ")}`, toReporter, "spec" as const)
+    .action(async (dir, options) => (await import("./flow-test.ts")).testFlows(dir, options));
 }
 
 async function listFlows(

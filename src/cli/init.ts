@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readAsset } from "../assets/read.ts";
 import { sampleConfig } from "../server/config/sample.ts";
-import { writeDeclarations } from "./declarations.ts";
+import { MAPPING, writeDeclarations } from "./declarations.ts";
 import { CommandError } from "./command-error.ts";
 
 /** `module: preserve` reads flows as the service does: as modules, whatever a package.json says. */
@@ -10,9 +10,7 @@ const TSCONFIG = `{
   "compilerOptions": {
     "target": "esnext",
     "module": "preserve",
-    // For node: modules, install @types/node here and put "types": ["node"] below.
     "lib": ["esnext", "webworker"],
-    "types": [],
     "strict": true,
     "noUncheckedIndexedAccess": true,
     "allowImportingTsExtensions": true,
@@ -21,7 +19,7 @@ const TSCONFIG = `{
     "allowJs": true,
     "skipLibCheck": true,
     "noEmit": true,
-    "paths": { "flowhook": ["./types/flowhook.d.ts"] }
+    ${MAPPING}
   },
   "include": ["plugins"]
 }

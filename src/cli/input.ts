@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { TEST_REPORTERS, type TestReporter } from "../shared/wire/trial.ts";
 import { CommandError } from "./command-error.ts";
 
 /**
@@ -51,4 +52,11 @@ export function toPort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new CommandError(`Found "${text}", expected a port: a whole number from 0 to 65535`, 2);
+}
+
+/** A reporter of node:test, for commander. */
+export function toReporter(text: string): TestReporter {
+  const reporter = TEST_REPORTERS.find((known) => known === text);
+  if (reporter !== undefined) return reporter;
+  throw new CommandError(`Found "${text}", expected one of ${TEST_REPORTERS.join(", ")}`, 2);
 }

@@ -176,14 +176,14 @@ export class FlowThread {
   }
 
   #ask({ number, request }: FromThread & { type: "operation" }): void {
-    const { id, operation, name, value } = request;
+    const { id, operation, name, value, wait } = request;
     const { length } = value ?? name;
     const why = this.#refuse(number, id, length);
     if (why !== null)
       return this.#post({ type: "answer", number, answer: { ok: false, message: why } });
     this.#waiting.set(number, length);
     this.#waitingLength += length;
-    const plain = { id, operation, name, value };
+    const plain = { id, operation, name, value, wait };
     this.#tell({ type: "operation", thread: this.#options.number, number, request: plain });
   }
 

@@ -11,6 +11,8 @@ import {
   TypeError,
   Promise,
   byteLength,
+  get,
+  hasOwn,
   mapDelete,
   mapGet,
   mapSet,
@@ -27,7 +29,7 @@ import { requireShallow } from "./webhook-response.ts";
 const MAX_WAITING = 100;
 
 export interface Operations {
-  start_execution(flow: unknown, input_value?: unknown): Promise<unknown>;
+  start_execution(flow: unknown, input_value?: unknown, options?: unknown): Promise<unknown>;
   setting(name: unknown): Promise<unknown>;
   set_setting(name: unknown, value: unknown): Promise<void>;
   secret(name: unknown): Promise<unknown>;
@@ -110,18 +112,20 @@ export function makeOperations(
     operation: OperationRequest["operation"],
     name: unknown,
     value: string | null,
+    wait = false,
   ): Promise<unknown> => {
-    const request = { id, operation, name: toName(operation, name), value };
+    const request = { id, operation, name: toName(operation, name), value, wait };
     const answer = client.ask(request, settled);
     pending.count += 1;
     return answer;
   };
   return {
-    start_execution: async (flow, input_value) =>
+    start_execution: async (flow, input_value, options) =>
       await ask(
         "start_execution",
         flow,
         input_value === undefined ? null : toText("start_execution", input_value, max_input_bytes),
+        toWait(options),
       ),
     setting: async (name) => await ask("setting", name, null),
     set_setting: async (name, value) => {
@@ -129,6 +133,14 @@ export function makeOperations(
     },
     secret: async (name) => await ask("secret", name, null),
   };
+}
+
+function toWait(options: unknown): boolean {
+  if (options === undefined) return false;
+  const isObject = typeof options === "object" && options !== null;
+  const wait: unknown = isObject && hasOwn(options, "wait") ? get(options, "wait") : null;
+  if (typeof wait === "boolean") return wait;
+  throw new TypeError(`start_execution takes { wait: true } as its options, not ${shown(options)}`);
 }
 
 function toName(operation: string, name: unknown): string {

@@ -97,6 +97,9 @@ function pinned<Store>(storage: AsyncLocalStorage<Store>): AsyncLocalStorage<Sto
  * (github.com/nodejs/node/issues/53238).
  */
 async function guard(): Promise<void> {
+  // Loaded for a test alone.
+  if (data.spec.fake_time !== undefined)
+    (await import("./fake-time.ts")).fakeTime(data.spec.fake_time);
   const fileHandle = await openSample();
   replaceConsole(write);
   replaceProcess((level, text) => write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]));

@@ -57,6 +57,14 @@ export interface Execution {
   readonly verified: Verified | null;
 }
 
+/** How an execution ended that was waited for. */
+export interface ExecutionEnding {
+  readonly id: string;
+  readonly status: "ENDED_SUCCESS" | "ENDED_ERROR" | "ENDED_TIMEOUT" | "ENDED_CANCELLED";
+  readonly status_message: string | null;
+  readonly output_value: JsonValue;
+}
+
 /** A right signature of a call. */
 export interface Verified {
   readonly scheme: string;
@@ -101,7 +109,17 @@ export interface FlowContext<Input = InputValue> {
   /** Status 200 with this value as application/json. */
   webhook_json_response(body: unknown): void;
   /** Starts an execution of another flow and gives its id; needs `execution.start`. */
-  start_execution(flow: string, input_value?: unknown): Promise<string>;
+  start_execution(
+    flow: string,
+    input_value?: unknown,
+    options?: { readonly wait?: false },
+  ): Promise<string>;
+  /** The same, and gives its ending once it has ended, however that went; not of its own flow. */
+  start_execution(
+    flow: string,
+    input_value: unknown,
+    options: { readonly wait: true },
+  ): Promise<ExecutionEnding>;
   /** A setting's value, null where it is not set; needs `setting.read`. */
   setting(name: string): Promise<JsonValue>;
   /** Sets a setting; needs `setting.write`. */

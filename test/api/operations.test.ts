@@ -6,11 +6,12 @@ import { itemsOf, memberOf, openTestService, type TestService } from "./test-ser
 import { endedExecution, openWebhook, outputOf, runWebhook } from "./running.ts";
 
 const OPERATE = fileURLToPath(new URL("flows/operate.ts", import.meta.url));
+const RELAY = fileURLToPath(new URL("flows/relay.ts", import.meta.url));
 
 let service: TestService;
 
 before(async () => {
-  service = await openTestService({ plugins: [OPERATE] });
+  service = await openTestService({ plugins: [OPERATE, RELAY] });
   await service.want(201, "POST", "/setting", {
     body: { name: "greeting", value: { text: "hi" } },
   });
@@ -88,6 +89,35 @@ test("a child has the permissions, the project and the mode of its parent", asyn
   for (const member of ["project_id", "role", "is_productive"])
     assert.equal(memberOf(child, member), memberOf(parent, member), member);
   assert.match(String(outputOf(child)["refused"]), /"setting.read"/);
+});
+
+test("a child that is waited for gives its ending, whatever that is", async () => {
+  const ask = { operation: "start_execution", name: "echo", value: { a: 1 }, wait: true };
+  const parent = await runWebhook(service, "execution.start", ask);
+  const gave = outputOf(parent)["gave"] as Json;
+  const child = await endedExecution(service, memberOf(gave, "id"));
+  assert.equal(memberOf(child, "parent_id"), memberOf(parent, "id"));
+  for (const member of ["status", "status_message", "output_value"])
+    assert.deepEqual(memberOf(gave, member), memberOf(child, member), member);
+  assert.equal(memberOf(gave, "status"), "ENDED_SUCCESS");
+  const wrong = await runWebhook(service, "execution.start", { ...ask, wait: 1 });
+  assert.match(String(outputOf(wrong)["refused"]), /takes \{ wait: true \}/);
+});
+
+test("an execution waits for none of its own flow, nor for one that waits for it", async () => {
+  const own = { operation: "start_execution", name: "operate", value: {}, wait: true };
+  const refused = outputOf(await runWebhook(service, "execution.start", own))["refused"];
+  assert.match(String(refused), /An execution of "operate" would wait for another one of it/);
+  const asked = { ...own, name: "relay", value: { start: "operate" } };
+  const circle = outputOf(await runWebhook(service, "execution.start", asked))["gave"] as Json;
+  assert.equal(memberOf(circle, "status"), "ENDED_ERROR");
+  assert.match(memberOf(circle, "status_message"), /of "operate" would wait for another/);
+  const free = {
+    operation: "start_execution",
+    name: "operate",
+    value: { json: ASKS["secret.use"] },
+  };
+  assert.ok("gave" in outputOf(await runWebhook(service, "execution.start", free)));
 });
 
 test("started through the API, an execution has the permissions of who started it", async () => {

@@ -210,4 +210,38 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
       assert.deepEqual([finished.code, finished.stderr], [1, said], act);
     }
   });
+
+  test("fixture: the input of a call without credentials, which a flow runs again", async () => {
+    const key = `fhk_${"a1B2".repeat(11)}`;
+    const id = await startAndWait("echo", {
+      method: "POST",
+      path: null,
+      headers: { "x-shop": "7", authorization: "Basic eA==", "idempotency-key": "k1" },
+      query: { q: "1", access_token: "t" },
+      json: { item: "lamp", user: { name: "Ada", password: "hush" }, note: `use ${key}` },
+    });
+    const made = await session.run(["execution", "fixture", id]);
+    assert.equal(made.code, 0, all(made));
+    assert.deepEqual(JSON.parse(made.stdout), {
+      method: "POST",
+      path: null,
+      headers: { "x-shop": "7", "idempotency-key": "k1" },
+      query: { q: "1", access_token: "removed" },
+      json: { item: "lamp", user: { name: "Ada", password: "removed" }, note: "use removed" },
+    });
+    assert.match(
+      made.stderr,
+      /^Credentials removed: headers\.authorization, query\.access_token, json\.user\.password, json\.note\./,
+    );
+    const again = await session.run(["flow", "run", "echo", "--input", "-"], {
+      input: made.stdout,
+    });
+    assert.deepEqual(JSON.parse(again.stdout), JSON.parse(made.stdout));
+    const none = await session.run([
+      "execution",
+      "fixture",
+      "01a202fd-9e7e-7000-8264-4589e1d97214",
+    ]);
+    assert.match(none.stderr, /^There is no execution/);
+  });
 });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, beforeEach, describe, test } from "node:test";
-import { DECLARATIONS, makeDeclarations } from "../../scripts/declarations.ts";
+import { makeDeclarations } from "../../scripts/declarations.ts";
 import { loadConfig } from "../../src/server/config/load.ts";
 import { sampleConfig } from "../../src/server/config/sample.ts";
 import { CONFIG_KEYS } from "../../src/server/config/schema.ts";
@@ -14,7 +14,7 @@ import { all } from "./session.ts";
 const target = openTarget();
 
 test("the declarations in types/ are those of the source: run npm run docs", async () => {
-  assert.equal(await readFile(DECLARATIONS, "utf8"), makeDeclarations());
+  for (const [path, text] of makeDeclarations()) assert.equal(await readFile(path, "utf8"), text);
 });
 
 describe("init and types", { skip: target.skip ?? false }, () => {
@@ -90,16 +90,38 @@ export default defineFlow({
     assert.equal(wrong.stdout.split("error TS").length, 2, wrong.stdout);
   });
 
+  test("editors understand modules of Node, tests and every example, without npm", async () => {
+    await run(["init"]);
+    await run(["flow", "new", "greet", "--test"]);
+    for (const name of await readdir(join(ROOT, "plugins")))
+      await copyFile(join(ROOT, "plugins", name), join(folder, "plugins", name));
+    const right = await compile();
+    assert.equal(right.code, 0, all(right));
+    const source =
+      'import { spawn } from "node:child_process";\nimport { createHash } from "node:crypto";\n' +
+      'const wrong: number = createHash("sha256").digest("hex");\n' +
+      "export default () => [spawn, wrong];\n";
+    await writeFile(join(folder, "plugins/wrong.ts"), source);
+    const wrong = await compile();
+    assert.match(wrong.stdout, /wrong\.ts\(1,23\): error TS\d+: .*node:child_process/);
+    assert.match(wrong.stdout, /wrong\.ts\(3,7\): error TS2322: .*'string'/);
+    assert.equal(wrong.stdout.split("error TS").length, 3, wrong.stdout);
+  });
+
   test("types: writes the declarations anew, and says how editors find them", async () => {
     const first = await run(["types"]);
     assert.equal(first.code, 0, all(first));
-    assert.match(first.stdout, /tsconfig\.json: "paths": \{ "flowhook"/);
+    assert.match(
+      first.stdout,
+      /tsconfig\.json: "types": \["\.\/types\/node"\],\n +"paths": \{\n +"flowhook"/,
+    );
     await writeFile(join(folder, "types/flowhook.d.ts"), "old");
     await writeFile(join(folder, "tsconfig.json"), "{}");
     const second = await run(["types"]);
     assert.doesNotMatch(second.stdout, /tsconfig/);
     const text = await readFile(join(folder, "types/flowhook.d.ts"), "utf8");
-    assert.equal(text, await readFile(DECLARATIONS, "utf8"));
+    const source = join(ROOT, "src/assets/types/flowhook.d.ts");
+    assert.equal(text, await readFile(source, "utf8"));
   });
 
   test("the configuration file has every key with its default", async () => {

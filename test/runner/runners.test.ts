@@ -137,7 +137,7 @@ test("what a runner sends without a known shape is dropped", async () => {
     `send([null, 7, "x", [], {}, { type: "unknown" }, { type: "__proto__" }, { type: "ended", thread, id: job.id, ms: 1, is_last: false }, { type: "ended", thread, id: "nobody", ending: null },
       { ...${FINE}, id: "nobody" }, { ...${FINE}, thread: thread + 1 }, { ...${FINE}, thread: "1" }, { ...${FINE}, ms: -1 }, { ...${FINE}, is_last: 1 }, { ...${FINE}, ending: {} },
       { type: "log", thread, id: job.id, lines: [{ at: "x" }] }, { type: "log", thread, id: "nobody", lines: [] }, { type: "log", id: job.id, lines: [] },
-      { type: "operation", thread, number: 1, request: { id: "nobody", operation: "secret", name: "s", value: null } }, { type: "operation", thread, number: 1, request: { id: job.id, operation: "other", name: "s", value: null } },
+      { type: "operation", thread, number: 1, request: { id: "nobody", operation: "secret", name: "s", value: null, wait: false } }, { type: "operation", thread, number: 1, request: { id: job.id, operation: "other", name: "s", value: null, wait: false } },
       { type: "recalled", thread, begun: -1 }, { type: "exited", thread, begun: 1 }, { type: "exited", thread: thread + 1, begun: 1, message: "x" },
       { type: "heartbeat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} }, ${FINE}]);`,
   );

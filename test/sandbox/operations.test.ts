@@ -39,7 +39,7 @@ let id = null;
 port1.on("message", (message) => {
   if (message.type === "run") {
     ([{ id }] = message.jobs);
-    const request = { id, operation: "start_execution", name: "nobody", value: "x".repeat(9e6) };
+    const request = { id, operation: "start_execution", name: "nobody", value: "x".repeat(9e6), wait: false };
     for (let number = 0; number < 20; number += 1) port1.postMessage({ type: "operation", number, request });
   } else if (answers.push(message.answer.message ?? "ok") === 18) port1.postMessage(ended(id, JSON.stringify(answers)));
 });

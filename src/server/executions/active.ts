@@ -38,6 +38,8 @@ export interface ActiveExecution {
   watchers: number;
   /** Executions that it has started. */
   children: number;
+  /** Its parent waits for its ending. */
+  isAwaited: boolean;
   /** Its place in the list of the latest ones; null: it is not there. */
   slot: Slot<ActiveExecution> | null;
   /** When it was handed to a thread last, in milliseconds since the epoch; null: it was not. */
@@ -73,6 +75,7 @@ export function newActive(
     kept: 0,
     watchers: 0,
     children: 0,
+    isAwaited: false,
     slot: null,
     startedAt: null,
     place: null,

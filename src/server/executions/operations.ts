@@ -15,6 +15,7 @@ import { countAncestors } from "../store/executions.ts";
 import { findSecret, findSetting, putSetting } from "../store/workspace.ts";
 import type { ActiveExecution } from "./active.ts";
 import type { Executions } from "./executions.ts";
+import { toEndingText } from "./ending-text.ts";
 import { toInput } from "./input.ts";
 import { grantsOf } from "./permissions.ts";
 import { findValueError, isCheckedAtOnce, type ValueJob } from "./value.ts";
@@ -22,7 +23,7 @@ import { findValueError, isCheckedAtOnce, type ValueJob } from "./value.ts";
 /** What the operations of flows need (contract, section 5). */
 export interface OperationsOptions {
   readonly store: Store;
-  readonly executions: Pick<Executions, "start">;
+  readonly executions: Pick<Executions, "start" | "find">;
   readonly findFlow: (name: string) => Flow | undefined;
   readonly secrets: SecretBox;
   readonly limits: OperationLimits;
@@ -72,7 +73,7 @@ async function perform(
     case "secret":
       return readSecret(options, { row, execution }, name);
     case "start_execution":
-      return startChild(options, { row, execution }, name, value);
+      return startChild(options, { row, execution }, request);
   }
 }
 
@@ -136,12 +137,15 @@ async function readSecret(
   return JSON.stringify(secret === undefined ? null : options.secrets.open(name, secret.sealed));
 }
 
-/** A child has its parent's permissions, project and mode; it is not waited for. */
+/**
+ * A child has its parent's permissions, project and mode.
+ *
+ * @returns JSON of its id, or of its ending where it is waited for
+ */
 async function startChild(
   options: OperationsOptions,
   { row, execution }: { row: ExecutionRow; execution: ActiveExecution },
-  flowName: string,
-  input_value: string | null,
+  { name: flowName, value: input_value, wait }: OperationRequest,
 ): Promise<string> {
   await requirePermission(options, row, "execution.start");
   const flow = options.findFlow(flowName);
@@ -149,6 +153,7 @@ async function startChild(
   const mostBytes = options.limits.max_input_bytes;
   if (input_value !== null) await requireValue(options, { text: input_value, mostBytes });
   await requireFewAncestors(options, row);
+  if (wait) requireOther(options, execution, flowName);
   // Its ending may have been decided meanwhile, and those that it started be looked for.
   if (execution.decided !== null) throw new OperationError("The execution has ended");
   countChild(execution, options.limits.maxChildren);
@@ -167,7 +172,25 @@ async function startChild(
     replay_of: null,
     isConnection: false,
   });
-  return JSON.stringify(child.id);
+  if (!wait) return JSON.stringify(child.id);
+  child.isAwaited = true;
+  return toEndingText(await child.ended);
+}
+
+/** Executions of one flow that wait for each other could hold all threads of that flow. */
+function requireOther(
+  { executions }: OperationsOptions,
+  execution: ActiveExecution,
+  flowName: string,
+): void {
+  let one: ActiveExecution | undefined = execution;
+  while (one !== undefined) {
+    if (one.flow === flowName)
+      throw new OperationError(
+        `An execution of "${flowName}" would wait for another one of it: start it without waiting`,
+      );
+    one = one.isAwaited ? executions.find(one.row.parent_id ?? "") : undefined;
+  }
 }
 
 /** A flow that starts itself would go on for ever (contract, section 7, number 1). */

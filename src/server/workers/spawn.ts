@@ -45,6 +45,11 @@ function argumentsFor(file: string): string[] {
   return isSingleBinary() ? [`--node-options=${ZERO_FILL}`, RUNNER_MARK, file] : [ZERO_FILL, file];
 }
 
+/** Arguments with which this runtime loads a file of the program's, in a process of its own. */
+export function loaderArguments(file: string): string[] {
+  return isSingleBinary() ? [RUNNER_MARK, file] : [file];
+}
+
 function isSingleBinary(): boolean {
   return process.getBuiltinModule("node:sea").isSea();
 }

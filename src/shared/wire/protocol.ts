@@ -35,6 +35,8 @@ export interface FlowSpec {
   /** Heap of one thread. */
   readonly memory_mb: number;
   readonly isolation: Isolation;
+  /** Of a test: milliseconds since the epoch at which its clock stands. */
+  readonly fake_time?: number;
 }
 
 /** One execution for a thread. */
@@ -130,6 +132,8 @@ export interface OperationRequest {
   readonly name: string;
   /** JSON text of the input_value or the setting's value; null where none is given. */
   readonly value: string | null;
+  /** Of start_execution: the answer is the execution's ending, and not its id. */
+  readonly wait: boolean;
 }
 
 /** JSON text of the value, or the message of the error that the flow sees thrown. */
@@ -286,12 +290,13 @@ export function isEnding(value: unknown): value is Ending {
 
 export function isRequest(value: unknown): value is OperationRequest {
   if (!isRecord(value)) return false;
-  const { id, operation, name, value: given } = value;
+  const { id, operation, name, value: given, wait } = value;
   return (
     isText(id) &&
     OPERATIONS.has(operation) &&
     isText(name, MAX_NAME) &&
-    (given === null || isText(given))
+    (given === null || isText(given)) &&
+    typeof wait === "boolean"
   );
 }
 

@@ -1,0 +1,133 @@
+import { realpathSync } from "node:fs";
+import { relative, sep } from "node:path";
+import type { Config } from "../server/config/resolve.ts";
+import { toInput } from "../server/executions/input.ts";
+import { decide, toOutcome, type Outcome } from "../server/executions/outcome.ts";
+import type { Flow } from "../server/flows/catalog.ts";
+import { openLimit } from "../server/flows/limit.ts";
+import type { Flows } from "../server/flows.ts";
+import { newExecutionId } from "../shared/id.ts";
+import type { FlowSpec, Job, LogLine } from "../shared/wire/protocol.ts";
+import type { TrialRequest, TrialResult } from "../shared/wire/trial.ts";
+import { openTrialOperations } from "./trial-operations.ts";
+import { runInThread, type ThreadEnding } from "./trial-thread.ts";
+
+/** Runs flows for tests: in the real sandbox, without a store. */
+export interface Trials {
+  /** @throws Error where none of the files is a flow that can run */
+  run(request: TrialRequest): Promise<TrialResult>;
+}
+
+/** Tests whose flows run at the same time. */
+const MOST = 4;
+
+export function openTrials(flows: Flows, config: Config): Trials {
+  const limit = openLimit(MOST);
+  return { run: (request) => limit(() => runTrial({ flows, config, request })) };
+}
+
+interface Trial {
+  readonly flows: Flows;
+  readonly config: Config;
+  readonly request: TrialRequest;
+}
+
+/** What one execution of a test is given. */
+type Given = Pick<Job, "input_value" | "raw_body" | "base_url" | "target">;
+
+async function runTrial(trial: Trial): Promise<TrialResult> {
+  const { input_value, raw_body, origin: base_url, target_end } = trial.request;
+  const flow = findFlow(trial);
+  const target = `/api/latest/webhook/${encodeURIComponent(flow.name)}/call${target_end}`;
+  const settings = new Map(Object.entries(trial.request.settings));
+  const children: Promise<Outcome>[] = [];
+  const lines: LogLine[] = [];
+
+  async function perform(id: string, one: Flow, given: Given, depth: number): Promise<Outcome> {
+    const { secrets } = trial.request;
+    const declared = one.spec?.grants.secrets ?? [];
+    const operate = openTrialOperations({ declared, secrets, settings, start });
+    const job = toJob(id, one, given);
+    const ending = await runInThread(trial.flows.runners, toSpec(one, trial.request), {
+      job,
+      timeoutMs: one.timeoutMs,
+      graceMs: trial.config.CANCEL_GRACE_SEC * 1000,
+      log: (more) => (depth === 0 ? lines.push(...more) : null),
+      operate,
+    });
+    return toEnd(id, ending, trial.config);
+
+    /** A child has what the test gave its parent. */
+    function start(name: string, text: string | null) {
+      const child = trial.flows.catalog.find(name);
+      if (child === undefined) throw new Error(`There is no flow "${name}"`);
+      if (depth >= trial.config.MAX_CHILD_DEPTH)
+        throw new Error(`${depth} executions led to this one, one more is too many`);
+      const { input_value } = toInput(text ?? undefined);
+      const childId = newExecutionId();
+      const ended = perform(childId, child, { ...given, input_value, raw_body: null }, depth + 1);
+      children.push(ended);
+      return { id: childId, ended };
+    }
+  }
+
+  const outcome = await perform(
+    newExecutionId(),
+    flow,
+    { input_value, raw_body, base_url, target },
+    0,
+  );
+  // What it started and did not wait for belongs to the test as well.
+  for (let child = children.pop(); child !== undefined; child = children.pop()) await child;
+  return toResult(outcome, lines, settings);
+}
+
+function findFlow({ flows, config, request }: Trial): Flow {
+  const root = realpathSync(config.PLUGINS_DIR);
+  const files = request.files.map((file) => relative(root, file).split(sep).join("/"));
+  const flow = flows.catalog.list().find(({ file }) => files.includes(file));
+  if (flow === undefined) throw new Error(`There is no flow in "${files.join('", "')}"`);
+  return flow;
+}
+
+function toSpec({ name, spec, error }: Flow, { fake_time }: TrialRequest): FlowSpec {
+  if (spec === null || error !== null)
+    throw new Error(`Flow "${name}" is broken: ${error?.message ?? "it has never loaded"}`);
+  return { ...spec, isolation: "execution", ...(fake_time === null ? {} : { fake_time }) };
+}
+
+function toJob(id: string, { name }: Flow, given: Given): Job {
+  const execution = {
+    id,
+    webhook: name,
+    flow: name,
+    is_productive: true,
+    project_id: "test",
+    address: "127.0.0.1",
+    verified: null,
+  };
+  return { id, execution: JSON.stringify(execution), raw_body_at: null, ...given };
+}
+
+function toEnd(id: string, { ending, expiredMs }: ThreadEnding, config: Config): Outcome {
+  if (expiredMs !== null)
+    return decide(id, "ENDED_TIMEOUT", `It ran longer than its limit of ${expiredMs / 1000} s`);
+  const { MAX_OUTPUT_BYTES: max_output_bytes, RESPONSE_SANDBOX: sandboxed } = config;
+  return toOutcome(id, ending, { max_output_bytes, sandboxed });
+}
+
+function toResult(
+  { status, status_message, output_value, response, warnings }: Outcome,
+  lines: readonly LogLine[],
+  settings: ReadonlyMap<string, string>,
+): TrialResult {
+  const told = lines.map(({ level, text }) => ({ level, text }));
+  return {
+    status,
+    status_message,
+    output_value,
+    response: response === null ? null : JSON.stringify(response),
+    log: [...told, ...warnings.map((text) => ({ level: "warn" as const, text }))],
+    settings: Object.fromEntries(settings),
+  };
+}

@@ -1,0 +1,68 @@
+import { registerHooks, type LoadHookContext, type ResolveFnOutput } from "node:module";
+import { extname, sep } from "node:path";
+import { run } from "node:test";
+import * as reporters from "node:test/reporters";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { IMPORTED, type TestSetup } from "../shared/wire/trial.ts";
+
+/**
+ * The program of `flowhook flow test`'s child process: node:test runs the author's test files in it.
+ * Flows that tests import are loaded here for their exports; `testFlow` runs them in the sandbox.
+ */
+
+const setup = JSON.parse(process.argv.at(-1) ?? "") as TestSetup;
+const imported = new Set<string>();
+Reflect.set(globalThis, Symbol.for(IMPORTED), imported);
+
+const MODULES: Readonly<Record<string, string>> = {
+  flowhook: pathToFileURL(setup.author).href,
+  "flowhook/testing": pathToFileURL(setup.testing).href,
+};
+
+/** Modules as flows are loaded: whatever a package.json says. */
+const FORMATS: Readonly<Record<string, string>> = {
+  ".ts": "module-typescript",
+  ".mts": "module-typescript",
+  ".js": "module",
+  ".mjs": "module",
+};
+
+registerHooks({
+  resolve(specifier, context, next): ResolveFnOutput {
+    const url = MODULES[specifier];
+    if (url !== undefined) return next(url, context);
+    const found = next(specifier, context);
+    if (isOwn(found.url)) imported.add(found.url);
+    return found;
+  },
+  load(url, context, next) {
+    return next(url, isOwn(url) ? withFormat(url, context) : context);
+  },
+});
+
+function isOwn(url: string): boolean {
+  if (!url.startsWith("file:")) return false;
+  const path = fileURLToPath(url);
+  return path.startsWith(setup.plugins_dir + sep) && !path.includes(`${sep}node_modules${sep}`);
+}
+
+function withFormat(url: string, context: LoadHookContext): LoadHookContext {
+  const format = FORMATS[extname(fileURLToPath(url))];
+  return format === undefined ? context : { ...context, format };
+}
+
+const { name, files } = setup;
+const tests = run({
+  files: [...files],
+  isolation: "none",
+  ...(name === null ? {} : { testNamePatterns: [name] }),
+});
+tests.on("test:fail", () => (process.exitCode = 1));
+const Reporter = reporters[setup.reporter];
+tests.compose(isClass(Reporter) ? new Reporter() : Reporter).pipe(process.stdout);
+
+function isClass(reporter: unknown): reporter is new () => NodeJS.ReadWriteStream {
+  return (
+    typeof reporter === "function" && /^class\b/.test(Function.prototype.toString.call(reporter))
+  );
+}
