@@ -31,7 +31,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "server/flows/bundles.ts",
     "cli/webhook-members.ts",
   ],
-  "@valibot/to-json-schema": ["server/api"],
+  "@valibot/to-json-schema": ["server/api", "sandbox/schema-text.ts"],
   "prom-client": ["server/metrics"],
   // Not imported: pages refer to their files, which are carried as assets.
   "swagger-ui-dist": [],
@@ -137,10 +137,14 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/realm": {
     setup: ["findShared", "note", "hiddenPrototypes", "of", "isOpen", "isNamespace"],
   },
+  "sandbox/request-members": {},
   "sandbox/reduced-builtins": {
     setup: ["reduceBuiltins", "reduceHttp2", "keepOnly", "describeSystem", "text", "toSource"],
   },
   "sandbox/run": {},
+  "sandbox/schema-text": {
+    setup: ["describeSchemas", "describe", "toText", "convert", "keepSound", "reasonOf"],
+  },
   "sandbox/text": {},
   "sandbox/thread": { setup: ["guard", "pinned", "importFlow"] },
   "sandbox/webhook-response": {},

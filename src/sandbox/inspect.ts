@@ -1,9 +1,10 @@
 import { pathToFileURL } from "node:url";
-import { toManifest } from "../shared/manifest.ts";
-import type { Inspection, Manifest } from "../shared/wire/protocol.ts";
+import { toManifest, type Declaration } from "../shared/manifest.ts";
+import type { Inspection } from "../shared/wire/protocol.ts";
 import { lineFor } from "./builtins.ts";
 import { importError } from "./import-error.ts";
 import type { Imports } from "./modules.ts";
+import { describeSchemas } from "./schema-text.ts";
 import { relative, toStack } from "./text.ts";
 import type { ThreadData } from "../shared/wire/thread-messages.ts";
 
@@ -14,17 +15,19 @@ export async function inspect(data: ThreadData, imports: Imports): Promise<Inspe
   try {
     const module: object = await import(href);
     if (!("default" in module)) return { kind: "module" };
-    const manifest = toManifest(module.default);
-    const missing = missingPermission(imports, manifest);
+    const declared = toManifest(module.default);
+    const missing = missingPermission(imports, declared);
     if (missing !== null) return { kind: "broken", message: missing, stack: null };
-    return { kind: "flow", manifest };
+    const { form } = declared;
+    const schemas = describeSchemas(form === "defined" ? module.default : null);
+    return { kind: "flow", manifest: { ...declared, schemas } };
   } catch (error) {
     const message = importError(error, directory, imports);
     return { kind: "broken", message, stack: relative(toStack(error), directory, data.hidden) };
   }
 }
 
-function missingPermission({ needed }: Imports, manifest: Manifest): string | null {
+function missingPermission({ needed }: Imports, manifest: Declaration): string | null {
   const { net, read, write } = manifest.permissions;
   for (let at = 0; at < needed.length; at += 1) {
     const { need, name, by } = needed[at] as Imports["needed"][number];

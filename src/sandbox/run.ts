@@ -1,4 +1,4 @@
-import type { Ending, Job, ThreadLimits } from "../shared/wire/protocol.ts";
+import type { Ending, FlowSpec, Job, ThreadLimits } from "../shared/wire/protocol.ts";
 import {
   Error,
   Promise,
@@ -20,6 +20,7 @@ import {
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type OperationClient, type Pending } from "./operations.ts";
+import { keepBeside } from "./request-members.ts";
 import { cut, linesOf, shown, toMessage } from "./text.ts";
 import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
 
@@ -41,6 +42,9 @@ export interface Execution {
   response: string | null;
   ended: boolean;
 }
+
+/** What a run may take and give, and how its input is read. */
+export interface RunLimits extends ThreadLimits, Pick<FlowSpec, "input_members"> {}
 
 class Success implements Ending {
   readonly status = "ENDED_SUCCESS";
@@ -73,7 +77,7 @@ export async function run(
   flow: unknown,
   execution: Execution,
   client: OperationClient,
-  limits: ThreadLimits,
+  limits: RunLimits,
 ): Promise<Ending> {
   const ending = await call(flow, execution, client, limits);
   if (execution.pending.count > 0) await drain(execution);
@@ -92,13 +96,13 @@ async function call(
   flow: unknown,
   execution: Execution,
   client: OperationClient,
-  limits: ThreadLimits,
+  limits: RunLimits,
 ): Promise<Ending> {
   const input = parse(execution.job.input_value);
   const member = (name: string): unknown => (isObject(flow) ? get(flow, name) : undefined);
   const start = member("run");
   if (typeof start === "function") {
-    const value = await validate(member("input"), input);
+    const value = await validate(member("input"), input, limits.input_members);
     const returned: unknown = await apply(start, flow, [
       makeFlow(execution, value, client, limits),
     ]);
@@ -169,13 +173,17 @@ function makeFlow(
 }
 
 /** @throws {InputError} listing each path of the input and what was expected there. */
-async function validate(input: unknown, value: unknown): Promise<unknown> {
+async function validate(
+  input: unknown,
+  value: unknown,
+  named: readonly string[] | null,
+): Promise<unknown> {
   const standard: unknown = isObject(input) ? get(input, "~standard") : undefined;
   if (!isSchema(standard)) return value;
   const result = await standard.validate(value);
   if (!isObject(result)) throw new TypeError("The flow's input schema gave no result");
   const issues: unknown = get(result, "issues");
-  if (!isArray(issues)) return get(result, "value");
+  if (!isArray(issues)) return keepBeside(get(result, "value"), value, named);
   const errors: string[] = [];
   for (let at = 0; at < issues.length && at < MAX_ISSUES; at += 1)
     push(errors, describeIssue(issues[at]));

@@ -43,6 +43,7 @@ import type {
 const MAX_RUNS = 10_000;
 
 const data = workerData as ThreadData;
+const limits = { ...data.limits, input_members: data.spec.input_members };
 /** Runs of this thread at most. */
 const most = data.spec.isolation === "execution" ? 1 : MAX_RUNS;
 const realProcess = process;
@@ -220,7 +221,7 @@ async function settleIn(
 ): Promise<Settled> {
   const begun = monotonicClock();
   try {
-    const ending = await run(flow, execution, client, data.limits);
+    const ending = await run(flow, execution, client, limits);
     const change = realm?.findChange(monotonicClock() - begun) ?? null;
     if (change !== null) tellChange(execution, change);
     const told = execution.aborted === null ? ending : { ...ending, aborted: true };

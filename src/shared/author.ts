@@ -157,11 +157,14 @@ export interface FlowDefinition<Schema extends StandardSchemaV1 = InputSchema> {
   readonly isolation?: "flow" | "execution";
   /**
    * Any Standard Schema (valibot, Zod, ArkType, ...). What it makes of the request is the
-   * flow's `input_value`; a request that it refuses ends the execution before `run`.
+   * flow's `input_value`, with the members of the request beside it that an object schema does not
+   * name; a request that it refuses ends the execution before `run`.
    */
   readonly input?: Schema;
+  /** Any Standard Schema of what `run` returns: it describes the flow, and checks nothing. */
+  readonly output?: StandardSchemaV1;
   /** What it returns is `output_value`; what it throws ends the execution ENDED_ERROR. */
-  run(flow: FlowContext<OutputOf<Schema>>): unknown;
+  run(flow: FlowContext<InputValueOf<Schema>>): unknown;
 }
 
 /** A definition with its mark: what a flow file exports by default. */
@@ -199,6 +202,20 @@ export interface StandardIssue {
 /** Stands for the schema of a flow that has none. */
 export type InputSchema = StandardSchemaV1<unknown, InputValue>;
 
-type OutputOf<Schema extends StandardSchemaV1> = NonNullable<
-  Schema["~standard"]["types"]
->["output"];
+type TypesOf<Schema extends StandardSchemaV1> = NonNullable<Schema["~standard"]["types"]>;
+
+type InputValueOf<Schema extends StandardSchemaV1> = Beside<
+  TypesOf<Schema>["input"],
+  TypesOf<Schema>["output"]
+>;
+
+/** What a schema makes, with the other members of the request where it is an object schema. */
+type Beside<Input, Output> = Output extends readonly unknown[]
+  ? Output
+  : Output extends object
+    ? [keyof Output] extends [keyof InputValue | keyof Input]
+      ? [keyof Input] extends [keyof Output]
+        ? Output & Omit<InputValue, keyof Output | "json">
+        : Output
+      : Output
+    : Output;

@@ -52,14 +52,24 @@ const DECLARED = {
   isolation: v.optional(v.picklist(ISOLATIONS, "'flow' or 'execution'"), "flow"),
 };
 
+const SCHEMA = v.optional(
+  v.custom(isStandardSchema, "a Standard Schema, such as v.object({ ... })"),
+);
+
 const Definition = v.strictObject({
   ...DECLARED,
-  input: v.optional(v.custom(isStandardSchema, "a Standard Schema, such as v.object({ ... })")),
+  input: SCHEMA,
+  output: SCHEMA,
   run: v.function("a function"),
 });
 
 /** A handler's object is often a whole application, so only the members that are known are read. */
 const Handler = v.object(DECLARED);
+
+const SchemaText = v.union([
+  v.strictObject({ json: v.string(), reason: v.null() }),
+  v.strictObject({ json: v.null(), reason: v.string() }),
+]);
 
 /** A manifest that came back over the wall or from a file. */
 export const ManifestText = v.strictObject({
@@ -78,14 +88,22 @@ export const ManifestText = v.strictObject({
   // Kept before there was a choice.
   isolation: v.optional(v.picklist(ISOLATIONS), "flow"),
   has_input_schema: v.boolean(),
+  // Kept before they were asked for.
+  schemas: v.optional(
+    v.nullable(v.strictObject({ input: v.nullable(SchemaText), output: v.nullable(SchemaText) })),
+    null,
+  ),
 });
+
+/** What a flow says of itself; its schemas are described apart. */
+export type Declaration = Omit<Manifest, "schemas">;
 
 /**
  * Reads what a flow's default export declares (contract, section 5: the three forms).
  * Pure: it runs in the thread that imported the flow.
  * @throws {Error} where the export is no flow or a member is wrong; the message says which.
  */
-export function toManifest(defaultExport: unknown): Manifest {
+export function toManifest(defaultExport: unknown): Declaration {
   if (typeof defaultExport === "function") return fromFunction(defaultExport);
   if (!isObject(defaultExport)) throw new Error(`${noFlow(defaultExport)}; ${FORMS}`);
   if (Reflect.get(defaultExport, FLOW) === true) return fromDefinition(defaultExport);
@@ -100,19 +118,19 @@ export function toManifest(defaultExport: unknown): Manifest {
 
 const FORMS = "export defineFlow({ ... }), a function, or an object with 'fetch'";
 
-function fromFunction(run: object): Manifest {
+function fromFunction(run: object): Declaration {
   if (/^class\b/.test(Function.prototype.toString.call(run))) {
     throw new Error(`The default export is a class, which cannot be called; ${FORMS}`);
   }
   return { form: "function", ...v.parse(Handler, {}), has_input_schema: false };
 }
 
-function fromHandler(handler: object): Manifest {
+function fromHandler(handler: object): Declaration {
   return { form: "fetch", ...declared(Handler, handler), has_input_schema: false };
 }
 
-function fromDefinition(definition: object): Manifest {
-  const { input, run: _, ...rest } = declared(Definition, definition);
+function fromDefinition(definition: object): Declaration {
+  const { input, output: _output, run: _run, ...rest } = declared(Definition, definition);
   return { form: "defined", ...rest, has_input_schema: input !== undefined };
 }
 

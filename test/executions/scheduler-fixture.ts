@@ -71,7 +71,8 @@ export class Machine {
     const grants = { net: false, read: [], write: [], secrets: [] };
     const paths = { directory: "/", entry: "/flow.ts", plugins_dir: "/" };
     const isolation = this.#options.isolation ?? "flow";
-    return { key, flow, version: "1", ...paths, grants, memory_mb: 64, isolation };
+    const own = { grants, memory_mb: 64, isolation, input_members: null };
+    return { key, flow, version: "1", ...paths, ...own };
   }
 
   /** Starts a run of the flow that its id begins with. It has to be prepared. */

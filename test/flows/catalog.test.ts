@@ -150,6 +150,33 @@ suite("catalog", { timeout: 60_000 }, () => {
     assert.equal(fixture.inspected.length, 2);
   });
 
+  test("a version that an earlier release kept is asked for its schemas, and stays where they fail", async () => {
+    const text = `import { defineFlow, v } from "flowhook";
+      export default defineFlow({ input: v.object({ json: v.object({ a: v.string() }) }), run() {} });`;
+    await using fixture = await openFixture({ "a.ts": text });
+    await (await fixture.open())[Symbol.asyncDispose]();
+    const [version] = await fixture.versions("a");
+    const path = join(fixture.data, "versions", "a", `${version}.json`);
+    const record = JSON.parse(await readFile(path, "utf8")) as { manifest: { schemas: unknown } };
+    const { schemas, ...manifest } = record.manifest;
+    assert.match(
+      JSON.stringify(schemas),
+      /^\{"input":\{"json":"\{.*"reason":null\},"output":null\}$/,
+    );
+    const earlier = JSON.stringify({ ...record, manifest });
+    await writeFile(path, earlier);
+    const again = await fixture.open();
+    assert.deepEqual(again.find("a")?.manifest?.schemas, schemas);
+    assert.deepEqual(again.find("a")?.spec?.input_members, ["json"]);
+    assert.deepEqual(await fixture.versions("a"), [version], "and is the same version");
+    await again[Symbol.asyncDispose]();
+    await writeFile(path, earlier);
+    const broken = { kind: "broken", message: "no", stack: null } as const;
+    const failing = await fixture.open({ inspect: async () => broken });
+    assert.equal(failing.find("a")?.state, "ready");
+    assert.equal(failing.find("a")?.manifest?.schemas, null);
+  });
+
   test("makes a version folder anew that somebody changed", async () => {
     await using fixture = await openFixture({ "a.ts": greet("one") });
     const first = await fixture.open();

@@ -1,5 +1,6 @@
 import { registerHooks } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
+import { describeSchemas } from "../../src/sandbox/schema-text.ts";
 import { toManifest } from "../../src/shared/manifest.ts";
 import type { Inspection } from "../../src/shared/wire/protocol.ts";
 
@@ -15,7 +16,10 @@ async function inspect(entry: string): Promise<Inspection> {
   try {
     const found: { readonly default?: unknown } = await import(entry);
     if (!("default" in found)) return { kind: "module" };
-    return { kind: "flow", manifest: toManifest(found.default) };
+    const declared = toManifest(found.default);
+    const { form } = declared;
+    const schemas = describeSchemas(form === "defined" ? found.default : null);
+    return { kind: "flow", manifest: { ...declared, schemas } };
   } catch (error) {
     return { kind: "broken", message: error instanceof Error ? error.message : "?", stack: null };
   }

@@ -126,9 +126,22 @@ suite("manifest", () => {
       run(flow) {
         const name: string = flow.input_value.json.name;
         const size: number = flow.input_value.json.size;
-        // @ts-expect-error -- the schema does not have it
+        const headers: Readonly<Record<string, string>> = flow.input_value.headers;
+        // @ts-expect-error -- neither the schema nor the request has it
+        const other: unknown = flow.input_value.other;
+        return { name, size, headers, other };
+      },
+    });
+    defineFlow({
+      input: v.pipe(
+        v.object({ json: v.object({ name: v.string() }) }),
+        v.transform(({ json }) => json),
+      ),
+      run(flow) {
+        const name: string = flow.input_value.name;
+        // @ts-expect-error -- what a transformation makes stands alone
         const headers: unknown = flow.input_value.headers;
-        return { name, size, headers };
+        return { name, headers };
       },
     });
     defineFlow({

@@ -33,6 +33,7 @@ export interface FlowOptions {
   readonly grants?: Partial<Grants>;
   readonly memory_mb?: number;
   readonly isolation?: FlowSpec["isolation"];
+  readonly input_members?: FlowSpec["input_members"];
 }
 
 export interface Bench extends AsyncDisposable {
@@ -169,6 +170,7 @@ function writeFlow(folder: string, code: string, options: FlowOptions = {}): Flo
     grants: { net: false, read: [], write: [], secrets: [], ...options.grants },
     memory_mb: options.memory_mb ?? 64,
     isolation: options.isolation ?? "flow",
+    input_members: options.input_members ?? null,
   };
 }
 

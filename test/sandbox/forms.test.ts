@@ -321,6 +321,13 @@ test("an inspection tells what a file is", async () => {
       memory_mb: 64,
       isolation: "flow",
       has_input_schema: true,
+      schemas: {
+        input: {
+          json: '{"$schema":"https://json-schema.org/draft/2020-12/schema"}',
+          reason: null,
+        },
+        output: null,
+      },
     },
   });
   assert.equal(

@@ -1,10 +1,17 @@
 import { STARTED } from "../../shared/contract/execution.ts";
-import { FLOW, FLOW_START, FLOW_WITH_SOURCE, type Flow } from "../../shared/contract/flow.ts";
+import {
+  FLOW,
+  FLOW_START,
+  FLOW_WITH_SOURCE,
+  type Flow,
+  type FlowSchemaMembers,
+} from "../../shared/contract/flow.ts";
 import { listOf } from "../../shared/contract/list.ts";
 import * as v from "valibot";
 import { toInput } from "../executions/input.ts";
 import type { Flow as CatalogFlow } from "../flows/catalog.ts";
 import { RequestError } from "../../shared/errors.ts";
+import type { SchemaText } from "../../shared/wire/protocol.ts";
 import { readTrace } from "../request/trace.ts";
 import { requireIn } from "./access.ts";
 import type { Api } from "./api.ts";
@@ -28,6 +35,22 @@ function toFlow(flow: CatalogFlow): Flow {
     isolation: flow.manifest?.isolation ?? null,
     has_input_schema: flow.manifest?.has_input_schema ?? null,
   };
+}
+
+/** Its schemas, or why there is none where it has a schema. */
+function toSchemas({ manifest }: CatalogFlow): FlowSchemaMembers {
+  const { input = null, output = null } = manifest?.schemas ?? {};
+  return {
+    input_schema: toSchema(input),
+    input_schema_reason: input?.reason ?? null,
+    output_schema: toSchema(output),
+    output_schema_reason: output?.reason ?? null,
+  };
+}
+
+function toSchema(told: SchemaText | null): FlowSchemaMembers["input_schema"] {
+  if (told === null || told.json === null) return null;
+  return JSON.parse(told.json) as FlowSchemaMembers["input_schema"];
 }
 
 function requireFlow(api: Api, name: string): CatalogFlow {
@@ -59,7 +82,7 @@ export const getFlow = defineRoute({
   async act(api, { params }) {
     const flow = requireFlow(api, params["name"] ?? "");
     const source = await api.catalog.source(flow.name);
-    return { status: 200, body: { ...toFlow(flow), source } };
+    return { status: 200, body: { ...toFlow(flow), ...toSchemas(flow), source } };
   },
 });
 

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { isInside, toRealPath } from "../../shared/path.ts";
-import type { Grants, Manifest } from "../../shared/wire/protocol.ts";
+import type { Declaration } from "../../shared/manifest.ts";
+import type { Grants } from "../../shared/wire/protocol.ts";
 
 /** The most that a flow can be granted: ALLOW_*, FLOW_TIMEOUT_* and FLOW_MEMORY_MB. */
 export interface Limits {
@@ -30,7 +31,7 @@ export interface Allotment {
  * allows is broken, because one that runs with less would fail later, and less clearly.
  * @throws {Error} naming what was asked for and the key of the configuration that allows it.
  */
-export function allot(manifest: Manifest, limits: Limits, pluginsDir: string): Allotment {
+export function allot(manifest: Declaration, limits: Limits, pluginsDir: string): Allotment {
   const { permissions } = manifest;
   if (permissions.net && !limits.allow.net) {
     throw new Error("The flow asks for the network, and ALLOW_NET is false");
@@ -58,7 +59,7 @@ function paths(
   });
 }
 
-function timeoutOf(manifest: Manifest, limits: Limits): number {
+function timeoutOf(manifest: Declaration, limits: Limits): number {
   if (manifest.timeout_sec === null) return limits.timeoutMs;
   const asked = manifest.timeout_sec * 1000;
   if (asked <= limits.timeoutMaxMs) return Math.max(1, Math.round(asked));
@@ -67,7 +68,7 @@ function timeoutOf(manifest: Manifest, limits: Limits): number {
   );
 }
 
-function memoryOf(manifest: Manifest, limits: Limits): number {
+function memoryOf(manifest: Declaration, limits: Limits): number {
   const most = limits.memory_mb * 4;
   if (manifest.memory_mb === null) return limits.memory_mb;
   if (manifest.memory_mb <= most) return manifest.memory_mb;

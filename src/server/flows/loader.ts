@@ -4,6 +4,7 @@ import type { FlowSpec, Inspection, Manifest } from "../../shared/wire/protocol.
 import type { Closure } from "./closure.ts";
 import { allot, type Limits } from "./grants.ts";
 import { ManifestText } from "../../shared/manifest.ts";
+import { checkSchemas, membersOf } from "./json-schema.ts";
 import type { FlowPaths } from "./paths.ts";
 import { messageOf, SourceMovedError, type Sources } from "./sources.ts";
 import { openLimit } from "./limit.ts";
@@ -76,8 +77,9 @@ export class Loader {
   serve(flow: string, paths: FlowPaths, kept: KeptVersion): Served | null {
     if (kept.manifest === null) return null;
     const { grants, timeoutMs, memory_mb } = allot(kept.manifest, this.#options.limits, paths.root);
-    const { isolation } = kept.manifest;
-    const spec = { ...bareSpec(flow, paths, kept), grants, memory_mb, isolation };
+    const { isolation, schemas } = kept.manifest;
+    const input_members = membersOf(schemas?.input ?? null);
+    const spec = { ...bareSpec(flow, paths, kept), grants, memory_mb, isolation, input_members };
     return { spec, manifest: kept.manifest, timeoutMs };
   }
 
@@ -102,9 +104,10 @@ export class Loader {
     if (known?.manifest === null) return known;
     const content = (path: string, hash: string) => sources.content(paths, path, hash);
     const directory = await this.#copying(() => versions.make(flow, closure, content));
-    if (known !== undefined && versions.serving(flow)?.version === version) return known;
+    const isServing = versions.serving(flow)?.version === version;
+    if (known !== undefined && isDescribed(known) && isServing) return known;
     const bare = { version, entry, directory, manifest: null };
-    const manifest = known?.manifest ?? (await this.#inspect(bareSpec(flow, paths, bare)));
+    const manifest = await this.#describe(bareSpec(flow, paths, bare), known);
     if (manifest !== null && "message" in manifest) {
       await versions.discard(flow, version);
       return manifest;
@@ -113,10 +116,25 @@ export class Loader {
     return { ...bare, manifest };
   }
 
+  /** What a version declares; one that an earlier release kept is asked for its schemas as well. */
+  async #describe(
+    bare: BareSpec,
+    known: KeptVersion | undefined,
+  ): Promise<Manifest | FlowError | null> {
+    const kept = known?.manifest ?? null;
+    if (known !== undefined && kept !== null && isDescribed(known)) return kept;
+    const found = await this.#inspect(bare);
+    const isBroken = found !== null && "message" in found;
+    // It has served before, and its schemas are no reason to take it away.
+    return isBroken && kept !== null ? kept : found;
+  }
+
   async #inspect(bare: BareSpec): Promise<Manifest | FlowError | null> {
     const { inspect, limits } = this.#options;
     const grants = { net: false, read: [], write: [], secrets: [] };
-    const spec = { ...bare, grants, memory_mb: limits.memory_mb, isolation: "flow" } as const;
+    const { memory_mb } = limits;
+    const isolation = "flow" as const;
+    const spec = { ...bare, grants, memory_mb, isolation, input_members: null };
     const found = await this.#inspecting(() => this.#untilStopped(inspect(spec))).catch(toBroken);
     if (found.kind === "module") return null;
     if (found.kind === "broken") {
@@ -125,7 +143,7 @@ export class Loader {
     // It was made beside code of the flow, so it is looked at again.
     const read = v.safeParse(ManifestText, found.manifest);
     return read.success
-      ? read.output
+      ? { ...read.output, schemas: checkSchemas(read.output.schemas) }
       : { message: "The flow's manifest is not valid", stack: null };
   }
 
@@ -138,12 +156,16 @@ export class Loader {
   }
 }
 
+function isDescribed({ manifest }: KeptVersion): boolean {
+  return manifest === null || manifest.schemas !== null || !manifest.has_input_schema;
+}
+
 function toBroken(error: unknown) {
   const message = `Cannot inspect the flow: ${messageOf(error)}`;
   return { kind: "broken", message, stack: null } as const;
 }
 
-type BareSpec = Omit<FlowSpec, "grants" | "memory_mb" | "isolation">;
+type BareSpec = Omit<FlowSpec, "grants" | "memory_mb" | "isolation" | "input_members">;
 
 function bareSpec(flow: string, paths: FlowPaths, kept: KeptVersion): BareSpec {
   const { version, entry, directory } = kept;

@@ -35,7 +35,29 @@ export const FLOW = v.strictObject(FLOW_MEMBERS);
 
 export type Flow = Read<typeof FLOW>;
 
-export const FLOW_WITH_SOURCE = v.strictObject({ ...FLOW_MEMBERS, source: MAYBE_TEXT });
+const SCHEMA = v.pipe(
+  v.nullable(v.record(v.string(), v.unknown())),
+  v.description("JSON Schema 2020-12; null: it has none, or none that can be written"),
+);
+const REASON = v.pipe(MAYBE_TEXT, v.description("Why a schema cannot be written as JSON Schema"));
+
+const SCHEMA_MEMBERS = {
+  input_schema: SCHEMA,
+  input_schema_reason: REASON,
+  output_schema: SCHEMA,
+  output_schema_reason: REASON,
+};
+
+/** What it takes and gives, for others. */
+export type FlowSchemaMembers = v.InferOutput<
+  v.StrictObjectSchema<typeof SCHEMA_MEMBERS, undefined>
+>;
+
+export const FLOW_WITH_SOURCE = v.strictObject({
+  ...FLOW_MEMBERS,
+  ...SCHEMA_MEMBERS,
+  source: MAYBE_TEXT,
+});
 
 export type FlowWithSource = Read<typeof FLOW_WITH_SOURCE>;
 

@@ -37,6 +37,8 @@ export interface FlowSpec {
   readonly isolation: Isolation;
   /** Of a test: milliseconds since the epoch at which its clock stands. */
   readonly fake_time?: number;
+  /** Members of the request that its input schema names; null where that is not known. */
+  readonly input_members: readonly string[] | null;
 }
 
 /** One execution for a thread. */
@@ -108,7 +110,23 @@ export interface Manifest {
   readonly memory_mb: number | null;
   readonly isolation: Isolation;
   readonly has_input_schema: boolean;
+  /** null: it was inspected by a release that did not ask for them. */
+  readonly schemas: FlowSchemas | null;
 }
+
+/** JSON Schemas of a flow's input and output; null: the flow has no such schema. */
+export interface FlowSchemas {
+  readonly input: SchemaText | null;
+  readonly output: SchemaText | null;
+}
+
+/** A schema as JSON Schema 2020-12: its text, or why there is none. */
+export type SchemaText =
+  | { readonly json: string; readonly reason: null }
+  | { readonly json: null; readonly reason: string };
+
+/** Longest JSON Schema of a flow, in bytes. */
+export const MAX_SCHEMA_BYTES = 64 * 1024;
 
 /** What importing a file in a thread without any grants told. */
 export type Inspection =

@@ -1,0 +1,57 @@
+import { getPrototypeOf, hasOwn, keys } from "../shared/intrinsics.ts";
+
+/** What a call has beside its body. */
+const BESIDE = ["method", "path", "headers", "query", "auth"] as const;
+
+const ObjectPrototype: unknown = Object.prototype;
+
+/**
+ * What a schema makes of a request, with the request's members beside it that the schema does not
+ * name. What is no longer a request (the body alone, as a transformation gives it) stays as it is.
+ *
+ * @param made by the schema
+ * @param named members that the schema names; null: not known
+ */
+export function keepBeside(
+  made: unknown,
+  request: unknown,
+  named: readonly string[] | null,
+): unknown {
+  if (!isPlain(made) || !isPlain(request) || !isRequest(made, request, named)) return made;
+  const whole: Record<string, unknown> = { ...made };
+  for (let at = 0; at < BESIDE.length; at += 1) {
+    const name = BESIDE[at] as string;
+    if (hasOwn(whole, name) || !hasOwn(request, name) || has(named, name)) continue;
+    whole[name] = request[name];
+  }
+  return whole;
+}
+
+/** Whether it has members of a request alone, and all those of this one that the schema names. */
+function isRequest(made: object, request: object, named: readonly string[] | null): boolean {
+  const own = keys(made);
+  for (let at = 0; at < own.length; at += 1)
+    if (!has(named, own[at] as string) && !isMember(own[at] as string)) return false;
+  if (named === null) return own.length > 0;
+  for (let at = 0; at < named.length; at += 1) {
+    const name = named[at] as string;
+    if (hasOwn(request, name) && !hasOwn(made, name)) return false;
+  }
+  return true;
+}
+
+function isMember(name: string): boolean {
+  return name === "json" || has(BESIDE, name);
+}
+
+function has(list: readonly string[] | null, name: string): boolean {
+  if (list === null) return false;
+  for (let at = 0; at < list.length; at += 1) if (list[at] === name) return true;
+  return false;
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = getPrototypeOf(value);
+  return prototype === ObjectPrototype || prototype === null;
+}

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keepBeside } from "../../src/sandbox/request-members.ts";
+
+const REQUEST = {
+  method: "POST",
+  path: "a",
+  headers: { accept: "*/*" },
+  query: { q: "1" },
+  json: { path: "x" },
+};
+
+const { json, ...BESIDE } = REQUEST;
+
+test("what an object schema does not name stays beside what it makes", () => {
+  const made = Object.freeze({ json: { path: "X" } });
+  const whole = { ...BESIDE, json: { path: "X" } };
+  assert.deepEqual(keepBeside(made, REQUEST, ["json"]), whole);
+  assert.deepEqual(made, { json: { path: "X" } });
+  assert.deepEqual(keepBeside(made, REQUEST, null), whole, "nor where its members are not known");
+  assert.deepEqual(keepBeside({ json, more: 1 }, REQUEST, ["json", "more"]), {
+    ...REQUEST,
+    more: 1,
+  });
+  const auth = { user_id: "u" };
+  assert.deepEqual(keepBeside({ json }, { json, auth }, ["json"]), { json, auth });
+  assert.deepEqual(keepBeside({}, REQUEST, []), BESIDE);
+});
+
+test("what it names is what it makes", () => {
+  assert.deepEqual(keepBeside({ json, query: {} }, REQUEST, ["json", "query"]), {
+    ...REQUEST,
+    query: {},
+  });
+  const { headers: _headers, ...rest } = REQUEST;
+  const named = ["json", "headers"];
+  assert.deepEqual(keepBeside({ json }, rest, named), rest, "an optional one that did not come");
+});
+
+test("what is no request any more stays as it is", () => {
+  const rows: readonly (readonly [made: unknown, named: readonly string[] | null])[] = [
+    [json, ["json"]],
+    [{}, null],
+    [{ json, name: "a" }, null],
+    [{ json, name: "a" }, ["json"]],
+    [[json], null],
+    ["text", null],
+    [null, null],
+    [new Map([["json", json]]), null],
+    [new (class Request {})(), []],
+  ];
+  for (const [made, named] of rows) assert.equal(keepBeside(made, REQUEST, named), made);
+  const list: unknown[] = [];
+  const own = { json: 1 };
+  assert.equal(keepBeside(own, list, null), own);
+});
