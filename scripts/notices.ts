@@ -26,6 +26,8 @@ const NOT_CARRIED = /^(@typescript\/)?typescript\b/;
 
 /** For development alone, and carried all the same: what editors read. */
 const CARRIED_TOO = ["@types/node"];
+/** They say MIT and their author in package.json, and bring no text. */
+const TEXTLESS: readonly string[] = ["@cfworker/json-schema"];
 
 const SWAGGER = ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"];
 
@@ -74,8 +76,20 @@ function textOf({ name, place }: RuntimePackage): string {
   const family = FAMILIES.find(([pattern]) => pattern.test(name))?.[1];
   const folder = family === undefined ? place : `node_modules/${family}`;
   const files = licenseFiles(folder, name);
+  if (TEXTLESS.includes(name)) return mitTextOf(folder);
   if (files.length === 0) throw new Error(`"${name}" brings no text of its licence`);
   return files.map((file) => readText(join(folder, file))).join("\n");
+}
+
+/** The terms stand in Flowhook's own licence, with another line of copyright. */
+function mitTextOf(folder: string): string {
+  const { license, author } = JSON.parse(readText(join(folder, "package.json"))) as {
+    readonly license?: string;
+    readonly author?: string;
+  };
+  if (license !== "MIT" || author === undefined)
+    throw new Error(`Expected the licence MIT and an author in "${folder}/package.json"`);
+  return readText("LICENSE").replace(/^Copyright .*$/m, `Copyright (c) ${author}`);
 }
 
 function licenseFiles(folder: string, name: string): readonly string[] {

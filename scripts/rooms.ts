@@ -18,6 +18,7 @@ export const APART: readonly string[] = ["runner", "sandbox", "browser", "testin
 
 /** Who may import a package: rooms, or single files. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  "@cfworker/json-schema": ["server/webhooks/schema-check.ts"],
   hono: ["server/http", "server/webhooks", "server/api", "server/ui", "browser"],
   "@hono/node-server": ["server/http"],
   kysely: ["server/store"],

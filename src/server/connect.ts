@@ -18,6 +18,7 @@ import type { Meters } from "./metrics/meters.ts";
 import type { Runners } from "./workers/supervisor.ts";
 import type { AppDeps } from "./http/app.ts";
 import type { Store } from "./store/database.ts";
+import { openInputCheck } from "./webhooks/input-check.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
 import { openForwardedWarning } from "./webhooks/forwarded.ts";
 import { openLegs } from "./webhooks/legs.ts";
@@ -82,6 +83,7 @@ function toCallParts(parts: Parts) {
     parseLarge: parser.parseLarge,
     findLarge: parser.findLarge,
     reportForwarded: openForwardedWarning(log, config.TRUSTED_PROXIES.length > 0),
+    inputCheck: openInputCheck({ checkSchema: parser.checkSchema, log }),
     reportKeyUse: openKeyUse(store, log),
     legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
     throttle: openThrottle({ free: 100, stepMs: 100, mostMs: 3000 }),

@@ -6,6 +6,7 @@ import { findValueError } from "./executions/value.ts";
 import { doJob, type JobRequest } from "./request/job-thread.ts";
 import { findScalar } from "./webhooks/json-pointer.ts";
 import { readLarge } from "./webhooks/large-payload.ts";
+import { checkAgainstSchema } from "./webhooks/schema-check.ts";
 
 /** Entry of the parser's thread: what is large is parsed here, apart from the HTTP loop. */
 
@@ -14,6 +15,7 @@ const JOBS = {
   pointer: findScalar,
   members: readMembers,
   document: readDocument,
+  schema: checkAgainstSchema,
   value: findValueError,
   outcome: ({ id, ending, limits }: OutcomeJob) => toOutcome(id, ending, limits),
 };

@@ -5,7 +5,9 @@ import type { ValueJob } from "./executions/value.ts";
 import { JobThread, type JobOwner } from "./request/job-thread.ts";
 import type { FindLarge } from "./webhooks/json-pointer.ts";
 import type { ParseLarge } from "./webhooks/large-payload.ts";
+import type { CheckSchema } from "./webhooks/input-check.ts";
 import type { ParserJobs } from "./parser-thread.ts";
+import { openSchemaChecks } from "./schema-checks.ts";
 
 /** Heap of the thread: some times what the largest body needs, in MB. */
 const HEAP_MB = 512;
@@ -25,6 +27,7 @@ export interface Parser {
   /** Of flows: as many as run at most, and none is refused. */
   readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
   readonly checkLarge: (job: ValueJob) => Promise<string | null>;
+  readonly checkSchema: CheckSchema;
 }
 
 /** @param file gives the threads' entry, once one is needed */
@@ -50,6 +53,7 @@ export function openParser(file: () => string, maxBodyBytes: number): Parser {
     },
     judgeLarge: (job) => flows.run("outcome", job, ofFlow(job.ending.output_value ?? "")),
     checkLarge: (job) => flows.run("value", job, ofFlow(job.text)),
+    checkSchema: openSchemaChecks(hire),
   };
 }
 

@@ -9,6 +9,7 @@ import { EARLIER } from "./scenarios/earlier.ts";
 import { HOLD } from "./scenarios/hold.ts";
 import { IDEMPOTENT } from "./scenarios/idempotency.ts";
 import { INPUT } from "./scenarios/input.ts";
+import { INPUT_CHECK } from "./scenarios/input-check.ts";
 import { KEYS } from "./scenarios/keys.ts";
 import { LEGS } from "./scenarios/legs.ts";
 import { LIMITS } from "./scenarios/limits.ts";
@@ -36,6 +37,7 @@ export const GROUPS: readonly Group[] = [
   DIRECT,
   REFUSED,
   IDEMPOTENT,
+  INPUT_CHECK,
   LIMITS,
   CORS,
   LOGINS,

@@ -37,6 +37,7 @@ export interface WebhookOptions {
   readonly limits?: object | null;
   readonly cors?: object | null;
   readonly response_headers?: Readonly<Record<string, string>>;
+  readonly input_check?: "run" | "refuse";
   readonly signature?: object | null;
   /** Members that need the others. */
   readonly later?: object;

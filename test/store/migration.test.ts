@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { keyOf } from "../../src/shared/id.ts";
-import { MIGRATIONS } from "../../src/server/store/migrations/migrations.ts";
 import { StartError } from "../../src/shared/errors.ts";
 import { restoreFrom } from "../../src/server/store/backup.ts";
 import { openStore, type Store } from "../../src/server/store/database.ts";
@@ -23,6 +22,7 @@ import {
 } from "../../src/server/store/executions.ts";
 import { deleteExecutions } from "../../src/server/store/retention.ts";
 import { inspectDatabase } from "../../src/server/store/sqlite.ts";
+import { MIGRATIONS } from "../../src/server/store/migrations/migrations.ts";
 import { isMountable, mountDisk, unmountDisk } from "../faults/disk.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
 import { findWebhook, updateWebhook } from "../../src/server/store/webhooks.ts";
@@ -433,4 +433,22 @@ test("webhooks keep their members, and no page of another origin may read their 
     [{ n: 499 }],
   );
   assert.deepEqual(query(path, "pragma integrity_check"), [{ integrity_check: "ok" }]);
+});
+
+test("webhooks of the release before check their input in the run, as they did", async () => {
+  const path = join(folder, "input-check.db");
+  const applied = [...MIGRATIONS.keys()].filter((name) => name < "0009");
+  await makeOldStore(
+    path,
+    (db) =>
+      db.exec(`insert into webhook (id, name, description, flow, is_enabled, is_productive,
+        require_login, execution_location, methods, limits, created_by, created_at, modified_by,
+        modified_at) values ('w', 'old', 'd', 'echo', 1, 0, 1, 'flow', '["PUT"]', '{"a":1}', 'u', 1, 'u', 2)`),
+    applied,
+  );
+  const [before] = query<Record<string, unknown>>(path, "select * from webhook");
+  assert.equal("input_check" in before!, false);
+  await using store = await open(path);
+  const row = await findWebhook(store, "old");
+  assert.deepEqual({ ...row }, { ...before, input_check: "run" });
 });

@@ -21,6 +21,7 @@ import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
 import { toAddressColumn } from "./limit-members.ts";
+import { requireInputCheck } from "./input-check-member.ts";
 import { ImportNames } from "./import-names.ts";
 import { readDocument } from "./import-document.ts";
 import { requireMembers } from "./member-checks.ts";
@@ -122,6 +123,7 @@ async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promis
   const guarded = await readGuarded(all, webhook, columns, at);
   const planned = { ...WEBHOOK_DEFAULTS, ...columns, ...guarded, require_login: 0 };
   requireMembers(api, planned, `webhooks.${at}.`);
+  requireInputCheck(api.catalog, planned, null, `webhooks.${at}.input_check`);
   const name = found === undefined ? webhook.name : await all.webhookNames.rename(webhook.name);
   const action = found === undefined ? "create" : "rename";
   return toCreation(api, principal, { ...columns, ...guarded }, { name, action });
@@ -245,6 +247,7 @@ async function toReplacement(
   const change = { ...columns, ...place, ...stamps };
   const replaced = { ...found, ...change };
   requireMembers(api, replaced, `webhooks.${at}.`);
+  requireInputCheck(api.catalog, replaced, found, `webhooks.${at}.input_check`);
   const statements =
     Object.keys(changes).length === 0
       ? []

@@ -26,6 +26,7 @@ import {
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { requireMembers } from "./member-checks.ts";
+import { requireInputCheck } from "./input-check-member.ts";
 import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
@@ -119,6 +120,7 @@ export const createWebhook = defineRoute({
     };
     await requirePlace(api, principal, row);
     requireMembers(api, row);
+    requireInputCheck(api.catalog, row, null);
     await commitNamed(api.store, row.name, [insertWebhook(api.store, row)]);
     api.executions.limit(row);
     const webhook = await answerWebhook(api, row, base_url);
@@ -144,6 +146,7 @@ export const patchWebhook = defineRoute({
     const changed = { ...row, ...(await toChange(api, principal, row, body)) };
     await requirePlace(api, principal, changed);
     requireMembers(api, changed);
+    requireInputCheck(api.catalog, changed, row);
     const { id: _id, ...change } = changed;
     await commitNamed(api.store, changed.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),

@@ -51,7 +51,22 @@ interface JobLimits extends QueueLimits {
   readonly limitMsPerMb: number;
   /** A thread without work ends after this time. */
   readonly idleMs: number;
+  readonly refusals: JobRefusals;
 }
+
+/** Refusals of jobs that the thread does not come to an end with, in the words of what it does. */
+export interface JobRefusals {
+  readonly tooLong: (seconds: number) => RequestError;
+  readonly tooLarge: () => RequestError;
+  readonly tooMany: () => RequestError;
+}
+
+const PARSING: JobRefusals = {
+  tooLong: (seconds) =>
+    new RequestError("bad_body", `The body takes longer than ${seconds} s to parse`),
+  tooLarge: () => new RequestError("bad_body", "The body takes too much memory to parse"),
+  tooMany: () => overloaded("Too many large bodies wait to be parsed. Try again later"),
+};
 
 const LIMITS: JobLimits = {
   mostJobs: 256,
@@ -59,10 +74,11 @@ const LIMITS: JobLimits = {
   limitMs: 10_000,
   limitMsPerMb: 2000,
   idleMs: 30_000,
+  refusals: PARSING,
 };
 
 /**
- * Parsing that would stop the HTTP loop for too long, in a thread of its own: one job at a time,
+ * Work that would stop the HTTP loop for too long, in a thread of its own: one job at a time,
  * each client's in order, the clients in turn. The thread starts with the first job, and is replaced
  * where a job takes too long or too much memory.
  */
@@ -87,7 +103,8 @@ export class JobThread<T extends Jobs> {
     terms: JobTerms,
   ): Promise<ReturnType<T[Name]>> {
     const { client = "", size } = terms;
-    if (!this.#waiting.hasRoom({ client, size }, this.#limits)) return Promise.reject(overloaded());
+    if (!this.#waiting.hasRoom({ client, size }, this.#limits))
+      return Promise.reject(this.#limits.refusals.tooMany());
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.add({ request: { name, given }, ...terms, client, resolve, reject });
     this.#next();
@@ -108,10 +125,8 @@ export class JobThread<T extends Jobs> {
     this.#current = job;
     const { limitMs, limitMsPerMb } = this.#limits;
     const ms = limitMs + (job.size / 2 ** 20) * limitMsPerMb;
-    this.#limit = setTimeout(() => {
-      const seconds = Math.ceil(ms / 1000);
-      this.#lose(new RequestError("bad_body", `The body takes longer than ${seconds} s to parse`));
-    }, ms);
+    const { tooLong } = this.#limits.refusals;
+    this.#limit = setTimeout(() => this.#lose(tooLong(Math.ceil(ms / 1000))), ms);
     try {
       this.#worker ??= this.#hire();
       this.#worker.postMessage(job.request, [...(job.moved ?? [])]);
@@ -128,8 +143,7 @@ export class JobThread<T extends Jobs> {
       if (worker === this.#worker) this.#settle((job) => tell(job, answer));
     });
     worker.on("error", () => {
-      if (worker === this.#worker)
-        this.#lose(new RequestError("bad_body", "The body takes too much memory to parse"));
+      if (worker === this.#worker) this.#lose(this.#limits.refusals.tooLarge());
     });
     return worker;
   }
@@ -168,14 +182,8 @@ function tell(job: Job, answer: JobAnswer): void {
   job.reject(new RequestError(code, detail, { fields: [...fields] }));
 }
 
-function overloaded(): RequestError {
-  return new RequestError(
-    "overloaded",
-    "Too many large bodies wait to be parsed. Try again later",
-    {
-      headers: { "retry-after": "5" },
-    },
-  );
+export function overloaded(detail: string): RequestError {
+  return new RequestError("overloaded", detail, { headers: { "retry-after": "5" } });
 }
 
 /** The thread's side: does a job and makes its answer. */

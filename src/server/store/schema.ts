@@ -119,6 +119,8 @@ export interface WebhookTable {
   cors: string | null;
   /** JSON object of headers that answers of ended executions have; null: none. */
   response_headers: string | null;
+  /** Who refuses an input that does not fit: the flow's run, or the server before the record. */
+  input_check: "run" | "refuse";
   /** JSON text of how its calls are signed; null: they need not be. */
   signature: string | null;
   /** Raised by each change of that and of its secrets. */

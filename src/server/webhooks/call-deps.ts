@@ -10,6 +10,7 @@ import type { AdmissionRules } from "./admit.ts";
 import type { Refusals } from "../request/refused-calls.ts";
 import type { AuthenticationDeps } from "./authenticate.ts";
 import type { ReportForwarded } from "./forwarded.ts";
+import type { InputCheck } from "./input-check.ts";
 import type { FindLarge } from "./json-pointer.ts";
 
 /** What a call needs of the service. */
@@ -22,6 +23,7 @@ export interface CallDeps extends AuthenticationDeps, AdmissionRules {
   readonly claims: Claims;
   readonly findLarge: FindLarge;
   readonly reportForwarded: ReportForwarded;
+  readonly inputCheck: InputCheck;
   readonly findFlow: (name: string) => Flow | undefined;
   readonly defaultProjectId: string;
   /** EXECUTION_PERMISSIONS: whose permissions an execution has. */

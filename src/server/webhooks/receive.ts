@@ -68,10 +68,12 @@ async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply
     const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);
     const isClaiming = caller.signed !== null || caller.webhook.idempotency !== null;
     const claim = isClaiming ? await takeClaim(deps, admission) : null;
+    const isDuplicate = claim !== null && "executionId" in claim;
+    const isChecked = admission.webhook.input_check === "refuse" && !isDuplicate;
+    if (isChecked) await checkInput(deps, admission, claim);
     // What waits holds no body.
     call.body = null;
-    if (claim !== null && "executionId" in claim)
-      return await answerDuplicate(deps, admission, mode, claim.executionId);
+    if (isDuplicate) return await answerDuplicate(deps, admission, mode, claim.executionId);
     return await begin(deps, admission, mode, claim);
   } catch (error) {
     return refuse(deps, call, counted.webhook, error);
@@ -94,6 +96,20 @@ async function takeClaim(
   if (!("executionId" in keyed)) return joinClaims(once, keyed);
   release();
   return keyed;
+}
+
+/** What is refused leaves its key to the next call. */
+async function checkInput(
+  { inputCheck, findFlow }: CallDeps,
+  admission: Admission,
+  claim: HeldClaim | null,
+): Promise<void> {
+  try {
+    await inputCheck(admission, findFlow(admission.webhook.flow));
+  } catch (error) {
+    claim?.release();
+    throw error;
+  }
 }
 
 async function begin(

@@ -22,6 +22,7 @@ export const ERRORS = {
   body_too_large: { status: 413, title: "Body too large" },
   unsupported_type: { status: 415, title: "Unsupported content type" },
   invalid: { status: 422, title: "Invalid input" },
+  invalid_input: { status: 422, title: "Input does not fit the flow's schema" },
   idempotency_mismatch: { status: 422, title: "Idempotency key of another call" },
   rate_limited: { status: 429, title: "Called too often" },
   webhook_busy: { status: 429, title: "Webhook busy" },

@@ -18,6 +18,7 @@ export const MEMBERS = {
   limits: v.nullable(WEBHOOK_LIMITS),
   cors: v.nullable(CORS),
   response_headers: RESPONSE_HEADERS,
+  input_check: v.picklist(["run", "refuse"], 'expected "run" or "refuse"'),
 };
 
 type Schemas = typeof MEMBERS;
@@ -36,6 +37,7 @@ export const MEMBER_DEFAULTS: Members = {
   limits: null,
   cors: null,
   response_headers: {},
+  input_check: "run",
 };
 
 export const MEMBER_NAMES = Object.keys(MEMBERS) as readonly MemberName[];

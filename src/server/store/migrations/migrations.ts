@@ -6,6 +6,7 @@ import * as webhookMembers from "./0005-webhook-members.ts";
 import * as permissions from "./0006-permissions.ts";
 import * as webhookLimits from "./0007-webhook-limits.ts";
 import * as cors from "./0008-cors.ts";
+import * as inputCheck from "./0009-input-check.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0006-permissions", permissions.up],
   ["0007-webhook-limits", webhookLimits.up],
   ["0008-cors", cors.up],
+  ["0009-input-check", inputCheck.up],
 ]);

@@ -1,0 +1,3 @@
+import { defineFlow, v } from "flowhook";
+
+export default defineFlow({ input: v.object({ json: v.object({ name: v.string() }) }), run() {} });

@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { countExecutions, type CallRow, type Group, type StoryRow } from "../scenario.ts";
+import type { Service } from "../service.ts";
+import { call } from "./leg.ts";
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+function post(service: Service, webhook: string, body: unknown, path = "?async", headers = {}) {
+  const more = { body: JSON.stringify(body), headers: { ...JSON_TYPE, ...headers } };
+  return call(service, webhook, path, { method: "POST", ...more });
+}
+
+const UNFIT = { name: 7, address: { city: null } };
+
+function refusal(errors: readonly { field: string; message: string }[]): CallRow["expect"] {
+  const type = "urn:flowhook:error:invalid_input";
+  const detail = errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
+  return {
+    status: 422,
+    execution: "none",
+    body: {
+      problem: { type, errors, detail: `The input does not fit the flow's schema: ${detail}` },
+    },
+  };
+}
+
+const CALLS: CallRow[] = [
+  {
+    name: "an input that fits runs, with the members that the schema does not name beside it",
+    covers: ["D9.2 refuse", "D11.1 beside"],
+    webhook: "refuse",
+    method: "POST",
+    path: "/a?size=3",
+    body: { name: "Ada" },
+    expect: {
+      status: 200,
+      body: {
+        json: {
+          hello: "Ada",
+          method: "POST",
+          path: "a",
+          type: "application/json",
+          query: { size: "3" },
+        },
+      },
+    },
+  },
+  {
+    name: "what the schema does not name stays beside it under run, too",
+    covers: ["D11.1 beside"],
+    webhook: "run",
+    method: "PUT",
+    body: { name: "Ada" },
+    expect: {
+      status: 200,
+      body: {
+        json: { hello: "Ada", method: "PUT", path: null, type: "application/json", query: {} },
+      },
+    },
+  },
+  {
+    name: "an input that does not fit is refused by its fields, and nothing is recorded",
+    covers: ["D9.2 refuse"],
+    webhook: "refuse",
+    method: "POST",
+    path: "?size=x",
+    body: UNFIT,
+    expect: refusal([
+      { field: "query.size", message: "does not match the pattern" },
+      { field: "json.name", message: "expected string" },
+      { field: "json.address.city", message: "expected string" },
+    ]),
+  },
+  {
+    name: "a body that is missing is a field that is missing",
+    covers: ["D9.2 refuse"],
+    webhook: "refuse",
+    expect: refusal([{ field: "json", message: "expected, but it is missing" }]),
+  },
+  {
+    name: "under run it is an execution that failed",
+    covers: ["D9.2 run"],
+    webhook: "run",
+    method: "POST",
+    body: UNFIT,
+    expect: {
+      status: 500,
+      body: { contains: ["ENDED_ERROR: Input does not fit the flow's schema: json.name: "] },
+      execution: { status: "ENDED_ERROR" },
+    },
+  },
+  {
+    name: "what is transformed is checked as it is sent",
+    covers: ["D9.2 refuse"],
+    webhook: "refuse",
+    method: "POST",
+    body: { name: "   Ada   " },
+    expect: { status: 200, body: { contains: ['"hello":"Ada"'] } },
+  },
+  {
+    name: "what JSON Schema admits and the schema refuses ends as under run",
+    covers: ["D9.2 run"],
+    webhook: "refuse",
+    method: "POST",
+    body: { name: "too long a name" },
+    expect: { status: 500, execution: { status: "ENDED_ERROR" } },
+  },
+];
+
+const STORIES: StoryRow[] = [
+  {
+    name: "in the order of checks: after the body and the key, before the room",
+    covers: ["D9.2 order"],
+    async run(service) {
+      const broken = await call(service, "refuse", "?async", {
+        method: "POST",
+        body: "{",
+        headers: JSON_TYPE,
+      });
+      assert.equal(broken.status, 400, broken.text);
+      const key = { "idempotency-key": "one" };
+      const unfit = await post(service, "keyed", UNFIT, "?async", key);
+      assert.equal(unfit.status, 422);
+      assert.match(unfit.text, /invalid_input/);
+      const fit = await post(service, "keyed", { name: "Ada" }, "?async", key);
+      assert.equal(fit.status, 201, "a refused call leaves its key to the next one");
+      const other = await post(service, "keyed", UNFIT, "?async", key);
+      assert.match(other.text, /idempotency_mismatch/, "the key is looked at first");
+      assert.equal(await countExecutions(service, "keyed"), 1);
+    },
+  },
+  {
+    name: "every refusal is listed with its reason, without the body",
+    covers: ["D9.2 refuse"],
+    async run(service) {
+      await post(service, "refuse", { name: "canary-of-body", address: "canary-of-body" });
+      const { text } = await service.api("GET", "/webhook/refuse/refusal?limit=1");
+      assert.match(text, /"code":"invalid_input"/);
+      assert.match(text, /json\.address: expected object/);
+      assert.match(text, /"body_sha256":"[0-9a-f]{64}"/);
+      assert.doesNotMatch(text, /canary-of-body/);
+    },
+  },
+  {
+    name: "a schema that costs without end costs nobody else anything",
+    covers: ["D9.2 cost"],
+    async run(service) {
+      for (const body of [{ text: `${"a".repeat(40)}!` }, { choice: "a" }]) {
+        const slow = post(service, "costly", body);
+        const health = performance.now();
+        for (let n = 0; n < 20; n += 1)
+          assert.equal((await service.api("GET", "/workspace")).status, 200);
+        assert.ok(performance.now() - health < 2500, "the server's main thread is free");
+        const refused = await slow;
+        assert.equal(refused.status, 422, refused.text);
+        assert.match(refused.text, /takes longer than \d s to check against the flow's schema/);
+      }
+      const slow = [
+        post(service, "costly", { choice: "a" }),
+        post(service, "costly", { choice: "a" }),
+      ];
+      const begun = performance.now();
+      assert.equal((await post(service, "refuse", { name: "Ada" })).status, 201);
+      assert.ok(performance.now() - begun < 2500, "it has had its chance to hold up others");
+      for (const answer of await Promise.all(slow)) assert.equal(answer.status, 422);
+      assert.equal(await countExecutions(service, "costly"), 0);
+      assert.equal((await post(service, "costly", { text: "aaa" })).status, 201);
+    },
+  },
+  {
+    name: "it is set where there is a schema alone",
+    covers: ["D9.2 member"],
+    async run(service) {
+      const refuse = { input_check: "refuse" };
+      const none = await service.api("PATCH", "/webhook/echo", refuse);
+      assert.equal(none.status, 422);
+      assert.match(
+        none.text,
+        /input_check: \\"refuse\\" needs a JSON Schema .*\\"echo\\" has none/,
+      );
+      const made = { name: "unchecked", flow: "echo", ...refuse };
+      assert.equal((await service.api("POST", "/webhook", made)).status, 422);
+      const wrong = await service.api("PATCH", "/webhook/refuse", { input_check: "both" });
+      assert.match(wrong.text, /input_check: expected \\"run\\" or \\"refuse\\"/);
+      const moved = await service.api("PATCH", "/webhook/refuse", { flow: "echo" });
+      assert.equal(moved.status, 422, "nor is its flow changed for one without");
+      const { body } = await service.api("GET", "/webhook/refuse");
+      assert.equal((body as { input_check: string }).input_check, "refuse");
+      const document = await service.api("GET", "/export?webhook=refuse&webhook=run");
+      assert.equal(document.text.match(/input_check/g)?.length, 1, document.text);
+    },
+  },
+  {
+    name: "a later version without a schema runs, and is warned of once",
+    covers: ["D9.2 later"],
+    async run(service) {
+      const path = join(service.directory, "plugins", "later.ts");
+      const text = 'export default () => "no schema";\n';
+      assert.equal((await post(service, "later", UNFIT)).status, 422);
+      await writeFile(path, text);
+      assert.equal((await service.api("POST", "/flow/reload")).status, 200);
+      for (const answer of [await post(service, "later", 1), await post(service, "later", 2)])
+        assert.equal(answer.status, 201, answer.text);
+      const warned = service.logs().match(/Input is not checked before the run/g);
+      assert.equal(warned?.length, 1);
+      const named = await service.api("PATCH", "/webhook/later", { description: "as it was" });
+      assert.equal(named.status, 200, "what was set before is in nobody's way");
+    },
+  },
+];
+
+export const INPUT_CHECK: Group = {
+  name: "input check",
+  flows: ["checked", "costly", "echo", "later"],
+  webhooks: {
+    refuse: { flow: "checked", input_check: "refuse" },
+    run: { flow: "checked" },
+    keyed: {
+      flow: "checked",
+      input_check: "refuse",
+      idempotency: { from: "header:idempotency-key" },
+    },
+    costly: { flow: "costly", input_check: "refuse" },
+    later: { flow: "later", input_check: "refuse" },
+    echo: { flow: "echo" },
+  },
+  rows: [...CALLS, ...STORIES],
+};
