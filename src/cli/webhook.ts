@@ -8,6 +8,7 @@ import { printJson, printList, type Column, type ListOptions } from "./table.ts"
 import { addAuthenticationCommands } from "./webhook-authentication.ts";
 import { describeAdmission, printWebhook } from "./webhook-fields.ts";
 import { addMemberCommands } from "./webhook-members.ts";
+import { addOpenapiCommand } from "./webhook-openapi.ts";
 import { addRefusalCommand } from "./webhook-refusals.ts";
 import { addTransferCommands } from "./webhook-transfer.ts";
 
@@ -60,6 +61,7 @@ export function addWebhookCommands(program: Command, url: readonly [string, stri
     .action(createWebhook);
   addMemberCommands(webhook, url);
   addRefusalCommand(webhook, url);
+  addOpenapiCommand(webhook, url);
   addAuthenticationCommands(webhook, url);
   addTransferCommands(webhook, url);
 }

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { createConfig, lintFromString } from "@redocly/openapi-core";
 import createClient from "openapi-fetch";
 import { runProgram } from "../blackbox/command.ts";
 import { environment, NODE, ROOT } from "../blackbox/target.ts";
 import { ERRORS } from "../../src/shared/contract/error.ts";
 import { ROUTES } from "../../src/server/api/routes.ts";
+import { lintDocument, makeTypes } from "./openapi-checks.ts";
 import { ADMIN_PASSWORD, openTestService, type TestService } from "./test-service.ts";
 
 let service: TestService;
@@ -40,22 +39,7 @@ before(async () => {
 after(() => service[Symbol.asyncDispose]());
 
 test("the document is valid OpenAPI 3.1", async () => {
-  const config = await createConfig({
-    extends: ["recommended"],
-    rules: {
-      // The call endpoint takes every path below it, and wait-operation every type.
-      "no-ambiguous-paths": "off",
-      // The document itself and its page are refused to nobody.
-      "operation-4xx-response": "off",
-      // Documents of a service that runs on this machine have such a server.
-      "no-server-example.com": "off",
-    },
-  });
-  const problems = await lintFromString({ source: JSON.stringify(document), config });
-  const told = problems.map(({ ruleId, message, location }) => {
-    return `${ruleId}: ${message} (${location[0]?.pointer})`;
-  });
-  assert.deepEqual(told, []);
+  assert.deepEqual(await lintDocument(document), []);
 });
 
 test("every route is in it, and every operation is a route or the call", () => {
@@ -88,21 +72,6 @@ test("bodies are described from the schemas that check them", () => {
 });
 
 type Used = Record<string, unknown>;
-
-/** openapi-typescript builds its text with the programming interface of TypeScript 5. */
-async function makeTypes(): Promise<string> {
-  const shim = new URL("typescript-interface.mjs", import.meta.url).href;
-  const hooks = registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === "typescript" ? { url: shim, shortCircuit: true } : next(specifier, context),
-  });
-  try {
-    const { default: openapiTS, astToString } = await import("openapi-typescript");
-    return astToString(await openapiTS(JSON.stringify(document)));
-  } finally {
-    hooks.deregister();
-  }
-}
 
 const TYPED_CLIENT = `
 import type { paths } from "./paths.d.ts";
@@ -148,7 +117,7 @@ export function misuse(createClient: CreateClient) {
 test("a client with the types made from it creates, enables, calls and reads back", async () => {
   const folder = await mkdtemp(join(tmpdir(), "flowhook-openapi-"));
   try {
-    await writeFile(join(folder, "paths.d.ts"), await makeTypes());
+    await writeFile(join(folder, "paths.d.ts"), await makeTypes(document));
     await writeFile(join(folder, "typed.mts"), TYPED_CLIENT);
     await symlink(join(ROOT, "node_modules"), join(folder, "node_modules"));
     const compiler = join(ROOT, "node_modules/typescript/bin/tsc");

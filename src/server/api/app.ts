@@ -110,6 +110,7 @@ function toRequest(
   return {
     // A route for anyone does not look at it.
     principal: from.principal as Principal,
+    visitor: from.principal,
     params: c.req.param() as Record<string, string>,
     query: route.query === null ? undefined : check(route.query, c.req.query()),
     body: route.body === null ? undefined : check(route.body, from.body),
@@ -140,9 +141,10 @@ async function identify(
   const isForeign = hosts.every((host) => isCrossSite(headers, { host }));
   if (changes && sent?.by !== "header" && isForeign)
     throw new RequestError("cross_site", "A page of another site cannot change anything here");
-  if (route.needs === "anyone") return null;
+  const isOpen = route.needs === "anyone";
+  if (isOpen && !route.knowsVisitor) return null;
   const principal = sent === null ? null : await api.logins.authenticate(sent.token, address);
-  if (principal === null)
+  if (principal === null && !isOpen)
     throw new RequestError(
       "not_authenticated",
       "A valid login token is needed: POST /api/latest/auth/login, then send it as x-service-token",

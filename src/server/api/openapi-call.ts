@@ -2,8 +2,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** The call endpoint (section 4), which is no route of the management API. */
 
-const METHODS = ["get", "head", "post", "put", "patch", "delete"];
-const WITH_BODY = ["post", "put", "patch", "delete"];
+export const CALL_METHODS: readonly string[] = ["get", "head", "post", "put", "patch", "delete"];
+export const WITH_BODY: readonly string[] = ["post", "put", "patch", "delete"];
 
 export function describeCall(): Json {
   return {
@@ -20,8 +20,8 @@ export function describeCall(): Json {
   };
 }
 
-const PARAMETERS = [
-  { name: "name", in: "path", required: true, schema: { type: "string" } },
+/** What the service reads of any call. */
+export const COMMON_PARAMETERS: readonly Json[] = [
   {
     name: "async",
     in: "query",
@@ -57,8 +57,10 @@ const PARAMETERS = [
   },
 ];
 
+const NAME = { name: "name", in: "path", required: true, schema: { type: "string" } };
+
 function describePath(name: string, more: readonly Json[]): Json {
-  const operations = METHODS.map((method) => [
+  const operations = CALL_METHODS.map((method) => [
     method,
     {
       operationId: `${method}_webhook_${name}`,
@@ -70,14 +72,14 @@ function describePath(name: string, more: readonly Json[]): Json {
     },
   ]);
   return {
-    parameters: [...PARAMETERS, ...more],
+    parameters: [NAME, ...COMMON_PARAMETERS, ...more],
     ...Object.fromEntries(operations),
     options: { operationId: `options_webhook_${name}`, ...PREFLIGHT },
   };
 }
 
 /** A browser's question for a page of another origin (Fetch standard, section 3.2.2). */
-const PREFLIGHT = {
+export const PREFLIGHT = {
   tags: ["call"],
   summary: "Ask whether a page of another origin may call a webhook: starts nothing",
   security: [{}],

@@ -11,6 +11,8 @@ import { describeCall } from "./openapi-call.ts";
 import { NAME } from "../../shared/contract/name.ts";
 import type { Route } from "./route.ts";
 import { NAMED_SCHEMAS } from "./named-schemas.ts";
+import { PROBLEM } from "../../shared/contract/problem.ts";
+import type { WebhookDescription } from "./webhook-openapi.ts";
 
 /**
  * The OpenAPI 3.1 document, made from the routes and from the schemas that check requests and,
@@ -18,6 +20,16 @@ import { NAMED_SCHEMAS } from "./named-schemas.ts";
  */
 
 type Json = Readonly<Record<string, unknown>>;
+
+interface ApiDocument {
+  readonly paths: Json;
+  readonly components: {
+    readonly securitySchemes: Json;
+    readonly schemas: Json;
+    readonly responses: Json;
+  };
+  readonly [member: string]: unknown;
+}
 
 const CONVERSION: ConversionConfig = {
   target: "draft-2020-12",
@@ -63,8 +75,8 @@ const TAGS: Readonly<Record<string, string>> = {
   wait: "Waiting for any resource",
 };
 
-/** All but the servers, which depend on the request. */
-export function describeApi(routes: readonly Route[]): Json {
+/** All but the servers, which depend on the request, and webhooks, which depend on who asks. */
+export function describeApi(routes: readonly Route[]): ApiDocument {
   return {
     openapi: "3.1.0",
     info: {
@@ -94,6 +106,31 @@ export function describeApi(routes: readonly Route[]): Json {
   };
 }
 
+/** The document with the calls of webhooks in it. */
+export function addWebhooks(
+  document: ApiDocument,
+  webhooks: readonly WebhookDescription[],
+): ApiDocument {
+  const { components, paths } = document;
+  return {
+    ...document,
+    paths: Object.assign({}, paths, ...webhooks.map((webhook) => webhook.paths)) as Json,
+    components: {
+      ...components,
+      securitySchemes: Object.assign(
+        {},
+        ...webhooks.map(({ securitySchemes }) => securitySchemes),
+        components.securitySchemes,
+      ) as Json,
+      schemas: Object.assign(
+        {},
+        ...webhooks.map(({ schemas }) => schemas),
+        components.schemas,
+      ) as Json,
+    },
+  };
+}
+
 function describePaths(routes: readonly Route[]): Json {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
@@ -104,6 +141,8 @@ function describePaths(routes: readonly Route[]): Json {
   return paths;
 }
 
+const VISITOR = [{}, { token: [] }, { cookie: [] }];
+
 function describeRoute(route: Route): Json {
   const parameters = [...pathParameters(route), ...queryParameters(route), ...headers(route)];
   const needs = ["login", "anyone"].includes(route.needs) ? {} : { "x-permission": route.needs };
@@ -112,7 +151,7 @@ function describeRoute(route: Route): Json {
     tags: [tagOf(route)],
     summary: route.summary,
     ...needs,
-    ...(route.needs === "anyone" ? { security: [] } : {}),
+    ...(route.needs === "anyone" ? { security: route.knowsVisitor ? VISITOR : [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...describeBody(route),
     responses: { ...describeSuccess(route), ...errorsOf(route) },
@@ -225,8 +264,13 @@ function readsList({ method, query, path }: Route): boolean {
   return method === "GET" && (query !== null || path === "/export");
 }
 
+/** Problem details, as each refusal refers to them. */
+export function describeProblem(): JsonSchema {
+  return toJsonSchemaDefs({ Problem: PROBLEM }, CONVERSION)["Problem"] ?? {};
+}
+
 /** One response for each status of the error registry. */
-function describeErrors(): Json {
+export function describeErrors(): Json {
   const content = {
     "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
   };

@@ -1,6 +1,7 @@
 import { readAsset } from "../../assets/read.ts";
 import { RequestError } from "../../shared/errors.ts";
-import { describeApi } from "./openapi.ts";
+import { addWebhooks, describeApi } from "./openapi.ts";
+import { describeWebhooks } from "./webhook-document.ts";
 import { defineRoute, type Route } from "./route.ts";
 
 /** Files of the reference page, by the name in its URL. */
@@ -28,15 +29,20 @@ const POLICY = [
 /** The routes that describe the others. */
 export function describingRoutes(routes: () => readonly Route[]): readonly Route[] {
   // Made once: it takes longer than any other answer to somebody without a login may take.
-  let members: string | null = null;
+  let text: string | null = null;
+  let api: ReturnType<typeof describeApi> | null = null;
   const getDocument = defineRoute({
     method: "GET",
     path: "/openapi.json",
     summary: "This description of the API, as an OpenAPI 3.1 document",
     needs: "anyone",
+    knowsVisitor: true,
     type: "application/json",
-    async act(_api, { base_url }) {
-      members ??= JSON.stringify(describeApi(routes())).slice(1);
+    async act(service, { base_url, visitor }) {
+      api ??= describeApi(routes());
+      text ??= JSON.stringify(api).slice(1);
+      const own = visitor === null ? [] : await describeWebhooks(service, visitor);
+      const members = own.length === 0 ? text : JSON.stringify(addWebhooks(api, own)).slice(1);
       const servers = JSON.stringify([{ url: `${base_url}/api/latest` }]);
       return { status: 200, text: `{"servers":${servers},${members}` };
     },

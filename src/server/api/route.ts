@@ -21,6 +21,8 @@ export interface Answer<Body = unknown> {
 /** A request whose login, permission and input have been checked. */
 export interface ApiRequest<Body, Query> {
   readonly principal: Principal;
+  /** Who asks, for routes that anyone may use; null: nobody is logged in. */
+  readonly visitor: Principal | null;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
   readonly body: Body;
@@ -47,6 +49,8 @@ export interface Route {
   readonly summary: string;
   /** What the caller's roles must allow; `login`: any valid token; `anyone`: no token either. */
   readonly needs: Permission | "login" | "anyone";
+  /** Of a route for anyone: it says more to somebody with a valid token. */
+  readonly knowsVisitor: boolean;
   /** What the audit calls it; null for what changes nothing. */
   readonly action: string | null;
   readonly body: GenericSchema | null;
@@ -70,6 +74,7 @@ export function defineRoute<
   path: string;
   summary: string;
   needs: Route["needs"];
+  knowsVisitor?: boolean;
   action?: string;
   body?: Body;
   query?: Query;
@@ -85,7 +90,7 @@ export function defineRoute<
   ): Promise<Answer<Shown extends GenericSchema ? Read<Shown> : unknown>>;
 }): Route {
   const { action = null, body = null, query = null } = route;
-  const { status = 200, answer = null, type = null } = route;
-  const all = { ...route, action, body, query, status, answer, type };
+  const { status = 200, answer = null, type = null, knowsVisitor = false } = route;
+  const all = { ...route, knowsVisitor, action, body, query, status, answer, type };
   return all;
 }

@@ -19,6 +19,7 @@ import { getTokens, removeToken } from "./token.ts";
 import { changePassword, createUser, getUser, getUsers, patchUser, removeUser } from "./user.ts";
 import { waitExecution, waitOperation } from "./wait.ts";
 import { authenticateWebhook } from "./webhook-authentication.ts";
+import { getWebhookDocument } from "./webhook-document.ts";
 import { getRefusals } from "./webhook-refusal.ts";
 import { createWebhook, getWebhook, getWebhooks, patchWebhook, removeWebhook } from "./webhook.ts";
 import { getWorkspace, reportActivity } from "./workspace.ts";
@@ -41,6 +42,7 @@ export const ROUTES: readonly Route[] = [
   removeWebhook,
   authenticateWebhook,
   getRefusals,
+  getWebhookDocument,
   getExport,
   importWebhooks,
 

@@ -83,7 +83,15 @@ function referencesOf(schema: unknown): string[] {
 }
 
 /** Values that look like schemas, but are none. */
-const DATA: readonly string[] = ["const", "default", "dependentRequired", "enum", "examples"];
+const DATA: readonly string[] = [
+  "const",
+  "default",
+  "dependentRequired",
+  "enum",
+  "examples",
+  "required",
+  "type",
+];
 
 /** Schemas under names of any kind. */
 const MAPS: readonly string[] = ["$defs", "dependentSchemas", "patternProperties", "properties"];
@@ -94,6 +102,27 @@ function childrenOf(schema: JsonSchemaObject): readonly unknown[] {
     if (typeof value !== "object" || value === null || DATA.includes(keyword)) return [];
     return MAPS.includes(keyword) || Array.isArray(value) ? Object.values(value) : [value];
   });
+}
+
+/** A schema with other references; what only looks like a schema stays as it is. */
+export function mapReferences(schema: JsonSchema, map: (reference: string) => string): JsonSchema {
+  if (typeof schema !== "object") return schema;
+  const mapAll = (value: unknown): unknown =>
+    Array.isArray(value)
+      ? value.map((item: unknown) => mapReferences(item as JsonSchema, map))
+      : Object.fromEntries(
+          Object.entries(value as object).map(([name, inner]) => {
+            return [name, mapReferences(inner as JsonSchema, map)] as const;
+          }),
+        );
+  const entries = Object.entries(schema).map(([keyword, value]) => {
+    if (keyword === "$ref") return [keyword, map(value as string)] as const;
+    if (typeof value !== "object" || value === null || DATA.includes(keyword))
+      return [keyword, value] as const;
+    const isMany = MAPS.includes(keyword) || Array.isArray(value);
+    return [keyword, isMany ? mapAll(value) : mapReferences(value as JsonSchema, map)] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** @throws Error for a reference that leads to nothing */
