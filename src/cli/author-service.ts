@@ -1,6 +1,7 @@
 import { generateToken, hashKey } from "../server/access/api-key.ts";
 import { generatePassword, hashPassword } from "../server/access/password.ts";
 import type { Loaded } from "../server/config/load.ts";
+import { replaceValues } from "../server/config/values.ts";
 import type { Onlooker } from "../server/executions/onlooker.ts";
 import { openService, type Service } from "../server/service.ts";
 import type { Store } from "../server/store/database.ts";
@@ -37,8 +38,10 @@ export async function openAuthorService(
 ): Promise<AuthorService> {
   for (const warning of openAuthorData(loaded)) log.warn(warning);
   const password = generatePassword();
+  const config = { ...loaded.config, LISTEN_PORT: port };
   const service = await openService({
-    config: { ...loaded.config, LISTEN_PORT: port },
+    config,
+    configuration: { file: loaded.file, values: replaceValues(loaded.values, config) },
     log,
     adminPassword: password,
     showPassword: async () => {},

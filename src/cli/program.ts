@@ -14,7 +14,7 @@ import { init } from "./init.ts";
 import { toPort } from "./input.ts";
 import { printLicenses } from "./licenses.ts";
 import { login, logout } from "./login.ts";
-import { printUnit } from "./systemd.ts";
+import { addOperatingCommands } from "./operating.ts";
 import { addWebhookCommands } from "./webhook.ts";
 
 /** Options that many commands have: flags and meaning. */
@@ -42,7 +42,7 @@ export function createProgram(): Command {
   addCallCommand(program);
   addLoginCommands(program);
   addUserCommands(program);
-  addDataCommands(program);
+  addOperatingCommands(program, CONFIG);
   addMonitoringCommands(program);
   addReadingCommands(program);
   return program;
@@ -129,26 +129,6 @@ function addUserCommands(program: Command): void {
     .argument("<name>")
     .option(...CONFIG)
     .action(async (name, options) => (await import("./user.ts")).setPassword(name, options));
-}
-
-function addDataCommands(program: Command): void {
-  program
-    .command("backup")
-    .description("Copy the database to a file, also while the service runs")
-    .argument("<file>", "a file that is not there yet")
-    .option(...CONFIG)
-    .action(async (file, options) => (await import("./backup.ts")).backup(file, options));
-  program
-    .command("restore")
-    .description("Put a backup in the place of the database of a stopped service")
-    .argument("<file>", "what backup wrote")
-    .option(...CONFIG)
-    .action(async (file, options) => (await import("./backup.ts")).restore(file, options));
-  program
-    .command("systemd")
-    .description("Print a hardened unit for systemd")
-    .option(...CONFIG)
-    .action(printUnit);
 }
 
 function addMonitoringCommands(program: Command): void {

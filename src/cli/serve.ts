@@ -30,6 +30,7 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   const signals = watchStopSignals(log, config.SHUTDOWN_GRACE_SEC);
   const service = await open({
     config,
+    configuration: loaded,
     log,
     adminPassword: credentials.adminPassword,
     showPassword: (started) => welcome(started, config),

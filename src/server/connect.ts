@@ -8,6 +8,7 @@ import { openThrottle } from "./access/throttle.ts";
 import type { SecretBox } from "./access/secret-box.ts";
 import { openEventStreams } from "./api/event-streams.ts";
 import { openExecutionFeed } from "./api/execution-feed.ts";
+import type { Configuration } from "./config/load.ts";
 import { prefixOf, type Config } from "./config/resolve.ts";
 import { Claims } from "./executions/claims.ts";
 import type { Executions } from "./executions/executions.ts";
@@ -31,6 +32,7 @@ import type { Parser } from "./parser.ts";
 /** What the service has opened. */
 interface Parts {
   readonly config: Config;
+  readonly configuration: Configuration;
   readonly log: Log;
   readonly store: Store;
   readonly executions: Executions;
@@ -99,8 +101,10 @@ function toCallParts(parts: Parts) {
 }
 
 /** What the management API alone uses. */
-function toApiParts({ store, executions, catalog, secrets, parser }: Parts, logins: Logins) {
+function toApiParts(parts: Parts, logins: Logins) {
+  const { configuration, store, executions, catalog, secrets, parser } = parts;
   return {
+    configuration,
     catalog,
     secrets,
     largeBodies: parser.largeBodies,

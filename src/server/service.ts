@@ -3,6 +3,7 @@ import { prepareFirstStart } from "./access/first-start.ts";
 import { listUnreadable, openSecretBox, type SecretBox } from "./access/secret-box.ts";
 import { VERSION } from "../assets/read.ts";
 import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
+import type { Configuration } from "./config/load.ts";
 import { databaseFile, type Config } from "./config/resolve.ts";
 import { Allowance } from "./executions/allowance.ts";
 import { Executions } from "./executions/executions.ts";
@@ -46,6 +47,8 @@ export interface Service {
 
 export interface ServiceOptions {
   readonly config: Config;
+  /** Where the configuration came from, for whoever asks. */
+  readonly configuration: Configuration;
   readonly log: Log;
   /** FLOWHOOK_ADMIN_PASSWORD, for an empty store. */
   readonly adminPassword: string | null;
@@ -57,7 +60,7 @@ export interface ServiceOptions {
 
 /** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { config, log } = options;
+  const { config, configuration, log } = options;
   await using opened = new AsyncDisposableStack();
   const runtime = openRuntime(config.DATA_DIR);
   const lock = takeLock(config.DATA_DIR, runtime.addon);
@@ -83,7 +86,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
   const isReady = () => isServing;
-  const parts = { ...given, executions, isReady, defaultProjectId };
+  const parts = { ...given, configuration, executions, isReady, defaultProjectId };
   const server = await listen(config, await connect(parts));
   opened.defer(() => closeServer(server));
   async function stop(hurried: Promise<void>): Promise<void> {

@@ -73,6 +73,7 @@ DELETE /secret/:name                      secret.write
 GET    /audit                             audit.read
 GET    /export                            webhook.read
 POST   /import                            webhook.write
+GET    /config                            config.read
 GET    /workspace                         workspace.read
 POST   /workspace/activity                login
 GET    /openapi.json                      anyone

@@ -17,8 +17,8 @@ export function isAllowed(
 
 /**
  * What a grant for one project opens the door to: resources that are in projects, and the
- * catalogue of flows that all projects use. Users, roles, settings, secrets, the audit and the
- * workspace belong to no project, so a grant for one project does not reach them.
+ * catalogue of flows that all projects use. Users, roles, settings, secrets, the audit, the
+ * configuration and the workspace belong to no project, so a grant for one project does not reach them.
  */
 const IN_PROJECTS = /^(webhook\.|execution\.|project\.|flow\.read$|bundle\.read$)/;
 
@@ -75,6 +75,7 @@ export const FIRST_ROLES: readonly {
       "setting.*",
       "secret.*",
       "audit.read",
+      "config.read",
       "workspace.*",
     ],
   },

@@ -2,6 +2,7 @@ import type { Activity } from "../access/activity.ts";
 import type { AddressReader } from "../access/client-address.ts";
 import type { Logins } from "../access/login.ts";
 import type { SecretBox } from "../access/secret-box.ts";
+import type { Configuration } from "../config/load.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { StartRequest } from "../executions/start-request.ts";
 import type { Catalog } from "../flows/catalog.ts";
@@ -17,6 +18,7 @@ import type { LargeBodies } from "./json-body.ts";
 
 /** What the management API needs of the service. */
 export interface Api {
+  readonly configuration: Configuration;
   readonly store: Store;
   readonly catalog: Catalog;
   readonly executions: Executions;

@@ -1,6 +1,7 @@
 import type { GenericSchema } from "valibot";
 import { AUDIT_ENTRY } from "../../shared/contract/audit-entry.ts";
 import { BUNDLE } from "../../shared/contract/bundle.ts";
+import { CONFIG } from "../../shared/contract/config.ts";
 import { EXECUTION, EXECUTION_SUMMARY, LOG_LINE } from "../../shared/contract/execution.ts";
 import { FLOW, FLOW_WITH_SOURCE } from "../../shared/contract/flow.ts";
 import { LOGIN, ME } from "../../shared/contract/login.ts";
@@ -22,6 +23,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, GenericSchema>> = {
   AuditEntry: AUDIT_ENTRY,
   AuthenticatedWebhook: AUTHENTICATED_WEBHOOK,
   Bundle: BUNDLE,
+  Config: CONFIG,
   Execution: EXECUTION,
   ExecutionSummary: EXECUTION_SUMMARY,
   Flow: FLOW,

@@ -7,6 +7,7 @@ import { getExecution, getExecutions, getLog } from "./execution.ts";
 import { getExport } from "./export.ts";
 import { getFlow, getFlows, reloadFlows, startFlow } from "./flow.ts";
 import { importWebhooks } from "./import.ts";
+import { getConfig } from "./config.ts";
 import { createProject, getProject, getProjects, patchProject, removeProject } from "./project.ts";
 import { describingRoutes } from "./reference.ts";
 import { replayExecution } from "./replay.ts";
@@ -91,6 +92,7 @@ export const ROUTES: readonly Route[] = [
   removeSecret,
 
   getAudit,
+  getConfig,
   getWorkspace,
   reportActivity,
   waitOperation,

@@ -43,6 +43,11 @@ export function readCredentials(env: Environment): Credentials {
   };
 }
 
+/** The variable that gives the first password of `admin`; null where none does. */
+export function nameOfPassword(env: Environment): string | null {
+  return readVariable("FLOWHOOK_ADMIN_PASSWORD", env)?.name ?? null;
+}
+
 /** Where this product keeps what belongs to a person (XDG Base Directory Specification 0.8). */
 export function personalFolder(env: Environment): string {
   const given = env["XDG_CONFIG_HOME"];

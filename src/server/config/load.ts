@@ -9,6 +9,7 @@ import { ConfigError, type ConfigProblem } from "./config-error.ts";
 import { nearestWord } from "../../shared/nearest.ts";
 import { folderOf, resolveConfig, type Config } from "./resolve.ts";
 import { CONFIG_KEYS, CONFIG_SCHEMA, factsOf, type ConfigKey, type Settings } from "./schema.ts";
+import { listValues, type ConfigValue } from "./values.ts";
 
 export interface LoadOptions {
   /** `--config FILE`; without it `flowhook.yaml` in the working folder, if it exists. */
@@ -19,12 +20,18 @@ export interface LoadOptions {
   readonly terminal?: boolean;
 }
 
-export interface Loaded {
+/** Where the configuration came from. */
+export interface Configuration {
+  /** Absolute path of the file that was read; null without one. */
+  readonly file: string | null;
+  /** Each key with its value, and where that came from. */
+  readonly values: readonly ConfigValue[];
+}
+
+export interface Loaded extends Configuration {
   readonly config: Config;
   /** Sentences for the log: nothing that stops the start. */
   readonly warnings: string[];
-  /** Absolute path of the file that was read; null without one. */
-  readonly file: string | null;
   /** Where a key was given (`flowhook.yaml:3`), for messages; its name where it was not. */
   readonly placeOf: (key: ConfigKey) => string;
 }
@@ -37,7 +44,8 @@ export interface Loaded {
 export function loadConfig(options: LoadOptions): Loaded {
   const file = findFile(options);
   const written = file === null ? new Map<string, Given>() : readDocument(file);
-  const given = new Map<string, Given>([...written, ...readVariables(options.env)]);
+  const variables = readVariables(options.env);
+  const given = new Map<string, Given>([...written, ...variables]);
   const settings = parseSettings(given);
   const config = resolveConfig(settings, {
     folder: folderOf(file, options.cwd),
@@ -48,7 +56,8 @@ export function loadConfig(options: LoadOptions): Loaded {
   const errors = checkWritable(config, file, placeOf("ALLOW_WRITE"));
   if (errors.length > 0) throw new ConfigError(errors);
   const warnings = [...warnOfVariables(options.env), ...warnOfReadable(config)];
-  return { config, warnings, file, placeOf };
+  const values = listValues(config, { written, variables, env: options.env });
+  return { config, warnings, file, placeOf, values };
 }
 
 function findFile(options: LoadOptions): string | null {

@@ -20,6 +20,7 @@ export const PERMISSIONS = [
   "secret.use",
   "secret.write",
   "audit.read",
+  "config.read",
   "workspace.read",
 ] as const;
 
