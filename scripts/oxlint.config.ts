@@ -74,6 +74,7 @@ export default defineConfig({
       // Flows, entries of Piscina's threads and this tool's configuration are default exports.
       files: [
         "**/plugins/**",
+        "**/files/doctor-flow.mjs",
         "**/test/**/flows/**",
         "**/sandbox/thread.ts",
         "**/pool-task.ts",

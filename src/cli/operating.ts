@@ -19,6 +19,12 @@ function addLookingCommands(program: Command, config: readonly [string, string])
     .option(...config)
     .option("--json", "print JSON")
     .action(printConfig);
+  program
+    .command("doctor")
+    .description("Look for what is wrong with a service, running or not, and say what to do")
+    .option(...config)
+    .option("--json", "print JSON")
+    .action(async (options) => (await import("./doctor.ts")).examine(options));
 }
 
 function addDataCommands(program: Command, config: readonly [string, string]): void {

@@ -4,6 +4,7 @@ import { onceForRange, openAddressReader, openProxyTrust } from "./access/client
 import { openDataKey } from "./access/data-key.ts";
 import { openLogins, type Logins } from "./access/login.ts";
 import { networkOf } from "./access/network.ts";
+import { openConnectionReader } from "./access/probe.ts";
 import { openThrottle } from "./access/throttle.ts";
 import type { SecretBox } from "./access/secret-box.ts";
 import { openEventStreams } from "./api/event-streams.ts";
@@ -155,12 +156,16 @@ async function openAccess({ config, log, store, meters }: Parts) {
     windowMs: 15 * 60 * 1000,
   });
   const ttlMs = config.LOGIN_TOKEN_TTL_SEC * 1000;
+  const isTrusted = openProxyTrust(config.TRUSTED_PROXIES);
+  const addressOf = openAddressReader(
+    isTrusted,
+    onceForRange((peer) => log.warn({ peer }, UNTRUSTED)),
+  );
+  const key = openDataKey(config.DATA_DIR).derive("probes");
   return {
     activity,
     logins: openLogins({ store, lockout, activity, ttlMs, log, meters }),
-    addressOf: openAddressReader(
-      openProxyTrust(config.TRUSTED_PROXIES),
-      onceForRange((peer) => log.warn({ peer }, UNTRUSTED)),
-    ),
+    addressOf,
+    readConnection: openConnectionReader({ key, isTrusted, addressOf }),
   };
 }

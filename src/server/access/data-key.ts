@@ -11,8 +11,26 @@ export interface DataKey {
 
 /** Reads `DATA_DIR/secret.key`, or makes it, readable by its owner only. */
 export function openDataKey(dataDir: string): DataKey {
-  const file = join(dataDir, "secret.key");
-  const key = readKey(file) ?? createKey(dataDir, file);
+  const file = fileOf(dataDir);
+  return toDataKey(readKey(file) ?? createKey(dataDir, file));
+}
+
+/**
+ * Reads the key and makes none.
+ *
+ * @returns null where there is none
+ * @throws StartError where the file holds something else
+ */
+export function readDataKey(dataDir: string): DataKey | null {
+  const key = readKey(fileOf(dataDir));
+  return key === null ? null : toDataKey(key);
+}
+
+function fileOf(dataDir: string): string {
+  return join(dataDir, "secret.key");
+}
+
+function toDataKey(key: Buffer): DataKey {
   return {
     derive: (purpose) => Buffer.from(hkdfSync("sha256", key, "", `flowhook ${purpose}`, 32)),
   };

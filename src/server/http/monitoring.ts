@@ -1,4 +1,6 @@
+import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
+import type { ConnectionReader } from "../access/probe.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { Catalog, Flow } from "../flows/catalog.ts";
 import type { Meters } from "../metrics/meters.ts";
@@ -16,6 +18,8 @@ export interface MonitoringDeps {
   readonly meters: Pick<Meters, "print" | "sumByWebhook">;
   /** Whether the service takes calls: false before it is ready and while it shuts down. */
   readonly isReady: () => boolean;
+  /** What is seen of a connection, for `flowhook doctor` alone. */
+  readonly readConnection: ConnectionReader;
   /** CONNECTION_ALLOWANCE; null: unlimited. */
   readonly connectionAllowance: number | null;
   /** WORKER_THREADS. */
@@ -25,12 +29,16 @@ export interface MonitoringDeps {
 }
 
 /** For probes and for Prometheus. */
-export function createMonitoring(deps: MonitoringDeps): Hono {
-  const app = new Hono();
+export function createMonitoring(deps: MonitoringDeps): Hono<{ Bindings: HttpBindings }> {
+  const app = new Hono<{ Bindings: HttpBindings }>();
   app.get("/health/live", (c) => c.json({ status: "ok" }));
   app.get("/health/ready", (c) => {
     const isReady = deps.isReady();
     return c.json({ status: isReady ? "ok" : "not ready" }, isReady ? 200 : 503);
+  });
+  app.get("/health/connection", (c) => {
+    const seen = deps.readConnection(c.env.incoming);
+    return seen === null ? c.notFound() : c.json(seen);
   });
   app.get("/metrics", async () => {
     const text = await deps.meters.print({

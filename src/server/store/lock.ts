@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../../shared/errors.ts";
 import { makeFile } from "./new-file.ts";
@@ -7,6 +7,25 @@ import { openDatabase } from "./sqlite.ts";
 /** Holds a data folder for one process; the operating system gives it up when the process ends. */
 export interface DataLock {
   release(): void;
+}
+
+/** How long a start waits for whoever only asks whether the folder is taken; milliseconds. */
+const ASKED_MS = 100;
+
+/** Whether a process has the data folder; nothing is written there. */
+export function isTaken(dataDir: string, addon: string | null): boolean {
+  const path = join(dataDir, "lock.db");
+  if (!existsSync(path)) return false;
+  const db = openDatabase(path, addon, { readonly: true, timeout: 0 });
+  try {
+    db.prepare("select count(*) from sqlite_master").get();
+    return false;
+  } catch (error) {
+    if ((error as { code?: string }).code === "SQLITE_BUSY") return true;
+    throw error;
+  } finally {
+    db.close();
+  }
 }
 
 /**
@@ -21,7 +40,7 @@ export function takeLock(dataDir: string, addon: string | null): DataLock {
   makeMissing(path);
   const db = openDatabase(path, addon);
   try {
-    db.pragma("busy_timeout = 0");
+    db.pragma(`busy_timeout = ${ASKED_MS}`);
     db.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     db.close();

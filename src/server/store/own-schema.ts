@@ -29,6 +29,20 @@ export async function requireOwnSchema(
   applied: readonly string[],
   addon: string | null,
 ): Promise<void> {
+  const errors = await compareSchema(db, applied, addon);
+  if (errors.length === 0) return;
+  throw new StartError(
+    `The backup has another schema than Flowhook makes: ${errors.join(", ")}. It was not ` +
+      `restored: whoever wrote it could act as any user`,
+  );
+}
+
+/** What no migration makes, what is otherwise, and what is missing, each in a few words. */
+export async function compareSchema(
+  db: Database,
+  applied: readonly string[],
+  addon: string | null,
+): Promise<string[]> {
   const expected = await listExpected(applied, addon);
   const found = listObjects(db);
   const strange = [...found].filter(([title]) => !expected.has(title)).map(([title]) => title);
@@ -36,16 +50,11 @@ export async function requireOwnSchema(
   const changed = [...found]
     .filter(([title, sql]) => expected.has(title) && expected.get(title) !== sql)
     .map(([title]) => title);
-  const errors = [
+  return [
     ...strange.map((title) => `found the ${title}`),
     ...changed.map((title) => `found another ${title}`),
     ...missing.map((title) => `missed the ${title}`),
   ];
-  if (errors.length === 0) return;
-  throw new StartError(
-    `The backup has another schema than Flowhook makes: ${errors.join(", ")}. It was not ` +
-      `restored: whoever wrote it could act as any user`,
-  );
 }
 
 /** The same migrations, in memory. */

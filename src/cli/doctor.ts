@@ -1,0 +1,27 @@
+import { readConfiguration } from "./configuration.ts";
+import { CommandError } from "./command-error.ts";
+import { examineAll } from "./doctor/examination.ts";
+import type { Finding } from "./doctor/finding.ts";
+import { printJson, toLine } from "./table.ts";
+
+/**
+ * Says what is wrong with a service and its surroundings, and what to do about each.
+ *
+ * @throws CommandError where something is wrong; a warning is not
+ */
+export async function examine(options: { config?: string; json?: true }): Promise<void> {
+  const findings = await examineAll(readConfiguration(options));
+  if (options.json) printJson(findings);
+  else for (const finding of findings) process.stdout.write(describe(finding));
+  const errors = findings.filter(({ state }) => state === "error").length;
+  if (errors === 0) return;
+  throw new CommandError(errors === 1 ? "1 thing is wrong" : `${errors} things are wrong`);
+}
+
+const WIDTH = "configuration".length;
+
+function describe({ subject, state, message, action }: Finding): string {
+  const head = `${state.padEnd("warning".length)}  ${subject.padEnd(WIDTH)}  `;
+  const line = `${head}${toLine(message)}\n`;
+  return action === null ? line : `${line}${" ".repeat(head.length)}${toLine(action)}\n`;
+}

@@ -1,0 +1,100 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openRuntime } from "../../assets/runtime.ts";
+import { readDataKey, type DataKey } from "../../server/access/data-key.ts";
+import type { Loaded } from "../../server/config/load.ts";
+import { nameOfUser } from "../../server/config/owner.ts";
+import { isTaken } from "../../server/store/lock.ts";
+import { examineCertificate } from "./certificate.ts";
+import { examineClock } from "./clock.ts";
+import { examineProxy, examineService } from "./connection.ts";
+import { examineDatabase, examineKey } from "./database.ts";
+import { reportOn, type Finding } from "./finding.ts";
+import { examineFolders, examineSpace } from "./folders.ts";
+import { examineFlows, examineSandbox } from "./sandbox.ts";
+
+const configuration = reportOn("configuration");
+
+/**
+ * Looks at everything that a service needs, beside one that runs or without one. Nothing is
+ * written but to a folder below that for temporary files, which is gone afterwards.
+ */
+export async function examineAll(loaded: Loaded): Promise<Finding[]> {
+  const { config } = loaded;
+  const findings = [...examineConfiguration(loaded), ...becomeOwner(config.DATA_DIR)];
+  const scratch = mkdtempSync(join(tmpdir(), "flowhook-doctor-"));
+  try {
+    findings.push(...examineFolders(loaded), ...examineSpace(loaded));
+    findings.push(...examineCertificate(loaded));
+    findings.push(...(await examineData(loaded, scratch)));
+    findings.push(...(await examineSandbox(config, makeFolder(scratch, "sandbox"))));
+    findings.push(...(await examineFlows(config, makeFolder(scratch, "flows"))));
+    return findings;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function makeFolder(scratch: string, name: string): string {
+  const folder = join(scratch, name);
+  mkdirSync(folder);
+  return folder;
+}
+
+function examineConfiguration({ file, warnings }: Loaded): Finding[] {
+  const found = warnings.map((sentence) =>
+    configuration.warning(sentence, "flowhook config shows what is set, and where"),
+  );
+  if (found.length > 0) return found;
+  return [configuration.ok(file === null ? "No file: defaults and environment" : `"${file}"`)];
+}
+
+/**
+ * Root becomes the user to whom the data belongs: what the service may read and run is seen as it
+ * sees it, and no flow is ever loaded as root.
+ */
+function becomeOwner(folder: string): Finding[] {
+  if (process.geteuid?.() !== 0 || process.setuid === undefined) return [];
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined || stats.uid === 0) return [];
+  const user = nameOfUser(stats.uid);
+  takeGroups(user, stats.gid);
+  process.setuid(stats.uid);
+  return [configuration.ok(`Looked at as ${user}, to whom DATA_DIR belongs`)];
+}
+
+/** Those of a user whom the system knows; a user of a unit of systemd may have no name. */
+function takeGroups(user: string, group: number): void {
+  const { initgroups } = process as { initgroups?: (name: string, group: number) => void };
+  process.setgid?.(group);
+  try {
+    initgroups?.(user, group);
+  } catch {
+    process.setgroups?.([group]);
+  }
+}
+
+/** What needs the database's addon: whether a service runs, and what its data are like. */
+async function examineData({ config }: Loaded, scratch: string): Promise<Finding[]> {
+  const { addon } = openRuntime(makeFolder(scratch, "runtime"));
+  const isRunning = isTaken(config.DATA_DIR, addon);
+  const connection = { isRunning, key: keyOf(config.DATA_DIR)?.derive("probes") ?? null };
+  const { inspection, findings } = await examineDatabase(config, { addon, scratch, isRunning });
+  return [
+    ...(await examineService(config, connection)),
+    ...(await examineProxy(config, connection)),
+    ...findings,
+    ...examineKey(config, inspection),
+    ...(await examineClock(inspection?.newestAt ?? null)),
+  ];
+}
+
+/** One that cannot be used is a finding of its own. */
+function keyOf(folder: string): DataKey | null {
+  try {
+    return readDataKey(folder);
+  } catch {
+    return null;
+  }
+}

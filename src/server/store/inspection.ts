@@ -1,0 +1,91 @@
+import { copyFileSync, existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Database } from "better-sqlite3";
+import { isDamage } from "./store-error.ts";
+import { MIGRATIONS } from "./migrations/migrations.ts";
+import { compareSchema } from "./own-schema.ts";
+import { openDatabase, type SqliteFile } from "./sqlite.ts";
+
+/** What a database is like; found without writing to its folder. */
+export interface Inspection {
+  /** What SQLite finds damaged, five sentences at most. */
+  readonly damage: readonly string[];
+  /** Objects of the schema that no migration makes, that are otherwise, or that are missing. */
+  readonly foreign: readonly string[];
+  /** Names of migrations that this version does not know. */
+  readonly newer: readonly string[];
+  /** Migrations that the next start applies. */
+  readonly due: readonly string[];
+  /** When its newest execution was created; milliseconds since the epoch, null without one. */
+  readonly newestAt: number | null;
+  readonly secrets: readonly { readonly name: string; readonly sealed: string }[];
+}
+
+type Path = Pick<SqliteFile, "path" | "addon">;
+
+/**
+ * Inspects the database of a service that runs: beside it, read only.
+ *
+ * @throws Error where the file cannot be read
+ */
+export function inspectLive({ path, addon }: Path): Promise<Inspection> {
+  return inspect(openDatabase(path, addon, { readonly: true }), addon);
+}
+
+/**
+ * Inspects a copy of the database of a stopped service. To open the database itself would make its
+ * WAL anew beside it.
+ *
+ * @param scratch a folder for the copy, with as much room as the database takes
+ * @throws Error where it cannot be read or copied
+ */
+export function inspectCopy({ path, addon }: Path, scratch: string): Promise<Inspection> {
+  const copy = join(scratch, "inspected.db");
+  for (const end of ["", "-wal"]) if (existsSync(path + end)) copyFileSync(path + end, copy + end);
+  return inspect(openDatabase(copy, addon, { fileMustExist: true }), addon);
+}
+
+/** Bytes of a database with its WAL. */
+export function sizeOf(path: string): number {
+  const files = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false }));
+  return files.reduce((sum, stats) => sum + (stats?.size ?? 0), 0);
+}
+
+const NOTHING: Inspection = {
+  damage: [],
+  foreign: [],
+  newer: [],
+  due: [],
+  newestAt: null,
+  secrets: [],
+};
+
+async function inspect(db: Database, addon: string | null): Promise<Inspection> {
+  try {
+    db.pragma("trusted_schema = OFF");
+    const found = db.prepare("pragma integrity_check(5)").pluck().all() as string[];
+    const damage = found.filter((text) => text !== "ok");
+    if (damage.length > 0) return { ...NOTHING, damage };
+    return await inspectTables(db, addon);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return { ...NOTHING, damage: [(error as Error).message] };
+  } finally {
+    db.close();
+  }
+}
+
+async function inspectTables(db: Database, addon: string | null): Promise<Inspection> {
+  const tables = db.prepare("select name from sqlite_master where type = 'table'").pluck().all();
+  if (!tables.includes("migration")) return { ...NOTHING, foreign: ["found no table of Flowhook"] };
+  const applied = db.prepare("select name from migration").pluck().all() as string[];
+  const newer = applied.filter((name) => !MIGRATIONS.has(name));
+  if (newer.length > 0) return { ...NOTHING, newer };
+  return {
+    ...NOTHING,
+    foreign: await compareSchema(db, applied, addon),
+    due: [...MIGRATIONS.keys()].filter((name) => !applied.includes(name)),
+    newestAt: db.prepare("select max(created_at) from execution").pluck().get() as number | null,
+    secrets: db.prepare("select name, sealed from secret").all() as Inspection["secrets"],
+  };
+}
