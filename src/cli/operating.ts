@@ -10,6 +10,7 @@ import { printUnit } from "./systemd.ts";
 export function addOperatingCommands(program: Command, config: readonly [string, string]): void {
   addLookingCommands(program, config);
   addDataCommands(program, config);
+  addInstallCommands(program, config);
 }
 
 function addLookingCommands(program: Command, config: readonly [string, string]): void {
@@ -40,9 +41,24 @@ function addDataCommands(program: Command, config: readonly [string, string]): v
     .argument("<file>", "what backup wrote")
     .option(...config)
     .action(async (file, options) => (await import("./backup.ts")).restore(file, options));
+}
+
+function addInstallCommands(program: Command, config: readonly [string, string]): void {
   program
     .command("systemd")
     .description("Print a hardened unit for systemd")
     .option(...config)
+    .option("--user <name>", "a user of this machine, in the place of one that systemd makes")
     .action(printUnit);
+  program
+    .command("install")
+    .description("Install this program as a service of systemd, and start it (root)")
+    .option("--dry-run", "print what would be done")
+    .action(async (options) => (await import("./install.ts")).install(options));
+  program
+    .command("uninstall")
+    .description("Take the service of systemd away again; the data stay (root)")
+    .option("--purge", "remove data, configuration, flows and the user as well")
+    .option("--dry-run", "print what would be done")
+    .action(async (options) => (await import("./install.ts")).uninstall(options));
 }

@@ -25,7 +25,7 @@ export function findProgram(): string[] {
 }
 
 /** Whether the runtime carries the program. */
-function isOneFile(): boolean {
+export function isOneFile(): boolean {
   const carried: Embedded | null = EMBEDDED;
   const { Deno } = globalThis as { Deno?: { build: { standalone?: boolean } } };
   return carried?.mode === "binary" || Deno?.build.standalone === true;

@@ -128,6 +128,7 @@ function addUserCommands(program: Command): void {
     .description("Set a user's password, read from standard input, or generated")
     .argument("<name>")
     .option(...CONFIG)
+    .option("--create", "make the database where there is none yet, before the first start")
     .action(async (name, options) => (await import("./user.ts")).setPassword(name, options));
 }
 

@@ -7,7 +7,7 @@ import { findProgram } from "./own-program.ts";
 /** Time beyond SHUTDOWN_GRACE_SEC for the answers under way and the last commit, in seconds. */
 const CLOSING_SEC = 15;
 
-const CONFIG_FILE = "/etc/flowhook/flowhook.yaml";
+export const CONFIG_FILE = "/etc/flowhook/flowhook.yaml";
 
 /**
  * Prints a unit for systemd 247 and later: what layer 5 of the sandbox consists of. It sets no
@@ -15,16 +15,31 @@ const CONFIG_FILE = "/etc/flowhook/flowhook.yaml";
  *
  * @throws CommandError where it cannot tell how the service is started; nothing is printed then
  */
-export function printUnit(options: { config?: string }): void {
+export function printUnit(options: { config?: string; user?: string }): void {
   const file = resolve(options.config ?? CONFIG_FILE);
   const loaded = load(file, options.config !== undefined);
-  const start = [...findProgram(), "serve", "--config", file];
-  const text = unit(start.map(quote).join(" "), loaded);
+  const text = INTRODUCTION + makeUnit(findProgram(), file, loaded, options.user ?? null);
   // Without a file yet the unit is for the one that its first lines make.
   if (loaded.file !== null)
     for (const warning of warningsOf(loaded.file, loaded.config))
       process.stderr.write(`${warning}\n`);
   process.stdout.write(text);
+}
+
+/**
+ * The unit without the words before it.
+ *
+ * @param program how this program is started
+ * @param user who the service is; null: a user that systemd makes, as far as the folders allow
+ */
+export function makeUnit(
+  program: readonly string[],
+  file: string,
+  loaded: Pick<Loaded, "config" | "file">,
+  user: string | null,
+): string {
+  const start = [...program, "serve", "--config", file];
+  return unit(start.map(quote).join(" "), loaded, user);
 }
 
 /** As the service will read it: without this shell's environment and folder. */
@@ -56,8 +71,16 @@ function quote(word: string): string {
     : `"${plain.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
-function unit(start: string, { config, file }: Loaded): string {
-  return `${INTRODUCTION}
+function unit(
+  start: string,
+  { config, file }: Pick<Loaded, "config" | "file">,
+  user: string | null,
+): string {
+  return `[Unit]
+Description=Flowhook: inbound REST endpoints that start executions of flows
+Wants=network-online.target
+After=network-online.target
+
 [Service]
 Type=exec
 ExecStart=${start}
@@ -73,7 +96,7 @@ LimitNOFILE=65536
 # A runner that the kernel ends for its memory is replaced; the server goes on.
 OOMPolicy=continue
 
-${ownership(config, file !== null)}
+${ownership(config, file !== null, user)}
 ${HARDENING}
 [Install]
 WantedBy=multi-user.target
@@ -93,18 +116,14 @@ const INTRODUCTION = `# /etc/systemd/system/flowhook.service
 #
 #   sudo flowhook user password admin --config /etc/flowhook/flowhook.yaml
 
-[Unit]
-Description=Flowhook: inbound REST endpoints that start executions of flows
-Wants=network-online.target
-After=network-online.target
 `;
 
 /** Who the service is, what it owns and what it may write. */
-function ownership(config: Config, isConfigured: boolean): string {
+function ownership(config: Config, isConfigured: boolean, user: string | null): string {
   const folders = [config.DATA_DIR, dirname(databaseFile(config))];
   const states = isConfigured ? folders.map(stateOf) : ["flowhook"];
   const outside = folders.filter((folder) => isConfigured && stateOf(folder) === null);
-  const owner = outside.length === 0 ? dynamicUser(states) : namedUser(outside);
+  const owner = user === null ? ownerOf(states, outside) : installedUser(user, states);
   const writable = [...new Set([...outside, ...config.ALLOW_WRITE])];
   return [
     owner,
@@ -119,6 +138,18 @@ function ownership(config: Config, isConfigured: boolean): string {
 /** The first folder below /var/lib, which systemd makes and gives to the service. */
 function stateOf(folder: string): string | null {
   return /^\/var\/lib\/(?!private\/)([^/]+)/.exec(folder)?.[1] ?? null;
+}
+
+function ownerOf(states: readonly (string | null)[], outside: readonly string[]): string {
+  return outside.length === 0 ? dynamicUser(states) : namedUser(outside);
+}
+
+/** The user of `flowhook install`, who stays the same. */
+function installedUser(user: string, states: readonly (string | null)[]): string {
+  const names = [...new Set(states.filter((state) => state !== null))].map(quote);
+  const state =
+    names.length === 0 ? "" : `StateDirectory=${names.join(" ")}\nStateDirectoryMode=0700\n`;
+  return `User=${quote(user)}\nGroup=${quote(user)}\n${state}WorkingDirectory=/\n`;
 }
 
 function dynamicUser(states: readonly (string | null)[]): string {

@@ -56,8 +56,15 @@ export async function createUser(
   report(`Created the user "${name}"`, password, isGenerated);
 }
 
-/** Ends the user's login tokens as well. */
-export async function setPassword(name: string, options: UserOptions): Promise<void> {
+/**
+ * Ends the user's login tokens as well.
+ *
+ * @throws CommandError where there is no such user, or no database and it is not to be made
+ */
+export async function setPassword(
+  name: string,
+  options: UserOptions & { create?: true },
+): Promise<void> {
   const { password, isGenerated } = readPassword();
   await using store = await openStoreOf(options, name === "admin" ? password : null);
   const user = await findUserByName(store, name);
@@ -76,10 +83,13 @@ export async function setPassword(name: string, options: UserOptions): Promise<v
  *
  * @param given password of that `admin`; null: one is generated, and shown
  */
-async function openStoreOf(options: UserOptions, given: string | null): Promise<Store> {
+async function openStoreOf(
+  options: UserOptions & { create?: true },
+  given: string | null,
+): Promise<Store> {
   const loaded = readConfiguration(options);
   const { config, credentials } = loaded;
-  requireDatabase(loaded);
+  if (options.create !== true) requireDatabase(loaded);
   const runtime = openDataOf(loaded);
   const store = await openStore({
     path: databaseFile(config),

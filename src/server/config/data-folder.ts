@@ -99,7 +99,13 @@ function requireAccess(path: string, isFolder: boolean): void {
 }
 
 /** What the service keeps there, beside the database; `started.log` of a release before. */
-const OWN = ["lock.db", "secret.key", "started.log", "versions", "runtime"];
+export const OWN: readonly string[] = [
+  "lock.db",
+  "secret.key",
+  "started.log",
+  "versions",
+  "runtime",
+];
 
 /** What is there of it. */
 function listOwn({ config }: Given): string[] {

@@ -1,0 +1,98 @@
+import { existsSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { loadConfig, type Loaded } from "../server/config/load.ts";
+import type { Config } from "../server/config/resolve.ts";
+import { CommandError } from "./command-error.ts";
+import { examineService } from "./doctor/connection.ts";
+import {
+  CONFIG_FOLDER,
+  planSteps,
+  PROGRAM,
+  requireFree,
+  STATE_FOLDER,
+} from "./install/installation.ts";
+import { requireSystemd } from "./install/machine.ts";
+import { planRemoval } from "./install/removal.ts";
+import { takeSteps } from "./install/step.ts";
+import { findProgram, isOneFile } from "./own-program.ts";
+import { CONFIG_FILE } from "./systemd.ts";
+
+/**
+ * Installs this program as a service of systemd, and starts it. What is there stays as it is, but
+ * for the program and the unit, which are renewed.
+ *
+ * @throws CommandError where that cannot be: not root, no systemd, or something stands in the way
+ */
+export async function install({ dryRun = false }: { dryRun?: boolean }): Promise<void> {
+  requireSystemd("install", dryRun);
+  const loaded = loadInstalled();
+  requireFree(loaded.config);
+  const [source = "", ...words] = findProgram();
+  if (!isOneFile()) requireSeen([source, ...words]);
+  const isCopied = isOneFile() && source !== PROGRAM;
+  const program = isCopied ? [PROGRAM] : [source, ...words];
+  const installed = { password: null, isChanged: false };
+  await takeSteps(
+    planSteps({ program, source: isCopied ? source : null, loaded }, installed),
+    dryRun,
+  );
+  if (dryRun) return void process.stdout.write("\nNothing was done: this was a dry run\n");
+  await reportStart(loaded.config, installed);
+}
+
+/** The configuration that is there, or the one that will be written. */
+function loadInstalled(): Loaded {
+  if (existsSync(CONFIG_FILE))
+    return loadConfig({ env: {}, cwd: CONFIG_FOLDER, file: CONFIG_FILE });
+  const env = {
+    FLOWHOOK_DATA_DIR: `${STATE_FOLDER}/data`,
+    FLOWHOOK_PLUGINS_DIR: `${CONFIG_FOLDER}/plugins`,
+  };
+  return { ...loadConfig({ env, cwd: CONFIG_FOLDER }), file: null };
+}
+
+function requireSeen(words: readonly string[]): void {
+  const hidden = words.find((word) => /^(file:\/\/)?\/(home|root|tmp|var\/tmp)\//.test(word));
+  if (hidden === undefined) return;
+  throw new CommandError(
+    `The service would not see "${hidden}": systemd hides /home, /root and /tmp from it. Move the ` +
+      `program, e.g. to /usr/local/lib, or install the single binary`,
+  );
+}
+
+/** How long a start may take until it answers, and how often it is asked; milliseconds. */
+const START_MS = 30_000;
+const ASK_MS = 200;
+
+async function reportStart(
+  config: Config,
+  { password }: { password: string | null },
+): Promise<void> {
+  const until = performance.now() + START_MS;
+  let [found] = await examineService(config, { isRunning: true, key: null });
+  while (found?.state !== "ok" && performance.now() < until) {
+    await wait(ASK_MS);
+    [found] = await examineService(config, { isRunning: true, key: null });
+  }
+  if (password !== null)
+    process.stderr.write(`\nLog in as "admin" with the password ${password} (shown this once)\n`);
+  if (found?.state === "ok") process.stdout.write(`\n${found.message}\n`);
+  else throw new CommandError(`${found?.message}. Its log: journalctl --unit flowhook`);
+}
+
+/**
+ * Takes the service away again; data, configuration, flows and the user stay unless they are to go.
+ *
+ * @throws CommandError where that cannot be
+ */
+export async function uninstall(options: { dryRun?: boolean; purge?: boolean }): Promise<void> {
+  const { dryRun = false, purge = false } = options;
+  requireSystemd("uninstall", dryRun);
+  await takeSteps(planRemoval(loadInstalled().config, purge), dryRun);
+  if (dryRun) return void process.stdout.write("\nNothing was done: this was a dry run\n");
+  if (purge) return;
+  process.stdout.write(
+    `\nThe data in "${loadInstalled().config.DATA_DIR}", "${CONFIG_FOLDER}" and the user stay: ` +
+      `flowhook uninstall --purge removes them\n`,
+  );
+}

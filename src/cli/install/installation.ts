@@ -1,0 +1,234 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { readAsset } from "../../assets/read.ts";
+import { generatePassword } from "../../server/access/password.ts";
+import type { Loaded } from "../../server/config/load.ts";
+import { nameOfUser } from "../../server/config/owner.ts";
+import { databaseFile } from "../../server/config/resolve.ts";
+import { sampleConfig } from "../../server/config/sample.ts";
+import { quotePath } from "../../server/config/unwritable.ts";
+import { CommandError } from "../command-error.ts";
+import { CONFIG_FILE, makeUnit } from "../systemd.ts";
+import { asksSystemd, findUser, runProgram, type SystemUser } from "./machine.ts";
+import type { Step } from "./step.ts";
+import { isUnit, markUnit, stateOfUnit, UNIT, UNIT_FILE } from "./unit-file.ts";
+
+export const PROGRAM = "/usr/local/bin/flowhook";
+export const USER = "flowhook";
+export const CONFIG_FOLDER = dirname(CONFIG_FILE);
+export const STATE_FOLDER = "/var/lib/flowhook";
+
+/** What an installation is made of. */
+export interface Plan {
+  /** How the installed program is started. */
+  readonly program: readonly string[];
+  /** The program's file, which is copied; null where it stays where it is. */
+  readonly source: string | null;
+  /** Read, or what the configuration will be that is written. */
+  readonly loaded: Loaded;
+}
+
+/** What came of it. */
+export interface Installed {
+  /** Of `admin`; null where the database was there. */
+  password: string | null;
+  /** Whether a service that runs is another one after this. */
+  isChanged: boolean;
+}
+
+/** Everything in the order in which one needs the other. */
+export function planSteps(plan: Plan, installed: Installed): Step[] {
+  const { PLUGINS_DIR, DATA_DIR } = plan.loaded.config;
+  const folders = [...new Set([DATA_DIR, dirname(databaseFile(plan.loaded.config))])];
+  return [
+    ...(plan.source === null ? [] : [copyProgram(plan.source, installed)]),
+    addUser(),
+    makeFolder(CONFIG_FOLDER),
+    makeFolder(PLUGINS_DIR),
+    writeConfiguration(),
+    writeFlow(PLUGINS_DIR),
+    ...folders.map(makeDataFolder),
+    setPassword(plan, installed),
+    writeUnit(plan, installed),
+    enable(),
+    start(installed),
+  ];
+}
+
+/** What an operator reads first: where things are; all other keys are comments. */
+export function configurationText(): string {
+  return (
+    `DATA_DIR: ${STATE_FOLDER}/data\nPLUGINS_DIR: ${CONFIG_FOLDER}/plugins\n\n` +
+    sampleConfig().replace(/^#(DATA_DIR|PLUGINS_DIR): .*$/gm, "#$1: (see above)")
+  );
+}
+
+function copyProgram(source: string, installed: Installed): Step {
+  return {
+    what: `copy the program to ${PROGRAM}`,
+    isDone: () => existsSync(PROGRAM) && isSame(source, PROGRAM),
+    act() {
+      installed.isChanged = true;
+      mkdirSync(dirname(PROGRAM), { recursive: true });
+      // Beside and renamed: the file of a program that runs cannot be written.
+      copyFileSync(source, `${PROGRAM}.new`);
+      chmodSync(`${PROGRAM}.new`, 0o755);
+      renameSync(`${PROGRAM}.new`, PROGRAM);
+    },
+  };
+}
+
+function isSame(one: string, other: string): boolean {
+  if (realpathSync(one) === realpathSync(other)) return true;
+  return (
+    statSync(one).size === statSync(other).size && readFileSync(one).equals(readFileSync(other))
+  );
+}
+
+function addUser(): Step {
+  const words = ["--system", "--user-group", "--no-create-home", "--home-dir", STATE_FOLDER];
+  return {
+    what: `add the system user ${USER}`,
+    isDone: () => findUser(USER) !== null,
+    act: () => void runProgram("useradd", ...words, "--shell", "/usr/sbin/nologin", USER),
+  };
+}
+
+/** Root writes what the service reads. */
+function makeFolder(folder: string): Step {
+  return {
+    what: `make the folder ${folder}`,
+    isDone: () => existsSync(folder),
+    act() {
+      mkdirSync(folder, { recursive: true });
+      chmodSync(folder, 0o755);
+    },
+  };
+}
+
+/** For the service's group to read: an operator may put more into it than the first lines. */
+function writeConfiguration(): Step {
+  return {
+    what: `write ${CONFIG_FILE}`,
+    isDone: () => existsSync(CONFIG_FILE),
+    act() {
+      writeFileSync(CONFIG_FILE, configurationText(), { flag: "wx", mode: 0o640 });
+      chmodSync(CONFIG_FILE, 0o640);
+      chownSync(CONFIG_FILE, 0, requireUser().gid);
+    },
+  };
+}
+
+function writeFlow(folder: string): Step {
+  const file = join(folder, "hello.ts");
+  return {
+    what: `write a first flow, ${file}`,
+    isDone: () => existsSync(folder) && readdirSync(folder).length > 0,
+    act() {
+      writeFileSync(file, readAsset("demo/hello.ts"), { flag: "wx" });
+      chmodSync(file, 0o644);
+    },
+  };
+}
+
+function makeDataFolder(folder: string): Step {
+  return {
+    what: `make the folder ${folder}, of ${USER} alone`,
+    isDone: () => existsSync(folder),
+    act() {
+      const { uid, gid } = requireUser();
+      const first = mkdirSync(folder, { recursive: true, mode: 0o700 }) ?? folder;
+      for (let path = folder; path.length >= first.length; path = dirname(path)) {
+        chmodSync(path, 0o700);
+        chownSync(path, uid, gid);
+      }
+    },
+  };
+}
+
+/** Before the first start, as the service's user: a start would show the password in the journal. */
+function setPassword({ program, loaded }: Plan, installed: Installed): Step {
+  return {
+    what: "make the database, with a password for the user admin",
+    isDone: () => existsSync(databaseFile(loaded.config)),
+    act() {
+      const { uid, gid } = requireUser();
+      const password = generatePassword();
+      const [file = "", ...words] = program;
+      const args = ["user", "password", "admin", "--create", "--config", CONFIG_FILE];
+      const options = { uid, gid, input: password, cwd: "/", env: { PATH: "/usr/bin:/bin" } };
+      const done = spawnSync(file, [...words, ...args], { ...options, encoding: "utf8" });
+      if (done.status !== 0)
+        throw new CommandError(`Cannot make the database: ${done.stderr || String(done.error)}`);
+      installed.password = password;
+    },
+  };
+}
+
+function writeUnit({ program, loaded }: Plan, installed: Installed): Step {
+  const text = markUnit(makeUnit(program, CONFIG_FILE, { ...loaded, file: CONFIG_FILE }, USER));
+  return {
+    what: `write the unit ${UNIT_FILE}`,
+    isDone: () => isUnit(text),
+    act() {
+      installed.isChanged = true;
+      writeFileSync(`${UNIT_FILE}.new`, text, { mode: 0o644 });
+      chmodSync(`${UNIT_FILE}.new`, 0o644);
+      renameSync(`${UNIT_FILE}.new`, UNIT_FILE);
+      runProgram("systemctl", "daemon-reload");
+    },
+  };
+}
+
+function enable(): Step {
+  return {
+    what: "start the service with the machine: systemctl enable flowhook",
+    isDone: () => asksSystemd("is-enabled", UNIT),
+    act: () => void runProgram("systemctl", "enable", UNIT),
+  };
+}
+
+function start(installed: Installed): Step {
+  return {
+    what: "start the service: systemctl restart flowhook",
+    isDone: () => !installed.isChanged && asksSystemd("is-active", UNIT),
+    act: () => void runProgram("systemctl", "restart", UNIT),
+  };
+}
+
+/** @throws CommandError where another user's data, or a unit of somebody else, stand in the way */
+export function requireFree({ DATA_DIR }: Pick<Loaded["config"], "DATA_DIR">): void {
+  if (stateOfUnit() === "changed")
+    throw new CommandError(
+      `"${UNIT_FILE}" was not made by flowhook install, or was changed since. It stays as it is: ` +
+        `move it away first (changes belong into: sudo systemctl edit flowhook)`,
+    );
+  const stats = statSync(DATA_DIR, { throwIfNoEntry: false });
+  const user = findUser(USER);
+  if (stats === undefined || stats.uid === user?.uid) return;
+  throw new CommandError(
+    `DATA_DIR "${DATA_DIR}" belongs to ${nameOfUser(stats.uid)}, expected ${USER}. If it is the ` +
+      `data of this service, run: ` +
+      (user === null ? `sudo useradd --system --user-group ${USER} && ` : "") +
+      `sudo chown -R ${USER}: ${quotePath(DATA_DIR)}`,
+  );
+}
+
+function requireUser(): SystemUser {
+  const user = findUser(USER);
+  if (user === null) throw new CommandError(`There is no user "${USER}" on this machine`);
+  return user;
+}

@@ -1,0 +1,69 @@
+import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { OWN } from "../../server/config/data-folder.ts";
+import { databaseFile, type Config } from "../../server/config/resolve.ts";
+import { CONFIG_FOLDER, PROGRAM, STATE_FOLDER, USER } from "./installation.ts";
+import { asksSystemd, findUser, runProgram } from "./machine.ts";
+import type { Step } from "./step.ts";
+import { UNIT, UNIT_FILE } from "./unit-file.ts";
+
+/** What is taken away, and in which order. */
+export function planRemoval(config: Config, isPurging: boolean): Step[] {
+  return [
+    {
+      what: "stop the service: systemctl disable --now flowhook",
+      isDone: () => !asksSystemd("is-active", UNIT) && !asksSystemd("is-enabled", UNIT),
+      act: () => void runProgram("systemctl", "disable", "--now", UNIT),
+    },
+    { ...remove(UNIT_FILE), act: removeUnit },
+    remove(PROGRAM),
+    ...(isPurging ? planPurge(config) : []),
+  ];
+}
+
+function removeUnit(): void {
+  rmSync(UNIT_FILE);
+  runProgram("systemctl", "daemon-reload");
+}
+
+function planPurge(config: Config): Step[] {
+  const file = databaseFile(config);
+  const folders = [...new Set([config.DATA_DIR, dirname(file)])];
+  return [
+    ...folders.map((folder) => removeData(folder, basename(file))),
+    remove(CONFIG_FOLDER),
+    {
+      what: `remove the system user ${USER}`,
+      isDone: () => findUser(USER) === null,
+      act: () => void runProgram("userdel", USER),
+    },
+  ];
+}
+
+/** What the service keeps there, by name: a folder of an operator's may hold more. */
+function removeData(folder: string, database: string): Step {
+  const listOwn = () =>
+    existsSync(folder)
+      ? readdirSync(folder).filter((name) => OWN.includes(name) || name.startsWith(database))
+      : [];
+  return {
+    what: `remove the data in ${folder}`,
+    isDone: () => listOwn().length === 0,
+    act() {
+      for (const name of listOwn()) rmSync(join(folder, name), { recursive: true });
+      for (const path of [folder, STATE_FOLDER]) removeEmpty(path);
+    },
+  };
+}
+
+function removeEmpty(folder: string): void {
+  if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
+}
+
+function remove(path: string): Step {
+  return {
+    what: `remove ${path}`,
+    isDone: () => !existsSync(path),
+    act: () => rmSync(path, { recursive: true }),
+  };
+}

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { spawnSync } from "node:child_process";
+import { runCommand, runProgram } from "../blackbox/command.ts";
+import { environment, findProgram, openTarget } from "../blackbox/target.ts";
+import { all } from "./session.ts";
+
+const target = openTarget();
+const isLinux = process.platform === "linux";
+const skip = target.skip ?? (isLinux ? false : "systemd is Linux's");
+
+describe("install without being root", { skip }, () => {
+  test("--dry-run names each step, and does none", async () => {
+    const finished = await runCommand(target, ["install", "--dry-run"], { cwd: tmpdir() });
+    // From the sources it would be refused: the service would not see them.
+    if (target.name !== "binary" && finished.code === 1) {
+      assert.match(finished.stderr, /The service would not see/);
+      return;
+    }
+    assert.equal(finished.code, 0, all(finished));
+    for (const line of [
+      /^\S.* {2,}add the system user flowhook$/m,
+      /^\S.* {2,}write \/etc\/flowhook\/flowhook\.yaml$/m,
+      /^\S.* {2,}make the database, with a password for the user admin$/m,
+      /^\S.* {2,}write the unit \/etc\/systemd\/system\/flowhook\.service$/m,
+      /Nothing was done: this was a dry run/,
+    ])
+      assert.match(finished.stdout, line);
+  });
+
+  for (const act of ["install", "uninstall"])
+    test(`${act} says that it wants root, or systemd`, async () => {
+      const [program, ...leading] = target.command;
+      const isRoot = process.getuid?.() === 0;
+      const other = { uid: 65_534, gid: 65_534 };
+      const done = spawnSync(program, [...leading, act], {
+        cwd: "/",
+        env: environment(),
+        encoding: "utf8",
+        ...(isRoot && target.name === "binary" ? other : {}),
+      });
+      assert.equal(done.status, 1, done.stderr);
+      assert.match(done.stderr, /run it as root \(sudo flowhook|Systemd does not run|EACCES/);
+      assert.equal(done.stdout, "");
+    });
+});
+
+/** What systemd does of it: it starts the program of the unit as the user of the unit. */
+const SYSTEMCTL = `#!/bin/sh
+echo "$*" >> "$STATE/asked"
+unit=/etc/systemd/system/flowhook.service
+stop() {
+  [ -f "$STATE/pid" ] || return 0
+  kill "$(cat "$STATE/pid")"
+  tail --pid="$(cat "$STATE/pid")" -f /dev/null
+  rm "$STATE/pid"
+}
+case "$1" in
+is-active) [ -f "$STATE/pid" ] ;;
+is-enabled) [ -f "$STATE/enabled" ] ;;
+enable) : > "$STATE/enabled" ;;
+disable) stop; rm -f "$STATE/enabled" ;;
+restart)
+  stop
+  start=$(sed -n 's/^ExecStart=//p' "$unit")
+  user=$(sed -n 's/^User=//p' "$unit")
+  setpriv --reuid "$user" --regid "$user" --clear-groups $start > "$STATE/log" 2>&1 &
+  echo $! > "$STATE/pid" ;;
+esac
+`;
+
+/** Folders of the machine that an installation writes are others below this. */
+const SCRIPT = `set -eu
+export STATE="$1"
+cp -a /etc "$STATE/etc"
+rm -rf "$STATE/etc/flowhook"
+mkdir "$STATE/run" "$STATE/lib"
+mkdir -p "$STATE/run/systemd/system" "$STATE/etc/systemd/system"
+mount --bind "$STATE/etc" /etc
+mount --bind "$STATE/run" /run
+mount --bind "$STATE/lib" /var/lib
+mount -t tmpfs tmpfs /usr/local/bin
+export PATH="$STATE/bin:$PATH"
+run() { echo "== $*"; "$@" 2>&1 || echo "exit $?"; }
+mkdir /etc/flowhook
+echo 'LISTEN_PORT: 0
+DATA_DIR: /var/lib/flowhook/data
+PLUGINS_DIR: /etc/flowhook/plugins' > /etc/flowhook/flowhook.yaml
+trap 'if [ -f "$STATE/pid" ]; then kill "$(cat "$STATE/pid")"; fi' EXIT
+run "$STATE/flowhook" install
+run "$STATE/flowhook" install
+run stat -c '%U %G %a %n' /var/lib/flowhook /var/lib/flowhook/data /var/lib/flowhook/data/secret.key
+run cat /etc/flowhook/flowhook.yaml
+echo '# a change' >> /etc/systemd/system/flowhook.service
+run "$STATE/flowhook" install
+sed -i '$d' /etc/systemd/system/flowhook.service
+run flowhook uninstall
+run ls /etc/flowhook /var/lib/flowhook/data
+run "$STATE/flowhook" uninstall --purge
+run ls -d /etc/flowhook /var/lib/flowhook /usr/local/bin/flowhook
+run grep -c '^flowhook:' /etc/passwd
+`;
+
+const unshare = findProgram("unshare") ?? "";
+const mayMount = isLinux && spawnSync(unshare, ["--mount", "true"]).status === 0;
+const reason =
+  target.name === "binary"
+    ? mayMount && existsSync("/usr/sbin/useradd")
+      ? skip
+      : "needs root and a mount namespace"
+    : "the single binary installs itself";
+
+describe("install and uninstall", { skip: reason }, () => {
+  let state = "";
+  let parts: string[] = [];
+
+  before(async () => {
+    state = await mkdtemp(join(tmpdir(), "flowhook-install-"));
+    await chmod(state, 0o755);
+    await mkdir(join(state, "bin"));
+    await writeFile(join(state, "bin/systemctl"), SYSTEMCTL, { mode: 0o755 });
+    await writeFile(join(state, "script"), SCRIPT);
+    await copyFile(target.command[0], join(state, "flowhook"));
+    await chmod(join(state, "flowhook"), 0o755);
+    const args = ["--mount", "--propagation", "private", "sh", join(state, "script"), state];
+    const env = { PATH: "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root" };
+    const done = await runProgram(unshare, args, { cwd: "/", env, deadlineMs: 90_000 });
+    assert.equal(done.code, 0, all(done));
+    parts = done.stdout.split(/^== /m).slice(1);
+  });
+  after(() => rm(state, { recursive: true, force: true }));
+
+  function part(at: number): string {
+    return parts[at] ?? assert.fail(parts.join("== "));
+  }
+
+  test("a first one makes everything, starts the service and shows a password", () => {
+    assert.doesNotMatch(part(0), /^would|^exit/m);
+    assert.match(part(0), /^did +make the database/m);
+    assert.match(part(0), /^no need +write \/etc\/flowhook\/flowhook\.yaml/m);
+    assert.match(part(0), /Log in as "admin" with the password \S{12,}/);
+    assert.match(part(0), /It runs/);
+  });
+
+  test("a second one has nothing to do", () => {
+    assert.doesNotMatch(part(1), /^did|password \S{12}|^exit/m);
+  });
+
+  test("the data are the service's alone, and the configuration stays as it was", () => {
+    assert.match(part(2), /^flowhook flowhook 700 \/var\/lib\/flowhook\n/m);
+    assert.match(part(2), /^flowhook flowhook 700 \/var\/lib\/flowhook\/data\n/m);
+    assert.match(part(2), /^flowhook flowhook 600 .*secret\.key\n/m);
+    assert.match(part(3), /^LISTEN_PORT: 0\nDATA_DIR: \S+\nPLUGINS_DIR: \S+\n$/m);
+  });
+
+  test("a unit that somebody changed is left alone", () => {
+    assert.match(part(4), /flowhook\.service" was not made by flowhook install, or was changed/);
+    assert.match(part(4), /exit 1/);
+  });
+
+  test("uninstall leaves configuration, flows and data; --purge does not", () => {
+    assert.match(part(5), /^did +stop the service/m);
+    assert.match(part(6), /flowhook\.yaml\nplugins[^]*flowhook\.db\n[^]*secret\.key/);
+    assert.match(part(7), /^did +remove the data in \/var\/lib\/flowhook\/data/m);
+    assert.equal(part(8).match(/No such file or directory/g)?.length, 3, part(8));
+    assert.match(part(9), /^0$/m);
+  });
+});
