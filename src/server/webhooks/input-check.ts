@@ -19,7 +19,7 @@ export interface SchemaJob {
 export type CheckSchema = (job: SchemaJob, owner: JobOwner) => Promise<SchemaVerdict>;
 
 /**
- * Checks the input of a call whose webhook has `input_check: refuse` (trust-and-delivery, 9.2).
+ * Checks the input of a call whose webhook has `input_check: refuse` (contract, section 8, number 10).
  *
  * @throws RequestError invalid_input, overloaded
  */
