@@ -26,6 +26,7 @@ PATCH  /webhook/:name                     webhook.write
 DELETE /webhook/:name                     webhook.write
 PUT    /webhook/:name/authentication      webhook.authenticate
 GET    /webhook/:name/refusal             webhook.read
+GET    /webhook/:name/openapi.json        webhook.read
 GET    /flow                              flow.read
 GET    /flow/:name                        flow.read
 POST   /flow/:name/execution              execution.start

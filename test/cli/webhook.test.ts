@@ -131,6 +131,16 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(wrong.stderr, /^default_mode: expected "sync" or "async"\n$/);
   });
 
+  test("openapi: prints a document to hand over", async () => {
+    await succeed(["create", "described", "--flow", "echo"]);
+    const document = JSON.parse(await succeed(["openapi", "described"])) as { paths: object };
+    assert.deepEqual(Object.keys(document.paths), [
+      "/webhook/described/call",
+      "/webhook/described/call/{sub_path}",
+    ]);
+    assert.match(await refuse(["openapi", "nothing"], 1), /There is no webhook "nothing"/);
+  });
+
   test("signature: sets it, shows what the sender is given, and takes it away", async () => {
     const { service } = session;
     const value = "a secret of somebody";
