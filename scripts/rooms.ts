@@ -125,6 +125,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/handles": {
     setup: ["guardHandles", "catchHandle", "handleOfUdp", "silence", "refuseMembers", "hasHandle"],
   },
+  "sandbox/import-advice": {},
   "sandbox/import-error": {},
   "sandbox/inspect": { setup: ["inspect"] },
   "sandbox/loader": { setup: ["closeLoader", "forgetModules"] },

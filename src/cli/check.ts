@@ -11,6 +11,7 @@ import { openFlows } from "../server/flows.ts";
 import { warnOfAddresses } from "./listed-addresses.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
+import { findExcerpt } from "./excerpt.ts";
 
 /**
  * Checks the configuration, and loads every flow as the service would, apart from its data.
@@ -52,9 +53,18 @@ function describe(flows: readonly Flow[], file: string | null, plugins_dir: stri
   const configuration = `Configuration: ${file ?? "defaults and environment"} is right\n`;
   if (flows.length === 0) return `${configuration}No flows in ${plugins_dir}\n`;
   const width = Math.max(...flows.map(({ name }) => name.length));
-  const lines = flows.map(({ name, state, file: path, error }) => {
-    const reason = error === null ? "" : `\n  ${path}: ${error.stack ?? error.message}`;
-    return `${name.padEnd(width)}  ${state}${reason}\n`;
+  const lines = flows.map((flow) => {
+    const { name, state } = flow;
+    return `${name.padEnd(width)}  ${state}${describeError(flow, plugins_dir)}\n`;
   });
   return configuration + lines.join("");
+}
+
+/** Why it is broken, and the place in its source. */
+function describeError({ file, error }: Flow, plugins_dir: string): string {
+  if (error === null) return "";
+  const { message, stack } = error;
+  const excerpt = findExcerpt(plugins_dir, `${message}\n${stack ?? ""}`);
+  const named = message.startsWith(`${file}:`) ? message : `${file}: ${message}`;
+  return [named, ...(excerpt?.split("\n") ?? [])].map((line) => `\n  ${line}`).join("");
 }

@@ -1,20 +1,39 @@
 import type { LogLevel, LogLine } from "../shared/wire/protocol.ts";
-import { monotonicClock, round, toWellFormed, wallClock } from "../shared/intrinsics.ts";
+import {
+  Map,
+  floor,
+  inheritNothing,
+  mapDelete,
+  mapGet,
+  mapSet,
+  min,
+  monotonicClock,
+  round,
+  toWellFormed,
+  wallClock,
+} from "../shared/intrinsics.ts";
 import { cut, format } from "./text.ts";
 
-/** All lines of one execution together, in characters. */
-const MAX_LOG_TEXT = 1_000_000;
+/** The first lines of one execution together, and the last ones, in characters. */
+const MAX_LOG_TEXT = 800_000;
+const MAX_TAIL_TEXT = 200_000;
+/** Of the lines that are kept, how many are the last ones. */
+const MAX_TAIL = 100;
+const TAIL_SHARE = 5;
 
 /** The log of one execution, as far as the thread keeps it. */
 export interface FlowLog {
   write(level: LogLevel, values: readonly unknown[]): void;
-  /** Lines sent so far. */
-  readonly count: number;
+  /** Sends the last lines of a log that is too long; there are no more afterwards. */
+  close(): void;
+  /** Whether lines wait for the end. */
+  readonly isFull: boolean;
 }
 
 /**
- * Sends each line at once, so that those before an endless loop are not lost, and no more
- * than the limits: after them one line says that the rest was dropped.
+ * Sends each line at once, so that those before an endless loop are not lost, and no more than the
+ * limits: what comes after them waits for the end, where the last lines follow one that says how
+ * many were left out.
  * @param tidy makes the paths in stacks relative
  */
 export function makeLog(
@@ -22,29 +41,71 @@ export function makeLog(
   tidy: (text: string) => string,
   send: (line: LogLine) => void,
 ): FlowLog {
+  const last = min(MAX_TAIL, floor(maxLines / TAIL_SHARE));
+  const first = maxLines - last;
+  // Most logs need none.
+  let tail: Tail | null = null;
   let count = 0;
   let room = MAX_LOG_TEXT;
-  let full = false;
-  const line = (level: LogLevel, text: string): void => {
-    count += 1;
-    send({ at: wallClock(), level, text });
-  };
+  let isClosed = false;
   return {
-    get count() {
-      return count;
+    get isFull() {
+      return tail !== null;
     },
     write(level, values) {
-      if (full) return;
-      if (count >= maxLines || room <= 0) {
-        full = true;
-        line("warn", "Further lines of this execution were dropped");
-        return;
-      }
+      if (isClosed) return;
       const text = toWellFormed(cut(tidy(format(values))));
+      const line = new Line(level, text);
+      if (tail !== null || count >= first || room <= 0) {
+        tail ??= new Tail();
+        return addTo(tail, line, last);
+      }
       room -= text.length;
-      line(level, text);
+      count += 1;
+      send(line);
+    },
+    close() {
+      if (isClosed || tail === null) return;
+      isClosed = true;
+      const { lines, first: dropped, next } = tail;
+      if (dropped > 0) send(new Line("warn", `${dropped} lines were left out here`));
+      for (let at = dropped; at < next; at += 1) send(mapGet(lines, at) as Line);
     },
   };
+}
+
+class Line implements LogLine {
+  readonly at = wallClock();
+  readonly level: LogLevel;
+  readonly text: string;
+
+  constructor(level: LogLevel, text: string) {
+    this.level = level;
+    this.text = text;
+  }
+}
+inheritNothing(Line);
+
+/** The last lines, by their number. */
+class Tail {
+  readonly lines = new Map<number, Line>();
+  /** Number of the oldest that is there, and so how many are not any longer. */
+  first = 0;
+  next = 0;
+  /** In characters. */
+  length = 0;
+}
+inheritNothing(Tail);
+
+function addTo(tail: Tail, line: Line, most: number): void {
+  mapSet(tail.lines, tail.next, line);
+  tail.next += 1;
+  tail.length += line.text.length;
+  while (tail.next - tail.first > most || tail.length > MAX_TAIL_TEXT) {
+    tail.length -= (mapGet(tail.lines, tail.first) as Line).text.length;
+    mapDelete(tail.lines, tail.first);
+    tail.first += 1;
+  }
 }
 
 /** Writes to the log of whichever execution runs the calling code. */

@@ -1,6 +1,7 @@
 import { readFileSync as readFileSyncNow } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { Error, exec, get, indexOf, push, setForEach } from "../shared/intrinsics.ts";
+import { adviseOn } from "./import-advice.ts";
 import type { Imports } from "./modules.ts";
 import { linesOf, relative, toMessage, toStack } from "./text.ts";
 
@@ -22,7 +23,7 @@ const CARET = /^\s*\^+\s*$/;
 export function importError(error: unknown, directory: string, imports: Imports): string {
   const first = linesOf(relative(toMessage(error), directory, []))[0] as string;
   const wrapped = exec(WRAPPED, first);
-  const message = wrapped === null ? first : (wrapped[2] as string);
+  const message = adviseOn(wrapped === null ? first : (wrapped[2] as string));
   if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError") return message;
   const at = placeOf(error) ?? findPaths(imports);
   return at === null ? message : `${relative(at, directory, [])}: ${message}`;

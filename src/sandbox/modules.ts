@@ -24,6 +24,7 @@ import {
   stringify,
 } from "../shared/intrinsics.ts";
 import { lineFor, needOf } from "./builtins.ts";
+import { findMeant } from "./import-advice.ts";
 import { closeLoader } from "./loader.ts";
 import { reduceHttp2, substituteOf } from "./reduced-builtins.ts";
 import { toMessage } from "./text.ts";
@@ -159,7 +160,7 @@ function resolve(
     const allowed = ofVersion ? rules.version : rules.packages;
     if (specifier !== rules.entry && !leadsInto(allowed, specifier, parent))
       throw outside(rules, specifier, allowed);
-    return inside(rules, specifier, next(specifier, context), allowed);
+    return inside(rules, specifier, findFile(specifier, context, next), allowed);
   }
   const from = ofVersion ? { ...context, parentURL: rules.base } : context;
   return inside(rules, specifier, findPackage(specifier, from, next), rules.packages);
@@ -178,12 +179,32 @@ function leadsInto(folder: string, specifier: string, parent: string | undefined
   return startsWith(url, folder) && startsWith(path, folder);
 }
 
+function findFile(specifier: string, context: ResolveHookContext, next: Next): ResolveFnOutput {
+  try {
+    return next(specifier, context);
+  } catch (error) {
+    const parent = context.parentURL;
+    if (!isNotFound(error) || parent === undefined || !startsWith(parent, FILE)) throw error;
+    const meant = findMeant(specifier, fileURLToPath(new WebUrl(specifier, parent)));
+    if (meant === null) throw error;
+    throw new Error(`Cannot find "${specifier}": imports name the whole file, write "${meant}"`);
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  const code: unknown = typeof error === "object" && error !== null ? get(error, "code") : null;
+  return (
+    code === "ERR_MODULE_NOT_FOUND" ||
+    code === "MODULE_NOT_FOUND" ||
+    code === "ERR_UNSUPPORTED_DIR_IMPORT"
+  );
+}
+
 function findPackage(specifier: string, context: ResolveHookContext, next: Next): ResolveFnOutput {
   try {
     return next(specifier, context);
   } catch (error) {
-    const code: unknown = typeof error === "object" && error !== null ? get(error, "code") : null;
-    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
+    if (!isNotFound(error)) throw error;
     throw new Error(`Cannot find package "${specifier}": install it in PLUGINS_DIR/node_modules`);
   }
 }

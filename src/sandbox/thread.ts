@@ -81,10 +81,16 @@ listen(port, (from) => {
   const message = from as ToThread;
   if (message.type === "run") take(message);
   else if (message.type === "answer") client.answer(message.number, message.answer);
-  else if (current?.job.id === message.id) abort(current, message.reason);
+  else if (current?.job.id === message.id) cutShort(current, message.reason);
 });
 realProcess.on("uncaughtException", onStray);
 realProcess.on("unhandledRejection", onStray);
+
+/** Last lines that wait are sent while there is time: what does not heed the signal has no end. */
+function cutShort(execution: Execution, reason: string): void {
+  abort(execution, reason);
+  if (execution.log.isFull) execution.log.close();
+}
 
 /** With its methods as members of its own: a flow shares the class, and may replace them there. */
 function pinned<Store>(storage: AsyncLocalStorage<Store>): AsyncLocalStorage<Store> {
@@ -270,6 +276,7 @@ function failure(execution: Execution, thrown: unknown): Ending {
 function end(execution: Execution, ending: Ending, ms: number, is_last: boolean): boolean {
   if (execution.ended) return false;
   execution.ended = true;
+  execution.log.close();
   post({ type: "ended", id: execution.job.id, ending, ms, is_last });
   return true;
 }

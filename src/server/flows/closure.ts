@@ -18,6 +18,8 @@ export interface Closure {
   readonly isModule: boolean;
   /** Its file has nothing in it: cut rather than meant so, where it was a flow before. */
   readonly isBlank: boolean;
+  /** Why it is no flow though it looks like one, unless others import it; null where it does not. */
+  readonly mistake: string | null;
   /** Milliseconds since the epoch since when all of it has been as it is. */
   readonly since: number;
 }
@@ -38,9 +40,9 @@ export async function closureOf(
   if (!found.has(entry)) throw new SourceMovedError(entry);
   const files = [...found].map(([path, source]) => ({ path, hash: source.hash }));
   const since = Math.max(...[...found.values()].map((source) => source.since));
-  const { saysDefault, isBlank } = start;
+  const { saysDefault, isBlank, mistake } = start;
   const version = versionOf(entry, files);
-  return { entry, version, files, isModule: !saysDefault, isBlank, since };
+  return { entry, version, files, isModule: !saysDefault, isBlank, mistake, since };
 }
 
 async function gather(

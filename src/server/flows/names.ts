@@ -1,7 +1,8 @@
 import { basename } from "node:path/posix";
+import { hasOtherExtension } from "./misplaced.ts";
 
 const EXTENSION = /\.(ts|mts|js|mjs)$/;
-const NOT_A_FLOW = /\.(d|test)\.[cm]?[jt]s$|\.d\.[^.]+\.[cm]?ts$/;
+const NOT_A_FLOW = /\.(d|test)\.[cm]?[jt]sx?$|\.d\.[^.]+\.[cm]?ts$/;
 
 /**
  * The name that a file gives a flow (contract, section 5): its path without the extension,
@@ -10,7 +11,17 @@ const NOT_A_FLOW = /\.(d|test)\.[cm]?[jt]s$|\.d\.[^.]+\.[cm]?ts$/;
  */
 export function flowName(path: string): string | null {
   if (!EXTENSION.test(path) || NOT_A_FLOW.test(path) || isHidden(path)) return null;
-  const parts = path.replace(EXTENSION, "").split("/");
+  return toName(path.replace(EXTENSION, ""));
+}
+
+/** The name of the flow that a file with another extension was meant as; null where it was not. */
+export function misplacedName(path: string): string | null {
+  if (!hasOtherExtension(path) || NOT_A_FLOW.test(path) || isHidden(path)) return null;
+  return toName(path.slice(0, path.lastIndexOf(".")));
+}
+
+function toName(stem: string): string {
+  const parts = stem.split("/");
   if (parts.length > 1 && parts.at(-1) === "index") parts.pop();
   return parts.join(".").normalize("NFC");
 }

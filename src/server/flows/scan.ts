@@ -1,12 +1,14 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { flowName, isBundleFile, isHidden } from "./names.ts";
+import { flowName, isBundleFile, isHidden, misplacedName } from "./names.ts";
 import { isMissing, type FlowPaths } from "./paths.ts";
 
 /** What a look at PLUGINS_DIR found. Paths are relative to it, parts joined by `/`, sorted. */
 export interface Scan {
   /** Flow name to the files that give it. */
   readonly flows: ReadonlyMap<string, readonly string[]>;
+  /** Code with an extension that no flow has, by the name that it was meant to give. */
+  readonly misplaced: ReadonlyMap<string, string>;
   /** Folders with a `bundle.yaml`. */
   readonly bundles: readonly string[];
 }
@@ -14,13 +16,16 @@ export interface Scan {
 /** Lists the files that may be flows. A missing folder is an empty one. */
 export async function scan(paths: FlowPaths): Promise<Scan> {
   const flows = new Map<string, string[]>();
+  const misplaced = new Map<string, string>();
   const bundles: string[] = [];
   for (const path of await listFiles(paths)) {
     const name = flowName(path);
     if (name !== null) flows.set(name, [...(flows.get(name) ?? []), path]);
+    const meant = misplacedName(path);
+    if (meant !== null) misplaced.set(meant, path);
     if (isBundleFile(path)) bundles.push(path.slice(0, path.lastIndexOf("/")));
   }
-  return { flows, bundles };
+  return { flows, misplaced, bundles };
 }
 
 async function listFiles({ root, own }: FlowPaths): Promise<string[]> {

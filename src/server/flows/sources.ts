@@ -4,6 +4,7 @@ import { join, posix } from "node:path";
 import type { BigIntStats } from "node:fs";
 import { now } from "../../shared/clock.ts";
 import { isInside } from "../../shared/path.ts";
+import { findMistake } from "./misplaced.ts";
 import { isMissing, type FlowPaths } from "./paths.ts";
 
 /** A file without change for this long, in milliseconds, is taken as completely written. */
@@ -21,6 +22,8 @@ export interface Source {
   /** Whether it has the word `default`, without which there is no default export. */
   readonly saysDefault: boolean;
   readonly isBlank: boolean;
+  /** Why it is no flow though it looks like one; null where it does not. */
+  readonly mistake: string | null;
   /** Milliseconds since the epoch since when it has been as it is. */
   readonly since: number;
 }
@@ -154,12 +157,14 @@ const LITERAL = /(["'`])(\.\.?\/[^"'`\\\r\n$]*)\1/g;
 
 function toSource(path: string, content: Buffer, since: number): Source {
   const text = CODE.test(path) ? content.toString() : "";
+  const saysDefault = /\bdefault\b/.test(text);
   return {
     hash: sha256(content),
     bytes: content.length,
     names: namedBy(path, text),
-    saysDefault: /\bdefault\b/.test(text),
+    saysDefault,
     isBlank: text.trim() === "",
+    mistake: saysDefault ? null : findMistake(text),
     since,
   };
 }
@@ -173,11 +178,22 @@ function namedBy(path: string, text: string): string[] {
   for (const [, , literal = ""] of text.matchAll(LITERAL)) {
     for (const form of [literal, decoded(literal.replace(/[?#].*$/, ""))]) {
       const named = posix.join(posix.dirname(path), form);
-      if (!named.startsWith("../") && !named.split("/").includes("node_modules")) names.add(named);
+      if (named.startsWith("../") || named.split("/").includes("node_modules")) continue;
+      for (const meant of [named, ...meantBy(named)]) names.add(meant);
     }
   }
   return [...names];
 }
+
+/** Files that an import without an extension may mean, so that it can be told which. */
+function meantBy(named: string): string[] {
+  const ending = posix.extname(named);
+  if (ending === "") return ENDINGS.map((other) => named + other);
+  if (ending !== ".js" && ending !== ".mjs") return [];
+  return [`${named.slice(0, -ending.length)}${ending.replace("j", "t")}`];
+}
+
+const ENDINGS = [".ts", ".mts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
 
 function decoded(text: string): string {
   try {

@@ -3,11 +3,12 @@ import type { Log } from "../../shared/log.ts";
 import { readBundles } from "./bundles.ts";
 import { closureOf, type Closure } from "./closure.ts";
 import type { Entry } from "./flow.ts";
+import { describeExtension } from "./misplaced.ts";
 import { nameError } from "./names.ts";
 import { Debounce } from "./debounce.ts";
 import type { FlowRegistry } from "./registry.ts";
 import { findPaths, type FlowPaths } from "./paths.ts";
-import { scan } from "./scan.ts";
+import { scan, type Scan } from "./scan.ts";
 import { messageOf, QUIET_MS, SourceMovedError, type Sources } from "./sources.ts";
 import type { FlowError, Served, Loader } from "./loader.ts";
 import { isWhole } from "./version-folder.ts";
@@ -32,6 +33,17 @@ export interface FolderSyncOptions {
   readonly log: Log;
   /** Between two scans without an event, in milliseconds; 5000 unless told. */
   readonly pollMs?: number | undefined;
+}
+
+/** What one look at the folder gathers before it judges. */
+interface Pass {
+  /** Files that flows import. */
+  readonly imported: Set<string>;
+  readonly mistaken: {
+    readonly entry: Entry;
+    readonly closure: Closure;
+    readonly mistake: string;
+  }[];
 }
 
 /** Lets the registry follow what lies in PLUGINS_DIR. */
@@ -85,11 +97,35 @@ export class FolderSync {
     this.#paths = await findPaths(plugins_dir, dataDir);
     const found = await scan(this.#paths);
     registry.setBundles(await readBundles(this.#paths.root, found.bundles, log));
-    for (const [name, files] of found.flows) await this.#consider(registry.entry(name), files);
+    const pass: Pass = { imported: new Set(), mistaken: [] };
+    for (const [name, files] of found.flows)
+      await this.#consider(registry.entry(name), files, pass);
+    const misplaced = await this.#takeMisplaced(found, pass);
     for (const name of new Set([...registry.names(), ...versions.names()])) {
-      if (!found.flows.has(name)) this.#remove(registry.entry(name));
+      if (!found.flows.has(name) && !misplaced.has(name)) this.#remove(registry.entry(name));
     }
     sources.sweep();
+  }
+
+  /**
+   * What was meant as a flow and is none, unless a flow imports it, is listed as broken.
+   * @returns the names of those with another extension
+   */
+  async #takeMisplaced(found: Scan, { imported, mistaken }: Pass): Promise<Set<string>> {
+    const { registry } = this.#options;
+    for (const { entry, closure, mistake } of mistaken) {
+      if (imported.has(entry.file)) this.#settled(entry, closure);
+      else await this.#wrong(entry, mistake);
+    }
+    const others = [...found.misplaced].filter(
+      ([name, file]) => !found.flows.has(name) && !imported.has(file),
+    );
+    for (const [name, file] of others) {
+      const entry = registry.entry(name);
+      entry.file = file;
+      await this.#wrong(entry, nameError(name) ?? describeExtension(file));
+    }
+    return new Set(others.map(([name]) => name));
   }
 
   /**
@@ -102,7 +138,7 @@ export class FolderSync {
     this.#nextScan = setTimeout(() => this.debounce.immediately(), wait).unref();
   }
 
-  async #consider(entry: Entry, files: readonly string[]): Promise<void> {
+  async #consider(entry: Entry, files: readonly string[], pass: Pass): Promise<void> {
     entry.file = files[0] ?? entry.file;
     const wrong = nameError(entry.name) ?? sharedName(entry.name, files);
     if (wrong !== null) return this.#wrong(entry, wrong);
@@ -116,7 +152,10 @@ export class FolderSync {
           `The file '${entry.file}' is empty; delete it to remove the flow`,
         );
       }
-      this.#settled(entry, closure);
+      for (const { path } of closure.files) if (path !== entry.file) pass.imported.add(path);
+      const { mistake } = closure;
+      if (mistake === null) this.#settled(entry, closure);
+      else pass.mistaken.push({ entry, closure, mistake });
     } catch (error) {
       if (error instanceof SourceMovedError) return this.debounce.after(QUIET_MS);
       return this.#wrong(entry, messageOf(error));

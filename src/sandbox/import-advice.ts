@@ -1,0 +1,71 @@
+import { existsSync as existsSyncNow } from "node:fs";
+import { exec, includes, slice } from "../shared/intrinsics.ts";
+
+/** What an author is to write instead of what cannot be imported. */
+
+const existsSync = existsSyncNow;
+
+const NO_EXPORT = /'([^']+)' does not provide an export named '([^']+)'/;
+
+interface Advice {
+  readonly words: string;
+  readonly instead: string;
+}
+
+const FILE_OF_ITS_OWN = "put what is in it into a file of its own, and export it there";
+
+const UNERASABLE: readonly Advice[] = [
+  {
+    words: "TypeScript enum is not",
+    instead:
+      'write a constant: const Colour = { Red: "red" } as const, and its type: ' +
+      "type Colour = (typeof Colour)[keyof typeof Colour]",
+  },
+  {
+    words: "parameter property is not",
+    instead: "declare the field in the class, and set it in the constructor",
+  },
+  { words: "namespace declaration is not", instead: FILE_OF_ITS_OWN },
+  { words: "`module` keyword is not", instead: FILE_OF_ITS_OWN },
+  { words: "import equals declaration is not", instead: 'write: import NAME from "MODULE"' },
+  { words: "export assignment is not", instead: "write: export default" },
+];
+
+/** The message of a failed import, with what to write instead where that is known. */
+export function adviseOn(message: string): string {
+  const noExport = exec(NO_EXPORT, message);
+  if (noExport !== null)
+    return `${message}. ${adviseOnExport(noExport[1] as string, noExport[2] as string)}`;
+  for (let at = 0; at < UNERASABLE.length; at += 1) {
+    const { words, instead } = UNERASABLE[at] as Advice;
+    if (includes(message, words))
+      return `${message}: types are erased, and nothing else; ${instead}`;
+  }
+  return message;
+}
+
+function adviseOnExport(module: string, name: string): string {
+  if (name === "default") return "Import what it has by name, or give it a default export";
+  return `Where that is a type, write: import type { ${name} } from "${module}"`;
+}
+
+const ENDINGS = [".ts", ".mts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
+const JS_ENDING = /\.m?js$/;
+
+/**
+ * How the specifier of a file that is not there was meant: with an extension, or with that of
+ * TypeScript.
+ *
+ * @param path that it leads to
+ */
+export function findMeant(specifier: string, path: string): string | null {
+  const js = exec(JS_ENDING, path);
+  if (js !== null) {
+    const ending = js[0] === ".mjs" ? ".mts" : ".ts";
+    if (existsSync(slice(path, 0, -js[0].length) + ending))
+      return slice(specifier, 0, -js[0].length) + ending;
+  }
+  for (let at = 0; at < ENDINGS.length; at += 1)
+    if (existsSync(path + (ENDINGS[at] as string))) return specifier + (ENDINGS[at] as string);
+  return null;
+}

@@ -1,0 +1,31 @@
+import { extname } from "node:path/posix";
+
+/** Files that were meant as flows and are none: they are listed with what to change. */
+
+const OTHER_EXTENSION = /\.(cjs|cts|jsx|tsx)$/;
+
+/** Whether a file is code that cannot be a flow for its extension alone. */
+export function hasOtherExtension(path: string): boolean {
+  return OTHER_EXTENSION.test(path);
+}
+
+export function describeExtension(path: string): string {
+  const ending = extname(path);
+  const meant = ending.includes("t") ? ".ts" : ".js";
+  const jsx = ending.endsWith("x") ? ", without JSX" : ", as an ES module";
+  return `'${path}' is no flow: flows are .ts, .mts, .js and .mjs files. Rename it to '${meant}'${jsx}`;
+}
+
+const COMMON_JS = /\bmodule\.exports\b|^\s*exports\.\w+\s*=/m;
+const NAMED =
+  /\bexport\s+(?:async\s+)?(?:function|const|let|var)\s+(run|fetch|handler|handle|main|flow|GET|POST)\b/;
+const DEFINED = /\bexport\s+const\s+(\w+)\s*=\s*defineFlow\s*\(/;
+
+/** Why a file without a default export looks like a flow all the same; null where it does not. */
+export function findMistake(text: string): string | null {
+  if (COMMON_JS.test(text))
+    return "It has 'module.exports' and no default export: write 'export default' instead";
+  const [, name] = DEFINED.exec(text) ?? NAMED.exec(text) ?? [];
+  if (name === undefined) return null;
+  return `It exports '${name}' by name and has no default export: write 'export default' instead`;
+}

@@ -1,0 +1,111 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { openTarget } from "../blackbox/target.ts";
+import { openWorkplace, type Workplace } from "./dev-session.ts";
+import { all } from "./session.ts";
+
+/** What authors write by mistake: the file's source, and what they are told to change. */
+const MISTAKES: readonly (readonly [file: string, source: string, told: RegExp])[] = [
+  [
+    "named.ts",
+    "export async function run(flow) { return 1; }\n",
+    /exports 'run' by name and has no default export: write 'export default'/,
+  ],
+  [
+    "defined.ts",
+    'import { defineFlow } from "flowhook";\nexport const greet = defineFlow({ run: () => 1 });\n',
+    /exports 'greet' by name/,
+  ],
+  ["common.js", "module.exports = () => 1;\n", /'module\.exports' .* write 'export default'/],
+  ["old.cjs", "module.exports = () => 1;\n", /Rename it to '\.js', as an ES module/],
+  ["page.tsx", "export default () => <b/>;\n", /Rename it to '\.ts', without JSX/],
+  [
+    "type.ts",
+    'import { FlowContext } from "flowhook";\nexport default (flow: FlowContext) => 1;\n',
+    /write: import type \{ FlowContext \} from "flowhook"/,
+  ],
+  [
+    "bare.ts",
+    'import "./_lib";\nexport default () => 1;\n',
+    /Cannot find "\.\/_lib": .* write "\.\/_lib\.ts"/,
+  ],
+  ["ending.ts", 'import "./_lib.js";\nexport default () => 1;\n', /write "\.\/_lib\.ts"/],
+  ["folder.ts", 'import "./_sub";\nexport default () => 1;\n', /write "\.\/_sub\/index\.ts"/],
+  [
+    "enum.ts",
+    "enum A { b }\nexport default () => A.b;\n",
+    /enum\.ts:1:1: .*write a constant: const/,
+  ],
+  [
+    "parameter.ts",
+    "class A { constructor(private b: number) {} }\nexport default () => new A(1);\n",
+    /declare the field in the class, and set it in the constructor/,
+  ],
+  [
+    "space.ts",
+    "namespace A { export const b = 1 }\nexport default () => A.b;\n",
+    /put what is in it into a file of its own/,
+  ],
+  [
+    "equals.ts",
+    'import a = require("a");\nexport default () => a;\n',
+    /write: import NAME from "MODULE"/,
+  ],
+];
+
+const OTHERS = {
+  "plugins/_lib.ts": "export const a = 1;\n",
+  "plugins/_sub/index.ts": "export const a = 1;\n",
+  // Modules that flows import, whatever they look like.
+  "plugins/helping.ts": "export const run = () => 1;\n",
+  "plugins/helper.cjs": "module.exports = 1;\n",
+  "plugins/plain.ts": "export const rate = 3;\n",
+  "plugins/right.ts":
+    'import { run } from "./helping.ts";\nimport helper from "./helper.cjs";\n' +
+    "export default () => run() + helper;\n",
+  "plugins/right.test.ts": "throw new Error('a test is no flow');\n",
+  "plugins/types.d.ts": "export const run: () => void;\n",
+};
+
+describe("mistakes of authors", { skip: openTarget().skip ?? false }, () => {
+  let place: Workplace;
+  let errors: ReadonlyMap<string, string | null>;
+  before(async () => {
+    const files = MISTAKES.map(([file, source]) => [`plugins/${file}`, source]);
+    place = await openWorkplace({ ...OTHERS, ...Object.fromEntries(files) });
+    const finished = await place.run(["check", "--json"]);
+    assert.equal(finished.code, 1, all(finished));
+    const { flows } = JSON.parse(finished.stdout) as {
+      flows: { file: string; error: { message: string } | null }[];
+    };
+    errors = new Map(flows.map(({ file, error }) => [file, error?.message ?? null]));
+  });
+  after(() => place[Symbol.asyncDispose]());
+
+  for (const [file, , told] of MISTAKES) {
+    const isDeno = openTarget().name === "deno" && /^(enum|parameter|space|equals)/.test(file);
+    test(`${file} says what to write`, { skip: isDeno && "Deno's own words" }, () =>
+      assert.match(errors.get(file) ?? "", told),
+    );
+  }
+
+  test("what is right, a test, and a module that a flow imports are no mistakes", () => {
+    const listed = [...errors.keys()].filter((file) => MISTAKES.every(([name]) => name !== file));
+    assert.deepEqual(listed, ["right.ts"]);
+    assert.equal(errors.get("right.ts"), null);
+  });
+
+  test("check shows the place in the source", async () => {
+    const { stdout } = await place.run(["check"]);
+    assert.match(
+      stdout,
+      /^enum +broken\n {2}enum\.ts:1:1: [^\n]+\n {2}enum\.ts:1\n {2}> 1 \| enum A/m,
+    );
+  });
+
+  test("what is mended is ready", async () => {
+    await place.write("plugins/named.ts", "export default async () => 1;\n");
+    const { stdout } = await place.run(["check"]);
+    assert.match(stdout, /^named +ready$/m);
+  });
+});
