@@ -1,7 +1,8 @@
 import { useId, type Child } from "hono/jsx/dom";
 import { append } from "./append.ts";
 import { Field } from "./field.tsx";
-import { Form, textOf } from "./form.tsx";
+import { Form } from "./form.tsx";
+import { textOf } from "./form-values.ts";
 
 interface DialogOptions {
   readonly title: string;

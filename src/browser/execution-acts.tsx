@@ -3,7 +3,7 @@ import { call } from "./api.ts";
 import { Button } from "./button.tsx";
 import { openDialog } from "./dialog.tsx";
 import { Field } from "./field.tsx";
-import { jsonOf, textOf } from "./form.tsx";
+import { jsonOf, textOf } from "./form-values.ts";
 import { parseExact } from "./json-exact.ts";
 import { notify } from "./notice.tsx";
 import { may, pagePath } from "./page.ts";

@@ -1,4 +1,4 @@
-import { useContext, useId } from "hono/jsx/dom";
+import { useContext, useId, type Child } from "hono/jsx/dom";
 import { FieldErrors } from "./form.tsx";
 
 export interface FieldOptions {
@@ -117,5 +117,15 @@ export function Check(props: {
         </p>
       )}
     </div>
+  );
+}
+
+/** Fields of one subject. */
+export function Group({ title, children }: { title: string; children: Child }) {
+  return (
+    <fieldset>
+      <legend>{title}</legend>
+      {children}
+    </fieldset>
   );
 }

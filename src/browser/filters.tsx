@@ -1,5 +1,5 @@
 import { useRef, type Child } from "hono/jsx/dom";
-import { textOf } from "./form.tsx";
+import { textOf } from "./form-values.ts";
 
 /** How long typing rests before the list is asked, in milliseconds. */
 const REST_MS = 250;

@@ -1,5 +1,6 @@
 import { createContext, useState, type Child } from "hono/jsx/dom";
 import { ApiError, sentenceOf } from "./api.ts";
+import { FieldError } from "./form-values.ts";
 
 /** Messages by the name of their field; by "" what no field is to blame for. */
 type Messages = ReadonlyMap<string, string>;
@@ -7,16 +8,6 @@ type Messages = ReadonlyMap<string, string>;
 const NONE: Messages = new Map();
 
 export const FieldErrors = createContext(NONE);
-
-/** What is wrong with one field, found before anything was sent. */
-export class FieldError extends Error {
-  readonly field: string;
-
-  constructor(field: string, message: string) {
-    super(message);
-    this.field = field;
-  }
-}
 
 /** A form that sends itself through `act`; what is wrong stands at its field, what was typed stays. */
 export function Form(props: {
@@ -64,30 +55,6 @@ export function Form(props: {
       </fieldset>
     </form>
   );
-}
-
-/** The text of a field; empty where the form has it not, or where it is disabled. */
-export function textOf(values: FormData, name: string): string {
-  const value = values.get(name);
-  return typeof value === "string" ? value : "";
-}
-
-/** The texts of all fields and set boxes of one name. */
-export function textsOf(values: FormData, name: string): readonly string[] {
-  return values.getAll(name).filter((value) => typeof value === "string");
-}
-
-/** @throws FieldError */
-export function jsonOf(
-  values: FormData,
-  name: string,
-  parse: (text: string) => unknown = JSON.parse,
-): unknown {
-  try {
-    return parse(textOf(values, name));
-  } catch (error) {
-    throw new FieldError(name, `This is not JSON: ${sentenceOf(error)}`);
-  }
 }
 
 function sendByKeys(event: KeyboardEvent): void {

@@ -1,18 +1,8 @@
+import type { RefusedCall, RefusedCalls as Refused } from "../shared/contract/refused-call.ts";
 import { read } from "./api.ts";
 import { useLoaded } from "./loaded.ts";
-import { NamedCell, Table, type Column } from "./table.tsx";
+import { Empty, NamedCell, Pairs, Table, type Column } from "./table.tsx";
 import { ExactTime } from "./time.tsx";
-
-interface RefusedCall {
-  readonly at: string;
-  readonly code: string;
-  readonly reason: string;
-  readonly status: number;
-  readonly method: string;
-  readonly address: string;
-  readonly body_bytes: number | null;
-  readonly body_sha256: string | null;
-}
 
 /** What to do about a reason or a code. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -33,26 +23,49 @@ const COLUMNS: readonly Column<RefusedCall>[] = [
   ["At", ({ at }) => <ExactTime of={at} />],
   ["Status", ({ status }) => status],
   ["Reason", (refused) => <Reason refused={refused} />, "head"],
-  ["From", ({ method, address }) => `${method} from ${address}`],
+  ["Request", (refused) => <Request refused={refused} />],
+  ["From", ({ address }) => address, "wide"],
   ["Body", (refused) => <Body refused={refused} />],
 ];
 
-/** The newest refused calls of a webhook; nothing where there are none. */
+/** The newest calls of a webhook that started nothing, and why. */
 export function RefusedCalls({ webhook }: { webhook: string }) {
   const path = ["webhook", webhook, "refusal"];
-  const [list] = useLoaded(() => read<{ items: readonly RefusedCall[] }>(path, { limit: "20" }));
-  if (list === null || list.items.length === 0) return null;
+  const [list] = useLoaded(() => read<Refused>(path, { limit: "50" }));
+  if (list === null) return null;
+  if (list.items.length === 0)
+    return (
+      <Empty title="No call was refused">
+        What is refused starts no execution. The newest calls of this kind are kept here until the
+        service is started again.
+      </Empty>
+    );
   return (
     <>
-      <h2>Last refused</h2>
-      <p class="soft">Since the service started; nothing of them is recorded.</p>
-      <Table caption="Refused calls" columns={COLUMNS} items={list.items} />
+      <p class="soft">The newest since the service started. Their bodies are not kept.</p>
+      <Table
+        caption="Refused calls"
+        columns={COLUMNS}
+        items={list.items}
+        rowOf={({ request_id }) => ({ id: request_id })}
+      />
     </>
   );
 }
 
 function Reason({ refused: { reason, code } }: { refused: RefusedCall }) {
   return <NamedCell name={reason} note={ADVICE[reason] ?? ADVICE[code] ?? null} />;
+}
+
+function Request({ refused: { method, path, headers } }: { refused: RefusedCall }) {
+  return (
+    <details>
+      <summary>
+        {method} <code>{path}</code>
+      </summary>
+      <Pairs of={Object.entries(headers)} />
+    </details>
+  );
 }
 
 function Body({ refused: { body_bytes, body_sha256 } }: { refused: RefusedCall }) {

@@ -4,7 +4,7 @@ import { Button } from "./button.tsx";
 import { KeyStep } from "./created.tsx";
 import { openDialog, PasswordField } from "./dialog.tsx";
 import { Field } from "./field.tsx";
-import { textOf } from "./form.tsx";
+import { textOf } from "./form-values.ts";
 import { notify } from "./notice.tsx";
 import { may } from "./page.ts";
 import type { Webhook } from "./resources.ts";

@@ -1,6 +1,7 @@
+import type { Child } from "hono/jsx/dom";
+import type { Members } from "../shared/contract/webhook-members.ts";
 import { call, type ApiAnswer } from "./api.ts";
-import { Field, type FieldOptions } from "./field.tsx";
-import { FieldError, Form, textOf } from "./form.tsx";
+import { Form } from "./form.tsx";
 import { notify } from "./notice.tsx";
 import { may } from "./page.ts";
 import type { Webhook } from "./resources.ts";
@@ -14,43 +15,32 @@ export interface WebhookPart {
   readonly changed: (now: ShownWebhook) => void;
 }
 
-/** A member of a webhook as a field of a form. */
-export interface MemberField extends FieldOptions {
-  /** Its default, and what a call is answered that it refuses. */
-  readonly hint: string;
-  /** The member as text. */
-  readonly toText: (webhook: Webhook) => string;
-  /** What the text stands for. @throws Error with what is wrong */
-  readonly toValue: (text: string) => unknown;
-}
+/** Members as they are sent: what is left out of one takes its default. */
+export type SentMembers = Readonly<Partial<Record<keyof Members, unknown>>>;
 
 /** A form of members that need no password; each is sent where it was changed. */
-export function MemberForm(props: WebhookPart & { fields: readonly MemberField[] }) {
-  const { shown, changed, fields } = props;
+export function MemberForm(
+  props: WebhookPart & { toMembers: (values: FormData) => SentMembers; children: Child },
+) {
+  const { shown, changed, toMembers } = props;
   const save = async (values: FormData): Promise<void> => {
-    const differing = fields.filter((one) => textOf(values, one.name) !== one.toText(shown.body));
-    const body = Object.fromEntries(differing.map((one) => [one.name, valueOf(one, values)]));
+    const members = Object.entries(toMembers(values));
+    const body = Object.fromEntries(members.filter(([name, value]) => differs(shown, name, value)));
     changed(await patch(shown, body));
     notify("Saved");
   };
   return (
     <Form act={save} submit="Save" isFixed={!may("webhook.write")}>
-      {fields.map((one) => (
-        <Field key={one.name} {...one} value={one.toText(shown.body)} />
-      ))}
+      {props.children}
     </Form>
   );
+}
+
+function differs({ body }: ShownWebhook, name: string, value: unknown): boolean {
+  return JSON.stringify(value) !== JSON.stringify(body[name as keyof Members]);
 }
 
 /** @throws ApiError also where somebody else has changed it meanwhile */
 export function patch({ body, etag }: ShownWebhook, change: object): Promise<ShownWebhook> {
   return call<Webhook>("PATCH", ["webhook", body.name], { body: change, etag });
-}
-
-function valueOf({ name, toValue }: MemberField, values: FormData): unknown {
-  try {
-    return toValue(textOf(values, name));
-  } catch (error) {
-    throw new FieldError(name, (error as Error).message);
-  }
 }

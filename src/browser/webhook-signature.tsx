@@ -1,6 +1,8 @@
+import { useState } from "hono/jsx/dom";
 import { readAll } from "./api.ts";
-import { Field } from "./field.tsx";
-import { jsonOf, textOf } from "./form.tsx";
+import { CustomFields, toCustom } from "./custom-signature.tsx";
+import { ErrorLine, Field } from "./field.tsx";
+import { listOf, numberOf, textOf } from "./form-values.ts";
 import { useLoaded } from "./loaded.ts";
 import { may } from "./page.ts";
 import type { Named, Webhook } from "./resources.ts";
@@ -14,15 +16,11 @@ const SCHEMES = [
   ["slack", "Slack"],
   ["shopify", "Shopify"],
   ["gitlab_token", "GitLab's secret token"],
-  ["custom", "Another one, spelled out below"],
+  ["custom", "Another one"],
 ] as const;
 
-const CUSTOM = `{
-  "algorithm": "hmac-sha256",
-  "header": "x-signature",
-  "encoding": "hex",
-  "message": "{body}"
-}`;
+/** Those whose calls say when they were signed; of another one its fields decide. */
+const TIMED = ["standard_webhooks", "stripe", "slack", "custom"];
 
 const MODES = [
   ["enforce", "is refused with 401"],
@@ -30,69 +28,59 @@ const MODES = [
 ] as const;
 
 export function SignatureFields({ webhook: { signature } }: { webhook: Webhook }) {
+  const [scheme, setScheme] = useState<string>(signature?.scheme ?? "standard_webhooks");
   const [secrets] = useLoaded(() =>
     may("secret.write") ? readAll<Named>("secret") : Promise.resolve([]),
   );
   const names = (secrets ?? []).map(({ name }) => name).join(", ");
   const known = names === "" ? "" : ` Here are: ${names}.`;
-  const custom = signature?.custom ?? null;
   return (
     <>
       <Field
-        name="scheme"
+        name="signature.scheme"
         label="Who signs"
         choices={SCHEMES}
-        value={signature?.scheme ?? "standard_webhooks"}
+        value={scheme}
+        onInput={setScheme}
       />
       <Field
-        name="secrets"
+        name="signature.secrets"
         label="Secrets"
         hint={`Names of secrets, separated by commas; any of them admits, so that one can be replaced without a refused call.${known}`}
         value={signature?.secrets.join(", ") ?? ""}
         isRequired
       />
       <Field
-        name="mode"
+        name="signature.mode"
         label="A wrong signature"
+        hint="Default: it is refused."
         choices={MODES}
         value={signature?.mode ?? "enforce"}
       />
-      <Field
-        name="tolerance_sec"
-        label="Seconds that a timestamp may be old or new"
-        hint="300 unless it says otherwise, up to 3600; leave it empty for schemes without a timestamp."
-        value={String(signature?.tolerance_sec ?? "")}
-      />
-      <Field
-        name="custom"
-        label="Another scheme"
-        hint="JSON, for the last choice only."
-        rows={6}
-        value={custom === null ? "" : JSON.stringify(custom, null, 2)}
-      />
-      <details>
-        <summary>An example of another scheme</summary>
-        <pre>{CUSTOM}</pre>
-      </details>
+      {scheme === "custom" ? <CustomFields custom={signature?.custom ?? null} /> : null}
+      {TIMED.includes(scheme) ? (
+        <Field
+          name="signature.tolerance_sec"
+          label="Seconds that its time may be old or new"
+          hint="Default: empty, 300 where a time is signed. At most 3600; others get 401."
+          value={String(signature?.tolerance_sec ?? "")}
+        />
+      ) : null}
+      <ErrorLine name="signature" />
     </>
   );
 }
 
-/** @throws FieldError where the other scheme is no JSON */
 export function toSignatureBody(values: FormData): Record<string, unknown> {
-  const tolerance = textOf(values, "tolerance_sec").trim();
-  const scheme = textOf(values, "scheme");
-  const isCustom = scheme === "custom" && textOf(values, "custom").trim() !== "";
+  const toleranceSec = numberOf(values, "signature.tolerance_sec");
+  const scheme = textOf(values, "signature.scheme");
   return {
     signature: {
       scheme,
-      secrets: textOf(values, "secrets")
-        .split(",")
-        .map((name) => name.trim())
-        .filter((name) => name !== ""),
-      mode: textOf(values, "mode"),
-      ...(tolerance === "" ? {} : { tolerance_sec: Number(tolerance) }),
-      ...(isCustom ? { custom: jsonOf(values, "custom") } : {}),
+      secrets: listOf(values, "signature.secrets"),
+      mode: textOf(values, "signature.mode"),
+      ...(toleranceSec === null ? {} : { tolerance_sec: toleranceSec }),
+      ...(scheme === "custom" ? { custom: toCustom(values) } : {}),
     },
   };
 }

@@ -179,7 +179,7 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await visit(page, service, "/ui/webhooks/hello");
     await page.keyboard.press("Tab");
     assert.equal(await page.locator(":focus").innerText(), "Skip to the content");
-    await page.getByRole("tab", { name: "Use" }).focus();
+    await page.getByRole("tab", { name: "Use", exact: true }).focus();
     await page.keyboard.press("ArrowRight");
     assert.equal(await page.locator(":focus").innerText(), "Try it");
     await page.getByLabel("Content of the body").focus();

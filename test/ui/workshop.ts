@@ -38,6 +38,8 @@ export async function openWorkshop(prefix = ""): Promise<Service> {
   const words = [{ log: HOSTILE }, { status_message: HOSTILE }, { fail: HOSTILE }];
   await call(service, "answer", { steps: words, output: HOSTILE });
   await call(service, "status-page", null);
+  // Refused: it has no key.
+  await call(service, "notification", { text: HOSTILE });
   return service;
 }
 

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx/dom";
 import { call } from "../api.ts";
 import { Button } from "../button.tsx";
 import { confirm, confirmWithPassword, openDialog, PasswordField } from "../dialog.tsx";
-import { textOf } from "../form.tsx";
+import { textOf } from "../form-values.ts";
 import { notify } from "../notice.tsx";
 import { PagedList, usePages } from "../paged-list.tsx";
 import { Empty, type Column } from "../table.tsx";

@@ -1,4 +1,4 @@
-import { textsOf } from "../form.tsx";
+import { textsOf } from "../form-values.ts";
 import type { Grant, Named } from "../resources.ts";
 import { Table, type Column } from "../table.tsx";
 

@@ -1,5 +1,5 @@
 import { Field } from "../field.tsx";
-import { jsonOf, textOf } from "../form.tsx";
+import { jsonOf, textOf } from "../form-values.ts";
 import { parseExact } from "../json-exact.ts";
 import { may } from "../page.ts";
 import type { Named } from "../resources.ts";

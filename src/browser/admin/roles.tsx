@@ -1,6 +1,6 @@
 import { readAll } from "../api.ts";
 import { Check, Field } from "../field.tsx";
-import { textOf } from "../form.tsx";
+import { textOf } from "../form-values.ts";
 import { plural } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { may } from "../page.ts";

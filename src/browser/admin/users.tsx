@@ -1,6 +1,6 @@
 import { readAll } from "../api.ts";
 import { Check, ErrorLine, Field } from "../field.tsx";
-import { textOf, textsOf } from "../form.tsx";
+import { textOf, textsOf } from "../form-values.ts";
 import { useLoaded } from "../loaded.ts";
 import { may } from "../page.ts";
 import type { Named } from "../resources.ts";

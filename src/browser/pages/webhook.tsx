@@ -12,10 +12,11 @@ import { Table } from "../table.tsx";
 import { Tabs } from "../tabs.tsx";
 import { TryIt } from "../try-it.tsx";
 import { WebhookAccess } from "../webhook-access.tsx";
-import { ANSWER_FIELDS } from "../webhook-answers.ts";
+import { WebhookAnswers } from "../webhook-answers.tsx";
 import { WebhookBadges } from "../webhook-badges.tsx";
-import { DELIVERY_FIELDS } from "../webhook-delivery.ts";
-import { MemberForm, type ShownWebhook } from "../webhook-members.tsx";
+import { WebhookDelivery } from "../webhook-delivery.tsx";
+import { WebhookLimits } from "../webhook-limits.tsx";
+import type { ShownWebhook } from "../webhook-members.tsx";
 import { WebhookSettings } from "../webhook-settings.tsx";
 import { WebhookUse } from "../webhook-use.tsx";
 
@@ -31,17 +32,11 @@ function WebhookPage({ first }: { first: ShownWebhook }) {
     { id: "use", label: "Use", content: () => <WebhookUse webhook={webhook} /> },
     { id: "try", label: "Try it", content: () => <Try webhook={webhook} /> },
     { id: "calls", label: "Calls", content: () => <Calls /> },
+    { id: "refused", label: "Refused", content: () => <RefusedCalls webhook={NAME} /> },
     { id: "settings", label: "Settings", content: () => <WebhookSettings {...part} /> },
-    {
-      id: "answers",
-      label: "Bodies and answers",
-      content: () => <MemberForm {...part} fields={ANSWER_FIELDS} />,
-    },
-    {
-      id: "delivery",
-      label: "Delivery",
-      content: () => <MemberForm {...part} fields={DELIVERY_FIELDS} />,
-    },
+    { id: "limits", label: "Limits", content: () => <WebhookLimits {...part} /> },
+    { id: "answers", label: "Bodies and answers", content: () => <WebhookAnswers {...part} /> },
+    { id: "delivery", label: "Delivery", content: () => <WebhookDelivery {...part} /> },
     { id: "access", label: "Access", content: () => <WebhookAccess {...part} /> },
   ];
   return (
@@ -93,7 +88,6 @@ function Calls() {
           </p>
         </>
       )}
-      <RefusedCalls webhook={NAME} />
     </>
   );
 }

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
+import { noBrowser, openBrowser, openPage, openWindow, visit } from "./browser.ts";
+import { openWorkshop } from "./workshop.ts";
+
+describe("members of a webhook in the browser", { skip: noBrowser }, () => {
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  before(async () => {
+    service = await openWorkshop();
+    browser = await openBrowser();
+    ({ page } = await openPage(await openWindow(browser, service)));
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  async function member(webhook: string, name: string): Promise<unknown> {
+    const { body } = await service.api("GET", `/webhook/${webhook}`);
+    return (body as Record<string, unknown>)[name];
+  }
+
+  async function fill(fields: Record<string, string>): Promise<void> {
+    for (const [label, text] of Object.entries(fields))
+      await page.getByLabel(label, { exact: true }).fill(text);
+  }
+
+  const choose = (label: string, value: string) =>
+    page.getByLabel(label, { exact: true }).selectOption(value);
+
+  async function save(): Promise<void> {
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+  }
+
+  test("limit rate and concurrency, and say at the field what is wrong", async () => {
+    await visit(page, service, "/ui/webhooks/hello#limits");
+    await choose("Counted are", "address");
+    await fill({ "Number of calls": "0", "in so many seconds": "60", Methods: "post, GET" });
+    await fill({ "Executions that run at the same time": "2", "Calls that wait": "many" });
+    await choose("A call when as many run", "refuse");
+    await page.getByRole("button", { name: "Save" }).click();
+    const fault = (name: string) => page.locator(`[data-fault-of="${name}"]`);
+    await fault("limits.max_queued").getByText("Expected a number").waitFor();
+    await fill({ "Calls that wait": "" });
+    await page.getByRole("button", { name: "Save" }).click();
+    await fault("limits.rate.calls").getByText("Expected at least 1").waitFor();
+    assert.equal(await page.getByLabel("in so many seconds").inputValue(), "60", "typed stays");
+    await fill({ "Number of calls": "30" });
+    await save();
+    assert.deepEqual(await member("hello", "limits"), {
+      rate: { calls: 30, per_sec: 60, burst: 30, by: "address" },
+      max_concurrent: 2,
+      when_busy: "refuse",
+      max_queued: null,
+    });
+    assert.deepEqual(await member("hello", "methods"), ["POST", "GET"]);
+    assert.equal(await page.getByLabel("At once").inputValue(), "30", "what was left out");
+
+    await visit(page, service, "/ui/webhooks/hello#limits");
+    await choose("Counted are", "");
+    await choose("A call when as many run", "queue");
+    await fill({ "Executions that run at the same time": "" });
+    await save();
+    assert.equal(await member("hello", "limits"), null, "all of it is the default again");
+  });
+
+  test("admit pages of other origins, and add headers", async () => {
+    await visit(page, service, "/ui/webhooks/hello#answers");
+    await fill({ "Headers of answers": "x-frame-options: DENY\ncache-control" });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText('"cache-control" is no header').waitFor();
+    await fill({ "Headers of answers": "x-frame-options: DENY\ncache-control: no-store" });
+    await choose("Pages that may read answers (CORS)", "listed");
+    await fill({ Origins: "https://a.example.com\nhttps://b.example.com/path" });
+    await page.getByLabel("With the login of their visitor").check();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator('[data-fault-of="cors.origins"]', { hasText: "an origin" }).waitFor();
+    await fill({ Origins: "https://a.example.com\nhttps://b.example.com" });
+    await save();
+    const cors = (await member("hello", "cors")) as Record<string, unknown>;
+    assert.deepEqual(cors["origins"], ["https://a.example.com", "https://b.example.com"]);
+    assert.deepEqual([cors["credentials"], cors["max_age_sec"]], [true, 600]);
+    assert.deepEqual(await member("hello", "response_headers"), {
+      "x-frame-options": "DENY",
+      "cache-control": "no-store",
+    });
+  });
+
+  test("tell calls apart that are sent again", async () => {
+    await visit(page, service, "/ui/webhooks/hello#delivery");
+    await choose("How calls are told apart", "json");
+    await fill({ "JSON pointer": "event" });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator('[data-fault-of="idempotency.from"]', { hasText: "xpected" }).waitFor();
+    await fill({ "JSON pointer": "/event/id", "Seconds for which a key is known": "3600" });
+    await page.getByLabel("A call without a key is refused").check();
+    await save();
+    assert.deepEqual(await member("hello", "idempotency"), {
+      from: "json:/event/id",
+      window_sec: 3600,
+      required: true,
+      compare: true,
+      after_failure: "run_again",
+    });
+    await visit(page, service, "/ui/webhooks/hello#delivery");
+    assert.equal(await page.getByLabel("JSON pointer").inputValue(), "/event/id");
+    await choose("How calls are told apart", "");
+    await save();
+    assert.equal(await member("hello", "idempotency"), null);
+  });
+
+  test("describe a signature that no scheme of the list has", async () => {
+    const secret = { name: "SENDER", value: "a secret of the sender" };
+    await service.api("POST", "/secret", secret);
+    await visit(page, service, "/ui/webhooks/hello#access");
+    await page.getByRole("button", { name: "Require signatures" }).click();
+    await choose("Who signs", "custom");
+    await fill({ Secrets: "SENDER", Header: "x-signature", "Before the signature": "sha256=" });
+    await fill({ "What is signed": "{timestamp}.{body}" });
+    await choose("Time of the call", "header");
+    await fill({ "Header of the time": "x-time", "Your password": ADMIN_PASSWORD });
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Require signatures" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("Calls are signed: Another one, with SENDER").waitFor();
+    const signature = (await member("hello", "signature")) as Record<string, unknown>;
+    const custom = signature["custom"] as Record<string, unknown>;
+    assert.equal(signature["scheme"], "custom");
+    assert.deepEqual(custom["timestamp"], { header: "x-time", unit: "s" });
+    assert.equal(custom["message"], "{timestamp}.{body}");
+    await page.getByRole("button", { name: "Change the signature" }).click();
+    assert.equal(await dialog.getByLabel("Header of the time").inputValue(), "x-time");
+    await dialog.getByLabel("Header", { exact: true }).fill("not a header");
+    await fill({ "Your password": ADMIN_PASSWORD });
+    await dialog.getByRole("button", { name: "Change the signature" }).click();
+    await dialog
+      .locator('[data-fault-of="signature.custom.header"]', { hasText: "name" })
+      .waitFor();
+    await page.keyboard.press("Escape");
+  });
+
+  test("show the calls that were refused, and why", async () => {
+    await visit(page, service, "/ui/webhooks/slow#refused");
+    await page.getByRole("heading", { name: "No call was refused" }).waitFor();
+    await visit(page, service, "/ui/webhooks/notification#refused");
+    const row = page.locator("#refused tbody tr");
+    assert.match(await row.innerText(), /401[^]*POST[^]*notification[^]*127\.0\.0\.1/);
+  });
+});
