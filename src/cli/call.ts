@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { reasonOf } from "./client.ts";
+import { CERTIFICATE, isUntrusted, reasonOf } from "./client.ts";
 import { openConnection } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readSignedHeaders, type SigningOptions } from "./signed-headers.ts";
@@ -12,6 +12,7 @@ export interface CallOptions extends SigningOptions {
   readonly key?: string;
   readonly async?: true;
   readonly url?: string;
+  readonly cacert?: string;
 }
 
 /** As the service's own REST connector (section 8). */
@@ -119,7 +120,8 @@ async function send(url: string, init: RequestInit): Promise<Response> {
     if ((error as Error).name === "TimeoutError")
       throw new CommandError(`No answer within ${TIMEOUT_MS / 1000} s. Use --async for long ones`);
     throw new CommandError(
-      `Cannot reach ${new URL(url).origin}: ${reasonOf(error as Error)}. Is the service running?`,
+      `Cannot reach ${new URL(url).origin}: ${reasonOf(error as Error)}. ` +
+        (isUntrusted(error as Error) ? CERTIFICATE : "Is the service running?"),
     );
   }
 }

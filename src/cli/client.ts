@@ -108,11 +108,23 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {
+    const reason = `Cannot reach ${new URL(url).origin}: ${reasonOf(error as Error)}`;
+    if (isUntrusted(error as Error)) throw new CommandError(`${reason}. ${CERTIFICATE}`);
     throw new UnreachableError(
-      `Cannot reach ${new URL(url).origin}: ${reasonOf(error as Error)}. Start the service with ` +
-        `"flowhook serve", or name another with --url or FLOWHOOK_URL`,
+      `${reason}. Start the service with "flowhook serve", or name another with --url or ` +
+        `FLOWHOOK_URL`,
     );
   }
+}
+
+export const CERTIFICATE =
+  "If the service's certificate is of an authority of your own, name that with --cacert FILE or " +
+  "SSL_CERT_FILE";
+
+/** Whether it was the certificate that nobody vouches for. */
+export function isUntrusted({ cause }: Error): boolean {
+  const { code = "" } = (cause ?? {}) as NodeJS.ErrnoException;
+  return /SELF_SIGNED|UNABLE_TO_|CERT_UNTRUSTED/.test(code);
 }
 
 /** Why no answer came: the system's words are in the cause. */

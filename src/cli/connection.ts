@@ -1,6 +1,7 @@
 import { readCredentials, readEnvironment } from "../server/config/environment.ts";
 import { ConfigError } from "../server/config/config-error.ts";
 import { findConnection } from "./author-connection.ts";
+import { trustCertificates } from "./certificates.ts";
 import { CommandError } from "./command-error.ts";
 import { readConfiguration } from "./configuration.ts";
 import { readLogins } from "./kept-logins.ts";
@@ -14,6 +15,8 @@ export interface Connection {
 
 export interface ConnectionOptions {
   readonly url?: string;
+  /** File of the authorities that an HTTPS service is checked against. */
+  readonly cacert?: string;
 }
 
 /**
@@ -32,6 +35,7 @@ export function openConnection(options: ConnectionOptions): Connection {
   const named = options.url ?? given.url ?? kept.current;
   const url = toServiceUrl(named ?? configuredUrl());
   const token = given.token ?? kept.logins[url]?.token ?? null;
+  if (url.startsWith("https:")) trustCertificates(options.cacert ?? null);
   if (named === null && kept.logins[url] === undefined) requireLocal(url, given.token);
   return { url, token };
 }

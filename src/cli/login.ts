@@ -10,7 +10,7 @@ export async function login(
   url: string | undefined,
   options: ConnectionOptions & PasswordOptions & { user?: string },
 ): Promise<void> {
-  const client = openClient(url === undefined ? options : { url });
+  const client = openClient(url === undefined ? options : { ...options, url });
   process.stderr.write(`Logging in to ${client.url}\n`);
   const user_name = options.user ?? (await ask("User name: ", "--user"));
   const password = await readPassword("Password: ", options);
@@ -24,7 +24,7 @@ export async function login(
 
 /** Ends the kept token, at the service too where that can be reached. */
 export async function logout(url: string | undefined, options: ConnectionOptions): Promise<void> {
-  const connection = openConnection(url === undefined ? options : { url });
+  const connection = openConnection(url === undefined ? options : { ...options, url });
   const { token } = readLogins().logins[connection.url] ?? {};
   if (token === undefined) throw new CommandError(`There is no kept login to ${connection.url}`);
   forgetLogin(connection.url);

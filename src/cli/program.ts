@@ -6,6 +6,7 @@ import { printAlerts } from "./alerts.ts";
 import { call } from "./call.ts";
 import { printDashboard } from "./dashboard.ts";
 import { writeTypes } from "./declarations.ts";
+import { printCompletion } from "./completion.ts";
 import { printDocs } from "./docs.ts";
 import { addExecutionCommands } from "./execution.ts";
 import { CommandError } from "./command-error.ts";
@@ -45,7 +46,18 @@ export function createProgram(): Command {
   addOperatingCommands(program, CONFIG);
   addMonitoringCommands(program);
   addReadingCommands(program);
+  addCertificates(program);
   return program;
+}
+
+/** For each command that speaks to a service. */
+function addCertificates(command: Command): void {
+  if (command.options.some(({ long }) => long === "--url"))
+    command.option(
+      "--cacert <file>",
+      "authorities of an HTTPS service, PEM (default: SSL_CERT_FILE, or the system's)",
+    );
+  for (const one of command.commands) addCertificates(one);
 }
 
 function addServiceCommands(program: Command): void {
@@ -148,6 +160,11 @@ function addReadingCommands(program: Command): void {
     .option("--search <words>", "print the sections that have these words")
     .option("--json", "print JSON")
     .action(printDocs);
+  program
+    .command("completion")
+    .description("Print a script that completes commands and options in a shell")
+    .argument("<shell>", "bash, zsh or fish")
+    .action((shell) => printCompletion(program, shell));
   program
     .command("licenses")
     .description("Print the licences of Flowhook and of the software that it carries")

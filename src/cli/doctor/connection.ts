@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { makeProbe, PROBE_HEADER, type SeenConnection } from "../../server/access/probe.ts";
 import { prefixOf, type Config } from "../../server/config/resolve.ts";
+import { trustCertificates } from "../certificates.ts";
 import { reportOn, type Finding } from "./finding.ts";
 
 /** Whether the service that runs is reached, at its own address and at BASE_URL. */
@@ -59,6 +60,7 @@ async function examineRoute(
   proxies: readonly string[],
   key: Buffer,
 ): Promise<Finding> {
+  if (base.startsWith("https:")) trustCertificates(null);
   const url = `${base}/health/connection`;
   const answer = await ask(url, { [PROBE_HEADER]: makeProbe(key) }, true);
   if (typeof answer === "string")

@@ -32,6 +32,8 @@ export interface Credentials {
   readonly url: string | null;
   /** FLOWHOOK_TOKEN: the login token they speak with. */
   readonly token: string | null;
+  /** SSL_CERT_FILE: the authorities that they believe. */
+  readonly certificateFile: string | null;
 }
 
 /** @throws ConfigError where FLOWHOOK_ADMIN_PASSWORD_FILE cannot be read. */
@@ -40,6 +42,7 @@ export function readCredentials(env: Environment): Credentials {
     adminPassword: readVariable("FLOWHOOK_ADMIN_PASSWORD", env)?.text ?? null,
     url: env["FLOWHOOK_URL"] || null,
     token: env["FLOWHOOK_TOKEN"] || null,
+    certificateFile: env["SSL_CERT_FILE"] || null,
   };
 }
 
