@@ -96,8 +96,10 @@ function scoreOf({ page, title, level, text }: Section, words: readonly string[]
     score += Math.min(count, 5) + (isInHeading ? 10 : 0);
   }
   const isPhrase = `${heading} ${body}`.includes(fold(words.join(" ")));
+  const isTitle = fold(title) === fold(words.join(" "));
   const weight = BINDING.includes(page.name) ? 0.5 : 1;
-  return weight * (score + (isPhrase ? 5 : 0) + (level === 1 ? 1 : 0));
+  const named = (isPhrase ? 5 : 0) + (isTitle ? 5 : 0);
+  return weight * (score + named + (level === 1 ? 1 : 0));
 }
 
 /** "Time-out" is found as "timeout", too. */

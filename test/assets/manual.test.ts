@@ -117,8 +117,8 @@ describe("the search", () => {
 
   test("has what is named so first, with a piece of its text", () => {
     const [first] = search(listPages(), "backup");
-    assert.deepEqual([first?.page.name, first?.title], ["operating", "Backup"]);
-    assert.match(first?.excerpt ?? "", /flowhook backup FILE/);
+    assert.deepEqual([first?.page.name, first?.title], ["backup", "Backup"]);
+    assert.match(first?.excerpt ?? "", /flowhook backup \//);
   });
 
   test("finds a word with and without its hyphen", () => {

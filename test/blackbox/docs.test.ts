@@ -82,7 +82,7 @@ describe(`the documentation in the program (${given.name})`, { skip: given.skip 
 
     test("the search finds, and shows what was asked for as text", async () => {
       const found = await read("?q=secret.key");
-      assert.match(found.html, /href="\/ui\/docs\/operating#backup"/);
+      assert.match(found.html, /href="\/ui\/docs\/backup#backup"/);
       assert.match(found.html, /<mark>secret\.key<\/mark>/);
       const hostile = await read(`?q=${encodeURIComponent('"><script>x</script>')}`);
       assert.ok(!hostile.html.includes("<script>x"), "a query is no script");
