@@ -6,6 +6,8 @@ export function nearestWord(word: string, known: readonly string[]): string | nu
   const limit = Math.max(2, Math.floor(word.length / 3));
   let best: { word: string; distance: number } | null = null;
   for (const candidate of known) {
+    // Long words are far from short ones, and would take long.
+    if (Math.abs(word.length - candidate.length) > limit) continue;
     const distance = editDistance(word.toUpperCase(), candidate.toUpperCase());
     if (distance <= limit && (best === null || distance < best.distance)) {
       best = { word: candidate, distance };
@@ -14,8 +16,15 @@ export function nearestWord(word: string, known: readonly string[]): string | nu
   return best?.word ?? null;
 }
 
+/** What to say of a word that is not known: the nearest that is, and all of them. */
+export function describeUnknown(word: string, known: readonly string[]): string {
+  const nearest = nearestWord(word, known);
+  const hint = nearest === null ? "" : `: did you mean "${nearest}"?`;
+  return `unknown${hint || "."} Known: ${known.join(", ")}`;
+}
+
 /** Levenshtein's distance: insertions, deletions and replacements from one text to the other. */
-function editDistance(from: string, to: string): number {
+export function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let i = 1; i <= from.length; i++) {
     const next = [i];

@@ -65,7 +65,7 @@ test("a filter that says nothing, or what cannot be, is refused", async () => {
   const errors: [unknown, RegExp][] = [
     [{}, /expected at least one of webhook, flow, status, parent_id/],
     [{ status: "ENDED_SUCCESS" }, /expected PENDING or RUNNING/],
-    [{ webhok: "first" }, /not known here/],
+    [{ webhok: "first" }, /unknown: did you mean .*webhook/],
     [undefined, /filter/],
   ];
   for (const [filter, says] of errors) {

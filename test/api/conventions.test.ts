@@ -143,6 +143,18 @@ test("what is still used is not deleted: 409", async () => {
   for (const path of ["/role/used", "/project/used", "/project/Default"]) {
     assert.equal((await service.want(409, "DELETE", path)).code, "conflict", path);
   }
+  const used = await service.want(409, "DELETE", "/role/used");
+  assert.equal(memberOf(used.json, "detail"), '"used" is still used by webhooks: "user-of-both"');
+  const blind = { roles: ["role-keeper"], permissions: ["role.*", "project.*"] };
+  await service.want(201, "POST", "/role", {
+    body: { name: "role-keeper", permissions: blind.permissions },
+  });
+  const token = await service.user("role-keeper", blind.roles);
+  const unseen = await service.want(409, "DELETE", "/project/used", { token });
+  assert.match(memberOf(unseen.json, "detail"), /that your roles do not show/);
+  assert.doesNotMatch(unseen.text, /user-of-both/);
+  const users = await service.want(409, "DELETE", "/role/role-keeper");
+  assert.match(memberOf(users.json, "detail"), /users: "role-keeper"/);
   await service.want(409, "PATCH", "/project/Default", { body: { name: "Other" } });
   await service.want(204, "DELETE", "/webhook/user-of-both");
   await service.want(204, "DELETE", "/role/used");
@@ -195,8 +207,8 @@ test("a permission is an object, or in short the string", async () => {
     { permission: "flow.*", project_id: null },
   ]);
   for (const [grant, expected] of [
-    ["bundle.write", /expected "\*", "<resource>\.\*" or one of webhook\.read/],
-    [{ permission: "workspace.write" }, /expected "\*", "<resource>\.\*" or one of webhook\.read/],
+    ["bundle.write", /unknown: did you mean "bundle\.read"\? Known: \*, webhook\.\*/],
+    [{ permission: "workspace.write" }, /unknown: did you mean "workspace\.read"\? Known: \*/],
     [7, /expected \{"permission": "webhook\.read"\} or "webhook\.read"/],
   ] as const) {
     const body = { name: "wrong", permissions: [grant] };
@@ -214,5 +226,5 @@ test("everything that is wrong with a body is said at once, each field with what
     "permissions.0.permission",
     "propagate",
   ]);
-  for (const { message } of errors) assert.match(message, /expected/);
+  for (const { message } of errors) assert.match(message, /expected|Known: /);
 });

@@ -7,16 +7,27 @@ import createClient from "openapi-fetch";
 import { runProgram } from "../blackbox/command.ts";
 import { environment, NODE, ROOT } from "../blackbox/target.ts";
 import { ERRORS } from "../../src/shared/contract/error.ts";
+import * as v from "valibot";
+import { STATUSES } from "../../src/shared/contract/status.ts";
+import type { Route } from "../../src/server/api/route.ts";
 import { ROUTES } from "../../src/server/api/routes.ts";
 import { lintDocument, makeTypes } from "./openapi-checks.ts";
-import { ADMIN_PASSWORD, openTestService, type TestService } from "./test-service.ts";
+import { ADMIN_PASSWORD, itemsOf, openTestService, type TestService } from "./test-service.ts";
 
 let service: TestService;
 let document: { readonly paths: Record<string, Record<string, Operation>>; components: Components };
 
 interface Operation {
   readonly responses: Record<string, { $ref?: string; content?: Record<string, unknown> }>;
-  readonly requestBody?: { readonly content: Record<string, { schema: Schema }> };
+  readonly requestBody?: {
+    readonly content: Record<string, { schema: Schema; example: unknown }>;
+  };
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly description?: string;
+    readonly schema: unknown;
+  }[];
 }
 
 interface Schema {
@@ -69,6 +80,56 @@ test("bodies are described from the schemas that check them", () => {
     type: "string",
     enum: ["webhook", "flow"],
   });
+});
+
+test("parameters of queries are described, and are numbers, flags and lists", () => {
+  const described = Object.values(document.paths)
+    .flatMap((item) => Object.values(item))
+    .flatMap(({ parameters = [] }) => parameters)
+    .filter((one) => one.in === "query");
+  assert.ok(described.length > 40);
+  assert.deepEqual(
+    described.filter(({ description = "" }) => description === "").map(({ name }) => name),
+    [],
+  );
+  const list = document.paths["/execution"]!["get"]!.parameters!;
+  const find = (name: string) => list.find((one) => one.name === name)?.schema;
+  assert.deepEqual(find("limit"), { type: "integer", minimum: 1, maximum: 500, default: 50 });
+  assert.deepEqual(find("status"), { type: "array", items: { type: "string", enum: STATUSES } });
+  const [dryRun] = document.paths["/import"]!["post"]!.parameters!;
+  assert.deepEqual(dryRun?.schema, { type: "boolean", default: false });
+});
+
+/** What an example names otherwise here. */
+function toTried(example: unknown): unknown {
+  const text = JSON.stringify(example)
+    .replaceAll('"hello"', '"echo"')
+    .replace(/"((?:own_|new_)?password)":"[^"]*"/g, `"$1":${JSON.stringify(ADMIN_PASSWORD)}`);
+  return JSON.parse(text) as unknown;
+}
+
+async function findPlace({ path }: Route): Promise<string> {
+  const [, type = ""] = path.split("/");
+  const created = ROUTES.find((one) => one.path === `/${type}` && one.method === "POST");
+  const { name = "echo" } = (created?.example ?? {}) as { readonly name?: string };
+  if (!path.includes(":id")) return path.replace(":name", encodeURIComponent(name));
+  // The newest is listed first, and the one that asks here stays.
+  if (type === "token") await service.login();
+  const { json } = await service.want(200, "GET", `/${type}`);
+  return path.replace(":id", String(itemsOf(json)[0]!["id"]));
+}
+
+test("each body has an example, which the schema and the service take", async () => {
+  for (const route of ROUTES.filter(({ body }) => body !== null)) {
+    const { method, path, status, body, example } = route;
+    assert.ok(v.is(body as v.GenericSchema, example), `${method} ${path}`);
+    const place = await findPlace(route);
+    const reply = await service.ask(method, place, { body: toTried(example), password: null });
+    assert.equal(reply.status, status, `${method} ${place}: ${reply.text}`);
+  }
+  const content = document.paths["/import"]!["post"]!.requestBody!.content["application/yaml"]!;
+  const text = String(content.example).replaceAll("hello", "echo");
+  await service.want(200, "POST", "/import", { text });
 });
 
 type Used = Record<string, unknown>;

@@ -181,6 +181,9 @@ function makeRows(count: number): ExecutionRow[] {
       flow: `f${n % 3}`,
       project_id: `p${n % 7}`,
       parent_id: n % 6 === 5 ? toId(START, 0) : null,
+      replay_of: n % 5 === 4 ? toId(START, 1) : null,
+      role_id: `r${n % 3}`,
+      created_by: n % 8 === 0 ? null : `u${n % 8}`,
       created_at,
       started_at: created_at,
       ended_at: status.startsWith("ENDED") ? created_at + 10 : null,
@@ -199,7 +202,10 @@ function fits(row: ExecutionRow, filter: Omit<ExecutionFilter, "limit">): boolea
     [undefined, row.webhook].includes(webhook) &&
     [undefined, row.flow].includes(flow) &&
     [undefined, row.project_id].includes(project_id) &&
-    [undefined, row.parent_id].includes(parent_id)
+    [undefined, row.parent_id].includes(parent_id) &&
+    [undefined, row.replay_of].includes(filter.replay_of) &&
+    [undefined, row.role_id].includes(filter.role_id) &&
+    [undefined, row.created_by].includes(filter.created_by)
   );
 }
 
@@ -216,6 +222,10 @@ const FILTERS: readonly Omit<ExecutionFilter, "limit">[] = [
   { statuses: UNENDED, parent_id: toId(START, 0) },
   { statuses: ["PENDING", "ENDED_SUCCESS"] },
   { parent_id: toId(START, 0) },
+  { replay_of: toId(START, 1) },
+  { role_id: "r1" },
+  { created_by: "u3", role_id: "r2" },
+  { created_by: "nobody" },
   { project_id: "p3", text: "MESSAGE 1" },
   { projectIds: ["p1", "p2"], from: START + 5 * MINUTE_MS, to: START + 50 * MINUTE_MS },
   { projectIds: [] },
@@ -257,30 +267,36 @@ test("unended ones are read in order, from the first or after one", async () => 
   assert.deepEqual(await listUnended(store, "RUNNING", { after: "", limit: 500 }), []);
 });
 
-test("statistics count what was created in a time, by webhook", async () => {
-  await using store = await open("statistics.db");
-  const rows = makeRows(300);
-  await insert(store, rows);
-  const hour = 60 * MINUTE_MS;
-  const request = { from: START + 10 * MINUTE_MS, to: START + 90 * MINUTE_MS, intervalMs: hour };
-  const found = await readStatistics(store, { ...request, byWebhook: true, projectIds: null });
-  const told = new Map(found.map(({ at, webhook, ...row }) => [`${at} ${webhook}`, row]));
-  const expected = Map.groupBy(
-    rows.filter((row) => row.created_at >= request.from && row.created_at < request.to),
-    ({ created_at, webhook }) => `${Math.floor(created_at / hour) * hour} ${webhook}`,
-  );
-  assert.equal(told.size, expected.size);
-  for (const [group, of] of expected)
-    assert.deepEqual(told.get(group), {
-      calls: of.length,
-      failures: of.filter(({ status }) => FAILURES.includes(status)).length,
-      duration_avg_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
-      duration_max_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
-      duration_p50_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
-      duration_p95_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
-      duration_p99_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
-    });
-});
+for (const by of ["webhook", "flow"] as const)
+  test(`statistics count what was created in a time, by ${by}`, async () => {
+    await using store = await open(`statistics-${by}.db`);
+    const rows = makeRows(300);
+    await insert(store, rows);
+    const hour = 60 * MINUTE_MS;
+    const request = { from: START + 10 * MINUTE_MS, to: START + 90 * MINUTE_MS, intervalMs: hour };
+    const found = await readStatistics(store, { ...request, by, projectIds: null });
+    const told = new Map(
+      found.map(({ at, webhook, flow, ...row }) => [`${at} ${webhook} ${flow}`, row]),
+    );
+    const expected = Map.groupBy(
+      rows.filter((row) => row.created_at >= request.from && row.created_at < request.to),
+      (row) => {
+        const group = by === "webhook" ? `${row.webhook} null` : `null ${row.flow}`;
+        return `${Math.floor(row.created_at / hour) * hour} ${group}`;
+      },
+    );
+    assert.equal(told.size, expected.size);
+    for (const [group, of] of expected)
+      assert.deepEqual(told.get(group), {
+        calls: of.length,
+        failures: of.filter(({ status }) => FAILURES.includes(status)).length,
+        duration_avg_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
+        duration_max_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
+        duration_p50_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
+        duration_p95_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
+        duration_p99_ms: of.some((row) => row.ended_at !== null) ? 10 : null,
+      });
+  });
 
 test("statistics tell how long so many of a hundred took at most; cancelled ones are no failures", async () => {
   await using store = await open("percentiles.db");
@@ -294,7 +310,7 @@ test("statistics tell how long so many of a hundred took at most; cancelled ones
   );
   await insert(store, rows);
   const request = { from: START, to: START + 1, intervalMs: MINUTE_MS };
-  const [found] = await readStatistics(store, { ...request, byWebhook: false, projectIds: null });
+  const [found] = await readStatistics(store, { ...request, by: null, projectIds: null });
   const { duration_p50_ms, duration_p95_ms, duration_p99_ms, failures } = found as StatisticsRow;
   assert.deepEqual([duration_p50_ms, duration_p95_ms, duration_p99_ms], [50, 95, 99]);
   assert.equal(failures, 1);
@@ -364,6 +380,16 @@ const PLANS: Readonly<Record<string, [(store: Store) => Promise<unknown>, RegExp
     /^SEARCH .* execution_unended \(status=\?\); USE TEMP B-TREE/,
   ],
   children: [list({ parent_id: toId(START, 1) }), /^SEARCH .* execution_parent \(parent_key=\?\)$/],
+  replays: [
+    list({ replay_of: toId(START, 1) }),
+    /^SEARCH .* execution_replay_of \(replay_of=\?\)$/,
+  ],
+  "what somebody started": [
+    list({ created_by: "u", from: 1 }),
+    /^SEARCH .* execution_created_by \(created_by=\? AND rowid>\?\)$/,
+  ],
+  // Nearly every execution has one of a few roles: the newest are found among the newest.
+  "a role": [list({ role_id: "r" }), /^SCAN execution$/],
   "what is resumed": [
     (store) => listUnended(store, "PENDING", { after: "", limit: 500 }),
     /^SEARCH .* execution_unended \(status=\? AND rowid>\?\)$/,
@@ -383,7 +409,7 @@ const PLANS: Readonly<Record<string, [(store: Store) => Promise<unknown>, RegExp
         from: 1,
         to: 2,
         intervalMs: 9,
-        byWebhook: false,
+        by: null,
         projectIds: null,
       }),
     /^SEARCH .* PRIMARY KEY \(rowid>\? AND rowid<\?\); USE TEMP B-TREE FOR GROUP BY$/,

@@ -51,7 +51,7 @@ const by = (user_id: string, signal = new AbortController().signal) => ({ user_i
 
 test("M6: a list that takes too long is given up, statistics as well", async () => {
   await using store = await open(1);
-  const all = { from: 0, to: 2 ** 47, intervalMs: 1e12, byWebhook: true, projectIds: null };
+  const all = { from: 0, to: 2 ** 47, intervalMs: 1e12, by: "webhook", projectIds: null } as const;
   const audit = { action: "nothing", before: null, limit: 50 };
   for (const read of [scan, () => readStatistics(store, all), () => listAudit(store, audit)])
     await assert.rejects(read(store), { code: "READ_TOO_LONG" });

@@ -5,6 +5,7 @@ import { toGrants } from "../access/login.ts";
 import { grantsOf } from "../executions/permissions.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { Store } from "../store/database.ts";
+import { describeMissingRole } from "./filter-names.ts";
 import { invalid } from "./named.ts";
 import {
   findRole,
@@ -50,9 +51,10 @@ export async function requireRole(
   store: Store,
   principal: Principal,
   name: string,
+  member = "role",
 ): Promise<RoleRow> {
   const role = await findRoleByName(store, name.normalize("NFC"));
-  if (role === undefined) throw invalid("role", `there is no role "${name}"`);
+  if (role === undefined) throw invalid(member, await describeMissingRole({ store }, name));
   if (!covers(principal.grants, toGrants(role.permissions)))
     throw new RequestError("forbidden", `The role "${name}" allows more than your own roles do`);
   return role;

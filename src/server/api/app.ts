@@ -12,6 +12,7 @@ import { toRequestError } from "../store/store-error.ts";
 import { readFor, type Reading } from "../store/reading.ts";
 import type { Api } from "./api.ts";
 import { check } from "./field-errors.ts";
+import { invalid } from "./named.ts";
 import { AT_ONCE, joinMembers, parseBody } from "./json-body.ts";
 import type { Answer, ApiRequest, Route } from "./route.ts";
 import { openAuditRateLimit, type AuditRateLimit } from "./audit-rate-limit.ts";
@@ -45,10 +46,14 @@ export function createApi(api: Api): Hono<Env> {
 function refuseOtherMethods(app: Hono<Env>): void {
   for (const path of new Set(ROUTES.map((route) => route.path))) {
     const allow = ROUTES.filter((route) => route.path === path).map((route) => route.method);
-    app.all(path, () => {
-      throw new RequestError("method_not_allowed", `Expected ${allow.join(" or ")}`, {
-        headers: { allow: allow.join(", ") },
-      });
+    app.all(path, (c) => {
+      throw new RequestError(
+        "method_not_allowed",
+        `Expected ${allow.join(" or ")}, found ${c.req.method}`,
+        {
+          headers: { allow: allow.join(", ") },
+        },
+      );
     });
   }
 }
@@ -112,7 +117,7 @@ function toRequest(
     principal: from.principal as Principal,
     visitor: from.principal,
     params: c.req.param() as Record<string, string>,
-    query: route.query === null ? undefined : check(route.query, c.req.query()),
+    query: route.query === null ? undefined : check(route.query, readQuery(c), "The query"),
     body: route.body === null ? undefined : check(route.body, from.body),
     address,
     isSecure,
@@ -124,6 +129,17 @@ function toRequest(
     incoming: c.env.incoming,
     outgoing: c.env.outgoing,
   };
+}
+
+/** @throws RequestError invalid for a parameter that is there twice: only one would count */
+function readQuery(c: ApiContext): Record<string, string> {
+  const repeated = Object.entries(c.req.queries()).find(([, values]) => values.length > 1);
+  if (repeated === undefined) return c.req.query();
+  const [name, values] = repeated;
+  throw invalid(
+    name,
+    `expected once, found ${values.length} times${name === "status" ? ": join them by commas" : ""}`,
+  );
 }
 
 /** @throws RequestError not_authenticated, cross_site */
@@ -145,11 +161,16 @@ async function identify(
   if (isOpen && !route.knowsVisitor) return null;
   const principal = sent === null ? null : await api.logins.authenticate(sent.token, address);
   if (principal === null && !isOpen)
-    throw new RequestError(
-      "not_authenticated",
-      "A valid login token is needed: POST /api/latest/auth/login, then send it as x-service-token",
-    );
+    throw refuseLogin(headers.authorization !== undefined && sent === null);
   return principal;
+}
+
+/** @param isElsewhere whether there is a credential of another kind */
+function refuseLogin(isElsewhere: boolean): RequestError {
+  const needed =
+    "A valid login token is needed: POST /api/latest/auth/login, then send it as x-service-token";
+  const advice = "; Authorization has keys of webhooks, and counts at their calls alone";
+  return new RequestError("not_authenticated", isElsewhere ? needed + advice : needed);
 }
 
 /** @throws RequestError forbidden */

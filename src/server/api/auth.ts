@@ -16,6 +16,7 @@ export const login = defineRoute({
   needs: "anyone",
   action: "auth.login",
   body: CREDENTIALS,
+  example: { user_name: "admin", password: "correct horse battery staple" },
   answer: LOGIN,
   async act(api, { body, address, isSecure }) {
     const found = await api.logins.login(body.user_name.normalize("NFC"), body.password, address);

@@ -1,7 +1,7 @@
 import { BUNDLE, type Bundle } from "../../shared/contract/bundle.ts";
 import { listOf } from "../../shared/contract/list.ts";
-import { RequestError } from "../../shared/errors.ts";
 import type { Api } from "./api.ts";
+import { missing } from "./missing.ts";
 import { defineRoute } from "./route.ts";
 
 /** A bundle is a folder of PLUGINS_DIR: it is read here, and changed there. */
@@ -34,9 +34,15 @@ export const getBundle = defineRoute({
   needs: "bundle.read",
   answer: BUNDLE,
   async act(api, { params }) {
-    const found = api.catalog.bundles().find((bundle) => bundle.name === params["name"]);
+    const { name = "" } = params;
+    const bundles = api.catalog.bundles();
+    const found = bundles.find((bundle) => bundle.name === name);
     if (found === undefined)
-      throw new RequestError("not_found", `There is no bundle "${params["name"]}"`);
+      throw missing(
+        "bundle",
+        name,
+        bundles.map((bundle) => bundle.name),
+      );
     return { status: 200, body: toBundle(api, found) };
   },
 });

@@ -43,6 +43,7 @@ export const cancelExecutions = defineRoute({
   needs: "execution.cancel",
   action: "execution.cancel",
   body: CANCEL,
+  example: { filter: { webhook: "orders", status: "PENDING" } },
   answer: CANCELLED,
   async act(api, { principal, body }) {
     const { status, ...filter } = body.filter;

@@ -6,21 +6,17 @@ import { toRecordText, toSummary } from "../executions/record.ts";
 import { STATUSES } from "../../shared/contract/status.ts";
 import { toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
+import { isId } from "../../shared/id.ts";
 import { listExecutions, listLog } from "../store/execution-lists.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution, findPayload, type LogRow } from "../store/executions.ts";
 import { findRole, listRoles } from "../store/people.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
-import { fromIdCursor, fromNumberCursor, PAGE_QUERY, TIME, toList, toPage } from "./page.ts";
+import { fromIdCursor, fromNumberCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { executionId, listOfValues, text, time } from "./parameters.ts";
+import { findRoleId, findUserId } from "./filter-names.ts";
 import { defineRoute } from "./route.ts";
-
-/** One status or several, joined by commas. */
-const STATUS_LIST = v.pipe(
-  v.string(),
-  v.transform((text) => text.split(",")),
-  v.array(v.picklist(STATUSES, `expected one or more of ${STATUSES.join(",")}`)),
-);
 
 /** @throws RequestError not_found, also where the principal may not see it */
 export async function requireExecution(
@@ -30,7 +26,8 @@ export async function requireExecution(
 ): Promise<ExecutionRow> {
   const row = await findExecution(api.store, id);
   if (row !== undefined && isVisible(principal, "execution.read", row.project_id)) return row;
-  throw new RequestError("not_found", `There is no execution "${id}"`);
+  const advice = isId(id) ? "" : ": expected an id, as GET /api/latest/execution lists them";
+  throw new RequestError("not_found", `There is no execution "${id}"${advice}`);
 }
 
 export async function answerExecution(api: Api, row: ExecutionRow): Promise<string> {
@@ -45,20 +42,26 @@ export const getExecutions = defineRoute({
   needs: "execution.read",
   query: v.strictObject({
     ...PAGE_QUERY,
-    status: v.optional(STATUS_LIST),
-    webhook: v.optional(v.string()),
-    flow: v.optional(v.string()),
-    project_id: v.optional(v.string()),
-    from: v.optional(TIME),
-    to: v.optional(TIME),
-    text: v.optional(v.string()),
+    status: listOfValues(STATUSES, "One status, or several joined by commas"),
+    webhook: text("Name of the webhook that was called"),
+    flow: text("Name of the flow"),
+    project_id: text("Id of the project"),
+    parent_id: executionId("The execution that started them"),
+    replay_of: executionId("The execution that they run again"),
+    role: text("Name of the role that they have"),
+    created_by: text("Id or name of the user who started them"),
+    from: time("Created from this time on"),
+    to: time("Created before this time"),
+    text: text("What the status message contains, in any case"),
   }),
   answer: listOf(EXECUTION_SUMMARY),
   async act(api, { principal, query }) {
-    const { limit, cursor, order, status: statuses, ...filter } = query;
+    const { limit, cursor, order, status: statuses, role, created_by, ...filter } = query;
     const rows = await listExecutions(api.store, {
       ...filter,
       statuses,
+      role_id: role === undefined ? undefined : await findRoleId(api, role),
+      created_by: created_by === undefined ? undefined : await findUserId(api, created_by),
       projectIds: visibleProjects(principal, "execution.read"),
       after: fromIdCursor(cursor),
       ascending: order === "asc",

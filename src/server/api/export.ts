@@ -1,9 +1,10 @@
 import { FORMAT } from "../../shared/contract/webhook-document.ts";
 import { dump } from "js-yaml";
-import { RequestError } from "../../shared/errors.ts";
+import { describeUnknown } from "../../shared/nearest.ts";
 import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";
 import { readNames, toCarried, toShort, yieldTurn } from "./carried.ts";
+import { invalid } from "./named.ts";
 import { defineRoute } from "./route.ts";
 import { requireWebhook, withinVisible } from "./webhook-record.ts";
 
@@ -16,7 +17,8 @@ export const getExport = defineRoute({
   async act(api, { principal, search }) {
     const names = search.getAll("webhook");
     const unknown = [...search.keys()].filter((name) => name !== "webhook");
-    if (unknown.length > 0) throw new RequestError("invalid", `${unknown[0]}: not known`);
+    const [name] = unknown;
+    if (name !== undefined) throw invalid(name, describeUnknown(name, ["webhook"]));
     const rows =
       names.length > 0
         ? await Promise.all(names.map((name) => requireWebhook(api, principal, name)))

@@ -10,12 +10,12 @@ import { listOf } from "../../shared/contract/list.ts";
 import * as v from "valibot";
 import { toInput } from "../executions/input.ts";
 import type { Flow as CatalogFlow } from "../flows/catalog.ts";
-import { RequestError } from "../../shared/errors.ts";
 import type { SchemaText } from "../../shared/wire/protocol.ts";
 import { readTrace } from "../request/trace.ts";
 import { requireIn } from "./access.ts";
 import type { Api } from "./api.ts";
 import { toJsonText } from "./json-body.ts";
+import { missing } from "./missing.ts";
 import { defineRoute } from "./route.ts";
 
 /** A flow as the API shows it, with what it declares and what it was granted. */
@@ -55,7 +55,12 @@ function toSchema(told: SchemaText | null): FlowSchemaMembers["input_schema"] {
 
 function requireFlow(api: Api, name: string): CatalogFlow {
   const flow = api.catalog.find(name);
-  if (flow === undefined) throw new RequestError("not_found", `There is no flow "${name}"`);
+  if (flow === undefined)
+    throw missing(
+      "flow",
+      name,
+      api.catalog.list().map((one) => one.name),
+    );
   return flow;
 }
 
@@ -64,7 +69,11 @@ export const getFlows = defineRoute({
   path: "/flow",
   summary: "List flows by name, with their state",
   needs: "flow.read",
-  query: v.strictObject({ state: v.optional(v.picklist(["ready", "broken"])) }),
+  query: v.strictObject({
+    state: v.optional(
+      v.pipe(v.picklist(["ready", "broken"]), v.description("Whether its newest version can run")),
+    ),
+  }),
   answer: listOf(FLOW),
   async act(api, { query }) {
     const flows = api.catalog.list();
@@ -93,6 +102,7 @@ export const startFlow = defineRoute({
   needs: "execution.start",
   action: "execution.start",
   body: FLOW_START,
+  example: { input_value: { json: { name: "Ada" } } },
   status: 201,
   answer: STARTED,
   async act(api, { principal, params, body, incoming, outgoing }) {

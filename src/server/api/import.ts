@@ -26,7 +26,7 @@ import { ImportNames } from "./import-names.ts";
 import { readDocument } from "./import-document.ts";
 import { requireMembers } from "./member-checks.ts";
 import { commitNamed, invalid, nextTime } from "./named.ts";
-import { FLAG } from "./page.ts";
+import { flag } from "./parameters.ts";
 import { defineRoute } from "./route.ts";
 import { toSignature } from "./signature-member.ts";
 import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
@@ -49,8 +49,14 @@ export const importWebhooks = defineRoute({
   needs: "webhook.write",
   action: "webhook.import",
   query: v.strictObject({
-    dry_run: v.optional(FLAG, "false"),
-    conflicts: v.optional(v.picklist(CONFLICTS, `expected one of ${CONFLICTS.join(", ")}`), "skip"),
+    dry_run: v.optional(flag("Only say what would be done"), "false"),
+    conflicts: v.optional(
+      v.pipe(
+        v.picklist(CONFLICTS, `expected one of ${CONFLICTS.join(", ")}`),
+        v.description("What is done about a webhook whose name is taken"),
+      ),
+      "skip",
+    ),
   }),
   answer: IMPORTED,
   async act(api, { principal, query, bytes, address, outgoing }) {

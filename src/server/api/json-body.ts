@@ -33,8 +33,22 @@ export function parseBody(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new RequestError("bad_body", `The body is not JSON: ${(error as Error).message}`);
+    const { message } = error as Error;
+    throw new RequestError("bad_body", `The body is not JSON: ${message}${adviseOn(text)}`);
   }
+}
+
+/** What a body that is no JSON was meant to be, as far as it can be told. */
+function adviseOn(text: string): string {
+  const start = text.slice(0, 200).trim();
+  if (/^[\w.-]+=/.test(start)) return '. It is a form: expected an object, as {"name": "value"}';
+  if (/^[\w-]+:(?:\s|$)/.test(start) || start.startsWith("---"))
+    return '. It looks like YAML: expected JSON, as {"name": "value"}';
+  if (/^[{[]\s*'/.test(start)) return ". Names and texts have double quotes in JSON";
+  if (/^\{\s*[A-Za-z_]/.test(start))
+    return ". Names have double quotes in JSON: a shell takes them away unless the body is in single quotes";
+  if (start.startsWith("@")) return ". curl sends a file with -d @FILE, but not with --data-raw";
+  return "";
 }
 
 /** No resource has nearly as many. */

@@ -9,6 +9,7 @@ import { VERSION } from "../../assets/read.ts";
 import { ERRORS } from "../../shared/contract/error.ts";
 import { describeCall } from "./openapi-call.ts";
 import { NAME } from "../../shared/contract/name.ts";
+import { FORMAT } from "../../shared/contract/webhook-document.ts";
 import type { Route } from "./route.ts";
 import { NAMED_SCHEMAS } from "./named-schemas.ts";
 import { PROBLEM } from "../../shared/contract/problem.ts";
@@ -181,12 +182,20 @@ function pathParameters({ path }: Route): Json[] {
 function queryParameters({ query }: Route): Json[] {
   if (query === null) return [];
   const { properties = {}, required = [] } = toSchema(query);
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    in: "query",
-    required: required.includes(name),
-    schema,
-  }));
+  return Object.entries(properties).map(([name, given]) => {
+    const { description, ...schema } = given as JsonSchema;
+    // One text, with commas.
+    const style = schema.type === "array" ? { style: "form", explode: false } : {};
+    const place = { name, in: "query", required: required.includes(name), description };
+    return { ...place, ...style, schema: withDefault(schema) };
+  });
+}
+
+/** What is left out counts as this text, which stands for a number or a flag. */
+function withDefault(schema: JsonSchema): Json {
+  const { default: usual, type } = schema;
+  if (typeof usual !== "string" || type === "string") return { ...schema };
+  return { ...schema, default: JSON.parse(usual) as unknown };
 }
 
 const HAS_ETAG = /^\/(webhook|project|role|user|setting|secret)\/:name(\/authentication)?$/;
@@ -201,9 +210,17 @@ function header(name: string, description: string): Json {
   return { name, in: "header", required: false, description, schema: { type: "string" } };
 }
 
-function describeBody({ body, method, path }: Route): Json {
+/** What an import takes; more of it is what an export answers. */
+const DOCUMENT = `format: ${FORMAT}\nwebhooks:\n  - { name: orders-copy, flow: hello }\n`;
+
+function describeBody({ body, example, method, path }: Route): Json {
   if (path === "/import")
-    return { requestBody: { required: true, content: { "application/yaml": { schema: {} } } } };
+    return {
+      requestBody: {
+        required: true,
+        content: { "application/yaml": { schema: { type: "string" }, example: DOCUMENT } },
+      },
+    };
   if (body === null) return {};
   const schema = toSchema(body);
   const members = (body as StrictObjectSchema<Record<string, GenericSchema>, undefined>).entries;
@@ -211,7 +228,9 @@ function describeBody({ body, method, path }: Route): Json {
   const closed = { ...schema, additionalProperties: false, properties: pick(schema, members) };
   // The own login token is ended without a password.
   const required = !(method === "DELETE" && path.startsWith("/token/"));
-  return { requestBody: { required, content: { "application/json": { schema: closed } } } };
+  return {
+    requestBody: { required, content: { "application/json": { schema: closed, example } } },
+  };
 }
 
 function pick({ properties = {} }: JsonSchema, members: object): Json {

@@ -1,43 +1,27 @@
 import * as v from "valibot";
 import type { List } from "../../shared/contract/list.ts";
-import { RequestError } from "../../shared/errors.ts";
+import type { RequestError } from "../../shared/errors.ts";
 import { isId } from "../../shared/id.ts";
+import { invalid } from "./named.ts";
+import { text, wholeNumber } from "./parameters.ts";
 
 /** Paging of lists: `limit`, `cursor` and `order` in; `{items, next_cursor}` out. */
 export const PAGE_QUERY = {
-  limit: v.optional(
+  limit: v.optional(wholeNumber(1, 500, "Items of one page"), "50"),
+  cursor: text("The `next_cursor` of the page before"),
+  order: v.optional(
     v.pipe(
-      v.string(),
-      v.regex(/^\d{1,3}$/, "expected a whole number from 1 to 500"),
-      v.transform(Number),
-      v.minValue(1, "expected at least 1"),
-      v.maxValue(500, "expected at most 500"),
+      v.picklist(["asc", "desc"], 'expected "asc" or "desc"'),
+      v.description("Whether the first or the last comes first"),
     ),
-    "50",
   ),
-  cursor: v.optional(v.string()),
-  order: v.optional(v.picklist(["asc", "desc"], 'expected "asc" or "desc"')),
 };
-
-/** A query parameter `true` or `false`. */
-export const FLAG = v.pipe(
-  v.picklist(["true", "false"], 'expected "true" or "false"'),
-  v.transform((text) => text === "true"),
-);
-
-/** A query parameter that is a time in ISO 8601; milliseconds since the epoch. */
-export const TIME = v.pipe(
-  v.string(),
-  v.check((text) => !Number.isNaN(Date.parse(text)), "expected a time in ISO 8601"),
-  v.transform((text) => Date.parse(text)),
-);
 
 /** @throws RequestError invalid where it is no cursor of this service */
 export function fromCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const key = Buffer.from(cursor, "base64url").toString();
-  if (toCursor(key) !== cursor)
-    throw new RequestError("invalid", "cursor: not one of this service");
+  if (toCursor(key) !== cursor) throw refuseCursor(cursor);
   return key;
 }
 
@@ -45,15 +29,22 @@ export function fromCursor(cursor: string | undefined): string | undefined {
 export function fromIdCursor(cursor: string | undefined): string | undefined {
   const key = fromCursor(cursor);
   if (key === undefined || isId(key)) return key;
-  throw new RequestError("invalid", "cursor: not one of this service");
+  throw refuseCursor(cursor);
 }
 
 /** A cursor of a list in order of numbers. */
 export function fromNumberCursor(cursor: string | undefined): number | undefined {
   const key = fromCursor(cursor);
   if (key === undefined) return undefined;
-  if (!/^\d{1,15}$/.test(key)) throw new RequestError("invalid", "cursor: not one of this service");
+  if (!/^\d{1,15}$/.test(key)) throw refuseCursor(cursor);
   return Number(key);
+}
+
+function refuseCursor(cursor = ""): RequestError {
+  return invalid(
+    "cursor",
+    `expected the next_cursor of a page of this list, found "${cursor.slice(0, 40)}"`,
+  );
 }
 
 function toCursor(key: string): string {

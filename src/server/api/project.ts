@@ -12,7 +12,6 @@ import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import {
-  deletePeople,
   findProjectByName,
   insertProject,
   listPeople,
@@ -21,6 +20,8 @@ import {
 } from "../store/people.ts";
 import { isVisible, requireIn, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
+import { removeUnused } from "./in-use.ts";
+import { missing, MOST_NAMES } from "./missing.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
@@ -38,7 +39,14 @@ function toProject(row: ProjectRow): Project {
 async function requireProject(api: Api, principal: Principal, name: string): Promise<ProjectRow> {
   const row = await findProjectByName(api.store, name.normalize("NFC"));
   if (row !== undefined && isVisible(principal, "project.read", row.id)) return row;
-  throw new RequestError("not_found", `There is no project "${name}"`);
+  const ids = visibleProjects(principal, "project.read");
+  const page = { after: undefined, limit: MOST_NAMES, descending: false, ids };
+  const known = await listPeople(api.store, "project", page);
+  throw missing(
+    "project",
+    name,
+    known.map((project) => project.name),
+  );
 }
 
 function refuseDefault(row: ProjectRow): void {
@@ -87,6 +95,7 @@ export const createProject = defineRoute({
   needs: "project.write",
   action: "project.create",
   body: NEW_PROJECT,
+  example: { name: "billing", description: "What the accountants use" },
   status: 201,
   answer: PROJECT,
   async act(api, { principal, body }) {
@@ -106,6 +115,7 @@ export const patchProject = defineRoute({
   needs: "project.write",
   action: "project.change",
   body: PROJECT_CHANGE,
+  example: { description: "Invoices and payments" },
   answer: PROJECT,
   async act(api, { principal, params, body, ifMatch }) {
     const row = await requireProject(api, principal, params["name"] ?? "");
@@ -137,7 +147,7 @@ export const removeProject = defineRoute({
     requireIn(principal, "project.write", row.id);
     requireMatch(row, ifMatch);
     refuseDefault(row);
-    await commitNamed(api.store, row.name, [deletePeople(api.store, "project", row.id)]);
+    await removeUnused(api, principal, "project", row);
     return { status: 204 };
   },
 });

@@ -18,6 +18,7 @@ export const replayExecution = defineRoute({
   needs: "execution.start",
   action: "execution.replay",
   body: REPLAY,
+  example: { input_value: { json: { name: "Grace" } } },
   status: 201,
   answer: STARTED,
   async act(api, { principal, params, body, incoming, outgoing }) {

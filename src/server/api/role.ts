@@ -9,15 +9,17 @@ import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import {
-  deletePeople,
   findProject,
   findRoleByName,
   insertRole,
   listPeople,
+  listRoles,
   updateRole,
   type RoleRow,
 } from "../store/people.ts";
 import type { Api } from "./api.ts";
+import { removeUnused } from "./in-use.ts";
+import { missing } from "./missing.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
@@ -35,8 +37,12 @@ function toRole(row: RoleRow): Role {
 
 async function findNamed(api: Api, name: string): Promise<RoleRow> {
   const row = await findRoleByName(api.store, name.normalize("NFC"));
-  if (row === undefined) throw new RequestError("not_found", `There is no role "${name}"`);
-  return row;
+  if (row !== undefined) return row;
+  throw missing(
+    "role",
+    name,
+    (await listRoles(api.store)).map((role) => role.name),
+  );
 }
 
 /** Nobody gives or edits what they do not hold themselves. */
@@ -94,6 +100,11 @@ export const createRole = defineRoute({
   needs: "role.write",
   action: "role.create",
   body: NEW_ROLE,
+  example: {
+    name: "on-call",
+    permissions: ["webhook.read", { permission: "execution.*" }],
+    password: "your own password",
+  },
   status: 201,
   answer: ROLE,
   async act(api, { principal, body }) {
@@ -121,6 +132,7 @@ export const patchRole = defineRoute({
   needs: "role.write",
   action: "role.change",
   body: ROLE_CHANGE,
+  example: { permissions: ["webhook.read", "execution.*"], password: "your own password" },
   answer: ROLE,
   async act(api, { principal, params, body, ifMatch }) {
     const row = await findNamed(api, params["name"] ?? "");
@@ -150,6 +162,7 @@ export const removeRole = defineRoute({
   needs: "role.write",
   action: "role.delete",
   body: ONLY_PASSWORD,
+  example: { password: "your own password" },
   status: 204,
   async act(api, { principal, params, body, ifMatch }) {
     const row = await findNamed(api, params["name"] ?? "");
@@ -157,7 +170,7 @@ export const removeRole = defineRoute({
     requireCovered(principal, toGrants(row.permissions));
     await requirePassword(api.logins, principal, body.password);
     requireMatch(row, ifMatch);
-    await commitNamed(api.store, row.name, [deletePeople(api.store, "role", row.id)]);
+    await removeUnused(api, principal, "role", row);
     return { status: 204 };
   },
 });

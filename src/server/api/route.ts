@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { GenericSchema, InferOutput } from "valibot";
+import type { GenericSchema, InferInput, InferOutput } from "valibot";
 import type { Permission } from "../../shared/contract/permission.ts";
 import type { Read } from "../../shared/contract/read.ts";
 import type { Principal } from "../access/login.ts";
@@ -54,6 +54,8 @@ export interface Route {
   /** What the audit calls it; null for what changes nothing. */
   readonly action: string | null;
   readonly body: GenericSchema | null;
+  /** A body that the schema takes, for the description of the API; null without a body. */
+  readonly example: unknown;
   readonly query: GenericSchema | null;
   /** Status of a success. */
   readonly status: 200 | 201 | 204;
@@ -77,6 +79,7 @@ export function defineRoute<
   knowsVisitor?: boolean;
   action?: string;
   body?: Body;
+  example?: Body extends GenericSchema ? InferInput<Body> : never;
   query?: Query;
   status?: Route["status"];
   answer?: Shown;
@@ -89,8 +92,8 @@ export function defineRoute<
     >,
   ): Promise<Answer<Shown extends GenericSchema ? Read<Shown> : unknown>>;
 }): Route {
-  const { action = null, body = null, query = null } = route;
+  const { action = null, body = null, query = null, example = null } = route;
   const { status = 200, answer = null, type = null, knowsVisitor = false } = route;
-  const all = { ...route, knowsVisitor, action, body, query, status, answer, type };
+  const all = { ...route, knowsVisitor, action, body, example, query, status, answer, type };
   return all;
 }

@@ -69,6 +69,7 @@ export const createSecret = defineRoute({
   needs: "secret.write",
   action: "secret.create",
   body: NEW_SECRET,
+  example: { name: "CRM_TOKEN", value: "what flows get" },
   status: 201,
   answer: SECRET,
   async act(api, { body }) {
@@ -87,6 +88,7 @@ export const patchSecret = defineRoute({
   needs: "secret.write",
   action: "secret.change",
   body: SECRET_CHANGE,
+  example: { value: "what flows get from now on" },
   answer: SECRET,
   async act(api, { params, body, ifMatch }) {
     const row = await requireSecret(api, params["name"] ?? "");

@@ -84,6 +84,7 @@ export const createSetting = defineRoute({
   needs: "setting.write",
   action: "setting.create",
   body: NEW_SETTING,
+  example: { name: "currency", value: "EUR" },
   status: 201,
   answer: SETTING,
   async act(api, { body }) {
@@ -102,6 +103,7 @@ export const patchSetting = defineRoute({
   needs: "setting.write",
   action: "setting.change",
   body: SETTING_CHANGE,
+  example: { value: { code: "EUR", digits: 2 } },
   answer: SETTING,
   async act(api, { params, body, ifMatch }) {
     const row = await requireSetting(api, params["name"] ?? "");

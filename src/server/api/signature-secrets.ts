@@ -6,6 +6,7 @@ import { raiseRevisions, webhooksOfSecret } from "../store/webhook-secrets.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { findSecret } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
+import { joinNames } from "./in-use.ts";
 import { invalid } from "./named.ts";
 
 /** Secrets that webhooks check signatures with. */
@@ -62,10 +63,10 @@ function isSameValue({ secrets }: Api, name: string, sealed: string, value: stri
 
 /** @throws RequestError conflict naming the webhooks */
 export async function requireUnused(api: Api, name: string): Promise<void> {
-  const names = (await webhooksOfSecret(api.store, name)).map((webhook) => `"${webhook.name}"`);
+  const names = (await webhooksOfSecret(api.store, name)).map((webhook) => webhook.name);
   if (names.length === 0) return;
   throw new RequestError(
     "conflict",
-    `"${name}" is still used: signatures are checked with it by ${names.join(", ")}`,
+    `"${name}" is still used: signatures are checked with it by ${joinNames(names)}`,
   );
 }

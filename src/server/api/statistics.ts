@@ -4,7 +4,7 @@ import { allowedProjects } from "../access/permission.ts";
 import { now, toIso } from "../../shared/clock.ts";
 import { readStatistics, type StatisticsRow } from "../store/statistics.ts";
 import { invalid } from "./named.ts";
-import { TIME } from "./page.ts";
+import { time, wholeNumber } from "./parameters.ts";
 import { defineRoute } from "./route.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -33,16 +33,16 @@ export const getStatistics = defineRoute({
   summary: "Calls, failures and durations per interval",
   needs: "execution.read",
   query: v.strictObject({
-    from: v.optional(TIME),
-    to: v.optional(TIME),
-    by: v.optional(v.literal("webhook")),
-    interval_sec: v.optional(
+    from: time("Created from this time on; a day before `to`"),
+    to: time("Created before this time; now"),
+    by: v.optional(
       v.pipe(
-        v.string(),
-        v.regex(/^\d{1,7}$/, "expected seconds"),
-        v.transform(Number),
-        v.minValue(1),
+        v.picklist(["webhook", "flow"], 'expected "webhook" or "flow"'),
+        v.description("An item for each webhook or flow in an interval; without it, one for all"),
       ),
+    ),
+    interval_sec: v.optional(
+      wholeNumber(1, 9_999_999, "Length of an interval; so that there are a hundred"),
     ),
   }),
   answer: STATISTICS,
@@ -58,7 +58,7 @@ export const getStatistics = defineRoute({
       from,
       to,
       intervalMs,
-      byWebhook: query.by === "webhook",
+      by: query.by ?? null,
       projectIds: allowed === "all" ? null : [...allowed],
     });
     return {

@@ -14,7 +14,7 @@ import {
   type TokenWithUser,
 } from "../store/people.ts";
 import { requireNotAbove } from "./access.ts";
-import { FLAG } from "./page.ts";
+import { flag } from "./parameters.ts";
 import { defineRoute } from "./route.ts";
 
 function toToken(row: TokenWithUser, ownId: string): Token {
@@ -34,7 +34,7 @@ export const getTokens = defineRoute({
   path: "/token",
   summary: "List the own login tokens, or everybody's with all=true",
   needs: "login",
-  query: v.strictObject({ all: v.optional(FLAG) }),
+  query: v.strictObject({ all: v.optional(flag("Everybody's, which needs user.write")) }),
   answer: listOf(TOKEN),
   async act(api, { principal, query }) {
     if (query.all === true && !isAllowed(principal.grants, "user.write"))
@@ -52,6 +52,7 @@ export const removeToken = defineRoute({
   needs: "login",
   action: "token.delete",
   body: ONLY_PASSWORD,
+  example: { password: "your own password" },
   status: 204,
   async act(api, { principal, params, body }) {
     const row = await findTokenById(api.store, params["id"] ?? "");

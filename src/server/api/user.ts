@@ -32,6 +32,7 @@ import {
 } from "../store/people.ts";
 import { requireNotAbove, requireRole } from "./access.ts";
 import type { Api } from "./api.ts";
+import { missing, MOST_NAMES } from "./missing.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
@@ -51,8 +52,13 @@ function toUser(row: UserRow, roles: readonly string[]): User {
 
 async function requireUser(api: Api, name: string): Promise<UserRow> {
   const row = await findUserByName(api.store, name.normalize("NFC"));
-  if (row === undefined) throw new RequestError("not_found", `There is no user "${name}"`);
-  return row;
+  if (row !== undefined) return row;
+  const page = { after: undefined, limit: MOST_NAMES, descending: false };
+  throw missing(
+    "user",
+    name,
+    (await listPeople(api.store, "user", page)).map((user) => user.name),
+  );
 }
 
 /** @throws RequestError conflict where nobody would be left who may do everything */
@@ -115,11 +121,18 @@ export const createUser = defineRoute({
   needs: "user.write",
   action: "user.create",
   body: NEW_USER,
+  example: {
+    name: "ada",
+    email: "ada@example.org",
+    password: "at least twelve characters",
+    roles: ["operator"],
+    own_password: "your own password",
+  },
   status: 201,
   answer: USER,
   async act(api, { principal, body }) {
     const roles = await Promise.all(
-      body.roles.map((name) => requireRole(api.store, principal, name)),
+      body.roles.map((name) => requireRole(api.store, principal, name, "roles")),
     );
     await requirePassword(api.logins, principal, body.own_password, "own_password");
     const at = now();
@@ -148,6 +161,7 @@ export const patchUser = defineRoute({
   needs: "user.write",
   action: "user.change",
   body: USER_CHANGE,
+  example: { roles: ["operator", "developer"], own_password: "your own password" },
   answer: USER,
   async act(api, { principal, params, body, ifMatch }) {
     const row = await requireUser(api, params["name"] ?? "");
@@ -188,7 +202,9 @@ async function toRoleChanges(
   names: readonly string[] | undefined,
 ) {
   if (names === undefined) return [];
-  const roles = await Promise.all(names.map((name) => requireRole(api.store, principal, name)));
+  const roles = await Promise.all(
+    names.map((name) => requireRole(api.store, principal, name, "roles")),
+  );
   return [
     deleteUserRoles(api.store, row.id),
     ...roles.map((role) => insertUserRole(api.store, row.id, role.id)),
@@ -202,6 +218,7 @@ export const removeUser = defineRoute({
   needs: "user.write",
   action: "user.delete",
   body: ONLY_PASSWORD,
+  example: { password: "your own password" },
   status: 204,
   async act(api, { principal, params, body, ifMatch }) {
     const row = await requireUser(api, params["name"] ?? "");
@@ -221,6 +238,7 @@ export const changePassword = defineRoute({
   needs: "login",
   action: "auth.password",
   body: PASSWORD_CHANGE,
+  example: { password: "the one until now", new_password: "at least twelve characters" },
   status: 204,
   async act(api, { principal, body }) {
     await requirePassword(api.logins, principal, body.password);

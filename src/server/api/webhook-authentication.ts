@@ -27,6 +27,12 @@ export const authenticateWebhook = defineRoute({
   needs: "webhook.authenticate",
   action: "webhook.authenticate",
   body: WEBHOOK_AUTHENTICATION,
+  example: {
+    password: "your own password",
+    is_enabled: true,
+    key: { generate: true },
+    keep_previous_sec: 3600,
+  },
   answer: AUTHENTICATED_WEBHOOK,
   async act(api, { principal, params, body, base_url, ifMatch }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");

@@ -1,12 +1,12 @@
 import type { Webhook } from "../../shared/contract/webhook.ts";
 import type { Principal } from "../access/login.ts";
 import { toIso } from "../../shared/clock.ts";
-import { RequestError } from "../../shared/errors.ts";
 import { findRole } from "../store/people.ts";
-import { findWebhook, type WebhookRow, type Within } from "../store/webhooks.ts";
+import { findWebhook, listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { showAddresses } from "./limit-members.ts";
+import { missing, MOST_NAMES } from "./missing.ts";
 import { showSignature } from "./signature-member.ts";
 import { toMembers } from "../store/webhook-columns.ts";
 
@@ -54,7 +54,13 @@ export async function requireWebhook(
 ): Promise<WebhookRow> {
   const row = await findWebhook(api.store, name.normalize("NFC"));
   if (row !== undefined && isVisible(principal, "webhook.read", projectOf(api, row))) return row;
-  throw new RequestError("not_found", `There is no webhook "${name}"`);
+  const limit = MOST_NAMES;
+  const known = await listWebhooks(api.store, { within: withinVisible(api, principal), limit });
+  throw missing(
+    "webhook",
+    name,
+    known.map((webhook) => webhook.name),
+  );
 }
 
 /** Where the webhooks are that the principal may see; null: anywhere. */

@@ -1,14 +1,9 @@
 import { REFUSED_CALLS } from "../../shared/contract/refused-call.ts";
 import * as v from "valibot";
 import { toIso } from "../../shared/clock.ts";
+import { wholeNumber } from "./parameters.ts";
 import { defineRoute } from "./route.ts";
 import { requireWebhook } from "./webhook-record.ts";
-
-const LIMIT = v.pipe(
-  v.string(),
-  v.regex(/^(?:[1-9]\d?|100)$/, "expected a number from 1 to 100"),
-  v.transform(Number),
-);
 
 /** Why calls of a webhook were refused. */
 export const getRefusals = defineRoute({
@@ -16,7 +11,9 @@ export const getRefusals = defineRoute({
   path: "/webhook/:name/refusal",
   summary: "List the newest refused calls of a webhook, with the reason of each",
   needs: "webhook.read",
-  query: v.strictObject({ limit: v.optional(LIMIT) }),
+  query: v.strictObject({
+    limit: v.optional(wholeNumber(1, 100, "The newest; all that are kept, without it")),
+  }),
   answer: REFUSED_CALLS,
   async act(api, { principal, params, query }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");

@@ -1,5 +1,5 @@
 import { toMemberColumns, WEBHOOK_DEFAULTS } from "../store/webhook-columns.ts";
-import { isGuarded } from "../../shared/contract/guarded-members.ts";
+import { GUARDED, isGuarded } from "../../shared/contract/guarded-members.ts";
 import { listOf } from "../../shared/contract/list.ts";
 import {
   CREATED_WEBHOOK,
@@ -15,6 +15,7 @@ import { covers } from "../access/permission.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
+import { describeUnknown } from "../../shared/nearest.ts";
 import { findProject, findRoleByName, listRoles } from "../store/people.ts";
 import {
   deleteWebhook,
@@ -27,7 +28,10 @@ import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
 import { requireMembers } from "./member-checks.ts";
 import { requireInputCheck } from "./input-check-member.ts";
-import { FLAG, fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { invalidFields } from "./field-errors.ts";
+import { describeMissing } from "./missing.ts";
+import { flag, text } from "./parameters.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
 import {
@@ -45,9 +49,9 @@ export const getWebhooks = defineRoute({
   needs: "webhook.read",
   query: v.strictObject({
     ...PAGE_QUERY,
-    flow: v.optional(v.string()),
-    is_enabled: v.optional(FLAG),
-    text: v.optional(v.string()),
+    flow: text("Name of the flow"),
+    is_enabled: v.optional(flag("Whether it answers calls")),
+    text: text("What the name or the description contains, in any case"),
   }),
   answer: listOf(WEBHOOK),
   async act(api, { principal, query, base_url }) {
@@ -88,6 +92,7 @@ export const createWebhook = defineRoute({
   needs: "webhook.write",
   action: "webhook.create",
   body: NEW_WEBHOOK,
+  example: { name: "orders", flow: "hello", description: "Orders of the shop", methods: ["POST"] },
   status: 201,
   answer: CREATED_WEBHOOK,
   async act(api, { principal, body, base_url }) {
@@ -135,6 +140,7 @@ export const patchWebhook = defineRoute({
   needs: "webhook.write",
   action: "webhook.change",
   body: WEBHOOK_CHANGE,
+  example: { default_mode: "async", async_status: 202 },
   answer: WEBHOOK,
   async act(api, { principal, params, body, base_url, ifMatch }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
@@ -206,17 +212,15 @@ function refuseGuarded(body: Record<string, unknown>, name: string): void {
   const known = Object.keys(WEBHOOK_CHANGE.entries);
   const fields = Object.keys(body)
     .filter((member) => !known.includes(member))
-    .map((field) => ({ field, message: `not known; expected one of ${known.join(", ")}` }));
-  if (fields.length > 0)
-    throw new RequestError("invalid", `Not known: ${fields.map(({ field }) => field).join(", ")}`, {
-      fields,
-    });
+    .map((field) => ({ field, message: describeUnknown(field, [...known, ...GUARDED]) }));
+  if (fields.length > 0) throw invalidFields(fields);
 }
 
 function requireFlow(api: Api, name: string): void {
   if (api.catalog.find(name) !== undefined) return;
   const known = api.catalog.list().map((flow) => flow.name);
-  throw invalid("flow", `there is no flow "${name}"; there are ${known.join(", ") || "none"}`);
+  const list = known.length === 0 ? "PLUGINS_DIR has none" : `Known: ${known.join(", ")}`;
+  throw invalid("flow", `there is no ${describeMissing("flow", name, known)} ${list}`);
 }
 
 /** New webhooks get the role `webhook`, as far as whoever makes them may give it. */
@@ -238,7 +242,10 @@ async function requirePlace(api: Api, principal: Principal, row: WebhookRow): Pr
   if (project_id !== null && bundle_id !== null)
     throw invalid("bundle_id", "expected a project or a bundle, not both");
   if (project_id !== null && (await findProject(api.store, project_id)) === undefined)
-    throw invalid("project_id", `there is no project "${project_id}"`);
+    throw invalid(
+      "project_id",
+      `there is no project with the id "${project_id}"; GET /api/latest/project shows ids`,
+    );
   if (bundle_id !== null && !api.catalog.bundles().some((bundle) => bundle.name === bundle_id))
     throw invalid("bundle_id", `there is no bundle "${bundle_id}"`);
   requireIn(principal, "webhook.write", projectOf(api, row));

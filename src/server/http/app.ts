@@ -6,6 +6,8 @@ import type { Log } from "../../shared/log.ts";
 import type { AddressReader } from "../access/client-address.ts";
 import type { Api } from "../api/api.ts";
 import { createApi, respondError } from "../api/app.ts";
+import { ROUTES } from "../api/routes.ts";
+import { describeMissing } from "./missing-path.ts";
 import { identifyRequest, requestIdOf } from "../request/trace.ts";
 import type { Ui } from "../ui/session.ts";
 import { createUi } from "../ui/ui.ts";
@@ -52,7 +54,8 @@ function createRoutes(deps: AppDeps): App {
   app.route("/", createMonitoring(deps.monitoring));
   app.get("/default-styling.css", () => respondStyle());
   app.notFound((c) => {
-    throw new RequestError("not_found", `There is nothing at "${c.req.path}"`);
+    const target = c.env.incoming.url ?? "/";
+    throw new RequestError("not_found", describeMissing(target, deps.prefix, ROUTES));
   });
   app.onError((error, c) => respondError(deps, c, error));
   return app;

@@ -16,6 +16,10 @@ export interface ExecutionFilter {
   readonly flow?: string | undefined;
   readonly project_id?: string | undefined;
   readonly parent_id?: string | undefined;
+  readonly replay_of?: string | undefined;
+  readonly role_id?: string | undefined;
+  /** The user's id. */
+  readonly created_by?: string | undefined;
   /** Created from this time on, and before that; milliseconds since the epoch. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
@@ -29,6 +33,16 @@ export interface ExecutionFilter {
   readonly limit: number;
 }
 
+const EQUAL = [
+  "webhook",
+  "flow",
+  "project_id",
+  "parent_id",
+  "replay_of",
+  "role_id",
+  "created_by",
+] as const satisfies (keyof ExecutionFilter)[];
+
 /** Newest first: identifiers grow with time. */
 export function listExecutions(store: Store, filter: ExecutionFilter): Promise<ExecutionRow[]> {
   let query = store.lists.selectFrom("execution").select(COLUMNS).where(whileWanted());
@@ -36,7 +50,7 @@ export function listExecutions(store: Store, filter: ExecutionFilter): Promise<E
   query = query.orderBy("key", filter.ascending ? "asc" : "desc");
   if (filter.parent_id !== undefined)
     query = query.where("parent_key", "=", toKey(filter.parent_id));
-  for (const column of ["webhook", "flow", "project_id", "parent_id"] as const) {
+  for (const column of EQUAL) {
     const value = filter[column];
     if (value !== undefined) query = query.where(column, "=", value);
   }

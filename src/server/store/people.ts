@@ -252,6 +252,19 @@ export async function roleNamesOf(
   return names;
 }
 
+/** Names of users who have a role. */
+export async function usersOfRole(store: Store, role_id: string, limit: number): Promise<string[]> {
+  const rows = await store.lists
+    .selectFrom("user_role")
+    .innerJoin("user", "user.id", "user_role.user_id")
+    .select("user.name")
+    .where("role_id", "=", role_id)
+    .orderBy("user.name")
+    .limit(limit)
+    .execute();
+  return rows.map(({ name }) => name);
+}
+
 /** Enabled users, other than one, who have a role. */
 export async function countOthersWithRole(
   store: Store,

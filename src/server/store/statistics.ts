@@ -4,11 +4,12 @@ import { firstKeyOf } from "../../shared/id.ts";
 import type { Store } from "./database.ts";
 import { whileWanted } from "./reading.ts";
 
-/** Executions of one interval, of one webhook or of all. */
+/** Executions of one interval: of one webhook, of one flow or of all. */
 export interface StatisticsRow {
   /** Start of the interval, milliseconds since the epoch. */
   readonly at: number;
   readonly webhook: string | null;
+  readonly flow: string | null;
   readonly calls: number;
   readonly failures: number;
   /** Milliseconds from start to end, of those that have ended. */
@@ -24,16 +25,18 @@ export interface StatisticsRequest {
   readonly from: number;
   readonly to: number;
   readonly intervalMs: number;
-  readonly byWebhook: boolean;
+  /** What the executions of an interval are told apart by; null: by nothing. */
+  readonly by: "webhook" | "flow" | null;
   /** null: all projects. */
   readonly projectIds: readonly string[] | null;
 }
 
 /** Grouped in the reader's thread; the range is a range of keys, which grow with time. */
 export function readStatistics(store: Store, request: StatisticsRequest): Promise<StatisticsRow[]> {
-  const { from, to, intervalMs, byWebhook, projectIds } = request;
+  const { from, to, intervalMs, by, projectIds } = request;
   const interval = sql<number>`(created_at / ${sql.lit(intervalMs)}) * ${sql.lit(intervalMs)}`;
-  const webhook = byWebhook ? sql<string | null>`webhook` : sql<string | null>`null`;
+  const column = (name: string) =>
+    name === by ? sql<string | null>`${sql.ref(name)}` : sql<string | null>`null`;
   const duration = sql<number>`ended_at - started_at`;
   const failures = sql.join(FAILURES.map((status) => sql.lit(status)));
   const failed = sql<number>`case when status in (${failures}) then 1 else 0 end`;
@@ -43,7 +46,8 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
     .selectFrom("execution")
     .select((e) => [
       interval.as("at"),
-      webhook.as("webhook"),
+      column("webhook").as("webhook"),
+      column("flow").as("flow"),
       e.fn.countAll<number>().as("calls"),
       e.fn.sum<number>(failed).as("failures"),
       e.fn.avg<number | null>(duration).as("duration_avg_ms"),
@@ -55,7 +59,7 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
     .where(whileWanted())
     .where("key", ">=", firstKeyOf(from))
     .where("key", "<", firstKeyOf(to))
-    .groupBy(byWebhook ? [interval, sql`webhook`] : [interval])
+    .groupBy(by === null ? [interval] : [interval, sql.ref(by)])
     .orderBy("at");
   if (projectIds !== null) query = query.where("project_id", "in", [...projectIds, ""]);
   return query.execute();

@@ -28,6 +28,8 @@ export interface Within {
 export interface WebhookFilter {
   readonly flow?: string | undefined;
   readonly is_enabled?: number | undefined;
+  readonly role_id?: string | undefined;
+  readonly project_id?: string | undefined;
   /** What the name or the description contains, in any case. */
   readonly text?: string | undefined;
   /** Only what is in these projects; null or undefined: in any. */
@@ -43,8 +45,10 @@ export function listWebhooks(store: Store, filter: WebhookFilter): Promise<Webho
   let query = store.lists.selectFrom("webhook").selectAll().where(whileWanted());
   query = query.limit(filter.limit);
   query = query.orderBy("name", filter.descending ? "desc" : "asc");
-  if (filter.flow !== undefined) query = query.where("flow", "=", filter.flow);
-  if (filter.is_enabled !== undefined) query = query.where("is_enabled", "=", filter.is_enabled);
+  for (const column of ["flow", "is_enabled", "role_id", "project_id"] as const) {
+    const value = filter[column];
+    if (value !== undefined) query = query.where(column, "=", value);
+  }
   if (filter.after !== undefined)
     query = query.where("name", filter.descending ? "<" : ">", filter.after);
   const { within, text } = filter;

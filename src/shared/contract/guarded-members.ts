@@ -1,5 +1,5 @@
 /** The members of a webhook that only its authentication endpoint changes (section 2.1, rule 1). */
-const GUARDED = ["is_enabled", "require_login", "key", "signature", "allowed_addresses"];
+export const GUARDED = ["is_enabled", "require_login", "key", "signature", "allowed_addresses"];
 
 export function isGuarded(member: string): boolean {
   return GUARDED.includes(member);

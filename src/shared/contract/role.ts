@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Read } from "./read.ts";
+import { describeUnknown } from "../nearest.ts";
 import { NAME } from "./name.ts";
 import { OWN_PASSWORD } from "./own-password.ts";
 import { PERMISSIONS } from "./permission.ts";
@@ -22,10 +23,14 @@ export const ROLE = v.strictObject({
 
 export type Role = Read<typeof ROLE>;
 
+const RESOURCES = [...new Set(PERMISSIONS.map((name) => `${name.split(".")[0]}.*`))];
+
+const KNOWN = ["*", ...RESOURCES, ...PERMISSIONS];
+
 /** `webhook.read`, `webhook.*` or `*`. */
 const PATTERN = v.pipe(
   TEXT,
-  v.check(isPattern, `expected "*", "<resource>.*" or one of ${PERMISSIONS.join(", ")}`),
+  v.check(isPattern, ({ input }) => describeUnknown(input, KNOWN)),
 );
 
 /** For all projects or for one; in short, the string (contract, section 7, number 4). */
@@ -46,8 +51,7 @@ const GRANT = v.pipe(
 );
 
 function isPattern(text: string): boolean {
-  if (text === "*" || (PERMISSIONS as readonly string[]).includes(text)) return true;
-  return text.endsWith(".*") && PERMISSIONS.some((known) => known.startsWith(text.slice(0, -1)));
+  return KNOWN.includes(text);
 }
 
 export const NEW_ROLE = v.strictObject({

@@ -6,7 +6,8 @@ const MAYBE_MS = v.nullable(v.number());
 
 const INTERVAL = v.strictObject({
   at: TIME,
-  webhook: MAYBE_TEXT,
+  webhook: v.pipe(MAYBE_TEXT, v.description("Under by=webhook; null: started without one")),
+  flow: v.pipe(MAYBE_TEXT, v.description("Under by=flow")),
   calls: COUNT,
   failures: COUNT,
   duration_avg_ms: MAYBE_MS,

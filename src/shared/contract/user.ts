@@ -22,9 +22,14 @@ export const USER = v.strictObject({
 
 export type User = Read<typeof USER>;
 
+const EMAIL_RULE = "expected an e-mail address, or an empty string";
+
 const EMAIL = v.union(
-  [v.literal(""), v.pipe(v.string(), v.email(), v.maxLength(254))],
-  "expected an e-mail address, or an empty string",
+  [
+    v.literal(""),
+    v.pipe(v.string(), v.email(EMAIL_RULE), v.maxLength(254, "expected at most 254 characters")),
+  ],
+  EMAIL_RULE,
 );
 
 const ROLES = v.array(v.string("expected the name of a role"));

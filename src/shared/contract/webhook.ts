@@ -85,7 +85,11 @@ export const WEBHOOK_AUTHENTICATION = v.strictObject({
   key: v.optional(
     v.union(
       [
-        v.pipe(v.string(), v.minLength(16), v.regex(/^[\x21-\x7e]+$/)),
+        v.pipe(
+          v.string(),
+          v.minLength(16, "expected at least 16 characters"),
+          v.regex(/^[\x21-\x7e]+$/, "expected visible ASCII characters, and no blanks"),
+        ),
         v.null(),
         v.strictObject({ generate: v.literal(true) }),
       ],

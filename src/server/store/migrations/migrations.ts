@@ -7,6 +7,7 @@ import * as permissions from "./0006-permissions.ts";
 import * as webhookLimits from "./0007-webhook-limits.ts";
 import * as cors from "./0008-cors.ts";
 import * as inputCheck from "./0009-input-check.ts";
+import * as executionFilters from "./0010-execution-filters.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -20,4 +21,5 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0007-webhook-limits", webhookLimits.up],
   ["0008-cors", cors.up],
   ["0009-input-check", inputCheck.up],
+  ["0010-execution-filters", executionFilters.up],
 ]);

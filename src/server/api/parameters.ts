@@ -1,0 +1,77 @@
+import * as v from "valibot";
+import { isId } from "../../shared/id.ts";
+
+/**
+ * Parameters of queries: texts that stand for numbers, flags, times and lists. The metadata is what
+ * the OpenAPI document says of each.
+ */
+
+export function text(description: string) {
+  return v.optional(v.pipe(v.string(), v.description(description)));
+}
+
+export function wholeNumber(least: number, most: number, description: string) {
+  const expected = `expected a whole number from ${least} to ${most}`;
+  return v.pipe(
+    v.string(),
+    v.description(description),
+    v.metadata({ type: "integer", minimum: least, maximum: most }),
+    v.check((given) => /^\d{1,7}$/.test(given), expected),
+    v.transform(Number),
+    v.minValue(least, expected),
+    v.maxValue(most, expected),
+  );
+}
+
+export function flag(description: string) {
+  return v.pipe(
+    v.string(),
+    v.description(description),
+    v.metadata({ type: "boolean" }),
+    v.check((given) => given === "true" || given === "false", 'expected "true" or "false"'),
+    v.transform((given) => given === "true"),
+  );
+}
+
+/** In ISO 8601; milliseconds since the epoch. */
+export function time(description: string) {
+  return v.optional(
+    v.pipe(
+      v.string(),
+      v.description(description),
+      v.metadata({ format: "date-time" }),
+      v.check(
+        (given) => !Number.isNaN(Date.parse(given)),
+        "expected a time in ISO 8601, as 2026-01-31T09:30:00Z",
+      ),
+      v.transform((given) => Date.parse(given)),
+    ),
+  );
+}
+
+/** One of the values, or several joined by commas. */
+export function listOfValues<const Value extends string>(
+  values: readonly Value[],
+  description: string,
+) {
+  return v.optional(
+    v.pipe(
+      v.string(),
+      v.description(description),
+      v.metadata({ type: "array", items: { type: "string", enum: values } }),
+      v.transform((given) => given.split(",")),
+      v.array(v.picklist(values, `expected one or more of ${values.join(",")}`)),
+    ),
+  );
+}
+
+export function executionId(description: string) {
+  return v.optional(
+    v.pipe(
+      v.string(),
+      v.description(description),
+      v.metadata({ format: "uuid" }),
+      v.check(isId, "expected the id of an execution"),
+    ),
+  );
+}
