@@ -9,6 +9,11 @@ const MODES = [
   ["async", "Asynchronous: the id of the execution, at once"],
 ] as const;
 
+const CHECKS = [
+  ["run", "It is recorded, and ends as a failure"],
+  ["refuse", "It is refused with 422, and nothing is recorded"],
+] as const;
+
 const STATUSES = [
   ["201", "201 Created"],
   ["200", "200 OK"],
@@ -21,11 +26,20 @@ const READERS = [
   ["listed", "Those that are listed"],
 ] as const;
 
-/** How calls are answered, and which pages may read the answers. */
+/** Which input is taken, how calls are answered, and which pages may read the answers. */
 export function WebhookAnswers(part: WebhookPart) {
   const webhook = part.shown.body;
   return (
     <MemberForm {...part} toMembers={toMembers}>
+      <Group title="Bodies">
+        <Field
+          name="input_check"
+          label="A call that does not fit the input schema of its flow"
+          hint="Default: it is recorded. It can only be refused where the flow has an input schema."
+          choices={CHECKS}
+          value={webhook.input_check}
+        />
+      </Group>
       <Group title="Answers">
         <Field
           name="default_mode"
@@ -107,6 +121,7 @@ function CorsFields({ webhook: { cors } }: { webhook: Webhook }) {
 
 function toMembers(values: FormData): SentMembers {
   return {
+    input_check: textOf(values, "input_check"),
     default_mode: textOf(values, "default_mode"),
     async_status: numberOf(values, "async_status"),
     response_headers: toHeaders(values),

@@ -33,8 +33,10 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
     page.getByLabel(label, { exact: true }).selectOption(value);
 
   async function save(): Promise<void> {
+    const answer = page.waitForResponse((response) => response.request().method() === "PATCH");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    assert.equal((await answer).status(), 200);
+    await page.locator("form button[type=submit]:visible:enabled").waitFor();
   }
 
   test("limit rate and concurrency, and say at the field what is wrong", async () => {
@@ -75,6 +77,11 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText('"cache-control" is no header').waitFor();
     await fill({ "Headers of answers": "x-frame-options: DENY\ncache-control: no-store" });
+    const check = "A call that does not fit the input schema of its flow";
+    await choose(check, "refuse");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator('[data-fault-of="input_check"]', { hasText: "schema" }).waitFor();
+    await choose(check, "run");
     await choose("Pages that may read answers (CORS)", "listed");
     await fill({ Origins: "https://a.example.com\nhttps://b.example.com/path" });
     await page.getByLabel("With the login of their visitor").check();
