@@ -31,8 +31,12 @@ function curl(options: SnippetOptions): string {
   const headers = Object.entries(headersOf(options)).map(([name, value]) =>
     ["  -H", quoteShell(`${name}: ${value}`)].join(" "),
   );
-  const body = `  --json ${quoteShell(JSON.stringify(BODY))}`;
-  return [`curl -L ${quoteShell(options.url)}`, ...headers, body].join(" \\\n");
+  // Not --json, which came with curl 7.82.
+  const body = [
+    "  -H 'Content-Type: application/json'",
+    `  -d ${quoteShell(JSON.stringify(BODY))}`,
+  ];
+  return [`curl -L ${quoteShell(options.url)}`, ...headers, ...body].join(" \\\n");
 }
 
 function quoteShell(text: string): string {

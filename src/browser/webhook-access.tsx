@@ -132,9 +132,9 @@ function key({ is_key_required }: Webhook): Access {
 }
 
 const ENDINGS = [
-  ["0", "Ends now"],
   ["3600", "Works for another hour"],
   ["86400", "Works for another day"],
+  ["0", "Ends now"],
 ] as const;
 
 function KeyFields({ hasKey }: { hasKey: boolean }) {
