@@ -1,21 +1,55 @@
+import { isEnded } from "../shared/contract/status.ts";
 import { between, duration } from "./format.ts";
+import { filtersOfAddress } from "./filters.tsx";
+import { pathOf } from "./neighbours.tsx";
 import { pagePath } from "./page.ts";
 import type { ExecutionSummary } from "./resources.ts";
 import { StatusBadge } from "./status.tsx";
 import { NamedCell, type Column } from "./table.tsx";
-import { Time } from "./time.tsx";
+import { Elapsed, TimeAgo } from "./time.tsx";
 
-/** An execution in a list: status, what it was, when, how long, and what it said. */
+/** An execution in a list: status, what was called, what it said, when, and how long it took. */
 export const EXECUTION_COLUMNS: readonly Column<ExecutionSummary>[] = [
   ["Status", ({ status }) => <StatusBadge status={status} />],
   ["Called", (execution) => <Called execution={execution} />, "head"],
-  ["Flow", ({ flow }) => flow, "wide"],
-  ["When", ({ created_at }) => <Time of={created_at} />],
-  ["Took", ({ started_at, ended_at }) => duration(between(started_at, ended_at)), "wide figure"],
+  ["Message", ({ status_message }) => <p class="line">{status_message}</p>, "wide said"],
+  ["When", (execution) => <When execution={execution} />],
+  ["Took", (execution) => <Took execution={execution} />, "wide figure"],
 ];
 
+/** The flow is told where the webhook has another name; on a phone, so is the message. */
 function Called({ execution }: { execution: ExecutionSummary }) {
   const { id, webhook, flow, status_message } = execution;
-  const name = webhook ?? `flow ${flow}`;
-  return <NamedCell name={name} path={pagePath("executions", id)} note={status_message} />;
+  const note = webhook === null || webhook === flow ? null : `flow ${flow}`;
+  return (
+    <>
+      <NamedCell name={webhook ?? `flow ${flow}`} path={pathInList(id)} note={note} />
+      {status_message === null ? null : <p class="soft line phone">{status_message}</p>}
+    </>
+  );
+}
+
+/** A link, so that a pointer on it shows the time and a click opens the execution. */
+function When({ execution: { id, created_at } }: { execution: ExecutionSummary }) {
+  return (
+    <a class="plainly" href={pathInList(id)} tabindex={-1}>
+      <TimeAgo of={created_at} />
+    </a>
+  );
+}
+
+/** With the filters of the list of executions, where it is in that list. */
+function pathInList(id: string): string {
+  return pathOf(id, location.pathname === pagePath("executions") ? filtersOfAddress() : {});
+}
+
+/** Of one that has not ended, how long it has been running or waiting. */
+function Took({ execution }: { execution: ExecutionSummary }) {
+  const { status, created_at, started_at, ended_at } = execution;
+  if (isEnded(status)) return duration(between(started_at, ended_at));
+  return (
+    <span class="soft">
+      <Elapsed since={started_at ?? created_at} /> so far
+    </span>
+  );
 }

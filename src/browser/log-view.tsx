@@ -1,9 +1,70 @@
-import { useLayoutEffect, useRef } from "hono/jsx/dom";
+import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
+import { Button } from "./button.tsx";
+import { number } from "./format.ts";
 import type { LogLine } from "./resources.ts";
 import { Clock } from "./time.tsx";
 
-/** The log lines of an execution, as they come: it follows its end unless somebody reads above. */
-export function LogView({ lines }: { lines: readonly LogLine[] }) {
+type Level = LogLine["level"];
+
+const LEVELS: readonly Level[] = ["error", "warn", "info", "debug"];
+
+/** The log of an execution: its lines as they come, by level, and as a file. */
+export function LogView({ lines, name }: { lines: readonly LogLine[]; name: string }) {
+  const [hidden, setHidden] = useState<readonly Level[]>([]);
+  const turn = (level: Level): void =>
+    setHidden((now) =>
+      now.includes(level) ? now.filter((other) => other !== level) : [...now, level],
+    );
+  return (
+    <>
+      <div class="log-tools">
+        <h2>Log</h2>
+        <LevelFilters lines={lines} hidden={hidden} turn={turn} />
+        {lines.length === 0 ? null : (
+          <Button style="quiet small" act={() => download(`${name}.log`, toText(lines))}>
+            Download
+          </Button>
+        )}
+      </div>
+      {lines.length === 0 ? (
+        <p class="soft">It has logged nothing.</p>
+      ) : (
+        <Lines lines={lines.filter(({ level }) => !hidden.includes(level))} />
+      )}
+    </>
+  );
+}
+
+/** One for each level that has lines, with their number. */
+function LevelFilters(props: {
+  lines: readonly LogLine[];
+  hidden: readonly Level[];
+  turn: (level: Level) => void;
+}) {
+  const { lines, hidden, turn } = props;
+  const counts = LEVELS.map(
+    (level) => [level, lines.filter((line) => line.level === level).length] as const,
+  );
+  return (
+    <div class="chips" role="group" aria-label="Levels that are shown">
+      {counts.map(([level, count]) =>
+        count === 0 ? null : (
+          <Button
+            key={level}
+            style="chip"
+            isPressed={!hidden.includes(level)}
+            act={() => turn(level)}
+          >
+            {level} {number(count)}
+          </Button>
+        ),
+      )}
+    </div>
+  );
+}
+
+/** The list follows its end unless somebody reads above. */
+function Lines({ lines }: { lines: readonly LogLine[] }) {
   const list = useRef<HTMLElement | null>(null);
   const isAtEnd = useRef(false);
   const scrolled = ({ currentTarget }: Event): void => {
@@ -13,7 +74,6 @@ export function LogView({ lines }: { lines: readonly LogLine[] }) {
   useLayoutEffect(() => {
     if (isAtEnd.current) list.current?.scrollTo({ top: list.current.scrollHeight });
   }, [lines]);
-  if (lines.length === 0) return <p class="soft">It has logged nothing.</p>;
   return (
     <div class="log" tabindex={0} role="log" aria-label="Log" ref={list} onScroll={scrolled}>
       {lines.map(({ at, level, text }) => (
@@ -27,4 +87,17 @@ export function LogView({ lines }: { lines: readonly LogLine[] }) {
       ))}
     </div>
   );
+}
+
+/** All levels; times in UTC, as the API has them. */
+function toText(lines: readonly LogLine[]): string {
+  return lines.map(({ at, level, text }) => `${at} ${level} ${text}\n`).join("");
+}
+
+function download(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }

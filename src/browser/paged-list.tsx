@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 import { read, type List } from "./api.ts";
 import { Button } from "./button.tsx";
+import { onKeys } from "./keys.ts";
 import { complain } from "./notice.tsx";
 import { track } from "./shown.ts";
 import { Table, type TableProps } from "./table.tsx";
@@ -79,6 +80,7 @@ export function PagedList<Item>(
 ) {
   const { pages, empty, ...table } = props;
   const { items, isFirst, isLast, isBusy, turn } = pages;
+  useLayoutEffect(() => onKeys({ j: () => step(1), k: () => step(-1), "/": search }), []);
   if (items === null) return <div class="list" aria-busy="true"></div>;
   return (
     <div class="list" aria-busy={isBusy ? "true" : undefined}>
@@ -95,4 +97,16 @@ export function PagedList<Item>(
       )}
     </div>
   );
+}
+
+/** Moves the focus to the name in another row: the Enter key then opens what it names. */
+function step(by: 1 | -1): void {
+  const links = [...document.querySelectorAll<HTMLElement>(".list tbody th > a")];
+  const at = links.findIndex((link) => link.closest("tr")?.contains(document.activeElement));
+  const next = at === -1 ? links.at(by === 1 ? 0 : -1) : links[at + by];
+  next?.focus();
+}
+
+function search(): void {
+  document.querySelector<HTMLElement>(".filters input[type=search]")?.focus();
 }

@@ -1,3 +1,5 @@
+import { useEffect } from "hono/jsx/dom";
+
 const KEYWORDS =
   "abstract|as|async|await|break|case|catch|class|const|continue|declare|default|delete|do|else|" +
   "export|extends|false|finally|for|from|function|if|implements|import|in|infer|instanceof|" +
@@ -19,6 +21,10 @@ const TOKENS = new RegExp(
 /** Source with line numbers; the line of an error is marked. */
 export function SourceView({ source, errorLine }: { source: string; errorLine: number | null }) {
   const lines = toLines(source);
+  useEffect(() => {
+    if (errorLine !== null)
+      document.querySelector("#error-line")?.scrollIntoView({ block: "center" });
+  }, [errorLine]);
   const here = (at: number) => (at + 1 === errorLine ? " here" : "");
   return (
     <pre class="source" tabindex={0}>

@@ -1,4 +1,6 @@
 import type { Child } from "hono/jsx/dom";
+import { duration } from "./format.ts";
+import { useNow } from "./now.ts";
 
 /**
  * Times are those of the browser's zone, which is named with each: the API, the command line and
@@ -27,6 +29,38 @@ export function ExactTime({ of }: { of: string }) {
 export function Clock({ of }: { of: string }) {
   const at = new Date(of);
   return toTime(at, clockOf(at));
+}
+
+/** In a list, how long ago it was; a moment as `Time` has it where that is a day or more. */
+export function TimeAgo({ of }: { of: string }) {
+  const at = new Date(of);
+  const ago = toAgo(useNow(AGO_MS) - at.getTime());
+  return ago === null ? <Time of={of} /> : toTime(at, ago);
+}
+
+/** What has passed since a moment, as it passes; a clock that is behind shows nothing below zero. */
+export function Elapsed({ since }: { since: string }) {
+  const ms = Math.max(0, useNow(SECOND_MS) - Date.parse(since));
+  return duration(Math.floor(ms / SECOND_MS) * SECOND_MS);
+}
+
+/** The time zone of all times of a page: `Europe/Berlin, GMT+1`. */
+export function zoneName(at: string): string {
+  return `${CLOCK.resolvedOptions().timeZone}, ${zoneOf(new Date(at))}`;
+}
+
+/** How often a time in a list is told again. */
+const AGO_MS = 10_000;
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Null: a day or more. */
+function toAgo(ms: number): string | null {
+  if (ms < AGO_MS) return "just now";
+  if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s ago`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
+  return ms < 24 * HOUR_MS ? `${Math.floor(ms / HOUR_MS)} h ago` : null;
 }
 
 function toTime(at: Date, text: Child) {

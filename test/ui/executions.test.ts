@@ -102,23 +102,30 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     const response = page.locator("#response");
     await call(service, "failing", {});
     await visit(page, service, `/ui/executions/${await newest("webhook=failing")}`);
-    const said = /^Not sent: the caller got 500 ENDED_ERROR: No stock left of 'lamp'/;
+    const said =
+      /^What the caller got\s+Not sent: the caller got 500 ENDED_ERROR: No stock left of 'lamp'/;
     assert.match(await response.innerText(), said);
     assert.match(await response.innerText(), /Unsent response[^]*reserved/);
     await service.api("GET", "/webhook/failing/call?async");
     const id = await newest("webhook=failing");
     await service.api("GET", `/execution/${id}/wait`);
     await visit(page, service, `/ui/executions/${id}`);
-    assert.match(await response.innerText(), /^Not sent: the call was asynchronous/);
+    assert.match(
+      await response.innerText(),
+      /^What the caller got\s+Not sent: the call was asynchronous/,
+    );
     const { body } = await service.api("POST", `/execution/${id}/replay`, {});
     const { id: replay } = body as { id: string };
     await service.api("GET", `/execution/${replay}/wait`);
     await visit(page, service, `/ui/executions/${replay}`);
-    assert.match(await response.innerText(), /^Not sent: the execution was not started by a call/);
+    assert.match(
+      await response.innerText(),
+      /^What the caller got\s+Not sent: the execution was not started by a call/,
+    );
     await call(service, "status-page", null);
     await visit(page, service, `/ui/executions/${await newest("webhook=status-page")}`);
     assert.doesNotMatch(await response.innerText(), /not sent|unsent/i);
-    assert.match(await response.innerText(), /Response/);
+    assert.match(await response.innerText(), /^What the caller got\s+200[^]*Response/);
   });
 
   test("of a flow start with an input, and its source is shown", async () => {

@@ -1,22 +1,24 @@
 import { PageHead } from "../head.tsx";
 import { useLayoutEffect, useState, type Child } from "hono/jsx/dom";
 import { isEnded } from "../../shared/contract/status.ts";
-import { whyUnsent } from "../../shared/unsent.ts";
 import { read, type List } from "../api.ts";
+import { CallerAnswer } from "../caller-answer.tsx";
 import { CopyButton } from "../copy.tsx";
 import { ExecutionActs } from "../execution-acts.tsx";
+import { ExecutionMessage } from "../execution-message.tsx";
 import { between, duration } from "../format.ts";
 import { gather } from "../gathered.ts";
 import { JsonView } from "../json-view.tsx";
 import { follow } from "../live.ts";
 import { LogView } from "../log-view.tsx";
+import { Neighbours } from "../neighbours.tsx";
 import { complain } from "../notice.tsx";
 import { PARAMS, pagePath } from "../page.ts";
 import type { Execution, ExecutionSummary, LogLine } from "../resources.ts";
 import { nameDocument, start } from "../start.tsx";
 import { Badge, StatusBadge } from "../status.tsx";
 import { Pairs } from "../table.tsx";
-import { ExactTime } from "../time.tsx";
+import { ExactTime, zoneName } from "../time.tsx";
 
 const ID = PARAMS["id"] ?? "";
 
@@ -58,7 +60,7 @@ function ExecutionPage({ first }: { first: Shown }) {
       (now) => setShown(({ lines: before }) => ({ lines: before, ...now })),
     );
   }, []);
-  const { status, status_message, webhook, flow, is_productive, is_async } = execution;
+  const { id, status, webhook, flow, is_productive, is_async } = execution;
   return (
     <>
       <PageHead title={webhook ?? flow} list={["executions", "Executions"]}>
@@ -69,31 +71,29 @@ function ExecutionPage({ first }: { first: Shown }) {
         </span>
         <ExecutionActs execution={execution} />
       </PageHead>
-      <p class="message">{status_message ?? ""}</p>
+      <Neighbours of={execution} />
+      <ExecutionMessage execution={execution} lines={lines} />
+      <section id="response">
+        <CallerAnswer execution={execution} />
+      </section>
+      <section id="log">
+        <LogView lines={lines} name={id} />
+      </section>
       <div class="halves">
+        <section id="steps">
+          <h2>Steps</h2>
+          <Steps execution={execution} />
+          <Pairs of={factsOf(execution)} />
+        </section>
         <div>
-          <section id="log">
-            <h2>Log</h2>
-            <LogView lines={lines} />
+          <section>
+            <JsonView value={execution.input_value} label="the input" title="Input" />
           </section>
           {isEnded(status) ? (
             <section id="output">
               <JsonView value={execution.output_value} label="the output" title="Output" />
             </section>
           ) : null}
-          <section id="response">
-            <ResponseView execution={execution} />
-          </section>
-        </div>
-        <div>
-          <section id="steps">
-            <h2>Steps</h2>
-            <Steps execution={execution} />
-            <Pairs of={factsOf(execution)} />
-          </section>
-          <section>
-            <JsonView value={execution.input_value} label="the input" title="Input" />
-          </section>
         </div>
       </div>
     </>
@@ -151,7 +151,7 @@ function Steps({ execution: { created_at, started_at, ended_at } }: { execution:
 }
 
 function factsOf(execution: Execution): (readonly [string, Child])[] {
-  const { id, webhook, flow, flow_version, role, parent_id, replay_of } = execution;
+  const { id, webhook, flow, flow_version, role, parent_id, replay_of, created_at } = execution;
   const link = (path: string, text: string) => <a href={path}>{text}</a>;
   const copied = (
     <span class="secret">
@@ -165,24 +165,11 @@ function factsOf(execution: Execution): (readonly [string, Child])[] {
     ["Flow", link(pagePath("flows", flow), flow)],
     ["Version", <code>{flow_version ?? "none"}</code>],
     ["Role", role ?? "none"],
+    ["Time zone", zoneName(created_at)],
   ];
   if (parent_id !== null)
     facts.push(["Started by", link(pagePath("executions", parent_id), parent_id)]);
   if (replay_of !== null)
     facts.push(["Replay of", link(pagePath("executions", replay_of), replay_of)]);
   return facts;
-}
-
-/** What the flow made for the caller, and whether the caller got it. */
-function ResponseView({ execution }: { execution: Execution }) {
-  const { response } = execution;
-  if (response === null) return null;
-  const unsent = whyUnsent(execution);
-  if (unsent === null) return <JsonView value={response} label="the response" title="Response" />;
-  return (
-    <>
-      <p class="trouble">{unsent}</p>
-      <JsonView value={response} label="the unsent response" title="Unsent response" />
-    </>
-  );
 }

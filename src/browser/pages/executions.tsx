@@ -3,6 +3,7 @@ import { useLayoutEffect, useState } from "hono/jsx/dom";
 import { FAILURES, STATUS, STATUSES, UNENDED } from "../../shared/contract/status.ts";
 import { readAll } from "../api.ts";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
+import { matches, toQuery } from "../execution-query.ts";
 import { Field } from "../field.tsx";
 import { FilterForm, filtersOfAddress, type Filters } from "../filters.tsx";
 import { gather } from "../gathered.ts";
@@ -97,17 +98,6 @@ async function readLists() {
   return { webhooks, flows, projects };
 }
 
-function toQuery(filters: Filters): Filters {
-  const { from, to, ...others } = filters;
-  return { ...others, ...toIso("from", from), ...toIso("to", to) };
-}
-
-/** The field has the visitor's own time, without a zone. */
-function toIso(name: string, local = ""): Filters {
-  const at = Date.parse(local);
-  return Number.isNaN(at) ? {} : { [name]: new Date(at).toISOString() };
-}
-
 /** Shows changes as they come. @returns whether they do; null before that is known */
 function useChanges(pages: Pages<Listed>, query: Filters): boolean | null {
   const [isLive, setLive] = useState<boolean | null>(null);
@@ -148,16 +138,4 @@ function withChanges(
     .filter((execution) => matches(execution, query))
     .map((execution) => ({ ...execution, isNew: true }));
   return [...fresh.toReversed(), ...kept].slice(0, PAGE);
-}
-
-function matches(execution: ExecutionSummary, query: Filters): boolean {
-  const { status, webhook, flow, project_id, text, from, to } = query;
-  if (status && !status.split(",").includes(execution.status)) return false;
-  if (webhook && execution.webhook !== webhook) return false;
-  if (flow && execution.flow !== flow) return false;
-  if (project_id && execution.project_id !== project_id) return false;
-  if (from && execution.created_at < from) return false;
-  if (to && execution.created_at >= to) return false;
-  const message = execution.status_message?.toLowerCase() ?? "";
-  return !text || message.includes(text.toLowerCase());
 }

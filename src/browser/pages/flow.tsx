@@ -70,10 +70,17 @@ function Source({ flow }: { flow: Flow }) {
       {source === null ? (
         <p>The file is gone.</p>
       ) : (
-        <SourceView source={source} errorLine={lineOf(flow)} />
+        <SourceView source={source} errorLine={lineOf(flow) ?? lineOfAddress(flow)} />
       )}
     </>
   );
+}
+
+/** The line that an execution of this version led to. */
+function lineOfAddress({ version }: Flow): number | null {
+  const query = new URLSearchParams(location.search);
+  const line = Number(query.get("line"));
+  return line > 0 && query.get("version") === version ? line : null;
 }
 
 /** The line in the flow's own file that the error names first. */

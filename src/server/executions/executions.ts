@@ -14,7 +14,7 @@ import { ActiveExecutions, newActive, type ActiveExecution } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Changes } from "./changes.ts";
 import { DuplicateLog } from "./duplicate-log.ts";
-import { findPlace } from "./error-place.ts";
+import { findPlace } from "../../shared/error-place.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
 import { toJob, type Input } from "./input.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";

@@ -1,4 +1,4 @@
-import type { LogLine } from "../../shared/wire/protocol.ts";
+import type { LogLine } from "./wire/protocol.ts";
 
 /** What a line of a stack begins with. */
 const FRAME = "\n    at ";
@@ -13,7 +13,7 @@ const PLACE = /([^()\s]+:\d+:\d+)\)?$/;
  * Where in a flow's files the newest error of these lines came from, `lib/order.ts:3:25`; null:
  * none of them has a stack. The lines are a flow's own, and may say anything.
  */
-export function findPlace(lines: readonly LogLine[]): string | null {
+export function findPlace(lines: readonly Pick<LogLine, "level" | "text">[]): string | null {
   for (const { level, text } of lines.toReversed()) {
     const start = level === "error" ? text.indexOf(FRAME) : -1;
     if (start < 0) continue;

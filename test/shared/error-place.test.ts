@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findPlace } from "../../src/server/executions/error-place.ts";
+import { findPlace } from "../../src/shared/error-place.ts";
 import type { LogLevel, LogLine } from "../../src/shared/wire/protocol.ts";
 
 const line = (text: string, level: LogLevel = "error"): LogLine => ({ at: 0, level, text });

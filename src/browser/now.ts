@@ -1,0 +1,18 @@
+import { useLayoutEffect, useState } from "hono/jsx/dom";
+import { now } from "../shared/clock.ts";
+
+/**
+ * The time of the browser's clock in milliseconds since the epoch, read again as time passes.
+ *
+ * @param everyMs how often; null: once
+ */
+export function useNow(everyMs: number | null): number {
+  const [at, setAt] = useState(now);
+  useLayoutEffect(() => {
+    if (everyMs === null) return;
+    setAt(now());
+    const timer = setInterval(() => setAt(now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return at;
+}
