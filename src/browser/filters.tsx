@@ -2,13 +2,19 @@ import { useRef, type Child } from "hono/jsx/dom";
 import { textOf } from "./form-values.ts";
 
 /** How long typing rests before the list is asked, in milliseconds. */
-const REST_MS = 250;
+export const REST_MS = 250;
 
 export type Filters = Readonly<Record<string, string>>;
 
 /** The filters that the address carries. */
 export function filtersOfAddress(): Filters {
   return Object.fromEntries(new URLSearchParams(location.search));
+}
+
+/** Into the address. */
+export function keepFilters(filters: Filters): void {
+  const query = new URLSearchParams(filters);
+  history.replaceState(null, "", query.size === 0 ? location.pathname : `?${query}`);
 }
 
 /**
@@ -21,8 +27,7 @@ export function FilterForm(props: { apply: (filters: Filters) => void; children:
   const run = (): void => {
     if (form.current === null) return;
     const filters = filtersOf(new FormData(form.current));
-    const query = new URLSearchParams(filters);
-    history.replaceState(null, "", query.size === 0 ? location.pathname : `?${query}`);
+    keepFilters(filters);
     props.apply(filters);
   };
   const rest = (ms: number): void => {

@@ -40,8 +40,7 @@ export function TimeAgo({ of }: { of: string }) {
 
 /** What has passed since a moment, as it passes; a clock that is behind shows nothing below zero. */
 export function Elapsed({ since }: { since: string }) {
-  const ms = Math.max(0, useNow(SECOND_MS) - Date.parse(since));
-  return duration(Math.floor(ms / SECOND_MS) * SECOND_MS);
+  return duration(Math.max(0, useNow(SECOND_MS) - Date.parse(since)));
 }
 
 /** The time zone of all times of a page: `Europe/Berlin, GMT+1`. */

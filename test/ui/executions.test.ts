@@ -35,15 +35,53 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
 
   test("are filtered by status, text and time", async () => {
     await visit(page, service, "/ui/executions");
-    await page.getByLabel("Status").selectOption("Failed");
+    await page.getByRole("button", { name: "Failed" }).click();
     await page.waitForURL(/status=ENDED_ERROR$/);
     await page.waitForSelector("tbody tr:first-child .bad");
     assert.doesNotMatch(await page.locator("tbody").innerText(), /Succeeded/);
-    await page.getByLabel("Message contains").fill("NO STOCK");
+    await page.getByLabel("Search").fill("NO STOCK");
     await page.waitForURL(/text=NO/);
     assert.match(await page.locator("tbody").innerText(), /No stock left/);
-    await page.getByLabel("Until").fill("2020-01-01T00:00");
+    await page.getByLabel("Search").fill("no stock until:2020-01-01");
+    await page.getByLabel("Search").press("Enter");
     await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    await page.getByRole("button", { name: /^Until 2020-01-01T00:00/ }).click();
+    await page.locator("tbody", { hasText: "No stock left" }).waitFor();
+    await page.getByLabel("Search").fill("flow:hello");
+    await page.getByLabel("Search").press("Enter");
+    await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("flow"), "hello");
+  });
+
+  test("are walked with keys, from the list and from one to the next", async () => {
+    await visit(page, service, "/ui/executions?status=ENDED_ERROR&webhook=failing");
+    const ids = await page
+      .locator("tbody tr")
+      .evaluateAll((rows) => rows.map((row) => row.getAttribute("data-id")));
+    assert.ok(ids.length > 1);
+    await page.keyboard.press("/");
+    assert.equal(
+      await page.getByLabel("Search").evaluate((field) => field.matches(":focus")),
+      true,
+    );
+    await page.keyboard.type("jk");
+    assert.equal(await page.getByLabel("Search").inputValue(), "jk");
+    await visit(page, service, "/ui/executions?status=ENDED_ERROR&webhook=failing");
+    for (const key of ["j", "j", "k", "Enter"]) await page.keyboard.press(key);
+    await page.waitForURL(new RegExp(`${ids[0]}\\?status=ENDED_ERROR&webhook=failing`));
+    await settled(page);
+    await page.getByRole("link", { name: "Older" }).click();
+    await page.waitForURL(new RegExp(`${ids[1]}\\?`));
+    await settled(page);
+    await page.keyboard.press("k");
+    await page.waitForURL(new RegExp(`${ids[0]}\\?`));
+    await settled(page);
+    await page.getByRole("link", { name: "Back to the list" }).click();
+    await page.waitForURL(/executions\?status/);
+    await settled(page);
+    // The whole row leads to the execution.
+    await page.locator("tbody tr td.said").first().click({ force: true });
+    await page.waitForURL(new RegExp(`${ids[0]}\\?`));
   });
 
   test("are paged by the server", async () => {

@@ -1,28 +1,17 @@
 import { PageHead } from "../head.tsx";
 import { useLayoutEffect, useState } from "hono/jsx/dom";
-import { FAILURES, STATUS, STATUSES, UNENDED } from "../../shared/contract/status.ts";
-import { readAll } from "../api.ts";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
 import { matches, toQuery } from "../execution-query.ts";
-import { Field } from "../field.tsx";
-import { FilterForm, filtersOfAddress, type Filters } from "../filters.tsx";
+import { ExecutionFilters } from "../execution-filters.tsx";
+import { filtersOfAddress, type Filters } from "../filters.tsx";
 import { gather } from "../gathered.ts";
 import { follow } from "../live.ts";
-import { useLoaded } from "../loaded.ts";
 import { complain } from "../notice.tsx";
-import { may, pagePath } from "../page.ts";
+import { pagePath } from "../page.ts";
 import { PAGE, PagedList, usePages, type Pages } from "../paged-list.tsx";
-import type { ExecutionSummary, Flow, Named } from "../resources.ts";
+import type { ExecutionSummary } from "../resources.ts";
 import { start } from "../start.tsx";
 import { Empty } from "../table.tsx";
-
-/** `status` as the API takes it: one or several, with commas. */
-const STATUS_CHOICES: readonly (readonly [string, string])[] = [
-  ["", "Any status"],
-  [FAILURES.join(","), "Any failure"],
-  [UNENDED.join(","), "Waiting or running"],
-  ...STATUSES.toReversed().map((status) => [status, STATUS[status].label] as const),
-];
 
 /** An execution of the list; those that came while it was looked at stand out. */
 type Listed = ExecutionSummary & { readonly isNew?: boolean };
@@ -30,8 +19,7 @@ type Listed = ExecutionSummary & { readonly isNew?: boolean };
 start(async () => <ExecutionsPage />);
 
 function ExecutionsPage() {
-  const [first] = useState(filtersOfAddress);
-  const [filters, apply] = useState(first);
+  const [filters, apply] = useState(filtersOfAddress);
   const query = toQuery(filters);
   const pages = usePages<Listed>(["execution"], query);
   const isLive = useChanges(pages, query);
@@ -42,9 +30,7 @@ function ExecutionsPage() {
           {isLive === null ? "" : isLive ? "Live" : "Not live"}
         </span>
       </PageHead>
-      <FilterForm apply={apply}>
-        <FilterFields first={first} />
-      </FilterForm>
+      <ExecutionFilters filters={filters} apply={apply} />
       <PagedList
         pages={pages}
         caption="Executions"
@@ -59,43 +45,6 @@ function ExecutionsPage() {
       />
     </>
   );
-}
-
-function FilterFields({ first }: { first: Filters }) {
-  const [lists] = useLoaded(readLists);
-  const { webhooks = [], flows = [], projects = [] } = lists ?? {};
-  const byName = (all: readonly Named[]) => all.map(({ name }) => [name, name] as const);
-  const byId = projects.map(({ id = "", name }) => [id, name] as const);
-  const selects = [
-    ["status", "Status", STATUS_CHOICES],
-    ["webhook", "Webhook", [["", "All webhooks"], ...byName(webhooks)]],
-    ["flow", "Flow", [["", "All flows"], ...byName(flows)]],
-    ["project_id", "Project", [["", "All projects"], ...byId]],
-  ] as const;
-  const texts = [
-    ["text", "Message contains", "search"],
-    ["from", "From", "datetime-local"],
-    ["to", "Until", "datetime-local"],
-  ] as const;
-  return (
-    <>
-      {selects.map(([name, label, choices]) => (
-        <Field key={name} name={name} label={label} choices={choices} value={first[name] ?? ""} />
-      ))}
-      {texts.map(([name, label, type]) => (
-        <Field key={name} name={name} label={label} type={type} value={first[name] ?? ""} />
-      ))}
-    </>
-  );
-}
-
-async function readLists() {
-  const [webhooks, flows, projects] = await Promise.all([
-    may("webhook.read") ? readAll<Named>("webhook") : [],
-    may("flow.read") ? readAll<Flow>("flow") : [],
-    may("project.read") ? readAll<Named>("project") : [],
-  ]);
-  return { webhooks, flows, projects };
 }
 
 /** Shows changes as they come. @returns whether they do; null before that is known */

@@ -1,0 +1,184 @@
+import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
+import { STATUS, STATUSES, type Status } from "../shared/contract/status.ts";
+import { readAll } from "./api.ts";
+import { Button } from "./button.tsx";
+import { readFilterWords, toFilterWord } from "./filter-words.ts";
+import { keepFilters, REST_MS, type Filters } from "./filters.tsx";
+import { useLoaded } from "./loaded.ts";
+import { complain } from "./notice.tsx";
+import { may } from "./page.ts";
+import type { Flow, Named } from "./resources.ts";
+
+const NAMES = ["webhook", "flow", "project", "from", "until"];
+
+interface Lists {
+  readonly webhooks: readonly Named[];
+  readonly flows: readonly Named[];
+  readonly projects: readonly Named[];
+}
+
+interface Props {
+  readonly filters: Filters;
+  readonly apply: (filters: Filters) => void;
+}
+
+/** One field to search with, and a chip for each filter; the address carries them. */
+export function ExecutionFilters({ filters, apply }: Props) {
+  const [lists] = useLoaded(readLists);
+  const change = (changed: Filters): void => {
+    const set = Object.fromEntries(
+      Object.entries({ ...filters, ...changed }).filter(([, value]) => value !== ""),
+    );
+    keepFilters(set);
+    apply(set);
+  };
+  return (
+    <div class="search">
+      <SearchField filters={filters} apply={change} lists={lists} />
+      <StatusChips filters={filters} apply={change} />
+      <SetChips filters={filters} apply={change} projects={lists?.projects ?? []} />
+    </div>
+  );
+}
+
+function SearchField({ filters, apply, lists }: Props & { lists: Lists | null }) {
+  const field = useRef<HTMLInputElement | null>(null);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const latest = useRef(apply);
+  // What is typed stays as it is while the list follows it.
+  const [first] = useState(filters["text"] ?? "");
+  useLayoutEffect(() => {
+    latest.current = apply;
+  });
+  const words = () => readFilterWords(field.current?.value ?? "", NAMES);
+  const typed = (): void => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => latest.current({ text: words().text }), REST_MS);
+  };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    clearTimeout(timer.current);
+    try {
+      const { text, named } = words();
+      latest.current({ text, ...toFilters(named, lists?.projects ?? []) });
+      if (field.current !== null) field.current.value = text;
+    } catch (error) {
+      complain(error);
+    }
+  };
+  return (
+    <form class="filters" role="search" onSubmit={submit}>
+      <input
+        type="search"
+        name="text"
+        aria-label="Search"
+        placeholder="Search messages, or webhook:NAME, flow:NAME, project:NAME, from:2026-01-31"
+        value={first}
+        autocomplete="off"
+        list="filter-words"
+        ref={field}
+        onInput={typed}
+      />
+      <datalist id="filter-words">
+        {wordsOf(lists).map((word) => (
+          <option key={word} value={word}></option>
+        ))}
+      </datalist>
+    </form>
+  );
+}
+
+/** @throws Error with what is wrong */
+function toFilters(named: Filters, projects: readonly Named[]): Filters {
+  const { project, from, until, ...others } = named;
+  return {
+    ...others,
+    ...(project === undefined ? {} : { project_id: idOf(project, projects) }),
+    ...(from === undefined ? {} : { from: toTime("from", from) }),
+    ...(until === undefined ? {} : { to: toTime("until", until) }),
+  };
+}
+
+function idOf(project: string, projects: readonly Named[]): string {
+  const found = projects.find(({ name }) => name === project);
+  if (found?.id !== undefined) return found.id;
+  const known = projects.map(({ name }) => name).join(", ");
+  throw new Error(`There is no project "${project}". Known: ${known}`);
+}
+
+/** A day begins at the visitor's midnight. */
+function toTime(name: string, text: string): string {
+  const local = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00` : text;
+  if (!Number.isNaN(Date.parse(local))) return local;
+  throw new Error(`"${name}:${text}": expected a day or a time, 2026-01-31 or 2026-01-31T16:30`);
+}
+
+function wordsOf(lists: Lists | null): readonly string[] {
+  if (lists === null) return [];
+  const of = (word: string, all: readonly Named[]) =>
+    all.map(({ name }) => toFilterWord(word, name));
+  return [
+    ...of("webhook", lists.webhooks),
+    ...of("flow", lists.flows),
+    ...of("project", lists.projects),
+  ];
+}
+
+/** Any of the statuses that are pressed; all, where none is. */
+function StatusChips({ filters, apply }: Props) {
+  const chosen = (filters["status"] ?? "").split(",").filter((status) => status !== "");
+  const turn = (status: Status): void => {
+    const now = chosen.includes(status)
+      ? chosen.filter((other) => other !== status)
+      : [...chosen, status];
+    apply({ status: now.join(",") });
+  };
+  return (
+    <div class="chips" role="group" aria-label="Status">
+      {STATUSES.toReversed().map((status) => (
+        <Button
+          key={status}
+          style="chip"
+          isPressed={chosen.includes(status)}
+          act={() => turn(status)}
+        >
+          {STATUS[status].label}
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+/** The filters that are set beside those; pressing one takes it away. */
+function SetChips({ filters, apply, projects }: Props & { projects: readonly Named[] }) {
+  const names = [
+    ["webhook", "Webhook"],
+    ["flow", "Flow"],
+    ["project_id", "Project"],
+    ["from", "From"],
+    ["to", "Until"],
+  ] as const;
+  const set = names.filter(([name]) => (filters[name] ?? "") !== "");
+  if (set.length === 0) return null;
+  const textOf = (value = "") => projects.find(({ id }) => id === value)?.name ?? value;
+  return (
+    <div class="chips" role="group" aria-label="Filters">
+      {set.map(([name, label]) => (
+        <Button key={name} style="chip" act={() => apply({ [name]: "" })}>
+          {label} {textOf(filters[name])}
+          <span aria-hidden="true"> ×</span>
+          <span class="hidden-text">, remove</span>
+        </Button>
+      ))}
+    </div>
+  );
+}
+
+async function readLists(): Promise<Lists> {
+  const [webhooks, flows, projects] = await Promise.all([
+    may("webhook.read") ? readAll<Named>("webhook") : [],
+    may("flow.read") ? readAll<Flow>("flow") : [],
+    may("project.read") ? readAll<Named>("project") : [],
+  ]);
+  return { webhooks, flows, projects };
+}

@@ -1,0 +1,23 @@
+/** What a search field holds: words to look for, and filters such as `webhook:orders`. */
+export interface FilterWords {
+  readonly text: string;
+  readonly named: Readonly<Record<string, string>>;
+}
+
+/** Blanks in a value need quotes: `webhook:"new orders"`. Words before other colons are text. */
+const NAMED = /(?<=^|\s)([a-z]+):(?:"([^"]*)"|([^\s"]+))(?=\s|$)/g;
+
+/** @param names the filters that there are */
+export function readFilterWords(typed: string, names: readonly string[]): FilterWords {
+  const named: Record<string, string> = {};
+  const text = typed.replace(NAMED, (whole, name: string, quoted?: string, plain?: string) => {
+    if (!names.includes(name)) return whole;
+    named[name] = quoted ?? plain ?? "";
+    return "";
+  });
+  return { text: text.trim().replace(/\s+/g, " "), named };
+}
+
+export function toFilterWord(name: string, value: string): string {
+  return /\s/.test(value) ? `${name}:"${value}"` : `${name}:${value}`;
+}
