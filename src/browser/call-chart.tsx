@@ -1,24 +1,12 @@
 import { useMemo, useState } from "hono/jsx/dom";
-import { read } from "./api.ts";
 import { Choices } from "./button.tsx";
 import { duration, number } from "./format.ts";
 import { useLoaded } from "./loaded.ts";
 import { Plot } from "./plot.tsx";
-import type { Interval, Statistics } from "./resources.ts";
+import { RANGES, readIntervals, timesOf, type Range } from "./range.ts";
+import type { Interval } from "./resources.ts";
 import { Table, type Column } from "./table.tsx";
 import { Time } from "./time.tsx";
-
-interface Range {
-  readonly label: string;
-  readonly spanSec: number;
-  readonly interval_sec: number;
-}
-
-const RANGES: readonly Range[] = [
-  { label: "Hour", spanSec: 3600, interval_sec: 60 },
-  { label: "Day", spanSec: 86_400, interval_sec: 1800 },
-  { label: "Week", spanSec: 604_800, interval_sec: 10_800 },
-];
 
 interface Point {
   /** Seconds since the epoch, as the chart library counts. */
@@ -39,18 +27,33 @@ interface ChartOptions {
 }
 
 /** Calls and failures over an hour, a day or a week. */
-export function CallChart({ webhook, withLatency = false, count = 0 }: ChartOptions) {
-  const [chosen, choose] = useState(0);
-  const range = RANGES[chosen] as Range;
-  const [points] = useLoaded(() => readPoints(range, webhook), [chosen, count]);
+export function CallChart(options: ChartOptions) {
+  const [range, choose] = useState<Range>(RANGES[0]);
+  return (
+    <>
+      <RangeChoice chosen={range} choose={choose} />
+      <RangeChart {...options} range={range} />
+    </>
+  );
+}
+
+export function RangeChoice(props: { chosen: Range; choose: (range: Range) => void }) {
+  return (
+    <Choices
+      label="Range"
+      names={RANGES.map(({ label }) => label)}
+      chosen={RANGES.indexOf(props.chosen)}
+      choose={(at) => props.choose(RANGES[at] ?? RANGES[0])}
+    />
+  );
+}
+
+/** The chart of a range that is chosen elsewhere. */
+export function RangeChart(options: ChartOptions & { range: Range }) {
+  const { range, webhook, withLatency = false, count = 0 } = options;
+  const [points] = useLoaded(() => readPoints(range, webhook), [range, count]);
   return (
     <div class="chart">
-      <Choices
-        label="Range"
-        names={RANGES.map(({ label }) => label)}
-        chosen={chosen}
-        choose={choose}
-      />
       {points === null ? null : <Charts points={points} withLatency={withLatency} />}
     </div>
   );
@@ -117,16 +120,13 @@ function latencySeries(points: readonly Point[]) {
 /** One point for each interval: those without a call are zero, and the service leaves them out. */
 async function readPoints(range: Range, webhook: string | undefined): Promise<Point[]> {
   const step = range.interval_sec;
-  const to = (Math.floor(new Date().getTime() / 1000 / step) + 1) * step;
-  const from = to - range.spanSec;
-  const { items } = await read<Statistics>(["statistics"], {
-    from: new Date(from * 1000).toISOString(),
-    to: new Date(to * 1000).toISOString(),
+  const items = await readIntervals(range, {
     interval_sec: String(step),
     by: webhook === undefined ? undefined : "webhook",
   });
   const own = items.filter((item) => webhook === undefined || item.webhook === webhook);
   const known = new Map(own.map((item) => [Date.parse(item.at) / 1000, item]));
+  const { from } = timesOf(range);
   return Array.from({ length: range.spanSec / step }, (_, count) =>
     toPoint(from + count * step, known),
   );

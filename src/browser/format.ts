@@ -21,3 +21,19 @@ export function between(from: string | null, to: string | null): number | null {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
+
+/** A size as people read it: `512 B`, `1.4 MB`; of 1024 each. */
+export function size(bytes: number | null): string {
+  if (bytes === null) return "–";
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const at = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
+  const value = bytes / 1024 ** at;
+  return `${value.toFixed(at > 0 && value < 10 ? 1 : 0)} ${units[at]}`;
+}
+
+/** A part of a whole: `0%`, `0.4%`, `44%`. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0) return "–";
+  const share = (100 * part) / whole;
+  return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)}%`;
+}

@@ -2,7 +2,7 @@ import { watchActivity } from "./activity.ts";
 import { call, SESSION_END } from "./api.ts";
 import { append, need } from "./append.ts";
 import { complain } from "./notice.tsx";
-import { pagePath, PREFIX } from "./page.ts";
+import { apiPath, pagePath, PREFIX } from "./page.ts";
 
 /** What the frame around every page does: navigation, theme, sign out, activity. */
 export function openFrame(): void {
@@ -42,7 +42,7 @@ async function signOut(): Promise<void> {
   location.assign(pagePath("login"));
 }
 
-/** A cookie, so that the server already sends the page in the right theme. */
+/** Cookies, so that the server already sends the page in the right theme; calls carry none. */
 function turnTheme(): void {
   const root = document.documentElement;
   const isDark =
@@ -50,6 +50,7 @@ function turnTheme(): void {
     (root.dataset["theme"] === undefined && matchMedia("(prefers-color-scheme: dark)").matches);
   const theme = isDark ? "light" : "dark";
   root.dataset["theme"] = theme;
-  document.cookie = `flowhook-theme=${theme}; path=${PREFIX}/ui; max-age=31536000; samesite=lax`;
+  for (const path of [`${PREFIX}/ui`, apiPath("reference")])
+    document.cookie = `flowhook-theme=${theme}; path=${path}; max-age=31536000; samesite=lax`;
   dispatchEvent(new Event("themechange"));
 }

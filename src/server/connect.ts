@@ -15,6 +15,7 @@ import { Claims } from "./executions/claims.ts";
 import type { Executions } from "./executions/executions.ts";
 import type { Catalog } from "./flows/catalog.ts";
 import { openBodies } from "./request/body.ts";
+import { now } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { Meters } from "./metrics/meters.ts";
 import type { Runners } from "./workers/supervisor.ts";
@@ -103,11 +104,13 @@ function toCallParts(parts: Parts) {
 
 /** What the management API alone uses. */
 function toApiParts(parts: Parts, logins: Logins) {
-  const { configuration, store, executions, catalog, secrets, parser } = parts;
+  const { config, configuration, store, executions, catalog, secrets, parser } = parts;
   return {
     configuration,
     catalog,
     secrets,
+    pluginsDir: config.PLUGINS_DIR,
+    startedAt: now(),
     largeBodies: parser.largeBodies,
     streams: openEventStreams({ logins, executions }),
     feed: openExecutionFeed({ store, logins, changes: executions.changes }),
@@ -115,18 +118,18 @@ function toApiParts(parts: Parts, logins: Logins) {
 }
 
 /** What health and metrics alone use. */
-function toMonitoringParts({ config, catalog, isReady }: Parts) {
+function toMonitoringParts({ catalog, isReady }: Parts) {
   return {
     catalog,
     isReady,
-    mostRunning: config.WORKER_THREADS,
-    mostWaiting: config.MAX_QUEUED_EXECUTIONS,
   };
 }
 
 function toDefaults(config: Config) {
   return {
     connectionAllowance: config.CONNECTION_ALLOWANCE,
+    mostRunning: config.WORKER_THREADS,
+    mostWaiting: config.MAX_QUEUED_EXECUTIONS,
     windowMs: config.WAIT_POLL_WINDOW_SEC * 1000,
     maxBodyBytes: config.MAX_BODY_BYTES,
     isSandboxed: config.RESPONSE_SANDBOX,

@@ -211,6 +211,19 @@ test("statistics count calls, failures and durations per interval and webhook", 
     const [average, longest] = [Number(item["duration_avg_ms"]), Number(item["duration_max_ms"])];
     assert.ok(average > 0 && average <= longest && longest < 60_000);
   }
+  const whole = await counted.want(
+    200,
+    "GET",
+    `/statistics?from=${from}&to=${to}&interval_sec=all&by=webhook`,
+  );
+  assert.deepEqual(
+    itemsOf(whole.json).map(({ at, webhook, calls }) => [at, webhook, calls]),
+    [
+      [from, "one", 3],
+      [from, "two", 1],
+    ],
+    "one interval of the range for each webhook",
+  );
   const none = await counted.want(200, "GET", "/statistics?from=2020-01-01&to=2020-01-02");
   assert.deepEqual(itemsOf(none.json), []);
   for (const bad of ["from=x", "by=flow", "interval_sec=0", "from=2020-01-02&to=2020-01-01"])

@@ -40,6 +40,18 @@ test("a development webhook answers while a user is active, otherwise 402", asyn
   assert.equal((await callWebhook(service, "developed")).status, 201, "a login is activity too");
 });
 
+test("the workspace tells its folder, its limits and what its store takes", async () => {
+  await using own = await openTestService({ config: { MAX_QUEUED_EXECUTIONS: 7 } });
+  const { json } = await own.want(200, "GET", "/workspace");
+  assert.equal(memberOf(json, "plugins_dir"), join(own.directory, "plugins"));
+  assert.match(memberOf(json, "runtime"), /^(node|deno) \d/);
+  const counts = JSON.parse(memberOf(json, "executions")) as Record<string, number>;
+  assert.equal(counts["waiting_limit"], 7);
+  assert.ok(counts["running_limit"]! >= 1);
+  const store = JSON.parse(memberOf(json, "store")) as Record<string, number>;
+  assert.ok(store["database_bytes"]! > 0 && store["disk_free_bytes"]! < store["disk_bytes"]!);
+});
+
 test("an execution of a development webhook is in development mode, and no connection", async () => {
   const used = async () =>
     memberOf((await service.want(200, "GET", "/workspace")).json, "connections");

@@ -83,7 +83,7 @@ describe("administration in the browser", { skip: noBrowser }, () => {
 
     const token = await service.login("grace", "a password of grace");
     await visit(page, service, "/ui/admin/tokens");
-    await page.getByLabel("Everybody's").check();
+    await page.getByLabel("All users").check();
     const end = page.getByRole("button", { name: "End the session of grace" }).first();
     await end.click();
     await own.fill(ADMIN_PASSWORD);
@@ -196,7 +196,7 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await logIn(own, "grace", password);
     await own.waitForURL(/\/ui\/account$/);
     await settled(own);
-    await own.getByLabel("Password until now").fill(password);
+    await own.getByLabel("Current password").fill(password);
     await own.getByLabel("New password").fill(next);
     await own.getByRole("button", { name: "Change" }).click();
     await own.locator("#notices", { hasText: "changed" }).waitFor();

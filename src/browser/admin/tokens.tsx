@@ -39,7 +39,7 @@ export function Tokens() {
     <>
       <p class="soft">Each login makes one. A program that calls the API has one, too.</p>
       {may("user.write") ? (
-        <Check name="all" label="Everybody's" isChecked={false} onChange={setAll} />
+        <Check name="all" label="All users" isChecked={false} onChange={setAll} />
       ) : null}
       <Table caption="Login tokens" columns={columns} items={tokens} rowOf={({ id }) => ({ id })} />
     </>

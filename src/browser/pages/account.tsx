@@ -59,7 +59,7 @@ function PasswordFields() {
       <input type="text" name="user_name" value={USER} autocomplete="username" hidden />
       <Field
         name="password"
-        label="Password until now"
+        label="Current password"
         type="password"
         autocomplete="current-password"
         isRequired

@@ -6,6 +6,7 @@ import { Bundles } from "../admin/bundles.tsx";
 import { Import } from "../admin/import.tsx";
 import { Projects, Secrets, Settings } from "../admin/named.tsx";
 import { Roles } from "../admin/roles.tsx";
+import { System } from "../admin/system.tsx";
 import { Tokens } from "../admin/tokens.tsx";
 import { Users } from "../admin/users.tsx";
 import { may, PARAMS, pagePath } from "../page.ts";
@@ -26,6 +27,7 @@ const SECTIONS: readonly {
   { id: "secrets", label: "Secrets", needs: "secret.write", Content: Secrets },
   { id: "tokens", label: "Login tokens", needs: null, Content: Tokens },
   { id: "audit", label: "Audit", needs: "audit.read", Content: Audit },
+  { id: "system", label: "System", needs: "workspace.read", Content: System },
   { id: "import", label: "Import and export", needs: "webhook.read", Content: Import },
 ];
 

@@ -1,23 +1,31 @@
-import { ButtonLink, PageHead } from "../head.tsx";
-import { useLayoutEffect, useState, type Child } from "hono/jsx/dom";
+import { useLayoutEffect, useState } from "hono/jsx/dom";
 import { FAILURES } from "../../shared/contract/status.ts";
 import { read, type List } from "../api.ts";
-import { CallChart } from "../call-chart.tsx";
+import { RangeChart, RangeChoice } from "../call-chart.tsx";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
-import { number, plural } from "../format.ts";
+import { FirstSteps, readBegun, type Begun } from "../first-steps.tsx";
+import { number } from "../format.ts";
 import { gather } from "../gathered.ts";
+import { ButtonLink, PageHead } from "../head.tsx";
 import { follow } from "../live.ts";
+import { useLoaded } from "../loaded.ts";
 import { complain } from "../notice.tsx";
 import { apiPath, may, pagePath } from "../page.ts";
+import { RANGES, type Range } from "../range.ts";
+import { RangeTiles, readRange, Slowest } from "../range-figures.tsx";
 import type { ExecutionSummary, Flow, Workspace } from "../resources.ts";
 import { start } from "../start.tsx";
 import { Badge } from "../status.tsx";
 import { Table } from "../table.tsx";
+import { Tile, Tiles } from "../tiles.tsx";
 
 const FAILED = FAILURES.join(",");
 
 /** How often the figures are read again while calls come, in milliseconds. */
 const REFRESH_MS = 3000;
+
+/** A range is read again so many times while it passes: a longer one takes longer to read. */
+const REFRESHES = 1200;
 
 start(async () => <OverviewPage first={await readFigures()} />);
 
@@ -26,7 +34,8 @@ interface Figures {
   readonly workspace: Workspace | null;
   readonly failures: readonly ExecutionSummary[] | null;
   readonly broken: readonly Flow[] | null;
-  readonly newest: readonly ExecutionSummary[] | null;
+  /** null: there was a call, or the visitor sees none. */
+  readonly begun: Begun | null;
 }
 
 async function readFigures(): Promise<Figures> {
@@ -38,7 +47,7 @@ async function readFigures(): Promise<Figures> {
     may("flow.read") ? readItems<Flow>("flow", { state: "broken" }) : null,
     executions({ limit: "1" }),
   ]);
-  return { workspace, failures, broken, newest };
+  return { workspace, failures, broken, begun: newest?.length === 0 ? await readBegun() : null };
 }
 
 async function readItems<Item>(type: string, query: Record<string, string>) {
@@ -47,16 +56,15 @@ async function readItems<Item>(type: string, query: Record<string, string>) {
 
 function OverviewPage({ first }: { first: Figures }) {
   const [figures, setFigures] = useState(first);
+  const [range, choose] = useState<Range>(RANGES[0]);
   const [count, setCount] = useState(0);
-  useLayoutEffect(
-    () =>
-      followCalls(() => {
-        setCount((before) => before + 1);
-        readFigures().then(setFigures).catch(complain);
-      }),
-    [],
-  );
-  const { workspace, failures, broken, newest } = figures;
+  useLayoutEffect(() => {
+    const refresh = () => {
+      readFigures().then(setFigures).catch(complain);
+    };
+    return followCalls(range, refresh, () => setCount((before) => before + 1));
+  }, [range]);
+  const { workspace, failures, broken, begun } = figures;
   return (
     <>
       <PageHead title="Overview">
@@ -64,84 +72,92 @@ function OverviewPage({ first }: { first: Figures }) {
           <ButtonLink to={pagePath("new-webhook")}>New webhook</ButtonLink>
         ) : null}
       </PageHead>
-      {newest?.length === 0 ? <FirstSteps /> : null}
-      {workspace === null ? null : <Tiles workspace={workspace} />}
+      {begun === null ? null : <FirstSteps begun={begun} folder={workspace?.plugins_dir ?? null} />}
       {broken === null || broken.length === 0 ? null : <Broken flows={broken} />}
-      <section>
-        <h2>Calls</h2>
-        {may("execution.read") ? <CallChart withLatency count={count} /> : null}
-      </section>
+      {may("execution.read") && begun === null ? (
+        <Calls range={range} choose={choose} count={count} workspace={workspace} />
+      ) : null}
       <section>
         <h2>Latest failures</h2>
         <div id="failures">
           <Failures items={failures} />
         </div>
       </section>
-      <p class="soft foot">
-        {workspace === null ? null : `Flowhook ${workspace.version} · `}
-        <a href={pagePath("docs")}>Documentation</a> ·{" "}
-        <a href={apiPath("reference")}>Reference of the API</a>
-      </p>
+      <Foot workspace={workspace} />
     </>
   );
 }
 
 /** However many calls come, one change of the page in an interval. */
-function followCalls(refresh: () => void): (() => void) | undefined {
+function followCalls(
+  { spanSec }: Range,
+  refresh: () => void,
+  refreshRange: () => void,
+): (() => void) | undefined {
   if (!may("execution.read")) return;
-  const take = gather<unknown>(() => "any", refresh, REFRESH_MS);
-  const live = follow(["execution", "events"], { execution: take });
+  const rangeMs = Math.max(REFRESH_MS, (spanSec * 1000) / REFRESHES);
+  const takes = [
+    gather<unknown>(() => "any", refresh, REFRESH_MS),
+    gather<unknown>(() => "any", refreshRange, rangeMs),
+  ];
+  const live = follow(["execution", "events"], {
+    execution: (data) => takes.forEach((take) => take(data)),
+  });
   return () => live.close();
 }
 
-/** An empty service says what to do first. */
-function FirstSteps() {
+/** What calls were like in a time, and what waits now. */
+function Calls(props: {
+  range: Range;
+  choose: (range: Range) => void;
+  count: number;
+  workspace: Workspace | null;
+}) {
+  const { range, choose, count, workspace } = props;
+  const [figures] = useLoaded(() => readRange(range), [range, count]);
   return (
-    <div id="start" class="empty">
-      <h2>Nothing was called yet</h2>
-      <p>Create a webhook from a flow, enable it, and make its first call right there.</p>
-      <p>
-        Read <a href={pagePath("docs", "flows")}>how to write a flow</a>, or the{" "}
-        <a href={pagePath("docs", "recipes")}>recipes</a>.
-      </p>
-    </div>
+    <>
+      <section>
+        <RangeChoice chosen={range} choose={choose} />
+        <Tiles>
+          {figures === null ? null : <RangeTiles {...figures} />}
+          {workspace === null ? null : <QueueTiles workspace={workspace} />}
+        </Tiles>
+        <RangeChart range={range} count={count} withLatency />
+      </section>
+      <section id="slowest">
+        <h2>Slowest</h2>
+        {figures === null ? null : <Slowest {...figures} />}
+      </section>
+    </>
   );
 }
 
-function Tiles({ workspace }: { workspace: Workspace }) {
-  const { connections, executions, runners } = workspace;
-  const { used, allowance, month } = connections;
-  const processes = runners?.processes ?? [];
-  const threads = processes.reduce((sum, process) => sum + process.threads, 0);
-  const megabytes = processes.reduce((sum, process) => sum + process.rss_bytes, 0) / 1_048_576;
-  const usage = allowance === null ? "unlimited" : `of ${number(allowance)}`;
+function QueueTiles({ workspace }: { workspace: Workspace }) {
+  const { running, running_limit, waiting, waiting_limit } = workspace.executions;
   return (
-    <dl class="tiles">
-      <Tile name="Running now">{number(executions.running)}</Tile>
-      <Tile name="Waiting">{number(executions.waiting)}</Tile>
-      <Tile
-        name="Threads"
-        more={`${plural(processes.length, "runner")}, ${megabytes.toFixed(0)} MB`}
-      >
-        {number(threads)}
+    <>
+      <Tile name="Running now" more={`of at most ${number(running_limit)}`}>
+        {number(running)}
       </Tile>
-      <Tile name="Runner restarts">{number(runners?.restarts ?? 0)}</Tile>
-      <Tile name="Connections" more={`${usage} in ${month}`}>
-        {number(used)}
+      <Tile name="Waiting now" more={`of at most ${number(waiting_limit)}`}>
+        {number(waiting)}
       </Tile>
-    </dl>
+    </>
   );
 }
 
-function Tile({ name, more, children }: { name: string; more?: string; children: Child }) {
+function Foot({ workspace }: { workspace: Workspace | null }) {
   return (
-    <div class="tile">
-      <dt>{name}</dt>
-      <dd>
-        {children}
-        {more === undefined ? null : <small>{more}</small>}
-      </dd>
-    </div>
+    <p class="soft foot">
+      {workspace === null ? null : (
+        <>
+          Flowhook {workspace.version} · <a href={pagePath("admin", "system")}>System</a> ·{" "}
+        </>
+      )}
+      <a href={pagePath("docs")}>Documentation</a> ·{" "}
+      <a href={apiPath("reference")}>Reference of the API</a>
+    </p>
   );
 }
 

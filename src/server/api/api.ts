@@ -37,6 +37,14 @@ export interface Api {
   readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;
   /** CONNECTION_ALLOWANCE; null: unlimited. */
   readonly connectionAllowance: number | null;
+  /** WORKER_THREADS. */
+  readonly mostRunning: number;
+  /** MAX_QUEUED_EXECUTIONS. */
+  readonly mostWaiting: number;
+  /** PLUGINS_DIR, absolute. */
+  readonly pluginsDir: string;
+  /** When the service was started, milliseconds since the epoch. */
+  readonly startedAt: number;
   /** MAX_BODY_BYTES. */
   readonly maxBodyBytes: number;
   /** RESPONSE_SANDBOX. */

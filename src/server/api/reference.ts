@@ -7,6 +7,8 @@ import { defineRoute, type Route } from "./route.ts";
 /** Files of the reference page, by the name in its URL. */
 const FILES: Readonly<Record<string, { asset: string; type: string }>> = {
   "reference.js": { asset: "reference.js", type: "text/javascript; charset=utf-8" },
+  "reference.css": { asset: "reference.css", type: "text/css; charset=utf-8" },
+  "mark.svg": { asset: "mark.svg", type: "image/svg+xml" },
   "swagger-ui.css": { asset: "vendor/swagger-ui.css", type: "text/css; charset=utf-8" },
   "swagger-ui-bundle.js": {
     asset: "vendor/swagger-ui-bundle.js",

@@ -42,7 +42,13 @@ export const getStatistics = defineRoute({
       ),
     ),
     interval_sec: v.optional(
-      wholeNumber(1, 9_999_999, "Length of an interval; so that there are a hundred"),
+      v.pipe(
+        v.union(
+          [v.literal("all"), wholeNumber(1, 9_999_999, "Length of an interval")],
+          "expected seconds, or `all` for one interval, the whole range",
+        ),
+        v.description("Length of an interval, so that there are a hundred; `all`: the whole range"),
+      ),
     ),
   }),
   answer: STATISTICS,
@@ -50,9 +56,7 @@ export const getStatistics = defineRoute({
     const to = query.to ?? now();
     const from = query.from ?? to - DAY_MS;
     if (from >= to) throw invalid("from", "expected a time before `to`");
-    const intervalMs = 1000 * (query.interval_sec ?? Math.max(1, Math.ceil((to - from) / 100_000)));
-    if ((to - from) / intervalMs > MOST_INTERVALS)
-      throw invalid("interval_sec", `expected at most ${MOST_INTERVALS} intervals in the range`);
+    const intervalMs = toIntervalMs(query.interval_sec, to - from);
     const allowed = allowedProjects(principal.grants, "execution.read");
     const rows = await readStatistics(api.store, {
       from,
@@ -66,9 +70,18 @@ export const getStatistics = defineRoute({
       body: {
         from: toIso(from),
         to: toIso(to),
-        interval_sec: intervalMs / 1000,
+        interval_sec: (intervalMs ?? to - from) / 1000,
         items: rows.map(toInterval),
       },
     };
   },
 });
+
+/** @returns null: one interval, the whole range */
+function toIntervalMs(interval: number | "all" | undefined, rangeMs: number): number | null {
+  if (interval === "all") return null;
+  const intervalMs = 1000 * (interval ?? Math.max(1, Math.ceil(rangeMs / 100_000)));
+  if (rangeMs / intervalMs > MOST_INTERVALS)
+    throw invalid("interval_sec", `expected at most ${MOST_INTERVALS} intervals in the range`);
+  return intervalMs;
+}

@@ -1,13 +1,15 @@
 import { WORKSPACE } from "../../shared/contract/workspace.ts";
 import { monthOf } from "../executions/allowance.ts";
-import { now } from "../../shared/clock.ts";
+import { now, toIso } from "../../shared/clock.ts";
 import { VERSION } from "../../assets/read.ts";
+import { RUNTIME } from "../metrics/runtime-metrics.ts";
+import type { Store } from "../store/database.ts";
 import { defineRoute } from "./route.ts";
 
 export const getWorkspace = defineRoute({
   method: "GET",
   path: "/workspace",
-  summary: "Version, connections used this month, executions and runners",
+  summary: "Version, connections used this month, executions, runners, folders and sizes",
   needs: "workspace.read",
   answer: WORKSPACE,
   async act(api) {
@@ -19,9 +21,18 @@ export const getWorkspace = defineRoute({
       status: 200,
       body: {
         version: VERSION,
+        runtime: RUNTIME,
+        started_at: toIso(api.startedAt),
+        plugins_dir: api.pluginsDir,
         connections: { month, used, allowance: api.connectionAllowance },
-        executions: { running, waiting },
+        executions: {
+          running,
+          running_limit: api.mostRunning,
+          waiting,
+          waiting_limit: api.mostWaiting,
+        },
         runners: { restarts, processes: runners.map(({ pid: _pid, ...process }) => process) },
+        store: await readStore(api.store),
       },
     };
   },
@@ -38,3 +49,14 @@ export const reportActivity = defineRoute({
     return { status: 204 };
   },
 });
+
+async function readStore({ fileSizes }: Store) {
+  const { database, wal, ledger, free, disk } = await fileSizes();
+  return {
+    database_bytes: database,
+    wal_bytes: wal,
+    ledger_bytes: ledger,
+    disk_free_bytes: free,
+    disk_bytes: disk,
+  };
+}

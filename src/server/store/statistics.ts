@@ -24,7 +24,8 @@ export interface StatisticsRow {
 export interface StatisticsRequest {
   readonly from: number;
   readonly to: number;
-  readonly intervalMs: number;
+  /** null: one interval, the whole range. */
+  readonly intervalMs: number | null;
   /** What the executions of an interval are told apart by; null: by nothing. */
   readonly by: "webhook" | "flow" | null;
   /** null: all projects. */
@@ -34,7 +35,7 @@ export interface StatisticsRequest {
 /** Grouped in the reader's thread; the range is a range of keys, which grow with time. */
 export function readStatistics(store: Store, request: StatisticsRequest): Promise<StatisticsRow[]> {
   const { from, to, intervalMs, by, projectIds } = request;
-  const interval = sql<number>`(created_at / ${sql.lit(intervalMs)}) * ${sql.lit(intervalMs)}`;
+  const interval = intervalOf(from, intervalMs);
   const column = (name: string) =>
     name === by ? sql<string | null>`${sql.ref(name)}` : sql<string | null>`null`;
   const duration = sql<number>`ended_at - started_at`;
@@ -63,4 +64,10 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
     .orderBy("at");
   if (projectIds !== null) query = query.where("project_id", "in", [...projectIds, ""]);
   return query.execute();
+}
+
+/** Of the whole range it is its start; a number alone would be that of a column for GROUP BY. */
+function intervalOf(from: number, intervalMs: number | null) {
+  if (intervalMs === null) return sql<number>`0 * created_at + ${sql.lit(from)}`;
+  return sql<number>`(created_at / ${sql.lit(intervalMs)}) * ${sql.lit(intervalMs)}`;
 }

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
 import type { Permission } from "../../shared/contract/permission.ts";
+import { Brand, Favicon, Icon, type IconName } from "./icons.tsx";
 
 /** What every page is made with. */
 export interface PageFrame {
@@ -29,20 +30,30 @@ export interface Visit extends PageFrame {
 interface Entry {
   readonly path: string;
   readonly label: string;
+  readonly icon: IconName;
   readonly needs: readonly Permission[];
 }
 
 const ENTRIES: readonly Entry[] = [
-  { path: "/ui/", label: "Overview", needs: [] },
-  { path: "/ui/webhooks", label: "Webhooks", needs: ["webhook.read"] },
-  { path: "/ui/executions", label: "Executions", needs: ["execution.read"] },
-  { path: "/ui/flows", label: "Flows", needs: ["flow.read"] },
+  { path: "/ui/", label: "Overview", icon: "overview", needs: [] },
+  { path: "/ui/webhooks", label: "Webhooks", icon: "webhooks", needs: ["webhook.read"] },
+  { path: "/ui/executions", label: "Executions", icon: "executions", needs: ["execution.read"] },
+  { path: "/ui/flows", label: "Flows", icon: "flows", needs: ["flow.read"] },
   {
     path: "/ui/admin",
     label: "Administration",
-    needs: ["user.read", "role.read", "project.read", "setting.read", "secret.write", "audit.read"],
+    icon: "administration",
+    needs: [
+      "user.read",
+      "role.read",
+      "project.read",
+      "setting.read",
+      "secret.write",
+      "audit.read",
+      "workspace.read",
+    ],
   },
-  { path: "/ui/docs", label: "Documentation", needs: [] },
+  { path: "/ui/docs", label: "Documentation", icon: "documentation", needs: [] },
 ];
 
 /** The document around every page. */
@@ -62,7 +73,7 @@ export function Document(props: {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>{title} · Flowhook</title>
-        <link rel="icon" href="data:," />
+        <Favicon />
         <link rel="stylesheet" href={`${frame.files}/ui.css`} />
         {module === null ? null : (
           <script type="module" nonce={frame.nonce} src={`${frame.files}/${module}.js`}></script>
@@ -108,7 +119,7 @@ function Navigation({ visit }: { visit: Visit }) {
   return (
     <header class="side">
       <a class="brand" href={`${visit.prefix}/ui/`}>
-        Flowhook
+        <Brand />
       </a>
       <button
         type="button"
@@ -125,6 +136,7 @@ function Navigation({ visit }: { visit: Visit }) {
             {shown.map((entry) => (
               <li>
                 <a href={visit.prefix + entry.path} {...currentOf(entry.path, visit.path)}>
+                  <Icon name={entry.icon} />
                   {entry.label}
                 </a>
               </li>
@@ -133,7 +145,8 @@ function Navigation({ visit }: { visit: Visit }) {
         </nav>
         <div class="person">
           <a href={`${visit.prefix}/ui/account`} {...currentOf("/ui/account", visit.path)}>
-            {visit.user_name}
+            <Icon name="account" />
+            <span>{visit.user_name}</span>
           </a>
           <button type="button" class="quiet" id="theme">
             Theme

@@ -1,19 +1,37 @@
 import * as v from "valibot";
 import type { Read } from "./read.ts";
-import { COUNT } from "./scalar.ts";
+import { COUNT, TIME } from "./scalar.ts";
+
+/** null: it cannot be told. */
+const BYTES = v.nullable(COUNT);
 
 /** The service itself. */
 export const WORKSPACE = v.strictObject({
   version: v.string(),
+  runtime: v.pipe(v.string(), v.description("What the service runs on, with its version")),
+  started_at: TIME,
+  plugins_dir: v.pipe(v.string(), v.description("PLUGINS_DIR as an absolute path")),
   connections: v.strictObject({
     month: v.string(),
     used: COUNT,
     allowance: v.pipe(v.nullable(COUNT), v.description("CONNECTION_ALLOWANCE; null: unlimited")),
   }),
-  executions: v.strictObject({ running: COUNT, waiting: COUNT }),
+  executions: v.strictObject({
+    running: COUNT,
+    running_limit: v.pipe(COUNT, v.description("WORKER_THREADS")),
+    waiting: COUNT,
+    waiting_limit: v.pipe(COUNT, v.description("MAX_QUEUED_EXECUTIONS")),
+  }),
   runners: v.strictObject({
     restarts: COUNT,
     processes: v.array(v.strictObject({ rss_bytes: COUNT, threads: COUNT, running: COUNT })),
+  }),
+  store: v.strictObject({
+    database_bytes: BYTES,
+    wal_bytes: BYTES,
+    ledger_bytes: COUNT,
+    disk_free_bytes: BYTES,
+    disk_bytes: BYTES,
   }),
 });
 

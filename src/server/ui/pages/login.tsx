@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource hono/jsx */
+import { Brand } from "../icons.tsx";
 import { Document, type PageFrame } from "../shell.tsx";
 
 /** The only page without a script: it also works in browsers of calls that need a login. */
@@ -12,7 +13,9 @@ export function LoginPage(props: {
   return (
     <Document frame={frame} title="Log in" module={null} body={{ class: "door" }}>
       <main>
-        <p class="brand">Flowhook</p>
+        <p class="brand">
+          <Brand />
+        </p>
         <h1>Log in</h1>
         {error === null ? null : <p role="alert">{error}</p>}
         <form method="post" action={`${frame.prefix}/ui/login`}>

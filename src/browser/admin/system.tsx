@@ -1,0 +1,116 @@
+import { useEffect } from "hono/jsx/dom";
+import { read } from "../api.ts";
+import { number, size } from "../format.ts";
+import { useLoaded } from "../loaded.ts";
+import { complain } from "../notice.tsx";
+import type { Workspace } from "../resources.ts";
+import { Empty, Pairs, Table, type Column } from "../table.tsx";
+import { Tile, Tiles } from "../tiles.tsx";
+import { Time } from "../time.tsx";
+
+/** How often what the service does is read again while it is looked at, in milliseconds. */
+const REFRESH_MS = 3000;
+
+type Process = Workspace["runners"]["processes"][number];
+
+/** What the service itself does: threads, runners, its store and its folders. */
+export function System() {
+  const [workspace, reload] = useLoaded(() => read<Workspace>(["workspace"]));
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") reload().catch(complain);
+    }, REFRESH_MS);
+    return () => clearInterval(timer);
+  }, []);
+  if (workspace === null) return null;
+  return (
+    <>
+      <Now workspace={workspace} />
+      <section id="runners">
+        <h2>Runners</h2>
+        <p class="soft">Processes apart from the service, whose threads run the flows.</p>
+        <Runners processes={workspace.runners.processes} />
+      </section>
+      <div class="halves">
+        <Store store={workspace.store} />
+        <Service workspace={workspace} />
+      </div>
+    </>
+  );
+}
+
+function Now({ workspace: { executions, runners, connections } }: { workspace: Workspace }) {
+  const { running, running_limit, waiting, waiting_limit } = executions;
+  const { used, allowance, month } = connections;
+  const threads = runners.processes.reduce((sum, process) => sum + process.threads, 0);
+  return (
+    <Tiles>
+      <Tile name="Running" more={`of at most ${number(running_limit)}`}>
+        {number(running)}
+      </Tile>
+      <Tile name="Waiting" more={`of at most ${number(waiting_limit)}`}>
+        {number(waiting)}
+      </Tile>
+      <Tile name="Threads" more="busy and idle">
+        {number(threads)}
+      </Tile>
+      <Tile name="Runner restarts" more="since the start">
+        {number(runners.restarts)}
+      </Tile>
+      <Tile
+        name="Connections"
+        more={`${allowance === null ? "unlimited" : `of ${number(allowance)}`} in ${month}`}
+      >
+        {number(used)}
+      </Tile>
+    </Tiles>
+  );
+}
+
+const COLUMNS: readonly Column<readonly [at: number, process: Process]>[] = [
+  ["Runner", ([at]) => `Runner ${at}`, "head"],
+  ["Running", ([, { running }]) => number(running), "figure"],
+  ["Threads", ([, { threads }]) => number(threads), "figure"],
+  ["Memory", ([, { rss_bytes }]) => size(rss_bytes), "figure"],
+];
+
+function Runners({ processes }: { processes: readonly Process[] }) {
+  if (processes.length === 0)
+    return <Empty title="No runner is up">The next call starts one.</Empty>;
+  const items = processes.map((process, at) => [at + 1, process] as const);
+  return <Table caption="Runners" columns={COLUMNS} items={items} />;
+}
+
+function Store({ store }: Pick<Workspace, "store">) {
+  const { database_bytes, wal_bytes, ledger_bytes, disk_free_bytes, disk_bytes } = store;
+  return (
+    <section>
+      <h2>Store</h2>
+      <Pairs
+        of={[
+          ["Database", size(database_bytes)],
+          ["Write-ahead log", size(wal_bytes)],
+          ["Ledger", size(ledger_bytes)],
+          ["Free on its disk", `${size(disk_free_bytes)} of ${size(disk_bytes)}`],
+        ]}
+      />
+    </section>
+  );
+}
+
+function Service({ workspace }: { workspace: Workspace }) {
+  const { version, runtime, started_at, plugins_dir } = workspace;
+  return (
+    <section>
+      <h2>Service</h2>
+      <Pairs
+        of={[
+          ["Version", version],
+          ["Runs on", runtime],
+          ["Started", <Time of={started_at} />],
+          ["Plugins folder", <code>{plugins_dir}</code>],
+        ]}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+import { read } from "./api.ts";
+import type { Interval, Statistics } from "./resources.ts";
+
+/** How far back figures go. */
+export interface Range {
+  readonly label: string;
+  readonly spanSec: number;
+  /** Of a bar in the chart. */
+  readonly interval_sec: number;
+}
+
+export const RANGES: readonly [Range, ...Range[]] = [
+  { label: "Hour", spanSec: 3600, interval_sec: 60 },
+  { label: "Day", spanSec: 86_400, interval_sec: 1800 },
+  { label: "Week", spanSec: 604_800, interval_sec: 10_800 },
+];
+
+/** The times that a chart of a range begins and ends at, in seconds since the epoch. */
+export function timesOf({ spanSec, interval_sec }: Range): { from: number; to: number } {
+  const to = (Math.floor(new Date().getTime() / 1000 / interval_sec) + 1) * interval_sec;
+  return { from: to - spanSec, to };
+}
+
+/** What the calls of a range were like; in `interval_sec`, `all` is the whole range. */
+export async function readIntervals(
+  range: Range,
+  query: { interval_sec: string; by?: "webhook" | undefined },
+): Promise<readonly Interval[]> {
+  const { from, to } = timesOf(range);
+  const { items } = await read<Statistics>(["statistics"], {
+    from: new Date(from * 1000).toISOString(),
+    to: new Date(to * 1000).toISOString(),
+    ...query,
+  });
+  return items;
+}
