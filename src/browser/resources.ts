@@ -1,3 +1,4 @@
+import type { Config } from "../shared/contract/config.ts";
 import type * as execution from "../shared/contract/execution.ts";
 import type * as flow from "../shared/contract/flow.ts";
 import type { Grant as GrantOfRole } from "../shared/contract/permission.ts";
@@ -17,6 +18,7 @@ export type LogLine = execution.LogLine;
 export type Flow = flow.Flow & Partial<Pick<flow.FlowWithSource, "source">>;
 export type Permissions = flow.Access;
 
+export type Configuration = Config;
 export type Workspace = WorkspaceOfContract;
 export type Interval = statistics.Interval;
 export type Statistics = statistics.Statistics;

@@ -24,6 +24,13 @@ test(
       await operation.getByRole("button").first().click();
       await operation.locator(".responses-table").first().waitFor();
       assert.deepEqual(errors, []);
+      const root = page.locator("html");
+      const isDark = () => root.evaluate((html) => html.classList.contains("dark-mode"));
+      assert.equal(await isDark(), false);
+      await page.emulateMedia({ colorScheme: "dark" });
+      assert.equal(await isDark(), true, "dark where the browser is");
+      await page.getByRole("link", { name: "Overview" }).click();
+      await page.waitForURL(/\/ui\/login/);
     } finally {
       await browser.close();
     }

@@ -123,6 +123,22 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     ]);
   });
 
+  test("shows the configuration without its secret, and what the service does", async () => {
+    await visit(page, service, "/ui/admin/configuration");
+    const row = page.locator("tbody tr", { hasText: "WAIT_POLL_WINDOW_SEC" });
+    assert.match(await row.innerText(), /\s1\s.*flowhook\.yaml:\d+/);
+    await page.getByLabel("Only what is not the default").check();
+    await page.locator('tr[data-id="RETENTION_DAYS"]').waitFor({ state: "detached" });
+    assert.ok(await row.isVisible(), "what was given stays");
+    assert.ok(!(await page.content()).includes(ADMIN_PASSWORD));
+
+    await visit(page, service, "/ui/admin/system");
+    const text = await page.locator("#page").innerText();
+    assert.match(text, /Plugins folder\s+\S+\/plugins/);
+    assert.match(text, /Runner 1\s+\d+\s+\d+\s+[\d.]+ MB/);
+    assert.match(text, /Database\s+[\d.]+ (kB|MB)/);
+  });
+
   test("changes projects, settings and secrets", async () => {
     await visit(page, service, "/ui/admin/projects");
     await create("project", { Name: "Office", Description: "Paper" });

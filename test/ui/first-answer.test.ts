@@ -48,6 +48,9 @@ describe("the way", { skip: noBrowser }, () => {
     await page.waitForURL(/\/ui\/$/);
     await settled(page);
     assert.ok(await page.getByText("Nothing was called yet").isVisible(), "what to do first");
+    const steps = page.locator("#start li");
+    assert.match((await steps.allInnerTexts())[0] ?? "", /2 flows\s.*\/plugins\s/s);
+    assert.ok(await steps.getByRole("link", { name: "Create a webhook" }).isVisible());
 
     const hand = openHand(page);
     await hand.click("link", "New webhook");
@@ -86,6 +89,10 @@ describe("the way", { skip: noBrowser }, () => {
     await logIn(page);
     await page.waitForURL(/\/ui\/$/);
     await settled(page);
+    const tiles = await page.locator(".tiles").innerText();
+    assert.match(tiles, /Calls\s+9\s+Failed\s+44%\s+4 of 9\s/);
+    assert.match(tiles, /Waiting now\s+0\s+of at most \d/);
+    assert.ok((await page.locator("#slowest tbody tr").count()) >= 3, "webhooks by duration");
     await page.locator("#failures").getByRole("link", { name: "failing" }).first().click();
     await settled(page);
     assert.match(await page.getByRole("log").innerText(), /The shelf is empty/);

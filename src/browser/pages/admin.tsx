@@ -3,6 +3,7 @@ import { useEffect, useRef, type Child } from "hono/jsx/dom";
 import type { Permission } from "../../shared/contract/permission.ts";
 import { Audit } from "../admin/audit.tsx";
 import { Bundles } from "../admin/bundles.tsx";
+import { ConfigurationKeys } from "../admin/configuration.tsx";
 import { Import } from "../admin/import.tsx";
 import { Projects, Secrets, Settings } from "../admin/named.tsx";
 import { Roles } from "../admin/roles.tsx";
@@ -27,6 +28,12 @@ const SECTIONS: readonly {
   { id: "secrets", label: "Secrets", needs: "secret.write", Content: Secrets },
   { id: "tokens", label: "Login tokens", needs: null, Content: Tokens },
   { id: "audit", label: "Audit", needs: "audit.read", Content: Audit },
+  {
+    id: "configuration",
+    label: "Configuration",
+    needs: "config.read",
+    Content: ConfigurationKeys,
+  },
   { id: "system", label: "System", needs: "workspace.read", Content: System },
   { id: "import", label: "Import and export", needs: "webhook.read", Content: Import },
 ];

@@ -50,6 +50,7 @@ const ENTRIES: readonly Entry[] = [
       "setting.read",
       "secret.write",
       "audit.read",
+      "config.read",
       "workspace.read",
     ],
   },

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { Read } from "./read.ts";
 import { MAYBE_TEXT } from "./scalar.ts";
 
 /** What the service was started with. */
@@ -17,3 +18,5 @@ export const CONFIG = v.strictObject({
     }),
   ),
 });
+
+export type Config = Read<typeof CONFIG>;
