@@ -107,6 +107,13 @@ async function assertFits(page: Page, name: string): Promise<void> {
   const root = page.locator("html");
   const [whole, shown] = await root.evaluate((html) => [html.scrollWidth, html.clientWidth]);
   assert.ok(Number(whole) <= Number(shown), `"${name}" is ${whole} wide in ${shown}`);
+  const strips = await page
+    .locator(".tabs")
+    .evaluateAll((found) => found.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
+  assert.ok(
+    strips.every((hidden) => hidden <= 0),
+    `"${name}" hides tabs: ${strips.join(", ")}`,
+  );
 }
 
 async function violationsOf(page: Page, rules: string[] = []): Promise<string[]> {
