@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
+import { useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 
 interface Tab {
   readonly id: string;
@@ -52,10 +52,6 @@ function Strip(props: {
   const { label, tabs, open, choose } = props;
   const strip = useRef<HTMLElement | null>(null);
   const buttonOf = (id: string) => strip.current?.querySelector<HTMLElement>(`#${id}-tab`);
-  useEffect(() => {
-    // A phone shows a part of the strip.
-    buttonOf(open)?.scrollIntoView({ inline: "center", block: "nearest" });
-  }, [open]);
   const move = ({ key }: KeyboardEvent): void => {
     const by = key === "ArrowRight" ? 1 : key === "ArrowLeft" ? -1 : 0;
     const at = tabs.findIndex(({ id }) => id === open);

@@ -1,5 +1,5 @@
 import { PageHead } from "../head.tsx";
-import { useEffect, useRef, type Child } from "hono/jsx/dom";
+import { useEffect, type Child } from "hono/jsx/dom";
 import type { Permission } from "../../shared/contract/permission.ts";
 import { Audit } from "../admin/audit.tsx";
 import { Bundles } from "../admin/bundles.tsx";
@@ -43,16 +43,13 @@ start(async () => <AdminPage />);
 function AdminPage() {
   const shown = SECTIONS.filter(({ needs }) => needs === null || may(needs));
   const section = shown.find(({ id }) => id === PARAMS["section"]) ?? shown[0];
-  const links = useRef<HTMLElement | null>(null);
   useEffect(() => {
     nameDocument(section?.label ?? "Administration");
-    const current = links.current?.querySelector("[aria-current]");
-    current?.scrollIntoView({ inline: "center", block: "nearest" });
   }, []);
   return (
     <>
       <PageHead title="Administration" />
-      <nav class="tabs" aria-label="Administration" ref={links}>
+      <nav class="tabs" aria-label="Administration">
         {shown.map(({ id, label }) => (
           <a href={pagePath("admin", id)} aria-current={id === section?.id ? "page" : undefined}>
             {label}
