@@ -22,11 +22,14 @@ const HEIGHT = 180;
 /** Draws series over time, and again when the width or the theme changes. */
 export function Plot(options: PlotOptions) {
   const frame = useRef<HTMLElement | null>(null);
-  // The drawing needs the width that its frame has on the page.
-  useEffect(
-    () => (frame.current === null ? undefined : show(frame.current, options)),
-    [options.at],
-  );
+  const drawn = useRef<() => void>(() => {});
+  // The drawing needs the width that its frame has on the page. New figures may come before the
+  // first were drawn: both effects run then, and the second has to know what the first one drew.
+  useEffect(() => {
+    drawn.current?.();
+    drawn.current = frame.current === null ? () => {} : show(frame.current, options);
+    return () => drawn.current?.();
+  }, [options.at]);
   return <div class="plot" role="img" aria-label={options.label} ref={frame}></div>;
 }
 

@@ -92,6 +92,7 @@ describe("the way", { skip: noBrowser }, () => {
     const tiles = await page.locator(".tiles").innerText();
     assert.match(tiles, /Calls\s+9\s+Failed\s+44%\s+4 of 9\s/);
     assert.match(tiles, /Waiting now\s+0\s+of at most \d/);
+    assert.equal(await page.locator(".plot > .uplot").count(), 2, "each chart is drawn once");
     assert.ok((await page.locator("#slowest tbody tr").count()) >= 3, "webhooks by duration");
     await page.locator("#failures").getByRole("link", { name: "failing" }).first().click();
     await settled(page);

@@ -8,11 +8,21 @@ import { Empty, Table, type Column } from "../table.tsx";
 
 type Key = Configuration["items"][number];
 
-const COLUMNS: readonly Column<Key>[] = [
-  ["Key", ({ key }) => <code>{key}</code>, "head"],
-  ["Value", (item) => <Value of={item} />],
-  ["Comes from", (item) => <Source of={item} />],
-];
+/** @param file whose path stands above the list, so that its name says enough in it */
+function columnsOf(file: string | null): readonly Column<Key>[] {
+  const short = (place: string | null) =>
+    file !== null && place?.startsWith(file) === true
+      ? `${file.split(/[\\/]/).at(-1)}${place.slice(file.length)}`
+      : place;
+  const toSource = ({ source, place, overrides }: Key) => (
+    <Source source={source} place={short(place)} overrides={short(overrides)} />
+  );
+  return [
+    ["Key", ({ key }) => <code>{key}</code>, "head"],
+    ["Value", (item) => <Value of={item} />],
+    ["Comes from", toSource],
+  ];
+}
 
 /** What the service was started with, and who said so. */
 export function ConfigurationKeys() {
@@ -44,7 +54,7 @@ export function ConfigurationKeys() {
       ) : (
         <Table
           caption="Configuration"
-          columns={COLUMNS}
+          columns={columnsOf(file)}
           items={shown}
           rowOf={({ key }) => ({ id: key })}
         />
@@ -65,7 +75,7 @@ function Value({ of: { key, value } }: { of: Key }) {
   return text === "" ? <span class="soft">empty</span> : <code>{text}</code>;
 }
 
-function Source({ of: { source, place, overrides } }: { of: Key }) {
+function Source({ source, place, overrides }: Pick<Key, "source" | "place" | "overrides">) {
   if (source === "default") return <span class="soft">default</span>;
   return (
     <>
