@@ -88,7 +88,7 @@ describe("a failed execution is understood", () => {
       const said = await page.locator("main").innerText();
       assert.ok(said.indexOf(REASON) < said.indexOf("What the caller got"));
       const caller = page.locator("#response");
-      assert.match(await caller.innerText(), new RegExp(`500 ENDED_ERROR: ${REASON}`));
+      assert.match(await caller.innerText(), new RegExp(`500\\s+ENDED_ERROR: ${REASON}`));
       // The source of another file than the flow's own is not shown.
       assert.equal(await failure.getByRole("link").count(), 0);
     });
