@@ -207,12 +207,18 @@ test("the reference page is made of what the service carries, and nothing else",
   assert.match(policy, /default-src 'none'/);
   assert.doesNotMatch(policy, /unsafe|https?:|\*/);
   assert.doesNotMatch(html, /https?:|<style|<script>/);
-  const files = [...html.matchAll(/(?:src|href)="(\.[^"]+)"/g)].map(([, file]) => file!);
-  assert.equal(files.length, 3);
+  const named = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file!);
+  const [pages, files] = [
+    named.filter((file) => file.startsWith("../../ui/")),
+    new Set(named.filter((file) => file.startsWith("./reference/"))),
+  ];
+  assert.ok(pages.length > 0, "a way back to the pages");
+  assert.equal(files.size, 5);
+  assert.ok(named.every((file) => pages.includes(file) || files.has(file)));
   for (const file of files) {
     const answer = await fetch(new URL(file, base));
     assert.equal(answer.status, 200, file);
-    assert.match(answer.headers.get("content-type")!, /^text\/(css|javascript)/);
+    assert.match(answer.headers.get("content-type")!, /^(text\/(css|javascript)|image\/svg\+xml)/);
     assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
     await answer.body?.cancel();
   }
