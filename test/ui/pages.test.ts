@@ -14,6 +14,9 @@ import {
 import { pagesOf } from "./pages.ts";
 import { openWorkshop } from "./workshop.ts";
 
+/** Of a desk, and of a phone. */
+const WIDTHS = [1440, 390];
+
 describe("the pages", { skip: noBrowser }, () => {
   let service: Service;
   let browser: Browser;
@@ -26,21 +29,27 @@ describe("the pages", { skip: noBrowser }, () => {
     await service?.stop();
   });
 
-  for (const isDark of [false, true])
-    test(`have nothing to mend for axe, ${isDark ? "dark" : "light"}`, async (t) => {
-      const context = await openWindow(browser, service, { isDark });
-      for (const [name, path] of Object.entries(await pagesOf(service)))
-        await t.test(name, () =>
-          withPage(context, name, async (page) => {
-            await visit(page, service, path);
-            // The theme changes colours and nothing else.
-            assert.deepEqual(await violationsOf(page, isDark ? ["color-contrast"] : []), []);
+  test("have nothing to mend for axe, light and dark, wide and on a phone", async (t) => {
+    const context = await openWindow(browser, service);
+    for (const [name, path] of Object.entries(await pagesOf(service)))
+      await t.test(name, () =>
+        withPage(context, name, async (page) => {
+          await visit(page, service, path);
+          for (const width of WIDTHS) {
+            await page.setViewportSize({ width, height: 900 });
+            for (const colorScheme of ["light", "dark"] as const) {
+              await page.emulateMedia({ colorScheme });
+              // The look changes colours and nothing else.
+              const rules = colorScheme === "dark" ? ["color-contrast"] : [];
+              assert.deepEqual(await violationsOf(page, rules), [], `${colorScheme}, ${width}`);
+            }
             await assertFits(page, name);
-            assert.notEqual(await page.title(), "owned", "script of a caller stays inert");
-          }),
-        );
-      await context.close();
-    });
+          }
+          assert.notEqual(await page.title(), "owned", "script of a caller stays inert");
+        }),
+      );
+    await context.close();
+  });
 
   test("have nothing to mend for axe at the login screen", async () => {
     for (const isDark of [false, true]) {
@@ -51,17 +60,6 @@ describe("the pages", { skip: noBrowser }, () => {
       });
       await context.close();
     }
-  });
-
-  test("fit into a phone, and have nothing to mend for axe there", async () => {
-    const context = await openWindow(browser, service, { isNarrow: true });
-    for (const [name, path] of Object.entries(await pagesOf(service)))
-      await withPage(context, name, async (page) => {
-        await visit(page, service, path);
-        await assertFits(page, name);
-        assert.deepEqual(await violationsOf(page), [], name);
-      });
-    await context.close();
   });
 
   test("are looked at by an axe that finds something where there is something", async () => {
