@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { tmpdir } from "node:os";
 import { after, before, describe, test } from "node:test";
 import {
@@ -107,6 +108,7 @@ async function assertLimit(client: Client, same: boolean): Promise<void> {
 
 const target = openTarget();
 const KEY = "blackbox-canary-key-of-clients";
+const SECRET = "blackbox-canary-secret-of-clients";
 
 describe(`clients nobody here wrote (${target.name})`, { skip: target.skip ?? false }, () => {
   let service: Service;
@@ -118,10 +120,29 @@ describe(`clients nobody here wrote (${target.name})`, { skip: target.skip ?? fa
     await service.createWebhook("echo", "echo");
     await service.createWebhook("keyed", "echo", { key: KEY });
     await service.createWebhook("sleep", "sleep");
+    await service.api("POST", "/secret", { name: "sender", value: SECRET });
+    await service.createWebhook("signed", "echo", {
+      methods: ["POST"],
+      signature: { scheme: "github", secrets: ["sender"] },
+    });
   });
   after(async () => {
     await service.stop();
   });
+
+  for (const client of CLIENTS.filter((one) => mannersOf(one).after.POST !== undefined)) {
+    const skip = missingClient(client) ?? false;
+    test(`${client.name}: a signed call of a webhook that takes POST alone`, { skip }, async () => {
+      const url = `http://${service.origin.host}:${service.origin.port}${callTarget(service, "signed")}`;
+      const call = callOf("POST", url, { "content-type": "application/json" });
+      const digest = createHmac("sha256", SECRET)
+        .update(call.body ?? "")
+        .digest("hex");
+      const headers = { ...call.headers, "x-hub-signature-256": `sha256=${digest}` };
+      const { stdout } = await runClient(client, { ...call, headers }, tmpdir());
+      assert.match(stdout, /"json":\{"n":1\}/);
+    });
+  }
 
   for (const client of CLIENTS) {
     const skip = missingClient(client) ?? false;
