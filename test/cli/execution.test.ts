@@ -72,7 +72,10 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
   test("list: wrong filters are refused in words", async () => {
     const status = await session.run(["execution", "list", "--status", "DONE"]);
     assert.equal(status.code, 1);
-    assert.match(status.stderr, /^status.*: expected one .*PENDING.*ENDED_CANCELLED\n$/);
+    assert.match(
+      status.stderr,
+      /^status.*: expected one .*PENDING.*ENDED_CANCELLED, found "DONE"\n$/,
+    );
     const limit = await session.run(["execution", "list", "--limit", "none"]);
     assert.equal(limit.code, 2);
     assert.match(limit.stderr, /"none", expected a whole number/);
@@ -206,7 +209,8 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
   test("an id that is not there", async () => {
     for (const act of ["show", "cancel", "replay"]) {
       const finished = await session.run(["execution", act, "none/../x"]);
-      const said = 'There is no execution "none/../x"\n';
+      const said =
+        'There is no execution "none/../x": expected an id, as GET /api/latest/execution lists them\n';
       assert.deepEqual([finished.code, finished.stderr], [1, said], act);
     }
   });

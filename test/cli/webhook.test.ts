@@ -68,7 +68,7 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(await refuse(["create", "orders", "--flow", "echo"], 1), /orders/);
     assert.match(
       await refuse(["create", "a", "--flow", "none"], 1),
-      /^flow: there is no flow "none"; there are echo\n$/,
+      /^flow: there is no flow "none"\. Known: echo\n$/,
     );
     assert.match(
       await refuse(["create", "a", "--flow", "echo", "--role", "none"], 1),

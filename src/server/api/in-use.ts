@@ -1,7 +1,8 @@
 import type { Principal } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
 import { RequestError } from "../../shared/errors.ts";
-import { deletePeople, usersOfRole } from "../store/people.ts";
+import { deletePeople } from "../store/people.ts";
+import { usersOfRole } from "../store/user-roles.ts";
 import { StoreError } from "../store/store-error.ts";
 import { listWebhooks } from "../store/webhooks.ts";
 import type { Api } from "./api.ts";

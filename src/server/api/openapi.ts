@@ -1,15 +1,11 @@
-import {
-  toJsonSchema,
-  toJsonSchemaDefs,
-  type ConversionConfig,
-  type JsonSchema,
-} from "@valibot/to-json-schema";
+import { toJsonSchemaDefs, type JsonSchema } from "@valibot/to-json-schema";
 import type { GenericSchema, StrictObjectSchema } from "valibot";
 import { VERSION } from "../../assets/read.ts";
 import { ERRORS } from "../../shared/contract/error.ts";
 import { describeCall } from "./openapi-call.ts";
-import { NAME } from "../../shared/contract/name.ts";
 import { FORMAT } from "../../shared/contract/webhook-document.ts";
+import { CONVERSION, toSchema } from "./openapi-conversion.ts";
+import { describeParameters, HAS_ETAG } from "./openapi-parameters.ts";
 import type { Route } from "./route.ts";
 import { NAMED_SCHEMAS } from "./named-schemas.ts";
 import { PROBLEM } from "../../shared/contract/problem.ts";
@@ -30,26 +26,6 @@ interface ApiDocument {
     readonly responses: Json;
   };
   readonly [member: string]: unknown;
-}
-
-const CONVERSION: ConversionConfig = {
-  target: "draft-2020-12",
-  typeMode: "input",
-  errorMode: "ignore",
-  definitions: NAMED_SCHEMAS,
-  overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
-  overrideSchema: ({ valibotSchema }) =>
-    valibotSchema === (NAME as GenericSchema)
-      ? { type: "string", minLength: 1, maxLength: 128, description: NAME_RULE }
-      : null,
-};
-
-const NAME_RULE = "Blanks at either end are trimmed. No control characters, none of / \\ ? # %";
-
-/** A schema in its place: what is named is referred to, and described once for all. */
-function toSchema(schema: GenericSchema): JsonSchema {
-  const { $schema: _schema, $defs: _definitions, ...own } = toJsonSchema(schema, CONVERSION);
-  return own;
 }
 
 /** What the groups of operations are about. */
@@ -145,7 +121,7 @@ function describePaths(routes: readonly Route[]): Json {
 const VISITOR = [{}, { token: [] }, { cookie: [] }];
 
 function describeRoute(route: Route): Json {
-  const parameters = [...pathParameters(route), ...queryParameters(route), ...headers(route)];
+  const parameters = describeParameters(route);
   const needs = ["login", "anyone"].includes(route.needs) ? {} : { "x-permission": route.needs };
   return {
     operationId: operationIdOf(route),
@@ -168,46 +144,6 @@ function tagOf({ path }: Route): string {
 function operationIdOf({ method, path }: Route): string {
   const parts = path.split(/[/:.-]+/).filter((part) => part !== "");
   return [method.toLowerCase(), ...parts].join("_");
-}
-
-function pathParameters({ path }: Route): Json[] {
-  return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: { type: "string" },
-  }));
-}
-
-function queryParameters({ query }: Route): Json[] {
-  if (query === null) return [];
-  const { properties = {}, required = [] } = toSchema(query);
-  return Object.entries(properties).map(([name, given]) => {
-    const { description, ...schema } = given as JsonSchema;
-    // One text, with commas.
-    const style = schema.type === "array" ? { style: "form", explode: false } : {};
-    const place = { name, in: "query", required: required.includes(name), description };
-    return { ...place, ...style, schema: withDefault(schema) };
-  });
-}
-
-/** What is left out counts as this text, which stands for a number or a flag. */
-function withDefault(schema: JsonSchema): Json {
-  const { default: usual, type } = schema;
-  if (typeof usual !== "string" || type === "string") return { ...schema };
-  return { ...schema, default: JSON.parse(usual) as unknown };
-}
-
-const HAS_ETAG = /^\/(webhook|project|role|user|setting|secret)\/:name(\/authentication)?$/;
-
-function headers({ method, path }: Route): Json[] {
-  if (path.endsWith("/:id/events")) return [header("Last-Event-ID", "Go on after this event")];
-  if (method === "GET" || !HAS_ETAG.test(path)) return [];
-  return [header("If-Match", "The ETag that was read: 412 where it was changed meanwhile")];
-}
-
-function header(name: string, description: string): Json {
-  return { name, in: "header", required: false, description, schema: { type: "string" } };
 }
 
 /** What an import takes; more of it is what an export answers. */

@@ -60,7 +60,7 @@ export function listOfValues<const Value extends string>(
       v.description(description),
       v.metadata({ type: "array", items: { type: "string", enum: values } }),
       v.transform((given) => given.split(",")),
-      v.array(v.picklist(values, `expected one or more of ${values.join(",")}`)),
+      v.array(v.picklist(values, `expected one or more of ${values.join(", ")}`)),
     ),
   );
 }

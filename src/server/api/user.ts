@@ -15,7 +15,6 @@ import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import {
-  countOthersWithRole,
   deletePeople,
   deleteTokensOfUser,
   deleteUserRoles,
@@ -24,12 +23,12 @@ import {
   insertUser,
   insertUserRole,
   listPeople,
-  roleNamesOf,
   rolesOfUser,
   updatePassword,
   updateUser,
   type UserRow,
 } from "../store/people.ts";
+import { countOthersWithRole, roleNamesOf } from "../store/user-roles.ts";
 import { requireNotAbove, requireRole } from "./access.ts";
 import type { Api } from "./api.ts";
 import { missing, MOST_NAMES } from "./missing.ts";

@@ -219,8 +219,9 @@ function refuseGuarded(body: Record<string, unknown>, name: string): void {
 function requireFlow(api: Api, name: string): void {
   if (api.catalog.find(name) !== undefined) return;
   const known = api.catalog.list().map((flow) => flow.name);
+  const told = describeMissing("flow", name, known);
   const list = known.length === 0 ? "PLUGINS_DIR has none" : `Known: ${known.join(", ")}`;
-  throw invalid("flow", `there is no ${describeMissing("flow", name, known)} ${list}`);
+  throw invalid("flow", `there is no ${told.endsWith("?") ? told : `${told}.`} ${list}`);
 }
 
 /** New webhooks get the role `webhook`, as far as whoever makes them may give it. */

@@ -356,7 +356,7 @@ const WRONG: readonly (readonly [members: object, words: string])[] = [
   [{ cors: { origins: [SHOP], headers: ["*"] } }, "cors.headers.0: expected the name"],
   [{ cors: { origins: [SHOP], headers: ["a b"] } }, "cors.headers.0: expected the name"],
   [{ cors: { origins: [SHOP], max_age_sec: 86_401 } }, "cors.max_age_sec: expected at most"],
-  [{ cors: { origins: [SHOP], methods: ["GET"] } }, "cors.methods: not known"],
+  [{ cors: { origins: [SHOP], methods: ["GET"] } }, "cors.methods: unknown"],
   [{ response_headers: null }, "response_headers: expected an object"],
   [{ response_headers: { "X-A": ["a"] } }, "response_headers.X-A: expected a string"],
   [{ response_headers: { "x a": "a" } }, "response_headers.x a: "],
