@@ -128,7 +128,7 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(await refuse(["set", "full", "none.yaml"], 1), /^Cannot read "none.yaml"/);
     const wrong = await session.run(["webhook", "set", "full", "-"], { input: "default_mode: x" });
     assert.equal(wrong.code, 1);
-    assert.match(wrong.stderr, /^default_mode: expected "sync" or "async"\n$/);
+    assert.match(wrong.stderr, /^default_mode: expected "sync" or "async", found "x"\n$/);
   });
 
   test("openapi: prints a document to hand over", async () => {

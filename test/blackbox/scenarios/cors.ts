@@ -343,7 +343,7 @@ const LONG = "x".repeat(17_000);
 const MANY = Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`x-${n}`, "a"]));
 
 const WRONG: readonly (readonly [members: object, words: string])[] = [
-  [{ cors: {} }, "cors.origins: expected"],
+  [{ cors: {} }, "cors.origins: is required"],
   [{ cors: { origins: [] } }, "cors.origins: expected at least 1"],
   [{ cors: { origins: ["*"], credentials: true } }, "cors.credentials: expected false"],
   [{ cors: { origins: ["*", SHOP] } }, 'cors.origins: "*" stands alone'],
