@@ -11,6 +11,7 @@ import {
   insertToken,
   updatePassword,
 } from "../server/store/people.ts";
+import type { DebuggedFlow } from "../server/workers/debugged-flow.ts";
 import { now } from "../shared/clock.ts";
 import { newId } from "../shared/id.ts";
 import type { Log } from "../shared/log.ts";
@@ -25,6 +26,14 @@ export interface AuthorService {
   readonly token: string;
 }
 
+export interface AuthorOptions {
+  readonly log: Log;
+  readonly port: number;
+  readonly onlooker?: Onlooker;
+  /** The flow whose thread has a debugger: there is one thread of it at a time. */
+  readonly debug?: DebuggedFlow | undefined;
+}
+
 const DAY_MS = 86_400_000;
 
 /**
@@ -34,11 +43,11 @@ const DAY_MS = 86_400_000;
  */
 export async function openAuthorService(
   loaded: Loaded,
-  { log, port, onlooker }: { log: Log; port: number; onlooker?: Onlooker },
+  { log, port, onlooker, debug }: AuthorOptions,
 ): Promise<AuthorService> {
   for (const warning of openAuthorData(loaded)) log.warn(warning);
   const password = generatePassword();
-  const config = { ...loaded.config, LISTEN_PORT: port };
+  const config = { ...loaded.config, LISTEN_PORT: port, ...(debug && { FLOW_MAX_CONCURRENT: 1 }) };
   const service = await openService({
     config,
     configuration: { file: loaded.file, values: replaceValues(loaded.values, config) },
@@ -46,6 +55,7 @@ export async function openAuthorService(
     adminPassword: password,
     showPassword: async () => {},
     ...(onlooker && { onlooker }),
+    ...(debug && { debug }),
   });
   return { service, password, token: await renewLogin(service.store, password) };
 }

@@ -5,10 +5,11 @@ import type { Service } from "../server/service.ts";
 import { findWebhook } from "../server/store/webhooks.ts";
 import { now } from "../shared/clock.ts";
 import { StartError } from "../shared/errors.ts";
-import { openLogFor, type Log } from "../shared/log.ts";
+import { openLogFor } from "../shared/log.ts";
+import { nearestWord } from "../shared/nearest.ts";
 import { forgetConnection, keepConnection } from "./author-connection.ts";
 import { readAuthorFolder } from "./author-folder.ts";
-import { openAuthorService, type AuthorService } from "./author-service.ts";
+import { openAuthorService, type AuthorOptions, type AuthorService } from "./author-service.ts";
 import { CommandError } from "./command-error.ts";
 import { openDevScreen, type DevScreen } from "./dev-screen.ts";
 import { putEnabledWebhook } from "./enabled-webhook.ts";
@@ -17,6 +18,9 @@ import { toLine } from "./table.ts";
 
 export interface DevOptions {
   readonly port?: number;
+  /** Name of the flow to look at with a debugger. */
+  readonly inspect?: string;
+  readonly inspectPort: number;
 }
 
 /** Serves a folder for its author alone, and shows each call; until SIGTERM or Ctrl-C. */
@@ -30,18 +34,32 @@ export async function dev(folder: string, options: DevOptions): Promise<void> {
   logStrayErrors(log);
   for (const warning of loaded.warnings) log.warn(warning);
   const signals = watchStopSignals(log, config.SHUTDOWN_GRACE_SEC);
-  const author = await open(loaded, { log, screen, port: options.port });
+  const { inspect, inspectPort, port } = options;
+  const debug = inspect === undefined ? undefined : { flow: inspect, port: inspectPort };
+  const author = await open(loaded, { log, screen, port, debug });
   const { service, token } = author;
   signals.service = service;
+  if (inspect !== undefined) await requireFlow(service, inspect);
   keepConnection(config.DATA_DIR, { url: service.url, token });
   for (const { name } of service.catalog.list()) await openWebhook(service, name);
-  write(describe(author, resolve(folder), config.PLUGINS_DIR));
+  write(describe(author, resolve(folder), config.PLUGINS_DIR, debug));
   follower.follow(async (flow) => {
     if (await openWebhook(service, flow)) write(`          ${toCurl(service.url, flow)}\n`);
   });
   await signals.first;
   forgetConnection(config.DATA_DIR);
   await service.stop(signals.second);
+}
+
+/** @throws CommandError where there is none of that name; the service is stopped then */
+async function requireFlow(service: Service, name: string): Promise<void> {
+  if (service.catalog.find(name) !== undefined) return;
+  const known = service.catalog.list().map((flow) => flow.name);
+  await service.stop(Promise.resolve());
+  const nearest = nearestWord(name, known);
+  const hint =
+    nearest === null ? `There are: ${known.join(", ") || "none"}` : `Did you mean "${nearest}"?`;
+  throw new CommandError(`There is no flow "${name}". ${hint}`);
 }
 
 /** Lets nothing be shown before the greeting, which tells of all flows. */
@@ -63,20 +81,26 @@ function openFollower(screen: DevScreen) {
   };
 }
 
+interface OpenOptions extends Pick<AuthorOptions, "log" | "debug"> {
+  readonly screen: DevScreen;
+  readonly port: number | undefined;
+}
+
 async function open(
   loaded: Parameters<typeof openAuthorService>[0],
-  { log, screen, port }: { log: Log; screen: DevScreen; port: number | undefined },
+  { port, screen, ...options }: OpenOptions,
 ): Promise<AuthorService> {
+  const { log } = options;
   const wanted = port ?? loaded.config.LISTEN_PORT;
   try {
-    return await openAuthorService(loaded, { log, port: wanted, onlooker: screen });
+    return await openAuthorService(loaded, { ...options, port: wanted, onlooker: screen });
   } catch (error) {
     if (error instanceof StartError) throw new CommandError(error.message);
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE") throw error;
     if (port !== undefined) throw new CommandError(`Cannot listen on port ${port}: ${message}`);
     log.warn(`Port ${wanted} is taken: it listens on another one`);
-    return openAuthorService(loaded, { log, port: 0, onlooker: screen });
+    return openAuthorService(loaded, { ...options, port: 0, onlooker: screen });
   }
 }
 
@@ -95,12 +119,14 @@ function describe(
   { service, password }: AuthorService,
   folder: string,
   plugins_dir: string,
+  debug: AuthorOptions["debug"],
 ): string {
   const { url, catalog } = service;
   const rows = [
     ["Open", `${url}/`],
     ["Log in", `as "admin" with ${password} (until the next start)`],
     ["Flows", plugins_dir],
+    ...(debug === undefined ? [] : [["Debug", describeDebugger(debug)]]),
     ["Stop", "Ctrl-C"],
   ];
   const head = rows.map(([name = "", text]) => `  ${name.padEnd(8)}${text}\n`).join("");
@@ -114,4 +140,8 @@ function describe(
   );
   const empty = "  No flows yet. In another terminal: flowhook flow new hello\n";
   return `\n  Flowhook ${VERSION} for ${folder}\n\n${head}\n${lines.join("") || empty}\n`;
+}
+
+function describeDebugger({ flow, port }: NonNullable<AuthorOptions["debug"]>): string {
+  return `attach to 127.0.0.1:${port}: calls of "${flow}" wait until a debugger is there`;
 }

@@ -24,8 +24,12 @@ export function flagsFor(spec: FlowSpec, readable: readonly string[]): string[] 
     ...read.map((path) => `--allow-fs-read=${path}`),
     ...spec.grants.write.map((path) => `--allow-fs-write=${path}`),
     ...(spec.grants.net ? ["--allow-net"] : []),
+    ...(spec.debug_port === undefined ? [] : DEBUGGED),
   ];
 }
+
+/** Its author has asked for it, on loopback: nobody need be warned. */
+const DEBUGGED = ["--allow-inspector", "--disable-warning=PERM0004"];
 
 /** Each line is an act that a thread without grants must be refused. */
 const PROBE = `

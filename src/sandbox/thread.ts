@@ -107,6 +107,9 @@ async function guard(): Promise<void> {
   // Loaded for a test alone.
   if (data.spec.fake_time !== undefined)
     (await import("./fake-time.ts")).fakeTime(data.spec.fake_time);
+  // For its author alone: the flow is loaded once a debugger is there.
+  if (data.spec.debug_port !== undefined && !data.inspecting)
+    (await import("node:inspector")).open(data.spec.debug_port, "127.0.0.1", true);
   const fileHandle = await openSample();
   replaceConsole(write);
   replaceProcess((level, text) => write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]));

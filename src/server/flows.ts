@@ -2,6 +2,7 @@ import { openRuntime, type Runtime } from "../assets/runtime.ts";
 import { type Config } from "./config/resolve.ts";
 import { openCatalog, type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
+import type { DebuggedFlow } from "./workers/debugged-flow.ts";
 import { openRunners, type Runners } from "./workers/supervisor.ts";
 
 /** The flows and the runners that load them: what serving and checking have in common. */
@@ -15,6 +16,7 @@ export async function openFlows(options: {
   config: Config;
   log: Log;
   runtime?: Runtime;
+  debug?: DebuggedFlow | undefined;
 }): Promise<Flows> {
   const { config, log } = options;
   await using opened = new AsyncDisposableStack();
@@ -22,6 +24,7 @@ export async function openFlows(options: {
     await openRunners({
       ...toRunnersOptions(config, options.runtime ?? openRuntime(config.DATA_DIR)),
       log,
+      ...(options.debug && { debug: options.debug }),
     }),
   );
   const catalog = opened.use(await openCatalogOf(config, log, runners));

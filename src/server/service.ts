@@ -14,7 +14,8 @@ import { operate } from "./executions/operations.ts";
 import { recover } from "./executions/recover.ts";
 import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
-import { type Runners } from "./workers/supervisor.ts";
+import type { DebuggedFlow } from "./workers/debugged-flow.ts";
+import type { Runners } from "./workers/supervisor.ts";
 import { openStore, type Store } from "./store/database.ts";
 import { connectionsByMonth } from "./store/executions.ts";
 import { takeLock } from "./store/lock.ts";
@@ -56,6 +57,8 @@ export interface ServiceOptions {
   showPassword(service: Pick<Service, "url" | "catalog" | "adminPassword">): Promise<void>;
   /** null unless told. */
   readonly onlooker?: Onlooker;
+  /** The flow that its author looks at with a debugger; nobody's unless told. */
+  readonly debug?: DebuggedFlow;
 }
 
 /** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
@@ -72,7 +75,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
   await warnOfUnreadable(config, log, store, secrets);
   const parser = openParser(() => openRuntime(config.DATA_DIR).parserThread, config.MAX_BODY_BYTES);
-  const flows = opened.use(await openFlows({ config, log, runtime }));
+  const flows = opened.use(await openFlows({ config, log, runtime, debug: options.debug }));
   const { runners, catalog } = flows;
   const allowance = new Allowance(config.CONNECTION_ALLOWANCE, await connectionsByMonth(store));
   const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });

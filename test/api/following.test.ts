@@ -226,7 +226,7 @@ test("statistics count calls, failures and durations per interval and webhook", 
   );
   const none = await counted.want(200, "GET", "/statistics?from=2020-01-01&to=2020-01-02");
   assert.deepEqual(itemsOf(none.json), []);
-  for (const bad of ["from=x", "by=flow", "interval_sec=0", "from=2020-01-02&to=2020-01-01"])
+  for (const bad of ["from=x", "by=role", "interval_sec=0", "from=2020-01-02&to=2020-01-01"])
     await counted.want(422, "GET", `/statistics?${bad}`);
   await counted.want(422, "GET", "/statistics?from=2020-01-01&to=2021-01-01&interval_sec=1");
 });

@@ -47,7 +47,7 @@ describe("docs and licenses", { skip: target.skip ?? false, concurrency: 2 }, ()
   test("docs --search prints the sections that have the words", async () => {
     const found = await run("docs", "--search", "backup secret.key");
     assert.equal(found.code, 0, all(found));
-    assert.match(found.stdout, /^operating: Backup\n {2}\S/m);
+    assert.match(found.stdout, /^backup: Backup\n {2}\S/m);
     const none = await run("docs", "flows", "--search", "nginx");
     assert.deepEqual([none.code, none.stdout], [1, ""], all(none));
   });

@@ -6,7 +6,12 @@ import { test } from "node:test";
 import { readCredentials, readEnvironment } from "../../src/server/config/environment.ts";
 
 test("credentials are null where nothing is set", () => {
-  assert.deepEqual(readCredentials({}), { adminPassword: null, url: null, token: null });
+  assert.deepEqual(readCredentials({}), {
+    adminPassword: null,
+    url: null,
+    token: null,
+    certificateFile: null,
+  });
 });
 
 test("the administrator's password may stand in a file", () => {
@@ -18,8 +23,14 @@ test("the administrator's password may stand in a file", () => {
       FLOWHOOK_ADMIN_PASSWORD_FILE: file,
       FLOWHOOK_URL: "http://a",
       FLOWHOOK_TOKEN: "t",
+      SSL_CERT_FILE: "/etc/own.pem",
     };
-    const expected = { adminPassword: "open sesame", url: "http://a", token: "t" };
+    const expected = {
+      adminPassword: "open sesame",
+      url: "http://a",
+      token: "t",
+      certificateFile: "/etc/own.pem",
+    };
     assert.deepEqual(readCredentials(env), expected);
   } finally {
     rmSync(folder, { recursive: true });

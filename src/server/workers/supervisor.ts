@@ -6,6 +6,7 @@ import type {
   RunnerSetup,
   ThreadLimits,
 } from "../../shared/wire/protocol.ts";
+import { withDebugger, type DebuggedFlow } from "./debugged-flow.ts";
 import { DEATHS, Quarantine } from "./quarantine.ts";
 import { Runner, type RunnerDeath } from "./runner.ts";
 import type { Worker, WorkerEvents } from "./worker.ts";
@@ -21,6 +22,7 @@ export interface RunnersOptions {
   readonly readable: readonly string[];
   readonly runnerMemoryMb: number;
   readonly limits: ThreadLimits;
+  readonly debug?: DebuggedFlow;
   /** Longest import of a flow by an inspection; 10 s. */
   readonly inspect_ms?: number;
   /** Longest silence of a runner that has something to do; 10 s. */
@@ -141,7 +143,7 @@ class Supervisor implements Runners {
         ? this.#take()
         : this.#takeOwn(place === "alone" ? spec.key : QUARANTINED);
     if (!runner.knows(spec.key)) this.#keeper.verify(spec);
-    return runner.start(spec, events);
+    return runner.start(withDebugger(spec, this.#options.debug), events);
   }
 
   /** In the spare, so that an import that takes its runner down costs no execution. */

@@ -37,6 +37,8 @@ export interface FlowSpec {
   readonly isolation: Isolation;
   /** Of a test: milliseconds since the epoch at which its clock stands. */
   readonly fake_time?: number;
+  /** Of an author who looks at it: the port on loopback that a debugger attaches to. */
+  readonly debug_port?: number;
   /** Members of the request that its input schema names; null where that is not known. */
   readonly input_members: readonly string[] | null;
 }
