@@ -248,13 +248,11 @@ class Supervisor implements Runners {
       this.#blame(death);
     };
     const onCrashed = (runner: Runner, death: RunnerDeath): void => this.#lose(runner, death);
-    const memoryBytes = runnerMemoryMb * 2 ** 20;
-    const silenceMs = this.#options.silenceMs ?? 10_000;
     const runner = new Runner({
       file,
       setup: this.#setup,
-      memoryBytes,
-      silenceMs,
+      memoryBytes: runnerMemoryMb * 2 ** 20,
+      silenceMs: this.#options.silenceMs ?? 10_000,
       log,
       onDoomed,
       onCrashed,
