@@ -22,15 +22,29 @@ export function timesOf({ spanSec, interval_sec }: Range): { from: number; to: n
 }
 
 /** What the calls of a range were like; in `interval_sec`, `all` is the whole range. */
-export async function readIntervals(
+export function readIntervals(
   range: Range,
   query: { interval_sec: string; by?: "webhook" | undefined },
 ): Promise<readonly Interval[]> {
   const { from, to } = timesOf(range);
-  const { items } = await read<Statistics>(["statistics"], {
-    from: new Date(from * 1000).toISOString(),
-    to: new Date(to * 1000).toISOString(),
-    ...query,
-  });
-  return items;
+  return readBetween(new Date(from * 1000), new Date(to * 1000), query);
+}
+
+/** What today's calls of each webhook were like, by its name: a day of the browser's zone. */
+export async function readToday(): Promise<ReadonlyMap<string | null, Interval>> {
+  const now = new Date();
+  const dayFrom = (days: number) =>
+    new Date(now.getFullYear(), now.getMonth(), now.getDate() + days);
+  const query = { interval_sec: "all", by: "webhook" } as const;
+  const items = await readBetween(dayFrom(0), dayFrom(1), query);
+  return new Map(items.map((item) => [item.webhook, item]));
+}
+
+async function readBetween(
+  from: Date,
+  to: Date,
+  query: Readonly<Record<string, string | undefined>>,
+): Promise<readonly Interval[]> {
+  const times = { from: from.toISOString(), to: to.toISOString() };
+  return (await read<Statistics>(["statistics"], { ...times, ...query })).items;
 }

@@ -3,6 +3,7 @@ import { Choices } from "./button.tsx";
 import { CopiedLine, CopyButton } from "./copy.tsx";
 import type { Webhook } from "./resources.ts";
 import { SNIPPETS } from "./snippets.ts";
+import { whoMayCall } from "./webhook-callers.tsx";
 import { senderUrl } from "./webhook-signature.tsx";
 
 /** The URL of a webhook, and how to call it in several languages. */
@@ -37,15 +38,4 @@ export function WebhookUse({ webhook }: { webhook: Webhook }) {
       </pre>
     </>
   );
-}
-
-function whoMayCall(webhook: Webhook): string {
-  if (!webhook.is_enabled) return "Disabled: the URL answers 404 to everybody.";
-  const needed = [
-    ...(webhook.is_key_required ? ["the key"] : []),
-    ...(webhook.require_login ? ["a login token"] : []),
-    ...(webhook.signature?.mode === "enforce" ? ["a signature"] : []),
-  ];
-  if (needed.length > 0) return `Private: callers need ${needed.join(" and ")}.`;
-  return "Public: anybody who reaches the service can call it. The flow must not trust its input.";
 }

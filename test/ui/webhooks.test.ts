@@ -41,6 +41,30 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.getByRole("heading", { name: "No webhook is here" }).waitFor();
   });
 
+  test("are listed with who may call, how they answer and today's calls", async () => {
+    await service.createWebhook("late", "hello", { default_mode: "async" });
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await visit(page, service, "/ui/webhooks");
+    const heads = await page.locator("thead th").allInnerTexts();
+    assert.deepEqual(heads.slice(3, 6), ["Who may call", "Mode", "Today"]);
+    const cells = (name: string) =>
+      page
+        .locator("tbody tr", { has: page.getByRole("link", { name, exact: true }) })
+        .locator("td");
+    const shown = async (name: string) =>
+      (await cells(name).allInnerTexts()).slice(2, 5).map((text) => text.replace(/\s+/g, " "));
+    assert.deepEqual(await shown("failing"), ["Public", "Sync", "3 calls 3 failed"]);
+    assert.deepEqual(await shown("notification"), ["Key", "Sync", "none"]);
+    assert.deepEqual((await shown("late")).slice(1), ["Async", "none"]);
+    assert.equal(
+      await page.locator(".badge.busy", { hasText: "Public" }).first().isVisible(),
+      true,
+    );
+    const statistics = asked.filter((path) => path.endsWith("/statistics"));
+    assert.equal(statistics.length, 1, "one request for all rows");
+  });
+
   test("advise about a name while it is typed, and keep what was typed when refused", async () => {
     await visit(page, service, "/ui/new-webhook?flow=hello");
     const name = page.getByLabel("Name", { exact: true });

@@ -3,15 +3,18 @@ import { useEffect, useRef, useState } from "hono/jsx/dom";
 import { read, readAll, type List } from "../api.ts";
 import { Field } from "../field.tsx";
 import { FilterForm, filtersOfAddress } from "../filters.tsx";
+import { number, plural } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { may, pagePath } from "../page.ts";
 import { PagedList, usePages } from "../paged-list.tsx";
-import type { ExecutionSummary, Flow, Webhook } from "../resources.ts";
+import { readToday } from "../range.ts";
+import type { ExecutionSummary, Flow, Interval, Webhook } from "../resources.ts";
 import { start } from "../start.tsx";
-import { Outcomes } from "../status.tsx";
+import { Badge, Outcomes } from "../status.tsx";
 import { Empty, NamedCell, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
 import { WebhookBadges } from "../webhook-badges.tsx";
+import { CallerBadges, modeOf } from "../webhook-callers.tsx";
 
 /** Calls that a row looks back on. */
 const RECENT = 8;
@@ -26,8 +29,21 @@ const COLUMNS: readonly Column<Webhook>[] = [
   ["Name", (webhook) => <Name webhook={webhook} />, "head"],
   ["Flow", ({ flow }) => <a href={pagePath("flows", flow)}>{flow}</a>, "wide"],
   ["State", (webhook) => <WebhookBadges webhook={webhook} />],
-  ["Latest calls", ({ name }) => <Latest webhook={name} />],
+  ["Who may call", (webhook) => <CallerBadges webhook={webhook} />],
+  ["Mode", modeOf, "wide"],
 ];
+
+/** Calls of each webhook by its name; null: not read yet. */
+type Today = Awaited<ReturnType<typeof readToday>> | null;
+
+function columnsWith(today: Today): readonly Column<Webhook>[] {
+  if (!may("execution.read")) return COLUMNS;
+  return [
+    ...COLUMNS,
+    ["Today", ({ name }) => (today === null ? null : <CallsOf day={today.get(name)} />)],
+    ["Latest calls", ({ name }) => <Latest webhook={name} />],
+  ];
+}
 
 start(async () => <WebhooksPage />);
 
@@ -36,6 +52,7 @@ function WebhooksPage() {
   const [filters, apply] = useState(first);
   const pages = usePages<Webhook>(["webhook"], filters);
   const [flows] = useLoaded(() => readAll<Flow>("flow").catch(() => []));
+  const [today] = useLoaded(() => (may("execution.read") ? readToday() : Promise.resolve(null)));
   const names = (flows ?? []).map(({ name }) => [name, name] as const);
   return (
     <>
@@ -57,7 +74,7 @@ function WebhooksPage() {
       <PagedList
         pages={pages}
         caption="Webhooks"
-        columns={COLUMNS}
+        columns={columnsWith(today)}
         rowOf={({ id }) => ({ id })}
         empty={
           <Empty title="No webhook is here">
@@ -71,6 +88,17 @@ function WebhooksPage() {
 
 function Name({ webhook: { name, description } }: { webhook: Webhook }) {
   return <NamedCell name={name} path={pagePath("webhooks", name)} note={description} />;
+}
+
+function CallsOf({ day }: { day: Interval | undefined }) {
+  const { calls = 0, failures = 0 } = day ?? {};
+  if (calls === 0) return <span class="soft">none</span>;
+  return (
+    <span class="badges">
+      {plural(calls, "call")}
+      {failures === 0 ? null : <Badge label={`${number(failures)} failed`} state="bad" />}
+    </span>
+  );
 }
 
 function Latest({ webhook }: { webhook: string }) {
@@ -97,7 +125,7 @@ function Latest({ webhook }: { webhook: string }) {
 
 /** Rows that nobody scrolls to cost no request. */
 function onceVisible(element: HTMLElement | null, act: () => Promise<void>) {
-  if (element === null || !may("execution.read")) return;
+  if (element === null) return;
   const observer = new IntersectionObserver((entries) => {
     if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
     observer.disconnect();
