@@ -5,16 +5,24 @@ import { CopiedLine } from "./copy.tsx";
 import { PasswordField } from "./dialog.tsx";
 import { Form } from "./form.tsx";
 import { textOf } from "./form-values.ts";
+import { KeyShown } from "./key-shown.tsx";
 import { may, pagePath } from "./page.ts";
 import type { Webhook } from "./resources.ts";
 import { TryIt } from "./try-it.tsx";
 
-/** After the creation: the key while it can be seen, then enable, then the first call. */
+/** After the creation: URL and key while it can be seen, then enable, then the first call. */
 export function Created({ webhook }: { webhook: Webhook }) {
   const [isEnabled, setEnabled] = useState(false);
   return (
     <>
-      <KeyStep value={webhook.key ?? ""} />
+      <section class="step">
+        <h2>Its URL</h2>
+        <CopiedLine text={webhook.url} />
+      </section>
+      <section class="step">
+        <h2>Its key</h2>
+        <KeyShown webhook={webhook} value={webhook.key ?? ""} />
+      </section>
       <EnableStep webhook={webhook} isEnabled={isEnabled} enabled={() => setEnabled(true)} />
       {isEnabled ? (
         <section class="step">
@@ -23,17 +31,6 @@ export function Created({ webhook }: { webhook: Webhook }) {
         </section>
       ) : null}
     </>
-  );
-}
-
-/** A key, where it is shown for the only time. */
-export function KeyStep({ value }: { value: string }) {
-  return (
-    <section class="step">
-      <h2>Its key</h2>
-      <p>This is shown once. Keep it where your callers' secrets are kept.</p>
-      <CopiedLine text={value} />
-    </section>
   );
 }
 

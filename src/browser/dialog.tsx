@@ -1,5 +1,6 @@
-import { useId, type Child } from "hono/jsx/dom";
+import { useEffect, useId, useRef, useState, type Child } from "hono/jsx/dom";
 import { append } from "./append.ts";
+import { Button } from "./button.tsx";
 import { Field } from "./field.tsx";
 import { Form } from "./form.tsx";
 import { textOf } from "./form-values.ts";
@@ -13,43 +14,93 @@ interface DialogOptions {
   /** For long texts. */
   readonly isBroad?: boolean;
   readonly act: (values: FormData) => Promise<unknown>;
+  /** What is read before the dialog closes, once it was done; null or left out: nothing. */
+  readonly result?: () => Child | null;
 }
 
 /** A form in a dialog; resolves with whether it was done, once it is closed. */
 export function openDialog(options: DialogOptions): Promise<boolean> {
   return new Promise((resolve) => {
     let isDone = false;
-    const act = async (values: FormData): Promise<void> => {
-      await options.act(values);
+    const done = (): void => {
       isDone = true;
-      dialog.close();
+    };
+    // What is shown for the only time is left with its own button.
+    const keep = (event: Event): void => {
+      if (isDone) event.preventDefault();
     };
     const closed = (): void => {
       dialog.remove();
       resolve(isDone);
     };
-    const cancel = () => dialog.close();
-    const shown = <Dialog {...options} act={act} cancel={cancel} closed={closed} />;
+    const shown = (
+      <Dialog title={options.title} isBroad={options.isBroad === true} keep={keep} closed={closed}>
+        <Asked {...options} done={done} close={() => dialog.close()} />
+      </Dialog>
+    );
     const dialog = append(document.body, shown) as HTMLDialogElement;
     dialog.showModal();
   });
 }
 
-function Dialog(props: DialogOptions & { cancel: () => void; closed: () => void }) {
-  const { title, content, submit, isDangerous = false, isBroad = false, act } = props;
+function Dialog(props: {
+  title: string;
+  isBroad: boolean;
+  /** Escape was pressed. */
+  keep: (event: Event) => void;
+  closed: () => void;
+  children: Child;
+}) {
+  const { title, isBroad, keep, closed, children } = props;
   const id = useId();
+  return (
+    <dialog aria-labelledby={id} class={isBroad ? "broad" : ""} onCancel={keep} onClose={closed}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+/** The form, and then its result. */
+function Asked(props: DialogOptions & { done: () => void; close: () => void }) {
+  const { content, submit, isDangerous = false, close } = props;
+  const [result, setResult] = useState<Child | null>(null);
+  const act = async (values: FormData): Promise<void> => {
+    await props.act(values);
+    props.done();
+    const found = props.result?.() ?? null;
+    if (found === null) close();
+    else setResult(found);
+  };
   const cancel = (
-    <button type="button" class="quiet" onClick={props.cancel}>
+    <button type="button" class="quiet" onClick={close}>
       Cancel
     </button>
   );
   return (
-    <dialog aria-labelledby={id} class={isBroad ? "broad" : ""} onClose={props.closed}>
-      <Form style="" act={act} submit={submit} isDangerous={isDangerous} beside={cancel}>
-        <h2 id={id}>{title}</h2>
-        {content}
-      </Form>
-    </dialog>
+    <div>
+      <div hidden={result !== null}>
+        <Form style="" act={act} submit={submit} isDangerous={isDangerous} beside={cancel}>
+          {content}
+        </Form>
+      </div>
+      {result === null ? null : <Result close={close}>{result}</Result>}
+    </div>
+  );
+}
+
+function Result({ close, children }: { close: () => void; children: Child }) {
+  const place = useRef<HTMLElement | null>(null);
+  useEffect(() => {
+    place.current?.focus();
+  }, []);
+  return (
+    <div class="result" ref={place} tabindex={-1}>
+      {children}
+      <div class="buttons">
+        <Button act={close}>Close</Button>
+      </div>
+    </div>
   );
 }
 

@@ -26,17 +26,24 @@ function headersOf({ key, require_login }: SnippetOptions): Record<string, strin
   };
 }
 
-/** -L follows the redirects that a waiting call answers with; without -X, so that they become GET. */
 function curl(options: SnippetOptions): string {
-  const headers = Object.entries(headersOf(options)).map(([name, value]) =>
-    ["  -H", quoteShell(`${name}: ${value}`)].join(" "),
-  );
+  return partsOfCurl(options).join(" \\\n  ");
+}
+
+/** A whole call in one line, for a terminal. */
+export function curlLine(options: SnippetOptions): string {
+  return partsOfCurl(options).join(" ");
+}
+
+/** -L follows the redirects that a waiting call answers with; without -X, so that they become GET. */
+function partsOfCurl(options: SnippetOptions): readonly string[] {
   // Not --json, which came with curl 7.82.
-  const body = [
-    "  -H 'Content-Type: application/json'",
-    `  -d ${quoteShell(JSON.stringify(BODY))}`,
+  const headers = { ...headersOf(options), "Content-Type": "application/json" };
+  return [
+    `curl -L ${quoteShell(options.url)}`,
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoteShell(`${name}: ${value}`)}`),
+    `-d ${quoteShell(JSON.stringify(BODY))}`,
   ];
-  return [`curl -L ${quoteShell(options.url)}`, ...headers, ...body].join(" \\\n");
 }
 
 function quoteShell(text: string): string {

@@ -1,10 +1,10 @@
 import type { Child } from "hono/jsx/dom";
 import { call } from "./api.ts";
 import { Button } from "./button.tsx";
-import { KeyStep } from "./created.tsx";
 import { openDialog, PasswordField } from "./dialog.tsx";
 import { Field } from "./field.tsx";
 import { textOf } from "./form-values.ts";
+import { KeyShown } from "./key-shown.tsx";
 import { notify } from "./notice.tsx";
 import { may } from "./page.ts";
 import type { Webhook } from "./resources.ts";
@@ -15,18 +15,24 @@ import { describeSignature, SignatureFields, toSignatureBody } from "./webhook-s
 /** Who may call: what is changed only with the password. */
 export function WebhookAccess({ shown, changed }: WebhookPart) {
   const webhook = shown.body;
-  const change = ({ title, fields, toBody }: Act): Promise<boolean> =>
-    openDialog({
+  const change = ({ title, fields, toBody }: Act): Promise<boolean> => {
+    let newKey: Child | null = null;
+    return openDialog({
       title,
       submit: title,
       content: [fields, <PasswordField />],
       act: async (values) => {
         const path = ["webhook", webhook.name, "authentication"];
         const body = { password: textOf(values, "password"), ...toBody(values) };
-        changed(await call<Webhook>("PUT", path, { body }));
+        const now = await call<Webhook>("PUT", path, { body });
+        const { key: value } = now.body;
+        newKey = value === undefined ? null : <KeyShown webhook={now.body} value={value} />;
+        changed(now);
         notify("Changed");
       },
+      result: () => newKey,
     });
+  };
   return (
     <>
       <p class="soft">A change here needs your password again.</p>
@@ -34,7 +40,6 @@ export function WebhookAccess({ shown, changed }: WebhookPart) {
       {[enabled, login, key, signature, addresses].map((describe) => (
         <Row of={describe(webhook)} change={change} />
       ))}
-      {webhook.key === undefined ? null : <KeyStep value={webhook.key} />}
     </>
   );
 }

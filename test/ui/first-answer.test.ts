@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { ADMIN_PASSWORD, startService, type Service } from "../blackbox/service.ts";
 import { logIn, noBrowser, openBrowser, openPage, openStrangeWindow, settled } from "./browser.ts";
@@ -20,6 +22,18 @@ function openHand(page: Page) {
       await page.getByLabel(label, { exact: true }).fill(text);
     },
   };
+}
+
+/** What is to be copied after the creation. */
+async function shownLines(page: Page): Promise<readonly string[]> {
+  await page.locator(".secret code").first().waitFor();
+  return page.locator(".secret code").allInnerTexts();
+}
+
+/** A line as it is pasted into a terminal. */
+async function runLine(line: string): Promise<string> {
+  const { stdout } = await promisify(execFile)("sh", ["-c", line]);
+  return stdout;
 }
 
 describe("the way", { skip: noBrowser }, () => {
@@ -57,7 +71,8 @@ describe("the way", { skip: noBrowser }, () => {
     await settled(page);
     await hand.type("Name", "first");
     await hand.click("button", "Create");
-    const key = await page.locator(".secret code").innerText();
+    const [url, key = "", line] = await shownLines(page);
+    assert.match(url ?? "", /\/webhook\/first\/call$/);
     assert.match(key, /^fhk_/);
     await hand.type("Your password", ADMIN_PASSWORD);
     await hand.click("button", "Enable");
@@ -70,6 +85,7 @@ describe("the way", { skip: noBrowser }, () => {
     assert.match(rows[1] ?? "", /Final leg\s+200/);
     assert.ok(hand.done.clicks <= 8, `${hand.done.clicks} clicks`);
     assert.deepEqual(hand.done, { clicks: 4, names: 1, passwords: 1 });
+    assert.match(await runLine(line ?? ""), /"hello":"world"/, "the line is a whole call");
 
     const { body } = await service.api("GET", "/webhook/first");
     assert.equal((body as Record<string, unknown>)["is_enabled"], true);

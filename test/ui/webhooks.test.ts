@@ -98,9 +98,20 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Replace the key" }).click();
     await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
     await dialog.getByRole("button", { name: "Replace the key" }).click();
-    const key = page.locator("#access .secret code");
-    await key.waitFor();
-    assert.match(await key.innerText(), /^fhk_/);
+    const [key = "", line = ""] = await dialog
+      .locator(".secret code")
+      .first()
+      .waitFor()
+      .then(() => dialog.locator(".secret code").allInnerTexts());
+    assert.match(key, /^fhk_/);
+    assert.ok(line.startsWith("curl -L 'http") && line.includes(`Bearer ${key}`), line);
+    await page.keyboard.press("Escape");
+    assert.equal(await dialog.isVisible(), true, "what is shown once is not lost by one key");
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.ok(!(await page.content()).includes(key), "the key was shown once");
+    const kept = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
+    assert.ok(!kept.includes(key), "the browser keeps no key");
     errors.length = 0;
   });
 
