@@ -17,6 +17,9 @@ export const SNIPPETS: readonly (readonly [
   ["JavaScript", javascript],
   ["Python", python],
   ["PowerShell", powershell],
+  ["Java", java],
+  ["Go", go],
+  ["C#", csharp],
 ];
 
 function headersOf({ key, require_login }: SnippetOptions): Record<string, string> {
@@ -96,4 +99,91 @@ function powershell(options: SnippetOptions): string {
 
 function quotePowerShell(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Its client follows 5 redirects unless told, and a call that waits has one for each leg. */
+function java(options: SnippetOptions): string {
+  const headers = linesOf(options, (name, value) => `            .header(${name}, ${value})`);
+  return `import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+
+public class Call {
+    public static void main(String[] arguments) throws Exception {
+        System.setProperty("jdk.httpclient.redirects.retrylimit", "50");
+        HttpClient client = HttpClient.newBuilder()
+            .followRedirects(HttpClient.Redirect.NORMAL)
+            .build();
+        HttpRequest request = HttpRequest.newBuilder()
+            .uri(URI.create(${JSON.stringify(options.url)}))
+${headers}
+            .POST(HttpRequest.BodyPublishers.ofString(${quotedBody()}))
+            .build();
+        HttpResponse<String> response =
+            client.send(request, HttpResponse.BodyHandlers.ofString());
+        System.out.println(response.statusCode() + " " + response.body());
+    }
+}`;
+}
+
+function go(options: SnippetOptions): string {
+  const headers = linesOf(options, (name, value) => `\trequest.Header.Set(${name}, ${value})`);
+  return `package main
+
+import (
+\t"fmt"
+\t"io"
+\t"log"
+\t"net/http"
+\t"strings"
+)
+
+func main() {
+\tbody := strings.NewReader(${quotedBody()})
+\trequest, err := http.NewRequest("POST", ${JSON.stringify(options.url)}, body)
+\tif err != nil {
+\t\tlog.Fatal(err)
+\t}
+${headers}
+\tresponse, err := http.DefaultClient.Do(request)
+\tif err != nil {
+\t\tlog.Fatal(err)
+\t}
+\tdefer response.Body.Close()
+\ttext, err := io.ReadAll(response.Body)
+\tif err != nil {
+\t\tlog.Fatal(err)
+\t}
+\tfmt.Println(response.StatusCode, string(text))
+}`;
+}
+
+function csharp(options: SnippetOptions): string {
+  const lines = Object.entries(headersOf(options)).map(
+    ([name, value]) => `request.Headers.Add(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`,
+  );
+  return `using System;
+using System.Net.Http;
+using System.Text;
+
+using var client = new HttpClient();
+using var request = new HttpRequestMessage(HttpMethod.Post, ${JSON.stringify(options.url)});
+${lines.join("")}request.Content = new StringContent(
+    ${quotedBody()}, Encoding.UTF8, "application/json");
+using var response = await client.SendAsync(request);
+Console.WriteLine((int)response.StatusCode);
+Console.WriteLine(await response.Content.ReadAsStringAsync());`;
+}
+
+/** A line for each header, its name and value as literals of Java, Go and C#, which are JSON's. */
+function linesOf(options: SnippetOptions, write: (name: string, value: string) => string): string {
+  const headers = { "Content-Type": "application/json", ...headersOf(options) };
+  return Object.entries(headers)
+    .map(([name, value]) => write(JSON.stringify(name), JSON.stringify(value)))
+    .join("\n");
+}
+
+function quotedBody(): string {
+  return JSON.stringify(JSON.stringify(BODY));
 }

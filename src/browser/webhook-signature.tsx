@@ -97,8 +97,3 @@ export function describeSignature({ signature }: Webhook): string {
     : "A copied call can be repeated unless its time and its id are signed.";
   return `${words}: ${label}, with ${secrets}. ${replay}`;
 }
-
-/** What a system that signs is given: most take a redirect for a failure. */
-export function senderUrl({ url, default_mode }: Webhook): string {
-  return default_mode === "async" ? url : `${url}?async`;
-}

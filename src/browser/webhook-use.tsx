@@ -2,9 +2,9 @@ import { useState } from "hono/jsx/dom";
 import { Choices } from "./button.tsx";
 import { CopiedLine, CopyButton } from "./copy.tsx";
 import type { Webhook } from "./resources.ts";
+import { SenderSettings } from "./sender-settings.tsx";
 import { SNIPPETS } from "./snippets.ts";
 import { whoMayCall } from "./webhook-callers.tsx";
-import { senderUrl } from "./webhook-signature.tsx";
 
 /** The URL of a webhook, and how to call it in several languages. */
 export function WebhookUse({ webhook }: { webhook: Webhook }) {
@@ -17,12 +17,7 @@ export function WebhookUse({ webhook }: { webhook: Webhook }) {
       <h2>URL</h2>
       <CopiedLine text={url} />
       <p class="soft">{whoMayCall(webhook)}</p>
-      {webhook.signature === null ? null : (
-        <>
-          <h2>URL for the sender</h2>
-          <CopiedLine text={senderUrl(webhook)} />
-        </>
-      )}
+      <SenderSettings webhook={webhook} />
       <h2>Call it</h2>
       <div class="over">
         <Choices

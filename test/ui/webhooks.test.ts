@@ -131,6 +131,23 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     errors.length = 0;
   });
 
+  test("say what is set at a sender that signs", async () => {
+    await service.api("POST", "/secret", { name: "SENDER", value: "a secret of the sender" });
+    const signed = (scheme: string) => ({ signature: { scheme, secrets: ["SENDER"] } });
+    await service.createWebhook("hub", "hello", signed("github"));
+    await service.createWebhook("paid", "hello", { ...signed("stripe"), default_mode: "async" });
+    await visit(page, service, "/ui/webhooks/hub");
+    const sender = page.locator("#sender");
+    const hub = await sender.innerText();
+    assert.match(hub, /Payload URL\s+http\S+\/webhook\/hub\/call\?async\s/);
+    assert.match(hub, /Content type\s+application\/json\s+Secret\s+The value of the secret SENDER/);
+    await visit(page, service, "/ui/webhooks/paid");
+    const paid = await sender.innerText();
+    assert.match(paid, /Endpoint URL\s+http\S+\/webhook\/paid\/call\s/, "async by itself");
+    assert.match(paid, /whsec_[^]*the secret SENDER/);
+    assert.ok(!(await page.content()).includes("a secret of the sender"));
+  });
+
   test("in development answer while their user is active here", async () => {
     await service.createWebhook("draft", "hello", { is_productive: false });
     await visit(page, service, "/ui/webhooks/draft#try");

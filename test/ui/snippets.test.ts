@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { promisify } from "node:util";
+import { SNIPPETS } from "../../src/browser/snippets.ts";
+import { startService, type Service } from "../blackbox/service.ts";
+import { findProgram } from "../blackbox/target.ts";
+
+const KEY = 'it\'s a "key" with \\'.replaceAll(" ", "_");
+
+/** What runs a snippet, and the name of its file. */
+const PROGRAMS: Readonly<Record<string, readonly [program: string, ...before: string[]]>> = {
+  curl: ["sh", "call.sh"],
+  JavaScript: ["node", "call.mjs"],
+  Python: ["python3", "call.py"],
+  PowerShell: ["pwsh", "call.ps1"],
+  Java: ["java", "Call.java"],
+  Go: ["go", "run", "call.go"],
+  "C#": ["dotnet", "run", "call.cs"],
+};
+
+describe("the snippets of a webhook", () => {
+  let service: Service;
+  let folder: string;
+  before(async () => {
+    service = await startService({ flows: ["echo"] });
+    folder = await mkdtemp(join(tmpdir(), "snippets-"));
+    await service.createWebhook("a b", "echo", { key: KEY });
+  });
+  after(async () => {
+    await service?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  for (const [name, write] of SNIPPETS) {
+    const [program = "", ...given] = PROGRAMS[name] ?? [];
+    const skip = findProgram(program) === null ? `no ${program} on this machine` : false;
+    test(`call it with its key, in ${name}`, { skip }, async () => {
+      const url = `${service.url}/api/latest/webhook/a%20b/call`;
+      const file = given.at(-1) ?? "";
+      await writeFile(join(folder, file), write({ url, key: KEY, require_login: false }));
+      const { stdout } = await promisify(execFile)(program, given, { cwd: folder });
+      assert.match(stdout, /hello\W+world/);
+      assert.doesNotMatch(stdout, /401|Unauthorized/);
+    });
+  }
+});
