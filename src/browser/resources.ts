@@ -15,7 +15,7 @@ export type ExecutionSummary = execution.ExecutionSummary;
 export type Execution = execution.Execution;
 export type LogLine = execution.LogLine;
 
-export type Flow = flow.Flow & Partial<Pick<flow.FlowWithSource, "source">>;
+export type Flow = flow.Flow & Partial<Pick<flow.FlowWithSource, "source" | "input_schema">>;
 export type Permissions = flow.Access;
 
 export type Configuration = Config;

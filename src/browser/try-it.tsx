@@ -1,25 +1,22 @@
 import { Table, type Column } from "./table.tsx";
 import { useState } from "hono/jsx/dom";
-import { sentenceOf } from "./api.ts";
+import { read, sentenceOf } from "./api.ts";
+import { BodyFields } from "./body-fields.tsx";
 import { Button } from "./button.tsx";
+import { canHaveBody, toRequest } from "./call-request.ts";
 import { Check, Field } from "./field.tsx";
 import { Form } from "./form.tsx";
-import { FieldError, jsonOf, textOf } from "./form-values.ts";
 import { duration } from "./format.ts";
-import { callByLegs, type CallAnswer, type CallRequest, type Leg } from "./legs.ts";
-import { apiPath } from "./page.ts";
-import type { Webhook } from "./resources.ts";
+import { inputFieldsOf, type InputField } from "./input-fields.ts";
+import { callByLegs, type CallAnswer, type Leg } from "./legs.ts";
+import { useLoaded } from "./loaded.ts";
+import { may } from "./page.ts";
+import type { Flow, Webhook } from "./resources.ts";
 import { TryAnswer } from "./try-answer.tsx";
 
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE", "HEAD"].map(
   (method) => [method, method] as const,
 );
-
-const TYPES = [
-  ["application/json", "JSON"],
-  ["application/yaml", "YAML"],
-  ["", "No body"],
-] as const;
 
 const LEGS: readonly Column<Leg>[] = [
   ["Leg", ({ what }) => what, "head"],
@@ -39,8 +36,10 @@ const BEGUN: Tried = { legs: [], answer: null, error: null };
 /** A form that makes a call of the webhook, and shows each leg and the answer. */
 export function TryIt({ webhook }: { webhook: Webhook }) {
   const [tried, setTried] = useState<Tried | null>(null);
+  const [asked] = useLoaded(() => readFields(webhook.flow), [webhook.flow]);
+  if (asked === null) return null;
   const send = async (values: FormData): Promise<void> => {
-    const request = toRequest(values, webhook);
+    const request = toRequest(values, webhook.name, asked.fields);
     setTried(BEGUN);
     const onLeg = (leg: Leg): void =>
       setTried((now) => (now === null ? now : { ...now, legs: [...now.legs, leg] }));
@@ -55,7 +54,7 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
   return (
     <div class="halves">
       <Form style="try" act={send} submit="Send" beside={keys}>
-        <CallFields webhook={webhook} />
+        <CallFields key={asked.flow} webhook={webhook} fields={asked.fields} />
       </Form>
       <div aria-live="polite">
         {tried === null ? null : <Result tried={tried} clear={() => setTried(null)} />}
@@ -64,11 +63,16 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
   );
 }
 
-function CallFields({ webhook }: { webhook: Webhook }) {
+/** Of the body of a flow; none where it has no input schema, or the visitor may not see it. */
+async function readFields(flow: string) {
+  const found = may("flow.read") ? await read<Flow>(["flow", flow]).catch(() => null) : null;
+  return { flow, fields: inputFieldsOf(found?.input_schema) };
+}
+
+function CallFields(props: { webhook: Webhook; fields: readonly InputField[] }) {
+  const { webhook, fields } = props;
   const { is_key_required, key = "" } = webhook;
   const [method, setMethod] = useState("POST");
-  const [type, setType] = useState("application/json");
-  const hasBody = canHaveBody(method);
   const keyHint =
     "The service cannot show it again. It is sent as Authorization: Bearer, and kept on this page only.";
   return (
@@ -95,21 +99,7 @@ function CallFields({ webhook }: { webhook: Webhook }) {
           hint="One Name: value in each line. traceparent is added, to tell its execution."
         />
       </div>
-      <Field
-        name="type"
-        label="Body"
-        choices={TYPES}
-        value="application/json"
-        isDisabled={!hasBody}
-        onInput={setType}
-      />
-      <Field
-        name="body"
-        label="Content of the body"
-        rows={5}
-        value={'{ "name": "Ada" }'}
-        isDisabled={!hasBody || type === ""}
-      />
+      <BodyFields fields={fields} isUsed={canHaveBody(method)} />
       <Check
         name="async"
         label="Asynchronous: answer with the execution's ID at once"
@@ -117,56 +107,6 @@ function CallFields({ webhook }: { webhook: Webhook }) {
       />
     </>
   );
-}
-
-function canHaveBody(method: string): boolean {
-  return method !== "GET" && method !== "HEAD";
-}
-
-/** @throws FieldError */
-function toRequest(values: FormData, webhook: Webhook): CallRequest {
-  const headers = toHeaders(textOf(values, "headers"));
-  const method = textOf(values, "method");
-  const type = textOf(values, "type");
-  const hasBody = canHaveBody(method) && type !== "";
-  if (hasBody && type === "application/json") jsonOf(values, "body");
-  if (hasBody && !headers.has("content-type")) headers.set("content-type", type);
-  const key = textOf(values, "key");
-  if (key !== "" && !headers.has("authorization")) headers.set("authorization", `Bearer ${key}`);
-  const body = hasBody ? textOf(values, "body") : null;
-  return { webhook: webhook.name, url: toUrl(values, webhook.name), method, headers, body };
-}
-
-function toHeaders(text: string): Headers {
-  const headers = new Headers();
-  for (const line of linesOf(text)) {
-    const [name = "", ...value] = line.split(":");
-    try {
-      headers.append(name.trim(), value.join(":").trim());
-    } catch {
-      throw new FieldError("headers", `"${line}" is no header: write Name: value`);
-    }
-  }
-  return headers;
-}
-
-function toUrl(values: FormData, webhook: string): string {
-  const subPath = textOf(values, "sub_path").replace(/^\//, "");
-  const path = apiPath("webhook", webhook, "call") + (subPath === "" ? "" : `/${subPath}`);
-  const url = new URL(path, location.origin);
-  for (const line of linesOf(textOf(values, "query"))) {
-    const [name = "", ...value] = line.split("=");
-    url.searchParams.append(name, value.join("="));
-  }
-  if (values.has("async")) url.searchParams.append("async", "");
-  return url.href;
-}
-
-function linesOf(text: string): string[] {
-  return text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
 }
 
 function Result({ tried, clear }: { tried: Tried; clear: () => void }) {

@@ -21,10 +21,10 @@ export async function openWorkshop(prefix = ""): Promise<Service> {
     ...(prefix === "" ? {} : { BASE_URL: `http://127.0.0.1${prefix}` }),
   };
   const plugins = globSync(join(ROOT, "plugins/*.ts"));
-  const service = await startService({ plugins, flows: ["answer"], prefix, config });
+  const service = await startService({ plugins, flows: ["answer", "typed"], prefix, config });
   await writeFile(join(service.directory, "plugins/broken.ts"), BROKEN);
   await service.api("POST", "/flow/reload");
-  for (const flow of ["hello", "failing", "slow", "status-page", "answer"])
+  for (const flow of ["hello", "failing", "slow", "status-page", "answer", "typed"])
     await service.createWebhook(flow, flow);
   await service.api("PATCH", "/webhook/hello", { description: "Greets whoever calls" });
   await service.api("PATCH", "/webhook/failing", { description: HOSTILE });

@@ -1,0 +1,75 @@
+import { FieldError, jsonOf, textOf } from "./form-values.ts";
+import { toJsonBody, type InputField } from "./input-fields.ts";
+import type { CallRequest } from "./legs.ts";
+import { apiPath } from "./page.ts";
+
+/** Of the choice of the body: its fields are asked for one by one. */
+export const BY_FIELDS = "fields";
+
+const JSON_TYPE = "application/json";
+
+export function canHaveBody(method: string): boolean {
+  return method !== "GET" && method !== "HEAD";
+}
+
+/**
+ * The call that a form describes.
+ *
+ * @param fields of the body, where it is asked for by them
+ * @throws FieldError
+ */
+export function toRequest(
+  values: FormData,
+  webhook: string,
+  fields: readonly InputField[],
+): CallRequest {
+  const headers = toHeaders(textOf(values, "headers"));
+  const method = textOf(values, "method");
+  const type = textOf(values, "type");
+  const hasBody = canHaveBody(method) && type !== "";
+  const body = hasBody ? toBody(values, fields) : null;
+  if (hasBody && !headers.has("content-type"))
+    headers.set("content-type", type === BY_FIELDS ? JSON_TYPE : type);
+  const key = textOf(values, "key");
+  if (key !== "" && !headers.has("authorization")) headers.set("authorization", `Bearer ${key}`);
+  return { webhook, url: toUrl(values, webhook), method, headers, body };
+}
+
+function toBody(values: FormData, fields: readonly InputField[]): string {
+  const type = textOf(values, "type");
+  if (type === BY_FIELDS) return toJsonBody(values, fields);
+  if (type === JSON_TYPE) jsonOf(values, "body");
+  return textOf(values, "body");
+}
+
+function toHeaders(text: string): Headers {
+  const headers = new Headers();
+  for (const line of linesOf(text)) {
+    const [name = "", ...value] = line.split(":");
+    try {
+      headers.append(name.trim(), value.join(":").trim());
+    } catch {
+      throw new FieldError("headers", `"${line}" is no header: write Name: value`);
+    }
+  }
+  return headers;
+}
+
+function toUrl(values: FormData, webhook: string): string {
+  const subPath = textOf(values, "sub_path").replace(/^\//, "");
+  const path = apiPath("webhook", webhook, "call") + (subPath === "" ? "" : `/${subPath}`);
+  const url = new URL(path, location.origin);
+  for (const line of linesOf(textOf(values, "query"))) {
+    const [name = "", ...value] = line.split("=");
+    url.searchParams.append(name, value.join("="));
+  }
+  if (values.has("async")) url.searchParams.append("async", "");
+  return url.href;
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
