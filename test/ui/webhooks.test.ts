@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
+import { ROOT } from "../blackbox/target.ts";
 import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
 import { openWorkshop } from "./workshop.ts";
 
@@ -225,6 +228,14 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     const shown = await page.locator("#try .json").innerText();
     assert.match(shown, /12345678901234567890/);
     assert.match(shown, /1\.0/);
+  });
+
+  test("have the tabs that the manual names", async () => {
+    const manual = readFileSync(join(ROOT, "src/assets/docs/user-interface.md"), "utf8");
+    const table = /\| Tab of a webhook \|.*\n.*\n((?:\|.*\n)+)/.exec(manual)?.[1] ?? "";
+    const named = [...table.matchAll(/^\| (.*?) \|/gm)].map(([, name]) => name);
+    await visit(page, service, "/ui/webhooks/hello");
+    assert.deepEqual(await page.getByRole("tab").allInnerTexts(), named);
   });
 
   test("ask the service by keys alone", async () => {
