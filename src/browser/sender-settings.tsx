@@ -19,11 +19,11 @@ export function SenderSettings({ webhook }: { webhook: Webhook }) {
   const sender = SENDERS[signature.scheme];
   const url = <CopiedLine text={senderUrl(webhook)} />;
   return (
-    <section id="sender">
+    <div id="sender">
       <h2>Settings at the sender</h2>
       {sender === undefined ? url : <p class="soft">{sender[0]}</p>}
       {sender === undefined ? null : <Pairs of={sender[1](url, signature.secrets)} />}
-    </section>
+    </div>
   );
 }
 

@@ -41,7 +41,7 @@ function columnsWith(today: Today): readonly Column<Webhook>[] {
   return [
     ...COLUMNS,
     ["Today", ({ name }) => (today === null ? null : <CallsOf day={today.get(name)} />)],
-    ["Latest calls", ({ name }) => <Latest webhook={name} />],
+    ["Latest calls", ({ name }) => <Latest webhook={name} />, "wide"],
   ];
 }
 
