@@ -209,7 +209,8 @@ describe("flow test", { skip: openTarget().skip ?? false }, () => {
     assert.deepEqual(broken, ["wrong"]);
   });
 
-  test("under Deno it says what it needs", { skip: !isDeno }, async () => {
+  const ofDeno = isDeno ? test : () => {};
+  ofDeno("under Deno it says what it needs", async () => {
     const finished = await place.run(["flow", "test"]);
     assert.equal(finished.code, 1);
     assert.match(finished.stderr, /need Node/);

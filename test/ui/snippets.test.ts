@@ -37,8 +37,9 @@ describe("the snippets of a webhook", () => {
 
   for (const [name, write] of SNIPPETS) {
     const [program = "", ...given] = PROGRAMS[name] ?? [];
-    const skip = findProgram(program) === null ? `no ${program} on this machine` : false;
-    test(`call it with its key, in ${name}`, { skip }, async () => {
+    // Few machines have them all.
+    if (findProgram(program) === null) continue;
+    test(`call it with its key, in ${name}`, async () => {
       const url = `${service.url}/api/latest/webhook/a%20b/call`;
       const file = given.at(-1) ?? "";
       await writeFile(join(folder, file), write({ url, key: KEY, require_login: false }));

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { spawnSync } from "node:child_process";
 import { runCommand, runProgram } from "../blackbox/command.ts";
 import { environment, findProgram, openTarget } from "../blackbox/target.ts";
-import { all } from "./session.ts";
+import { all } from "../cli/session.ts";
 
 const target = openTarget();
 const isLinux = process.platform === "linux";
@@ -107,14 +107,12 @@ run grep -c '^flowhook:' /etc/passwd
 
 const unshare = findProgram("unshare") ?? "";
 const mayMount = isLinux && spawnSync(unshare, ["--mount", "true"]).status === 0;
-const reason =
-  target.name === "binary"
-    ? mayMount && existsSync("/usr/sbin/useradd")
-      ? skip
-      : "needs root and a mount namespace"
-    : "the single binary installs itself";
+/** The single binary installs itself; in a mount namespace nothing of the machine is touched. */
+const isTried = target.name === "binary" && mayMount && existsSync("/usr/sbin/useradd");
+if (!isTried) console.log("install is not tried: it needs the binary, root and a mount namespace");
 
-describe("install and uninstall", { skip: reason }, () => {
+const ofBinary = isTried ? describe : () => {};
+ofBinary("install and uninstall", () => {
   let state = "";
   let parts: string[] = [];
 
