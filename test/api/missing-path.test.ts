@@ -31,3 +31,10 @@ test("what resembles nothing is told where to look, and costs little", () => {
   assert.match(say("/api/latest/webhook"), /Did you mean/);
   assert.match(say("*"), /The API is below/);
 });
+
+test("a path of slashes stops nobody", () => {
+  const started = performance.now();
+  assert.match(say(`${"/".repeat(200_000)}x`), /The API is below/);
+  const took = performance.now() - started;
+  assert.ok(took < 1000, `looking for a route took ${took.toFixed(0)} ms`);
+});

@@ -5,7 +5,7 @@ import { describeUnknown } from "../../shared/nearest.ts";
 import { describeFound, describeExpected } from "./found-value.ts";
 
 /** More are of no use to anybody, and would make a long answer of a short request. */
-const MOST_FIELDS = 100;
+export const MOST_FIELDS = 100;
 
 /**
  * A value that came from outside, checked.

@@ -29,7 +29,7 @@ import type { Api } from "./api.ts";
 import { requireMembers } from "./member-checks.ts";
 import { requireInputCheck } from "./input-check-member.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
-import { invalidFields } from "./field-errors.ts";
+import { invalidFields, MOST_FIELDS } from "./field-errors.ts";
 import { describeMissing } from "./missing.ts";
 import { flag, text } from "./parameters.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
@@ -212,6 +212,7 @@ function refuseGuarded(body: Record<string, unknown>, name: string): void {
   const known = Object.keys(WEBHOOK_CHANGE.entries);
   const fields = Object.keys(body)
     .filter((member) => !known.includes(member))
+    .slice(0, MOST_FIELDS)
     .map((field) => ({ field, message: describeUnknown(field, [...known, ...GUARDED]) }));
   if (fields.length > 0) throw invalidFields(fields);
 }

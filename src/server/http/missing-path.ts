@@ -33,8 +33,12 @@ export function describeMissing(target: string, prefix: string, routes: readonly
   return `${missing}. The API is below "${api}" ("${api}/reference" lists it), pages are below "${prefix}/ui"`;
 }
 
+/** Paths are compared up to this length, in UTF-16 units: a longer one was meant for no route. */
+const LONGEST_PATH = 500;
+
 /** With the methods that it takes, where it is one of the API. */
 function findNearest(path: string, routes: readonly Line[]): ((prefix: string) => string) | null {
+  if (path.length > LONGEST_PATH) return null;
   const other = OTHERS.find((one) => isAlmost(path.split("/"), one.split("/")));
   if (other !== undefined) return (prefix) => `"${prefix}${other}"`;
   const given = withoutApi(path.replace(/\/+$/, "")).split("/");
