@@ -54,6 +54,11 @@ test("C1: any ending becomes an outcome whose texts are JSON", () => {
   );
 });
 
+test("C1: a message has no U+0000, which PostgreSQL's texts cannot hold", () => {
+  const outcome = toOutcome("id", { ...SUCCESS, status_message: "a\0b\0" }, LIMITS);
+  assert.equal(outcome.status_message, "a\u{fffd}b\u{fffd}");
+});
+
 test("C1: a result that is not one JSON value makes an error", () => {
   for (const output_value of ["", "{", '{"a":1},"status":"PENDING"', "1 2", "undefined"]) {
     const outcome = toOutcome("id", { ...SUCCESS, output_value }, LIMITS);

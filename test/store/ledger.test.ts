@@ -62,7 +62,7 @@ function openLedger(name: string, more: Partial<LedgerOptions> = {}): Ledger {
   });
 }
 
-const LOCKED = { code: "SQLITE_BUSY", message: "database is locked" };
+const LOCKED = { kind: "unavailable", code: "SQLITE_BUSY", message: "locked" } as const;
 const PENDING = { status: "PENDING" as const, started_at: null, ended_at: null };
 
 function begin(id: string, month: string | null = null): LedgerRecord {

@@ -27,8 +27,7 @@ export async function removeUnused(
     await commitNamed(api.store, name, [deletePeople(api.store, table, id)]);
   } catch (error) {
     const { cause } = error as Error;
-    if (!(cause instanceof StoreError) || cause.code !== "SQLITE_CONSTRAINT_FOREIGNKEY")
-      throw error;
+    if (!(cause instanceof StoreError) || cause.kind !== "reference") throw error;
     const users = await findUsers(api, principal, table, id);
     throw new RequestError("conflict", `"${name}" is still used by ${users}`, { cause });
   }

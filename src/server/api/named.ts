@@ -33,9 +33,9 @@ export async function commitNamed(store: Store, name: string, unit: Unit): Promi
     await store.commit(unit);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    if (error.isUniqueConflict)
+    if (error.kind === "unique")
       throw new RequestError("conflict", `The name "${name}" is taken`, { cause: error });
-    if (error.code === "SQLITE_CONSTRAINT_FOREIGNKEY")
+    if (error.kind === "reference")
       throw new RequestError("conflict", `"${name}" is still used`, { cause: error });
     if (error.code === "changed_meanwhile") throw changedMeanwhile();
     if (error.code === "not_found")

@@ -5,12 +5,18 @@ import type { LogLine } from "../../shared/wire/protocol.ts";
 import type { Store } from "../store/database.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findInput } from "../store/executions.ts";
-import { isPassing, StoreError, toRequestError } from "../store/store-error.ts";
+import {
+  isPassing,
+  newUnavailable,
+  toRequestError,
+  type StoreError,
+} from "../store/store-error.ts";
 import type { RecordEvents } from "../store/ledger.ts";
 import type { BeginRecord, LedgerRecord } from "../store/ledger-record.ts";
 import { openChanges, type Changes } from "./changes.ts";
 import type { Input } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
+import { toStorable } from "./storable-text.ts";
 
 /** How long to wait before what could not be written or read is tried again. */
 const RETRY_MS = 1000;
@@ -35,7 +41,7 @@ export class Journal {
    */
   async requireRoom(): Promise<void> {
     const { ledger } = this.#store;
-    if (!ledger.hasRoom && !(await ledger.room())) throw toRequestError(new StoreError(BEHIND));
+    if (!ledger.hasRoom && !(await ledger.room())) throw toRequestError(newUnavailable(BEHIND));
   }
 
   /**
@@ -114,7 +120,8 @@ export class Journal {
 
   addLog(id: string, lines: readonly LogLine[]): void {
     if (lines.length === 0) return;
-    this.#store.ledger.append({ kind: "log", id, lines }, null, {
+    const storable = lines.map((line) => ({ ...line, text: toStorable(line.text) }));
+    this.#store.ledger.append({ kind: "log", id, lines: storable }, null, {
       written: () => this.changes.publish(id, "log"),
       failed: (error) =>
         this.#log.warn({ execution: id, error: String(error) }, "Cannot write log lines"),
@@ -184,4 +191,4 @@ export interface StartEvents {
 }
 
 /** Of new executions: what the ledger holds is not in the tables, and is too much. */
-const BEHIND = { code: "SQLITE_BUSY", message: "The ledger waits for the database" };
+const BEHIND = "The ledger waits for the database";

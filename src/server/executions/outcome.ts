@@ -5,6 +5,7 @@ import type { PayloadRow } from "../store/executions.ts";
 import type { CustomResponse } from "../../shared/contract/execution.ts";
 import { bodyOf, checkResponse } from "./custom-response.ts";
 import { isEnded, type EndedStatus } from "../../shared/contract/status.ts";
+import { toStorable } from "./storable-text.ts";
 
 /** How an execution ended: a value, whatever happened. */
 export interface Outcome {
@@ -44,7 +45,8 @@ export function isJudgedAtOnce({ output_value, response }: Ending): boolean {
  * response that breaks a rule makes an error of a success.
  */
 export function toOutcome(id: string, ending: Ending, limits: OutcomeLimits): Outcome {
-  const { status, status_message, output_value } = ending;
+  const { status, output_value } = ending;
+  const status_message = ending.status_message === null ? null : toStorable(ending.status_message);
   const base = { id, status_message, output_value, response: null, warnings: [] };
   const error = output_value === null ? null : findError(output_value, limits);
   if (error !== null) return fail(id, `output_value ${error}`);
@@ -73,7 +75,7 @@ function fail(id: string, status_message: string): Outcome {
   return {
     id,
     status: "ENDED_ERROR",
-    status_message,
+    status_message: toStorable(status_message),
     output_value: null,
     response: null,
     warnings: [],

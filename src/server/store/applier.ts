@@ -11,7 +11,7 @@ import {
   runExecution,
   type EndedRow,
 } from "./executions.ts";
-import { isPassing } from "./store-error.ts";
+import { isPassingError } from "./sqlite-error.ts";
 import { decodeRow, type BeginRecord, type EndRecord, type LedgerEntry } from "./ledger-record.ts";
 import type { LedgerSegment, NumberedRow } from "./ledger-segment.ts";
 import type { Applied, Statement, Unit } from "./thread-protocol.ts";
@@ -90,7 +90,7 @@ export class Applier {
         .immediate();
       return [];
     } catch (error) {
-      if (isPassing(error)) throw error;
+      if (isPassingError(error)) throw error;
       return this.#applyAlone(entries, position);
     }
   }
@@ -104,7 +104,7 @@ export class Applier {
           try {
             for (const unit of toUnits([entry])) attempt(unit);
           } catch (error) {
-            if (isPassing(error)) throw error;
+            if (isPassingError(error)) throw error;
             skipped.push(`${entry.record.kind}: ${String(error)}`);
           }
         this.#savePosition.run(position);

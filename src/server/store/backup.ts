@@ -15,7 +15,7 @@ import { now } from "../../shared/clock.ts";
 import { StartError } from "../../shared/errors.ts";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
-import { isDamage } from "./store-error.ts";
+import { isDamage } from "./sqlite-error.ts";
 import { LedgerSegment, moveLedger } from "./ledger-segment.ts";
 import { refuseNewer } from "./migrate.ts";
 import { makeFile } from "./new-file.ts";

@@ -7,7 +7,8 @@ import { StartError } from "../../shared/errors.ts";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { readFileSizes, type FileSizes } from "./file-sizes.ts";
 import { learnKeys } from "./execution-key.ts";
-import { isDamage } from "./store-error.ts";
+import { isDamage, toUnitError } from "./sqlite-error.ts";
+import { StoreError } from "./store-error.ts";
 import { KeptRows, type Kept } from "./kept-rows.ts";
 import { migrate, refuseNewer } from "./migrate.ts";
 import { Ledger } from "./ledger.ts";
@@ -185,12 +186,16 @@ function openLedger(
   });
 }
 
-/** SQLite parses each prepared statement once. */
+/** SQLite parses each prepared statement once. The finder throws StoreError. */
 function openFinder(connection: Database): (statement: Statement) => unknown {
   const known: Prepared[] = [];
   return ({ text: { sql, number }, parameters }) => {
-    if (number === null) return connection.prepare(sql).get(...parameters);
-    const prepared = (known[number] ??= connection.prepare(sql));
-    return prepared.get(...parameters);
+    try {
+      if (number === null) return connection.prepare(sql).get(...parameters);
+      const prepared = (known[number] ??= connection.prepare(sql));
+      return prepared.get(...parameters);
+    } catch (error) {
+      throw new StoreError(toUnitError(error));
+    }
   };
 }

@@ -3,7 +3,7 @@ import type { Selectable } from "kysely";
 import type { Store } from "./database.ts";
 import type { ExecutionRow, PayloadInput } from "./execution-row.ts";
 import { requireKey, toKey } from "./execution-key.ts";
-import { StoreError } from "./store-error.ts";
+import { newUnavailable } from "./store-error.ts";
 import { builder, derive, prepare, toStatement } from "./prepared.ts";
 import type { ExecutionLogTable, ExecutionOutputTable } from "./schema.ts";
 import type { Statement, Unit } from "./thread-protocol.ts";
@@ -180,10 +180,10 @@ export async function findExecution(store: Store, id: string): Promise<Execution
   const isSettled = await store.settled();
   const row = await store.find<ExecutionRow>(EXECUTION({ id }));
   if (isSettled || (row?.ended_at ?? null) !== null) return row;
-  throw new StoreError(UNSETTLED);
+  throw newUnavailable(UNSETTLED);
 }
 
-const UNSETTLED = { code: "SQLITE_BUSY", message: "What was recorded cannot be read yet" };
+const UNSETTLED = "What was recorded cannot be read yet";
 
 const ANCESTORS = prepare<{ id: string }>(({ id }) =>
   builder
@@ -233,7 +233,7 @@ export async function findPayload(store: Store, id: string): Promise<PayloadRow 
 export async function findInput(store: Store, id: string): Promise<PayloadInput | undefined> {
   const isSettled = await store.settled();
   const row = await store.find<PayloadInput>(PAYLOAD({ id }));
-  if (row === undefined && !isSettled) throw new StoreError(UNSETTLED);
+  if (row === undefined && !isSettled) throw newUnavailable(UNSETTLED);
   return row;
 }
 

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import { isDamage } from "./store-error.ts";
+import { isDamage } from "./sqlite-error.ts";
 import { MIGRATIONS } from "./migrations/migrations.ts";
 import { compareSchema } from "./own-schema.ts";
 import { openDatabase, type SqliteFile } from "./sqlite.ts";

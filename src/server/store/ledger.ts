@@ -1,7 +1,8 @@
 import { closeSync, fdatasync, fsyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
-import { StoreError, toError } from "./store-error.ts";
+import { toUnitError } from "./sqlite-error.ts";
+import { newUnavailable, StoreError } from "./store-error.ts";
 import { Backlog, type BacklogRow } from "./ledger-backlog.ts";
 import { encodeRow, type LedgerEntry, type LedgerRecord } from "./ledger-record.ts";
 import { LedgerSegment } from "./ledger-segment.ts";
@@ -137,7 +138,7 @@ export class Ledger {
 
   /** @returns number of the row that it is written in: all of a row is written, or none */
   append(record: LedgerRecord, text: string | null, events: RecordEvents): number {
-    if (this.#isClosed) events.failed(new StoreError(CLOSED));
+    if (this.#isClosed) events.failed(newUnavailable("The ledger is closed"));
     else this.#gathered.push({ record, text, events });
     this.#gatheredLength += text?.length ?? 0;
     this.#flushSoon();
@@ -224,7 +225,7 @@ export class Ledger {
       length = row.head.length + row.texts.length;
       file.segment.append(seq, row);
     } catch (error) {
-      return new StoreError(toError(error));
+      return new StoreError(toUnitError(error));
     }
     this.#seq = file.last = seq;
     this.#rows += 1;
@@ -319,8 +320,6 @@ export class Ledger {
 function isWithBegin({ record, events }: Waiting): boolean {
   return record.kind === "start" && events.synced === undefined;
 }
-
-const CLOSED = { code: "SQLITE_MISUSE", message: "The ledger is closed" };
 
 function openFile(path: string, addon: string | null): LedgerFile {
   const segment = new LedgerSegment(path, addon);

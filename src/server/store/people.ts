@@ -222,7 +222,7 @@ export function updateProject(
   return toStatement(query, { expect: "changed_meanwhile" });
 }
 
-/** Fails with SQLITE_CONSTRAINT_FOREIGNKEY while something refers to it. */
+/** Fails with the kind `reference` while something refers to it. */
 export function deletePeople(
   store: Store,
   table: "user" | "role" | "project",

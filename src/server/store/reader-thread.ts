@@ -37,7 +37,8 @@ export class ReaderThread {
     });
     this.#worker.on("error", ({ message }: Error) => {
       this.isLost = true;
-      const error = { code: "READER_LOST", message: `The store's reader was lost: ${message}` };
+      const lost = { kind: "other", code: "READER_LOST" } as const;
+      const error = { ...lost, message: `The store's reader was lost: ${message}` };
       this.#take()?.reject(new StoreError(error));
     });
   }

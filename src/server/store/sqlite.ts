@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import Database from "better-sqlite3";
 import { StartError } from "../../shared/errors.ts";
-import { isDamage } from "./store-error.ts";
+import { isDamage } from "./sqlite-error.ts";
 
 export type Durability = "full" | "normal";
 

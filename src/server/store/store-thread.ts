@@ -1,7 +1,8 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { AppliedLedger } from "./applied-ledger.ts";
-import { toError, type UnitError } from "./store-error.ts";
+import { toUnitError } from "./sqlite-error.ts";
+import type { StoreErrorKind, UnitError } from "./store-error.ts";
 import { GO_ON } from "./go-on.ts";
 import { openConnection, type SqliteFile } from "./sqlite.ts";
 import type {
@@ -74,7 +75,7 @@ function commit(
     db.transaction(() => sizes.forEach((size) => rows.write(size))).immediate();
     return { changes: rows.changes, errors: null };
   } catch (error) {
-    const found = toError(error);
+    const found = toUnitError(error);
     // Locked by another process: each would wait for it again, one after the other.
     if (sizes.length === 1 || /^SQLITE_(BUSY|LOCKED)/.test(found.code))
       return { changes: [], errors: new Map(sizes.map((_, index) => [index, found])) };
@@ -90,7 +91,7 @@ function commitAlone(db: Database, sizes: readonly number[], rows: Rows): Commit
     try {
       alone.immediate(size);
     } catch (error) {
-      errors.set(index, toError(error));
+      errors.set(index, toUnitError(error));
       rows.skip(begun, size);
     }
   });
@@ -152,6 +153,7 @@ class Rows {
 
 /** A statement that had to change a row changed none. */
 class UnmetError extends Error {
+  readonly kind: StoreErrorKind = "expected";
   readonly code: string;
 
   constructor(code: string) {
@@ -165,7 +167,7 @@ function answer(port: MessagePort, act: () => unknown): void {
     const answered: Answered = { answer: act() };
     port.postMessage(answered);
   } catch (error) {
-    const answered: Answered = { error: toError(error) };
+    const answered: Answered = { error: toUnitError(error) };
     port.postMessage(answered);
   }
 }
@@ -174,7 +176,7 @@ function attempt<T>(act: () => T): T | UnitError {
   try {
     return act();
   } catch (error) {
-    return toError(error);
+    return toUnitError(error);
   }
 }
 
@@ -220,16 +222,19 @@ class ReadWatch {
   }
 
   #check(): void {
-    if (Atomics.load(this.#stopped, 0) === this.#id) throw new ReadEndedError("READ_STOPPED");
-    if (performance.now() > this.#until) throw new ReadEndedError("READ_TOO_LONG");
+    if (Atomics.load(this.#stopped, 0) === this.#id)
+      throw new ReadEndedError("READ_STOPPED", "other");
+    if (performance.now() > this.#until) throw new ReadEndedError("READ_TOO_LONG", "too_long");
   }
 }
 
 class ReadEndedError extends Error {
+  readonly kind: StoreErrorKind;
   readonly code: string;
 
-  constructor(code: string) {
+  constructor(code: string, kind: StoreErrorKind) {
     super(`The list was not read to its end: ${code}`);
+    this.kind = kind;
     this.code = code;
   }
 }
