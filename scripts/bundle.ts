@@ -71,7 +71,7 @@ export async function gatherAssets(target: Target): Promise<Assets> {
       bundleModule("src/shared/author.ts"),
       bundleModule("src/testing/testing.ts"),
       bundleCommonJs("src/testing/program.ts"),
-      bundleCommonJs("src/server/store/store-thread.ts"),
+      bundleCommonJs("src/server/store/sqlite/thread.ts"),
       bundleCommonJs("src/server/parser-thread.ts"),
       bundleBrowser(),
     ]);

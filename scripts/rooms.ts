@@ -4,7 +4,7 @@
 export const RANKS: readonly (readonly string[])[] = [
   ["shared"],
   ["assets", "server/request", "server/metrics", "server/store", "server/config"],
-  ["server/workers", "server/flows", "server/access"],
+  ["server/store/sqlite", "server/workers", "server/flows", "server/access"],
   ["server/executions"],
   ["server/webhooks", "server/api", "server/ui"],
   ["server/http"],
@@ -16,13 +16,18 @@ export const RANKS: readonly (readonly string[])[] = [
 /** Programs of their own: they see what is shared, and nobody imports from them. */
 export const APART: readonly string[] = ["runner", "sandbox", "browser", "testing"];
 
+/** Rooms that only these see: to the rest, a store is what its interface says. */
+const SEEN_BY: Readonly<Record<string, readonly string[]>> = {
+  "server/store/sqlite": ["server", "cli"],
+};
+
 /** Who may import a package: rooms, or single files. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   "@cfworker/json-schema": ["server/webhooks/schema-check.ts"],
   hono: ["server/http", "server/webhooks", "server/api", "server/ui", "browser"],
   "@hono/node-server": ["server/http"],
-  kysely: ["server/store"],
-  "better-sqlite3": ["server/store"],
+  kysely: ["server/store", "server/store/sqlite"],
+  "better-sqlite3": ["server/store/sqlite"],
   piscina: ["runner"],
   "js-yaml": [
     "server/config",
@@ -56,11 +61,14 @@ export const TYPE_READERS: Readonly<Record<string, readonly string[]>> = {
 export const ROOMS: readonly string[] = [...RANKS.flat(), ...APART];
 
 /**
- * The room of a file below src/: its program's folder; within the server the folder in it, and
- * "server" for what stands beside those; its name where it stands alone.
+ * The room of a file below src/: its program's folder; within the server the folder in it, or one
+ * below that which is a room of its own, and "server" for what stands beside those; its name where
+ * it stands alone.
  */
 export function roomOf(file: string): string {
   const [program = "", room, deeper] = file.split("/");
+  const inner = `${program}/${room}/${deeper}`;
+  if (ROOMS.includes(inner)) return inner;
   const isInRoom = program === "server" && (deeper !== undefined || !/\.tsx?$/.test(room ?? ""));
   return isInRoom ? `server/${room}` : program.replace(/\.tsx?$/, "");
 }
@@ -70,7 +78,8 @@ export function seenBy(room: string): readonly string[] {
   if (APART.includes(room)) return [room, "shared"];
   const rank = RANKS.findIndex((rooms) => rooms.includes(room));
   if (rank < 0) throw new Error(`The room "${room}" has no rank`);
-  return [room, ...RANKS.slice(0, rank).flat()];
+  const lower = RANKS.slice(0, rank).flat();
+  return [room, ...lower.filter((other) => SEEN_BY[other]?.includes(room) ?? true)];
 }
 
 /** Whether a file below src/ may import another one. */

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { newExecutionId } from "../../src/shared/id.ts";
-import { openStore, type Store } from "../../src/server/store/database.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import type { ExecutionRow } from "../../src/server/store/execution-row.ts";
 import { endExecution, insertExecution } from "../../src/server/store/executions.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
@@ -17,7 +18,7 @@ import { findWebhook, insertWebhook } from "../../src/server/store/webhooks.ts";
 
 const BATCHES = [1, 8, 32, 500];
 const CALLS = 12_000;
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 
 const INPUT = JSON.stringify({
   method: "POST",
@@ -129,7 +130,7 @@ async function addWebhook(store: Store): Promise<void> {
 const folder = mkdtempSync(join(tmpdir(), "flowhook-store-"));
 try {
   const path = join(folder, "store.db");
-  const store = await openStore({ path, durability: "normal", addon: null, thread });
+  const store = await openSqliteStore({ path, durability: "normal", addon: null, thread });
   const rows = Number(process.argv[2] ?? 100_000);
   await call(store, rows, 500);
   await addWebhook(store);

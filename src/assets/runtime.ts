@@ -64,7 +64,7 @@ function sourceRuntime(): Runtime {
     author: join(root, "src/shared/author.ts"),
     testProgram: join(root, "src/testing/program.ts"),
     testing: join(root, "src/testing/testing.ts"),
-    storeThread: join(root, "src/server/store/store-thread.ts"),
+    storeThread: join(root, "src/server/store/sqlite/thread.ts"),
     parserThread: join(root, "src/server/parser-thread.ts"),
     addon: null,
     readable: ["src", "node_modules", "package.json"].map((name) => realpathSync(join(root, name))),

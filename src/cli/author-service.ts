@@ -4,7 +4,7 @@ import type { Loaded } from "../server/config/load.ts";
 import { replaceValues } from "../server/config/values.ts";
 import type { Onlooker } from "../server/executions/onlooker.ts";
 import { openService, type Service } from "../server/service.ts";
-import type { Store } from "../server/store/database.ts";
+import type { Store } from "../server/store/store.ts";
 import {
   deleteTokensOfUser,
   findUserByName,

@@ -1,5 +1,5 @@
 import { hashKey } from "../server/access/api-key.ts";
-import type { Store } from "../server/store/database.ts";
+import type { Store } from "../server/store/store.ts";
 import { findRoleByName, findUserByName } from "../server/store/people.ts";
 import { WEBHOOK_DEFAULTS } from "../server/store/webhook-columns.ts";
 import { insertWebhook, type WebhookRow } from "../server/store/webhooks.ts";

@@ -1,6 +1,6 @@
 import type { Loaded } from "../server/config/load.ts";
 import { databaseFile } from "../server/config/resolve.ts";
-import { listAddressed } from "../server/store/listed-addresses.ts";
+import { listAddressed } from "../server/store/sqlite/listed-addresses.ts";
 import { isOfOther } from "./data-folder.ts";
 
 /** Names that a line has. */

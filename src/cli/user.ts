@@ -4,7 +4,8 @@ import { databaseFile } from "../server/config/resolve.ts";
 import { prepareFirstStart } from "../server/access/first-start.ts";
 import { now } from "../shared/clock.ts";
 import { newId } from "../shared/id.ts";
-import { openStore, type Store } from "../server/store/database.ts";
+import { openSqliteStore } from "../server/store/sqlite/store.ts";
+import type { Store } from "../server/store/store.ts";
 import {
   deleteTokensOfUser,
   findRoleByName,
@@ -91,7 +92,7 @@ async function openStoreOf(
   const { config, credentials } = loaded;
   if (options.create !== true) requireDatabase(loaded);
   const runtime = openDataOf(loaded);
-  const store = await openStore({
+  const store = await openSqliteStore({
     path: databaseFile(config),
     durability: config.DURABILITY,
     addon: runtime.addon,

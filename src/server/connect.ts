@@ -20,7 +20,7 @@ import type { Log } from "../shared/log.ts";
 import type { Meters } from "./metrics/meters.ts";
 import type { Runners } from "./workers/supervisor.ts";
 import type { AppDeps } from "./http/app.ts";
-import type { Store } from "./store/database.ts";
+import type { Store } from "./store/store.ts";
 import { openInputCheck } from "./webhooks/input-check.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
 import { openForwardedWarning } from "./webhooks/forwarded.ts";

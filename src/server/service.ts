@@ -16,9 +16,10 @@ import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
 import type { DebuggedFlow } from "./workers/debugged-flow.ts";
 import type { Runners } from "./workers/supervisor.ts";
-import { openStore, type Store } from "./store/database.ts";
+import { openSqliteStore } from "./store/sqlite/store.ts";
+import type { Store } from "./store/store.ts";
 import { connectionsByMonth } from "./store/executions.ts";
-import { takeLock } from "./store/lock.ts";
+import { takeLock } from "./store/sqlite/lock.ts";
 import { listLimited } from "./store/webhooks.ts";
 import { allSecrets } from "./store/workspace.ts";
 import { openMeters, type Meters } from "./metrics/meters.ts";
@@ -128,7 +129,7 @@ async function warnOfUnreadable(
 }
 
 function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store> {
-  return openStore({
+  return openSqliteStore({
     path: databaseFile(config),
     durability: config.DURABILITY,
     addon: runtime.addon,

@@ -6,7 +6,8 @@ import { after, afterEach, test } from "node:test";
 import { openActivity } from "../../src/server/access/activity.ts";
 import { openLockout } from "../../src/server/access/lockout.ts";
 import { openThrottle } from "../../src/server/access/throttle.ts";
-import { openStore, type Store } from "../../src/server/store/database.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import { insertUser, updateActivity } from "../../src/server/store/people.ts";
 
 /** The system's time is set back and forth: what is counted in memory does not care. */
@@ -21,12 +22,12 @@ afterEach(() => {
 });
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-clock-"));
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 async function openWithUser(name: string, active_at: number | null): Promise<Store> {
   const path = join(folder, name);
-  const store = await openStore({ path, durability: "normal", addon: null, thread });
+  const store = await openSqliteStore({ path, durability: "normal", addon: null, thread });
   const user = { id: "u", name: "u", email: "", password_hash: "", is_enabled: 1 };
   await store.commit([
     insertUser(store, { ...user, active_at: null, created_at: 1, modified_at: 1 }),

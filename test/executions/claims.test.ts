@@ -11,17 +11,18 @@ import {
   type Wanted,
 } from "../../src/server/executions/claims.ts";
 import { deleteExpiredClaims, putClaim } from "../../src/server/store/claims.ts";
-import { openStore, type Store } from "../../src/server/store/database.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import { insertExecution } from "../../src/server/store/executions.ts";
 import { deleteExecutions } from "../../src/server/store/retention.ts";
 import { INPUT, newRow } from "../store/rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-claims-"));
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 let store: Store;
 
 before(async () => {
-  store = await openStore({
+  store = await openSqliteStore({
     path: join(folder, "a.db"),
     durability: "normal",
     addon: null,

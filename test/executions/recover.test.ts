@@ -6,7 +6,8 @@ import { after, test } from "node:test";
 import type { Executions } from "../../src/server/executions/executions.ts";
 import { recover } from "../../src/server/executions/recover.ts";
 import type { RunnableFlow } from "../../src/server/executions/start-request.ts";
-import { openStore, type Store } from "../../src/server/store/database.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import type { ExecutionRow } from "../../src/server/store/execution-row.ts";
 import { findExecution, insertExecution } from "../../src/server/store/executions.ts";
 import { INPUT, newRow, toId } from "../store/rows.ts";
@@ -14,11 +15,11 @@ import { INPUT, newRow, toId } from "../store/rows.ts";
 /** What a start of the service makes of what the last one has left, by itself. */
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-recover-"));
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const open = (name: string): Promise<Store> =>
-  openStore({ path: join(folder, name), durability: "normal", addon: null, thread });
+  openSqliteStore({ path: join(folder, name), durability: "normal", addon: null, thread });
 
 const RUNNING = { status: "RUNNING" as const, ended_at: null };
 const PENDING = { status: "PENDING" as const, started_at: null, ended_at: null };

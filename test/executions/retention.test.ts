@@ -5,13 +5,14 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { pino } from "pino";
 import { Retention, type RetentionLimits } from "../../src/server/executions/retention.ts";
-import { openStore, type Store } from "../../src/server/store/database.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import { countExecutions } from "../../src/server/store/retention.ts";
 import { insertExecution } from "../../src/server/store/executions.ts";
 import { INPUT, newRow, toId } from "../store/rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-retention-"));
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const MINUTE_MS = 60_000;
@@ -22,7 +23,7 @@ const START = Date.UTC(2026, 5, 1);
 /** A store with executions of these ages in days, and a machine whose clocks a test moves. */
 async function open(stack: AsyncDisposableStack, ages: readonly number[]) {
   const path = join(folder, `${Math.random()}.db`);
-  const store = stack.use(await openStore({ path, durability: "full", addon: null, thread }));
+  const store = stack.use(await openSqliteStore({ path, durability: "full", addon: null, thread }));
   await insert(
     store,
     ages.map((days) => START - days * DAY_MS),

@@ -6,7 +6,8 @@ import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { Kysely, SqliteDialect, type CompiledQuery } from "kysely";
 import { keyOf, newExecutionId } from "../../src/shared/id.ts";
-import { openStore, type Store } from "../../src/server/store/database.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import {
   listExecutions,
   listLog,
@@ -26,7 +27,8 @@ import {
   runExecution,
   type EndedRow,
 } from "../../src/server/store/executions.ts";
-import { GO_ON } from "../../src/server/store/go-on.ts";
+import { SQLITE_DIALECT } from "../../src/server/store/sqlite/dialect.ts";
+import { GO_ON } from "../../src/server/store/sqlite/go-on.ts";
 import {
   countExecutions,
   deleteExecutions,
@@ -37,10 +39,10 @@ import { readStatistics, type StatisticsRow } from "../../src/server/store/stati
 import { INPUT, newRow, toId } from "./rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-executions-"));
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 const pathOf = (name: string): string => join(folder, name);
 const open = (name: string): Promise<Store> =>
-  openStore({ path: pathOf(name), durability: "normal", addon: null, thread });
+  openSqliteStore({ path: pathOf(name), durability: "normal", addon: null, thread });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const START = Date.UTC(2026, 5, 1);
@@ -350,7 +352,7 @@ async function planOf(db: Database.Database, read: (store: Store) => Promise<unk
     dialect: new SqliteDialect({ database: db }),
     log: ({ query }) => void asked.push(query),
   });
-  await read({ lists, rows: lists } as unknown as Store);
+  await read({ lists, rows: lists, dialect: SQLITE_DIALECT } as unknown as Store);
   const { sql, parameters } = asked[0] as CompiledQuery;
   const rows = db.prepare(`explain query plan ${sql}`).all(...parameters);
   return (rows as { detail: string }[]).map(({ detail }) => detail).join("; ");

@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { openStore } from "../../src/server/store/database.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 
 /** Opens an old store and is killed after so many pages of its rows, of which each is a turn. */
 
 const [path = "", pages] = process.argv.slice(2);
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 
 function killAfter(turns: number): void {
   if (turns > 0) return void setImmediate(() => killAfter(turns - 1));
@@ -18,4 +18,4 @@ function tell(): void {
   if ((lines += 1) === 1) killAfter(Number(pages));
 }
 
-await openStore({ path, durability: "full", addon: null, thread, tell });
+await openSqliteStore({ path, durability: "full", addon: null, thread, tell });

@@ -22,8 +22,9 @@ import { newExecutionId } from "../../src/shared/id.ts";
 import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
 import { openLog } from "../../src/shared/log.ts";
 import { Journal } from "../../src/server/executions/journal.ts";
-import { backupTo, restoreFrom } from "../../src/server/store/backup.ts";
-import { openStore, type Store, type StoreOptions } from "../../src/server/store/database.ts";
+import { backupTo, restoreFrom } from "../../src/server/store/sqlite/backup.ts";
+import { openSqliteStore, type SqliteOptions } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import {
   connectionsByMonth,
   findExecution,
@@ -31,28 +32,29 @@ import {
 } from "../../src/server/store/executions.ts";
 import { StoreError } from "../../src/server/store/store-error.ts";
 import {
-  Ledger,
+  SqliteLedger,
   type LedgerOptions,
-  type RecordEvents,
   type Sync,
-} from "../../src/server/store/ledger.ts";
-import { decodeRow, encodeRow, type LedgerRecord } from "../../src/server/store/ledger-record.ts";
-import { LedgerSegment } from "../../src/server/store/ledger-segment.ts";
+} from "../../src/server/store/sqlite/ledger.ts";
+import type { RecordEvents } from "../../src/server/store/ledger.ts";
+import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
+import { decodeRow, encodeRow } from "../../src/server/store/sqlite/ledger-row.ts";
+import { LedgerSegment } from "../../src/server/store/sqlite/ledger-segment.ts";
 import type { EndedStatus } from "../../src/shared/contract/status.ts";
-import type { Applied } from "../../src/server/store/thread-protocol.ts";
+import type { Applied } from "../../src/server/store/sqlite/thread-protocol.ts";
 import { INPUT, newRow } from "./rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-ledger-"));
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const pathOf = (name: string): string => join(folder, name);
-const open = (name: string, more: Partial<StoreOptions> = {}): Promise<Store> =>
-  openStore({ path: pathOf(name), durability: "full", addon: null, thread, ...more });
+const open = (name: string, more: Partial<SqliteOptions> = {}): Promise<Store> =>
+  openSqliteStore({ path: pathOf(name), durability: "full", addon: null, thread, ...more });
 
 /** A ledger whose rows are applied by nobody, as long as nothing else is said. */
-function openLedger(name: string, more: Partial<LedgerOptions> = {}): Ledger {
-  return new Ledger({
+function openLedger(name: string, more: Partial<LedgerOptions> = {}): SqliteLedger {
+  return new SqliteLedger({
     file: { path: pathOf(name), durability: "full", addon: null },
     applied: 0,
     apply: () => new Promise(() => {}),
@@ -76,7 +78,7 @@ function end(id: string, status: EndedStatus = "ENDED_SUCCESS"): LedgerRecord {
 
 /** Resolves with what was told of a record, once it was told the last of it. */
 function append(
-  ledger: Pick<Ledger, "append">,
+  ledger: Pick<SqliteLedger, "append">,
   record: LedgerRecord,
   text: string | null,
   last: keyof RecordEvents = "synced",
@@ -316,7 +318,7 @@ test("the log cut at any frame of its end: what was synced is there, the rest wh
     synced.push({ size: fstatSync(descriptor).size, seq: ledger.next - 1 });
     fdatasync(descriptor, () => told(null));
   };
-  const ledger: Ledger = openLedger("cut.db", { sync });
+  const ledger: SqliteLedger = openLedger("cut.db", { sync });
   const texts: string[] = [""];
   for (let n = 1; n <= 60; n += 1) {
     const text = `"${String(n).repeat((n % 7) * 300)}"`;

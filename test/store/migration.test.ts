@@ -8,8 +8,9 @@ import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { keyOf } from "../../src/shared/id.ts";
 import { StartError } from "../../src/shared/errors.ts";
-import { restoreFrom } from "../../src/server/store/backup.ts";
-import { openStore, type Store } from "../../src/server/store/database.ts";
+import { restoreFrom } from "../../src/server/store/sqlite/backup.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import { listExecutions, listLog } from "../../src/server/store/execution-lists.ts";
 import {
   countAncestors,
@@ -21,7 +22,7 @@ import {
   runExecution,
 } from "../../src/server/store/executions.ts";
 import { deleteExecutions } from "../../src/server/store/retention.ts";
-import { inspectDatabase } from "../../src/server/store/sqlite.ts";
+import { inspectDatabase } from "../../src/server/store/sqlite/connection.ts";
 import { MIGRATIONS } from "../../src/server/store/migrations/migrations.ts";
 import { isMountable, mountDisk, unmountDisk } from "../faults/disk.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
@@ -33,13 +34,13 @@ import { toId } from "./rows.ts";
 /** Migration 0003: each row of an older store, with its new key. */
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-migration-"));
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const told: string[] = [];
 function open(path: string): Promise<Store> {
   const tell = (line: string) => void told.push(line);
-  return openStore({ path, durability: "normal", addon: null, thread, tell });
+  return openSqliteStore({ path, durability: "normal", addon: null, thread, tell });
 }
 
 /** What both schemas say of executions. */

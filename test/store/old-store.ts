@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
 import { apply } from "../../src/server/store/migrate.ts";
 import type { Schema } from "../../src/server/store/schema.ts";
-import { openConnection } from "../../src/server/store/sqlite.ts";
+import { openConnection } from "../../src/server/store/sqlite/connection.ts";
 
 /** What releases before the key of executions have applied. */
 const FIRST = ["0001-first", "0002-key-use"];

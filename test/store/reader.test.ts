@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { firstKeyOf } from "../../src/shared/id.ts";
-import { openStore, type Store } from "../../src/server/store/database.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import { listExecutions } from "../../src/server/store/execution-lists.ts";
 import { readFor } from "../../src/server/store/reading.ts";
 import { readStatistics } from "../../src/server/store/statistics.ts";
@@ -14,7 +15,7 @@ import { listAudit } from "../../src/server/store/workspace.ts";
 /** Lists of many rows: whoever asks for long ones holds up nobody, and not for ever. */
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-reader-"));
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 const path = join(folder, "many.db");
 const ROWS = 200_000;
 
@@ -22,7 +23,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 function open(listMs?: number): Promise<Store> {
   const options = { path, durability: "normal" as const, addon: null, thread };
-  return openStore(listMs === undefined ? options : { ...options, listMs });
+  return openSqliteStore(listMs === undefined ? options : { ...options, listMs });
 }
 
 async function fill(): Promise<void> {

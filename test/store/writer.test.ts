@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { StartError } from "../../src/shared/errors.ts";
-import { openStore, type Store } from "../../src/server/store/database.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
 import { connectionsByMonth, countConnection } from "../../src/server/store/executions.ts";
-import { takeLock } from "../../src/server/store/lock.ts";
+import { takeLock } from "../../src/server/store/sqlite/lock.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
-import type { Unit } from "../../src/server/store/thread-protocol.ts";
+import type { Unit } from "../../src/server/store/statement.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
 import {
   deleteWebhook,
@@ -21,9 +22,9 @@ import {
 import { findSetting, insertSetting } from "../../src/server/store/workspace.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-store-"));
-const thread = join(import.meta.dirname, "../../src/server/store/store-thread.ts");
+const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 const open = (name: string): Promise<Store> =>
-  openStore({ path: join(folder, name), durability: "full", addon: null, thread });
+  openSqliteStore({ path: join(folder, name), durability: "full", addon: null, thread });
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const setting = (store: Store, name: string): Unit => [

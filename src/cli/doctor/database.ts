@@ -8,7 +8,7 @@ import {
   inspectLive,
   sizeOf,
   type Inspection,
-} from "../../server/store/inspection.ts";
+} from "../../server/store/sqlite/inspection.ts";
 import { describeBytes, reportOn, type Finding } from "./finding.ts";
 
 const database = reportOn("database");

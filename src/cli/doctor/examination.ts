@@ -5,7 +5,7 @@ import { openRuntime } from "../../assets/runtime.ts";
 import { readDataKey, type DataKey } from "../../server/access/data-key.ts";
 import type { Loaded } from "../../server/config/load.ts";
 import { nameOfUser } from "../../server/config/owner.ts";
-import { isTaken } from "../../server/store/lock.ts";
+import { isTaken } from "../../server/store/sqlite/lock.ts";
 import { examineCertificate } from "./certificate.ts";
 import { examineClock } from "./clock.ts";
 import { examineProxy, examineService } from "./connection.ts";

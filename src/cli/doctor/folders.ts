@@ -15,7 +15,7 @@ import { HAS_MODES, isOurs, nameOfUser, ownId } from "../../server/config/owner.
 import { warnOfPlugins } from "../../server/config/plugins-folder.ts";
 import { databaseFile } from "../../server/config/resolve.ts";
 import { nearestPart, quotePath } from "../../server/config/unwritable.ts";
-import { sizeOf } from "../../server/store/inspection.ts";
+import { sizeOf } from "../../server/store/sqlite/inspection.ts";
 import { describeBytes, reportOn, type Finding } from "./finding.ts";
 
 /** Folders, their owners, and the room in them. */

@@ -1,5 +1,5 @@
 import { now } from "../../shared/clock.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { latestActivity, updateActivity } from "../store/people.ts";
 
 /** When a user was last active in the UI: what the 402 rule asks (section 3.1). */

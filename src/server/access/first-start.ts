@@ -1,7 +1,7 @@
 import { now } from "../../shared/clock.ts";
 import { newId } from "../../shared/id.ts";
-import type { Store } from "../store/database.ts";
-import type { Unit } from "../store/thread-protocol.ts";
+import type { Store } from "../store/store.ts";
+import type { Unit } from "../store/statement.ts";
 import {
   countUsers,
   findProjectByName,

@@ -1,7 +1,7 @@
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import {
   deleteToken,
   findTokenByHash,

@@ -4,7 +4,7 @@ import { allowedProjects, covers, isAllowed } from "../access/permission.ts";
 import { toGrants } from "../access/login.ts";
 import { grantsOf } from "../executions/permissions.ts";
 import { RequestError } from "../../shared/errors.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { describeMissingRole } from "./filter-names.ts";
 import { invalid } from "./named.ts";
 import {

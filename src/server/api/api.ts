@@ -10,7 +10,7 @@ import type { Bodies } from "../request/body.ts";
 import type { Refusals } from "../request/refused-calls.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Runners } from "../workers/supervisor.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { ExecutionFeed } from "./execution-feed.ts";

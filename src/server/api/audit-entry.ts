@@ -1,6 +1,6 @@
 import type { Principal } from "../access/login.ts";
 import { now } from "../../shared/clock.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { insertAudit } from "../store/workspace.ts";
 import type { Route } from "./route.ts";
 import type { AuditRateLimit } from "./audit-rate-limit.ts";

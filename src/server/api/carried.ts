@@ -1,7 +1,7 @@
 import { USUAL, type CarriedWebhook } from "../../shared/contract/webhook-document.ts";
 import { isDeepStrictEqual } from "node:util";
 import { listNames } from "../store/people.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { showAddresses } from "./limit-members.ts";
 import { showSignature } from "./signature-member.ts";

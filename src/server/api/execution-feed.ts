@@ -2,7 +2,7 @@ import type { Logins, Principal } from "../access/login.ts";
 import { allowedProjects } from "../access/permission.ts";
 import type { Changes } from "../executions/changes.ts";
 import { toSummary } from "../executions/record.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { findExecution } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import { renewOrClose, toEvent, type EventStream } from "./event-streams.ts";

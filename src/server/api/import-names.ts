@@ -1,4 +1,4 @@
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { findWebhook } from "../store/webhooks.ts";
 import { yieldTurn } from "./carried.ts";
 

@@ -14,7 +14,7 @@ import { networkOf } from "../access/network.ts";
 import { now } from "../../shared/clock.ts";
 import { newId } from "../../shared/id.ts";
 import type { RoleRow } from "../store/people.ts";
-import type { Statement } from "../store/thread-protocol.ts";
+import type { Statement } from "../store/statement.ts";
 import { putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";

@@ -1,7 +1,7 @@
 import { RequestError } from "../../shared/errors.ts";
 import { StoreError } from "../store/store-error.ts";
-import type { Store } from "../store/database.ts";
-import type { Unit } from "../store/thread-protocol.ts";
+import type { Store } from "../store/store.ts";
+import type { Unit } from "../store/statement.ts";
 import { now } from "../../shared/clock.ts";
 
 /** What resources with a unique name and a state have in common. */

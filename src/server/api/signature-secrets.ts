@@ -1,7 +1,7 @@
 import { readKey } from "../access/signature-key.ts";
 import { schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
 import { RequestError } from "../../shared/errors.ts";
-import type { Unit } from "../store/thread-protocol.ts";
+import type { Unit } from "../store/statement.ts";
 import { raiseRevisions, webhooksOfSecret } from "../store/webhook-secrets.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { findSecret } from "../store/workspace.ts";

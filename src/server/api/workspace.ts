@@ -3,7 +3,7 @@ import { monthOf } from "../executions/allowance.ts";
 import { now, toIso } from "../../shared/clock.ts";
 import { VERSION } from "../../assets/read.ts";
 import { RUNTIME } from "../metrics/runtime-metrics.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { defineRoute } from "./route.ts";
 
 export const getWorkspace = defineRoute({

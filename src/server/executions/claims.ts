@@ -1,7 +1,7 @@
 import { now } from "../../shared/clock.ts";
 import type { ClaimRow } from "../store/claim-row.ts";
 import { findClaim } from "../store/claims.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 
 /** Taken for one call: nobody else starts an execution for the same before it is decided. */
 export interface HeldClaim {

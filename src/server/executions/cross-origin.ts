@@ -1,4 +1,4 @@
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findWebhook } from "../store/webhooks.ts";
 import type { Outcome } from "./outcome.ts";

@@ -1,7 +1,7 @@
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Ending } from "../../shared/wire/protocol.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { ActiveExecution, ActiveExecutions } from "./active.ts";
 import type { ReportEnding } from "./ending-report.ts";
 import { hasCors, leaveOutCors } from "./cross-origin.ts";

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { LogLine } from "../../shared/wire/protocol.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findInput } from "../store/executions.ts";
 import {

@@ -9,7 +9,7 @@ import {
   type OperationAnswer,
   type OperationRequest,
 } from "../../shared/wire/protocol.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { countAncestors } from "../store/executions.ts";
 import { findSecret, findSetting, putSetting } from "../store/workspace.ts";

@@ -1,6 +1,6 @@
 import { toGrants } from "../access/login.ts";
 import type { Grant } from "../../shared/contract/permission.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { findRole, findUser, rolesOfUser } from "../store/people.ts";
 

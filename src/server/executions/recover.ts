@@ -1,5 +1,5 @@
 import { now } from "../../shared/clock.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { interruptRunning, listUnended } from "../store/executions.ts";
 import type { Executions } from "./executions.ts";
 import type { StartRequest } from "./start-request.ts";

@@ -1,7 +1,7 @@
 import { now, toIso } from "../../shared/clock.ts";
 import { ClockWatch, type Clocks } from "./clock-watch.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { deleteExpiredClaims } from "../store/claims.ts";
 import { deleteExpiredTokens } from "../store/people.ts";
 import {

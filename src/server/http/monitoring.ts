@@ -6,7 +6,7 @@ import type { Catalog, Flow } from "../flows/catalog.ts";
 import type { Meters } from "../metrics/meters.ts";
 import type { Readings } from "../metrics/metric-table.ts";
 import { TEXT_FORMAT } from "../metrics/text-format.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { Runners } from "../workers/supervisor.ts";
 
 /** What health and metrics read. */

@@ -1,8 +1,8 @@
 import type { ClaimRow } from "./claim-row.ts";
-import type { Store } from "./database.ts";
+import type { Store } from "./store.ts";
 import { requireKey } from "./execution-key.ts";
 import { builder, derive, prepare, toStatement } from "./prepared.ts";
-import type { Statement } from "./thread-protocol.ts";
+import type { Statement } from "./statement.ts";
 
 /** A claim that was committed, with the id of its execution. */
 export interface FoundClaim {

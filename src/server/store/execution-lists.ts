@@ -1,11 +1,10 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { isEnded } from "../../shared/contract/status.ts";
 import { firstKeyOf } from "../../shared/id.ts";
-import type { Store } from "./database.ts";
+import type { Store } from "./store.ts";
 import { toKey } from "./execution-key.ts";
 import type { ExecutionRow } from "./execution-row.ts";
 import { COLUMNS, type LogRow } from "./executions.ts";
-import { whileWanted } from "./reading.ts";
 
 /** Lists of executions and of what they logged, answered by the readers' threads. */
 
@@ -45,7 +44,10 @@ const EQUAL = [
 
 /** Newest first: identifiers grow with time. */
 export function listExecutions(store: Store, filter: ExecutionFilter): Promise<ExecutionRow[]> {
-  let query = store.lists.selectFrom("execution").select(COLUMNS).where(whileWanted());
+  let query = store.lists
+    .selectFrom("execution")
+    .select(COLUMNS)
+    .where(store.dialect.whileWanted());
   query = query.limit(filter.limit);
   query = query.orderBy("key", filter.ascending ? "asc" : "desc");
   if (filter.parent_id !== undefined)

@@ -1,12 +1,12 @@
 import { UNENDED, type EndedStatus } from "../../shared/contract/status.ts";
 import type { Selectable } from "kysely";
-import type { Store } from "./database.ts";
+import type { Store } from "./store.ts";
 import type { ExecutionRow, PayloadInput } from "./execution-row.ts";
 import { requireKey, toKey } from "./execution-key.ts";
 import { newUnavailable } from "./store-error.ts";
 import { builder, derive, prepare, toStatement } from "./prepared.ts";
 import type { ExecutionLogTable, ExecutionOutputTable } from "./schema.ts";
-import type { Statement, Unit } from "./thread-protocol.ts";
+import type { Statement, Unit } from "./statement.ts";
 
 export type PayloadRow = PayloadInput & Omit<Selectable<ExecutionOutputTable>, "execution_key">;
 export type LogRow = Omit<Selectable<ExecutionLogTable>, "execution_key">;

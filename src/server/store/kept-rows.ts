@@ -3,7 +3,7 @@ export type Kept = "webhook";
 
 /**
  * Their rows as they were read last: kept until a statement that says that it changes them is
- * committed. This process alone writes to the store (store/lock.ts). Only rows that are there are
+ * committed. This process alone writes to the store (sqlite/lock.ts). Only rows that are there are
  * kept, so that made-up names fill no memory.
  */
 export class KeptRows {

@@ -1,8 +1,8 @@
 import type { Insertable, Selectable } from "kysely";
-import type { Store } from "./database.ts";
+import type { Store } from "./store.ts";
 import { builder, prepare, toStatement } from "./prepared.ts";
 import type { ProjectTable, RoleTable, TokenTable, UserTable } from "./schema.ts";
-import type { Statement } from "./thread-protocol.ts";
+import type { Statement } from "./statement.ts";
 
 export type UserRow = Selectable<UserTable>;
 export type RoleRow = Selectable<RoleTable>;

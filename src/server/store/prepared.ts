@@ -7,7 +7,7 @@ import {
 } from "kysely";
 import type { Compilable } from "kysely";
 import type { Schema } from "./schema.ts";
-import type { Statement, StatementText } from "./thread-protocol.ts";
+import type { Statement, StatementText } from "./statement.ts";
 
 /** Builds queries and runs none: what is compiled once needs no connection. */
 export const builder = new Kysely<Schema>({

@@ -1,7 +1,23 @@
 import { gone, ReadPlaces } from "./read-places.ts";
-import type { Query, ReaderThread } from "./reader-thread.ts";
 import type { Reading } from "./reading.ts";
-import type { Row } from "./thread-protocol.ts";
+import type { Row } from "./statement.ts";
+
+/** A list that is to be read. */
+export interface Query {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
+/** Reads one list at a time, apart from the HTTP loop. */
+export interface ListReader {
+  /** It is gone, and another one takes its place. */
+  readonly isLost: boolean;
+  /** @throws StoreError */
+  read(query: Query): Promise<Row[]>;
+  /** Ends what is being read, with an error. */
+  stop(): void;
+  close(): Promise<void>;
+}
 
 interface Read {
   readonly query: Query;
@@ -10,20 +26,20 @@ interface Read {
   reject(error: unknown): void;
 }
 
-/** Threads that read: the second starts when the first is busy, so that short lists pass long ones. */
-const MOST_THREADS = 2;
+/** Readers: the second starts when the first is busy, so that short lists pass long ones. */
+const MOST_READERS = 2;
 
 /**
  * Who reads next: first come first served, but of each user one at a time. What nobody waits for
  * any more is left out, or stopped.
  */
 export class ReadQueue {
-  readonly #start: () => ReaderThread;
+  readonly #start: () => ListReader;
   readonly #waiting: Read[] = [];
-  readonly #running = new Map<ReaderThread, Read | null>();
+  readonly #running = new Map<ListReader, Read | null>();
   readonly #places = new ReadPlaces();
 
-  constructor(start: () => ReaderThread) {
+  constructor(start: () => ListReader) {
     this.#start = start;
   }
 
@@ -39,7 +55,7 @@ export class ReadQueue {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#running.keys()].map((thread) => thread.close()));
+    await Promise.all([...this.#running.keys()].map((reader) => reader.close()));
   }
 
   #wait(query: Query, reading: Reading | null): Promise<Row[]> {
@@ -55,32 +71,32 @@ export class ReadQueue {
   #stop(read: Read): void {
     const at = this.#waiting.indexOf(read);
     if (at >= 0) this.#waiting.splice(at, 1);
-    for (const [thread, running] of this.#running) if (running === read) thread.stop();
+    for (const [reader, running] of this.#running) if (running === read) reader.stop();
     read.reject(gone());
   }
 
   #next(): void {
     for (const read of this.#waiting) {
       if (this.#isReading(read.reading)) continue;
-      const thread = this.#freeThread();
-      if (thread === null) return;
+      const reader = this.#freeReader();
+      if (reader === null) return;
       this.#waiting.splice(this.#waiting.indexOf(read), 1);
-      return this.#run(thread, read);
+      return this.#run(reader, read);
     }
   }
 
-  #run(thread: ReaderThread, read: Read): void {
-    this.#running.set(thread, read);
-    thread.read(read.query).then(
-      (rows) => this.#ended(thread, () => read.resolve(rows)),
-      (error: unknown) => this.#ended(thread, () => read.reject(error)),
+  #run(reader: ListReader, read: Read): void {
+    this.#running.set(reader, read);
+    reader.read(read.query).then(
+      (rows) => this.#ended(reader, () => read.resolve(rows)),
+      (error: unknown) => this.#ended(reader, () => read.reject(error)),
     );
     this.#next();
   }
 
-  #ended(thread: ReaderThread, tell: () => void): void {
-    if (thread.isLost) this.#running.delete(thread);
-    else this.#running.set(thread, null);
+  #ended(reader: ListReader, tell: () => void): void {
+    if (reader.isLost) this.#running.delete(reader);
+    else this.#running.set(reader, null);
     tell();
     this.#next();
   }
@@ -90,8 +106,8 @@ export class ReadQueue {
     return [...this.#running.values()].some((read) => read?.reading?.user_id === reading.user_id);
   }
 
-  #freeThread(): ReaderThread | null {
-    for (const [thread, read] of this.#running) if (read === null) return thread;
-    return this.#running.size < MOST_THREADS ? this.#start() : null;
+  #freeReader(): ListReader | null {
+    for (const [reader, read] of this.#running) if (read === null) return reader;
+    return this.#running.size < MOST_READERS ? this.#start() : null;
   }
 }

@@ -1,6 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { sql, type RawBuilder, type SqlBool } from "kysely";
-import { GO_ON } from "./go-on.ts";
 
 /** On whose behalf lists are read, and whether they still wait for them. */
 export interface Reading {
@@ -17,11 +15,4 @@ export function readFor<T>(reading: Reading | null, act: () => T): T {
 
 export function currentReading(): Reading | null {
   return current.getStore() ?? null;
-}
-
-/**
- * The first condition of a list that may look at many rows: SQLite offers no other way to end it.
- */
-export function whileWanted(): RawBuilder<SqlBool> {
-  return sql<SqlBool>`${sql.raw(GO_ON)}()`;
 }

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
-import type { Store } from "./database.ts";
+import type { Store } from "./store.ts";
 import { firstKeyOf } from "../../shared/id.ts";
 import { toKey } from "./execution-key.ts";
 import { toStatement } from "./prepared.ts";
-import type { Unit } from "./thread-protocol.ts";
+import type { Unit } from "./statement.ts";
 
 /** Statements that delete ended executions, oldest first. */
 

@@ -1,8 +1,7 @@
 import { sql } from "kysely";
 import { FAILURES } from "../../shared/contract/status.ts";
 import { firstKeyOf } from "../../shared/id.ts";
-import type { Store } from "./database.ts";
-import { whileWanted } from "./reading.ts";
+import type { Store } from "./store.ts";
 
 /** Executions of one interval: of one webhook, of one flow or of all. */
 export interface StatisticsRow {
@@ -41,8 +40,7 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
   const duration = sql<number>`ended_at - started_at`;
   const failures = sql.join(FAILURES.map((status) => sql.lit(status)));
   const failed = sql<number>`case when status in (${failures}) then 1 else 0 end`;
-  const percentile = (percent: number) =>
-    sql<number | null>`percentile(${duration}, ${sql.lit(percent)})`;
+  const percentile = (percent: number) => store.dialect.percentile(duration, percent);
   let query = store.lists
     .selectFrom("execution")
     .select((e) => [
@@ -57,7 +55,7 @@ export function readStatistics(store: Store, request: StatisticsRequest): Promis
       percentile(95).as("duration_p95_ms"),
       percentile(99).as("duration_p99_ms"),
     ])
-    .where(whileWanted())
+    .where(store.dialect.whileWanted())
     .where("key", ">=", firstKeyOf(from))
     .where("key", "<", firstKeyOf(to))
     .groupBy(by === null ? [interval] : [interval, sql.ref(by)])

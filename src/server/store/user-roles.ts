@@ -1,4 +1,4 @@
-import type { Store } from "./database.ts";
+import type { Store } from "./store.ts";
 
 /** Who has which role: statements on the table `user_role`. */
 

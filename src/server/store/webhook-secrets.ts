@@ -1,6 +1,6 @@
-import type { Store } from "./database.ts";
+import type { Store } from "./store.ts";
 import { toStatement } from "./prepared.ts";
-import type { Statement, Unit } from "./thread-protocol.ts";
+import type { Statement, Unit } from "./statement.ts";
 import type { WebhookRow } from "./webhooks.ts";
 
 /** Statements on the table `webhook_secret`: which secrets webhooks check signatures with. */

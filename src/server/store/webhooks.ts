@@ -1,10 +1,9 @@
 import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kysely";
-import type { Store } from "./database.ts";
+import type { Store } from "./store.ts";
 import { contains } from "./execution-lists.ts";
 import { builder, prepare, toStatement } from "./prepared.ts";
-import { whileWanted } from "./reading.ts";
 import type { Schema, WebhookTable } from "./schema.ts";
-import type { Statement } from "./thread-protocol.ts";
+import type { Statement } from "./statement.ts";
 
 export type WebhookRow = Selectable<WebhookTable>;
 
@@ -42,7 +41,7 @@ export interface WebhookFilter {
 
 /** In order of their names. */
 export function listWebhooks(store: Store, filter: WebhookFilter): Promise<WebhookRow[]> {
-  let query = store.lists.selectFrom("webhook").selectAll().where(whileWanted());
+  let query = store.lists.selectFrom("webhook").selectAll().where(store.dialect.whileWanted());
   query = query.limit(filter.limit);
   query = query.orderBy("name", filter.descending ? "desc" : "asc");
   for (const column of ["flow", "is_enabled", "role_id", "project_id"] as const) {

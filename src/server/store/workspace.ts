@@ -1,9 +1,8 @@
 import { sql, type Insertable, type Selectable } from "kysely";
-import type { Store } from "./database.ts";
+import type { Store } from "./store.ts";
 import { toStatement } from "./prepared.ts";
-import { whileWanted } from "./reading.ts";
 import type { AuditTable, SecretTable, SettingTable } from "./schema.ts";
-import type { Statement } from "./thread-protocol.ts";
+import type { Statement } from "./statement.ts";
 
 export type SettingRow = Selectable<SettingTable>;
 export type SecretRow = Selectable<SecretTable>;
@@ -141,7 +140,7 @@ export interface AuditFilter {
 
 /** Newest first. */
 export function listAudit(store: Store, filter: AuditFilter): Promise<AuditRow[]> {
-  let query = store.lists.selectFrom("audit").selectAll().where(whileWanted());
+  let query = store.lists.selectFrom("audit").selectAll().where(store.dialect.whileWanted());
   query = query.orderBy("seq", "desc");
   for (const column of ["user_name", "action", "target"] as const) {
     const value = filter[column];

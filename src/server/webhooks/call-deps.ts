@@ -4,7 +4,7 @@ import type { StartRequest } from "../executions/start-request.ts";
 import type { Flow } from "../flows/catalog.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Meters } from "../metrics/meters.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { AdmissionRules } from "./admit.ts";
 import type { Refusals } from "../request/refused-calls.ts";

@@ -1,7 +1,7 @@
 import type { Cors } from "../../shared/contract/answer-headers.ts";
 import { discardBody } from "../request/body.ts";
 import { RequestError } from "../../shared/errors.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { Call } from "./call.ts";
 import { match, METHODS, refuseMethod } from "./match.ts";

@@ -1,7 +1,7 @@
 import type { KeyKind } from "../access/api-key.ts";
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { touchKey, type WebhookRow } from "../store/webhooks.ts";
 
 /** Writes down when a webhook's key was last used; a call does not wait for it. */

@@ -1,5 +1,5 @@
 import { RequestError } from "../../shared/errors.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import { findWebhook, type WebhookRow } from "../store/webhooks.ts";
 import type { Call, MatchedCall } from "./call.ts";
 import { requireAddress } from "./call-limits.ts";

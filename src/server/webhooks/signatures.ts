@@ -4,7 +4,7 @@ import { verifySignature, type SignatureRules, type Verdict } from "../access/si
 import type { SecretBox } from "../access/secret-box.ts";
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Store } from "../store/database.ts";
+import type { Store } from "../store/store.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { findSecret } from "../store/workspace.ts";
 import type { Call } from "./call.ts";

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from "kysely";
 
-/** How far the ledger has been applied; see store/ledger.ts. */
+/** How far the ledger has been applied; see sqlite/ledger.ts. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable("ledger")

@@ -1,8 +1,8 @@
 import { existsSync, renameSync } from "node:fs";
 import type { Database } from "better-sqlite3";
-import { ledgerPaths } from "../../shared/ledger-paths.ts";
-import type { LedgerRow } from "./ledger-record.ts";
-import { openDatabase } from "./sqlite.ts";
+import { ledgerPaths } from "../../../shared/ledger-paths.ts";
+import type { LedgerRow } from "./ledger-row.ts";
+import { openDatabase } from "./connection.ts";
 
 /** Gives the ledger of a database to another name of it. */
 export function moveLedger(path: string, to: string): void {

@@ -1,9 +1,9 @@
 import type { Database } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
-import { StartError } from "../../shared/errors.ts";
-import { apply } from "./migrate.ts";
-import type { Schema } from "./schema.ts";
-import { openDatabase } from "./sqlite.ts";
+import { StartError } from "../../../shared/errors.ts";
+import { apply } from "../migrate.ts";
+import type { Schema } from "../schema.ts";
+import { openDatabase } from "./connection.ts";
 
 /**
  * What a database may hold: what its migrations make. A trigger runs with each write, and a view

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { StartError } from "../../shared/errors.ts";
+import { StartError } from "../../../shared/errors.ts";
 import { makeFile } from "./new-file.ts";
-import { openDatabase } from "./sqlite.ts";
+import { openDatabase } from "./connection.ts";
 
 /** Holds a data folder for one process; the operating system gives it up when the process ends. */
 export interface DataLock {

@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import { StoreError } from "./store-error.ts";
+import { StoreError } from "../store-error.ts";
+import type { StatementText, Unit } from "../statement.ts";
+import type { StoreSize } from "../store.ts";
 import type {
   Answered,
   Applied,
@@ -11,10 +13,7 @@ import type {
   CommitResult,
   EmptyRequest,
   MaintainRequest,
-  StatementText,
-  StoreSize,
   StoreThreadData,
-  Unit,
 } from "./thread-protocol.ts";
 
 interface Waiting {

@@ -1,10 +1,12 @@
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { AppliedLedger } from "./applied-ledger.ts";
-import { toUnitError } from "./sqlite-error.ts";
-import type { StoreErrorKind, UnitError } from "./store-error.ts";
+import { toUnitError } from "./error.ts";
+import type { StoreErrorKind, UnitError } from "../store-error.ts";
 import { GO_ON } from "./go-on.ts";
-import { openConnection, type SqliteFile } from "./sqlite.ts";
+import { openConnection, type SqliteFile } from "./connection.ts";
+import type { StatementText } from "../statement.ts";
+import type { StoreSize } from "../store.ts";
 import type {
   Answered,
   ApplyRequest,
@@ -16,8 +18,6 @@ import type {
   MaintainRequest,
   ReadAnswer,
   ReadRequest,
-  StatementText,
-  StoreSize,
   StoreThreadData,
 } from "./thread-protocol.ts";
 

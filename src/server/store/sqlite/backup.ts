@@ -11,16 +11,16 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import type { Database } from "better-sqlite3";
-import { now } from "../../shared/clock.ts";
-import { StartError } from "../../shared/errors.ts";
-import { ledgerPaths } from "../../shared/ledger-paths.ts";
+import { now } from "../../../shared/clock.ts";
+import { StartError } from "../../../shared/errors.ts";
+import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
-import { isDamage } from "./sqlite-error.ts";
+import { isDamage } from "./error.ts";
 import { LedgerSegment, moveLedger } from "./ledger-segment.ts";
-import { refuseNewer } from "./migrate.ts";
+import { refuseNewer } from "../migrate.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
-import { inspectDatabase, openDatabase, type SqliteFile } from "./sqlite.ts";
+import { inspectDatabase, openDatabase, type SqliteFile } from "./connection.ts";
 
 /** Copies of the database: whole, checked, and in one file without a WAL beside it. */
 

@@ -1,8 +1,8 @@
 import type { Database } from "better-sqlite3";
-import { ledgerPaths } from "../../shared/ledger-paths.ts";
+import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
 import { LedgerSegment } from "./ledger-segment.ts";
-import type { SqliteFile } from "./sqlite.ts";
+import type { SqliteFile } from "./connection.ts";
 import type { Applied } from "./thread-protocol.ts";
 
 /** The ledger as the writer sees it; opened with its first use. */

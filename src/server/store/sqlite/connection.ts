@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import Database from "better-sqlite3";
-import { StartError } from "../../shared/errors.ts";
-import { isDamage } from "./sqlite-error.ts";
+import { StartError } from "../../../shared/errors.ts";
+import { isDamage } from "./error.ts";
 
 export type Durability = "full" | "normal";
 

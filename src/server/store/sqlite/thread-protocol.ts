@@ -1,30 +1,8 @@
-import type { UnitError } from "./store-error.ts";
-import type { Kept } from "./kept-rows.ts";
-import type { SqliteFile } from "./sqlite.ts";
+import type { Row, StatementText } from "../statement.ts";
+import type { UnitError } from "../store-error.ts";
+import type { SqliteFile } from "./connection.ts";
 
 /** What crosses between the server and a thread of the store: plain data. */
-
-/** One SQL statement with its values, made by Kysely. */
-export interface Statement {
-  readonly text: StatementText;
-  readonly parameters: readonly unknown[];
-}
-
-/** A statement without its values. */
-export interface StatementText {
-  readonly sql: string;
-  /** Of one that was prepared (prepared.ts): its text crosses to the writer once. */
-  readonly number: number | null;
-  /** The unit fails with this code unless the statement changes at least one row. */
-  readonly expect: string | null;
-  /** The kept rows that it changes. */
-  readonly changes: Kept | null;
-}
-
-/** Statements that are committed together or not at all. */
-export type Unit = readonly Statement[];
-
-export type Row = Record<string, unknown>;
 
 /**
  * Writer: the units of one commit. Flat, because a tree of small lists costs more to clone than
@@ -86,13 +64,6 @@ export interface CloseRequest {
 
 export interface Closed {
   readonly closed: true;
-}
-
-/** In bytes. */
-export interface StoreSize {
-  /** Pages in use; the file may be larger by its free pages. */
-  readonly used: number;
-  readonly free: number;
 }
 
 /** Reader: one query. */

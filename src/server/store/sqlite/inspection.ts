@@ -1,10 +1,10 @@
 import { copyFileSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
-import { isDamage } from "./sqlite-error.ts";
-import { MIGRATIONS } from "./migrations/migrations.ts";
+import { isDamage } from "./error.ts";
+import { MIGRATIONS } from "../migrations/migrations.ts";
 import { compareSchema } from "./own-schema.ts";
-import { openDatabase, type SqliteFile } from "./sqlite.ts";
+import { openDatabase, type SqliteFile } from "./connection.ts";
 
 /** What a database is like; found without writing to its folder. */
 export interface Inspection {

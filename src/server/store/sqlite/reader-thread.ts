@@ -1,13 +1,9 @@
 import { Worker } from "node:worker_threads";
-import { StoreError } from "./store-error.ts";
-import type { Closed, ReadAnswer, ReadRequest, Row, StoreThreadData } from "./thread-protocol.ts";
+import { StoreError } from "../store-error.ts";
+import type { Row } from "../statement.ts";
+import type { Closed, ReadAnswer, ReadRequest, StoreThreadData } from "./thread-protocol.ts";
+import type { ListReader, Query } from "../read-queue.ts";
 import { closeThread } from "./writer.ts";
-
-/** A list that is to be read. */
-export interface Query {
-  readonly sql: string;
-  readonly parameters: readonly unknown[];
-}
 
 interface Waiting {
   resolve(rows: Row[]): void;
@@ -15,7 +11,7 @@ interface Waiting {
 }
 
 /** A thread that reads one list at a time, apart from the HTTP loop. */
-export class ReaderThread {
+export class ReaderThread implements ListReader {
   readonly #worker: Worker;
   readonly #limitMs: number;
   /** The number of the read that is to stop; the thread looks at it while it reads. */
@@ -43,7 +39,6 @@ export class ReaderThread {
     });
   }
 
-  /** @throws StoreError */
   read({ sql, parameters }: Query): Promise<Row[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
     this.#waiting = { resolve, reject };
@@ -57,7 +52,6 @@ export class ReaderThread {
     return promise;
   }
 
-  /** Ends what is being read, with a fault. */
   stop(): void {
     Atomics.store(this.#stopped, 0, this.#number);
   }

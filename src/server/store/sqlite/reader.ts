@@ -8,10 +8,11 @@ import {
   type Driver,
   type QueryResult,
 } from "kysely";
-import { ReadQueue } from "./read-queue.ts";
+import { ReadQueue } from "../read-queue.ts";
 import { ReaderThread } from "./reader-thread.ts";
-import { currentReading } from "./reading.ts";
-import type { Row, StoreThreadData } from "./thread-protocol.ts";
+import { currentReading } from "../reading.ts";
+import type { Row } from "../statement.ts";
+import type { StoreThreadData } from "./thread-protocol.ts";
 
 /** Threads that answer lists, statistics and exports, apart from the HTTP loop. */
 export interface Reader {

@@ -1,17 +1,7 @@
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { ledgerPaths } from "../../shared/ledger-paths.ts";
-
-/** What the store takes of its disk, and what that has; in bytes, null where it cannot be told. */
-export interface FileSizes {
-  readonly database: number | null;
-  readonly wal: number | null;
-  /** Its two files, with what SQLite keeps beside them. */
-  readonly ledger: number;
-  /** For the user that the service runs as. */
-  readonly free: number | null;
-  readonly disk: number | null;
-}
+import type { FileSizes } from "../store.ts";
+import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 
 /** @param path of the database */
 export async function readFileSizes(path: string): Promise<FileSizes> {

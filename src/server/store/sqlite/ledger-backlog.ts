@@ -1,4 +1,4 @@
-import { StoreError } from "./store-error.ts";
+import { StoreError } from "../store-error.ts";
 import type { Applied } from "./thread-protocol.ts";
 
 /** A row of the ledger that is on disk, and has no rows in the store's tables yet. */

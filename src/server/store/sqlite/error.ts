@@ -1,4 +1,4 @@
-import type { StoreErrorKind, UnitError } from "./store-error.ts";
+import type { StoreErrorKind, UnitError } from "../store-error.ts";
 
 /** SQLite's extended result codes, in the store's own words. */
 

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { openDatabase, type SqliteFile } from "./sqlite.ts";
+import { openDatabase, type SqliteFile } from "./connection.ts";
 
 /** Names of webhooks that list addresses, read beside whoever has the store open. */
 export function listAddressed({ path, addon }: Pick<SqliteFile, "path" | "addon">): string[] {

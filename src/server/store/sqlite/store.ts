@@ -2,68 +2,27 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { Kysely, SqliteDialect } from "kysely";
-import { now } from "../../shared/clock.ts";
-import { StartError } from "../../shared/errors.ts";
-import { ledgerPaths } from "../../shared/ledger-paths.ts";
-import { readFileSizes, type FileSizes } from "./file-sizes.ts";
-import { learnKeys } from "./execution-key.ts";
-import { isDamage, toUnitError } from "./sqlite-error.ts";
-import { StoreError } from "./store-error.ts";
-import { KeptRows, type Kept } from "./kept-rows.ts";
-import { migrate, refuseNewer } from "./migrate.ts";
-import { Ledger } from "./ledger.ts";
+import { now } from "../../../shared/clock.ts";
+import { StartError } from "../../../shared/errors.ts";
+import { ledgerPaths } from "../../../shared/ledger-paths.ts";
+import { readFileSizes } from "./file-sizes.ts";
+import type { Store } from "../store.ts";
+import { learnKeys } from "./taken-keys.ts";
+import { isDamage, toUnitError } from "./error.ts";
+import { StoreError } from "../store-error.ts";
+import { KeptRows, type Kept } from "../kept-rows.ts";
+import { refuseNewer } from "../migrate.ts";
+import { migrateFile } from "./migrate-file.ts";
+import { SQLITE_DIALECT } from "./dialect.ts";
+import { SqliteLedger } from "./ledger.ts";
 import { moveLedger } from "./ledger-segment.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
-import type { Schema } from "./schema.ts";
-import { inspectDatabase, openConnection, type Durability, type SqliteFile } from "./sqlite.ts";
-import type { Statement, StoreSize, Unit } from "./thread-protocol.ts";
+import type { Schema } from "../schema.ts";
+import { inspectDatabase, openConnection, type Durability, type SqliteFile } from "./connection.ts";
+import type { Statement } from "../statement.ts";
 import { openWriter, type Writer } from "./writer.ts";
 
-/**
- * The store: reads of single rows in the caller's thread, lists in readers' threads, and every
- * write through the committing writer's.
- */
-export interface Store {
-  /** Few rows, answered at once; also builds the statements of a unit. */
-  readonly rows: Kysely<Schema>;
-  /** The first row of a prepared statement: what each call asks. */
-  find<Row>(statement: Statement): Promise<Row | undefined>;
-  /**
-   * A row of a table that changes seldom; see kept-rows.ts.
-   *
-   * @param ask reads it where it is not kept
-   */
-  findKept<Row extends object>(
-    kept: Kept,
-    name: string,
-    ask: (name: string) => Statement,
-  ): Promise<Readonly<Row> | undefined>;
-  /** Lists, statistics and exports, answered by the readers' threads; see reading.ts. */
-  readonly lists: Kysely<Schema>;
-  /**
-   * Resolves after the commit with the rows changed by each statement.
-   *
-   * @throws StoreError where nothing of the unit was committed
-   */
-  commit(unit: Unit): Promise<readonly number[]>;
-  /** What the life of executions is written to first. */
-  readonly ledger: Pick<Ledger, "append" | "backlog" | "beforeWrite" | "hasRoom" | "next" | "room">;
-  /**
-   * Before executions are read: resolves once the tables have all that the ledger has now.
-   *
-   * @returns whether they have: not where the store cannot be written just now
-   */
-  settled(): Promise<boolean>;
-  /** Gives free pages back to the file system and keeps the WAL small; see store-thread.ts. */
-  maintain(): Promise<StoreSize>;
-  /** What was written since the start, of its tables and of the ledger. */
-  counts(): { commits: number; units: number };
-  /** Of its files, and of the disk that they are on. */
-  fileSizes(): Promise<FileSizes>;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-export interface StoreOptions {
+export interface SqliteOptions {
   /** The database file; its folder is made when missing. */
   readonly path: string;
   readonly durability: Durability;
@@ -80,8 +39,11 @@ export interface StoreOptions {
   readonly tell?: (line: string) => void;
 }
 
-/** Opens the database file, brings its tables up to date, and starts the threads. */
-export async function openStore(options: StoreOptions): Promise<Store> {
+/**
+ * Opens the database file, brings its tables up to date, and starts the threads: rows are read in
+ * the caller's thread, lists in readers' threads, and every write goes through the writer's.
+ */
+export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { path, durability, addon, thread, listMs, tell = () => {} } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
@@ -94,7 +56,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   opened.defer(() => void connection.close());
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
   opened.defer(() => rows.destroy());
-  await migrate(rows, applied, path, tell);
+  await migrateFile(rows, applied, path, tell);
   const reader = opened.use(openReader(thread, { role: "reader", file }, listMs));
   const writer = opened.use(await openWriter(thread, { role: "writer", file }));
   const isBeside = options.isBeside === true;
@@ -111,6 +73,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return {
     rows,
     lists,
+    dialect: SQLITE_DIALECT,
     find: async <Row>(statement: Statement) => find(statement) as Row | undefined,
     findKept: async <Row extends object>(
       table: Kept,
@@ -137,7 +100,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 /** Of a store whose ledger another process writes. */
-const NO_LEDGER: Pick<Ledger, keyof Ledger> = {
+const NO_LEDGER: Pick<SqliteLedger, keyof SqliteLedger> = {
   next: 0,
   hasRoom: false,
   backlog: { rows: 0, ratio: 0 },
@@ -153,7 +116,7 @@ const NO_LEDGER: Pick<Ledger, keyof Ledger> = {
 };
 
 /** @throws StartError where a file of the ledger is damaged; it stays as it is */
-async function recoverLedger(path: string, open: () => Ledger): Promise<Ledger> {
+async function recoverLedger(path: string, open: () => SqliteLedger): Promise<SqliteLedger> {
   try {
     const ledger = open();
     await ledger.recover();
@@ -173,11 +136,11 @@ function openLedger(
   connection: Database,
   file: SqliteFile,
   writer: Writer,
-  onDamage: StoreOptions["onDamage"] = (error) => {
+  onDamage: SqliteOptions["onDamage"] = (error) => {
     throw error;
   },
-): Ledger {
-  return new Ledger({
+): SqliteLedger {
+  return new SqliteLedger({
     file,
     applied: connection.prepare("select applied from ledger").pluck().get() as number,
     apply: (through) => writer.apply(through),

@@ -1,7 +1,7 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
-import { putClaim } from "./claims.ts";
-import { learnMoved } from "./execution-key.ts";
-import type { ExecutionRow } from "./execution-row.ts";
+import { putClaim } from "../claims.ts";
+import { learnMoved } from "./taken-keys.ts";
+import type { ExecutionRow } from "../execution-row.ts";
 import {
   countConnection,
   endExecution,
@@ -10,11 +10,13 @@ import {
   requeueExecution,
   runExecution,
   type EndedRow,
-} from "./executions.ts";
-import { isPassingError } from "./sqlite-error.ts";
-import { decodeRow, type BeginRecord, type EndRecord, type LedgerEntry } from "./ledger-record.ts";
+} from "../executions.ts";
+import { isPassingError } from "./error.ts";
+import type { BeginRecord, EndRecord, LedgerEntry } from "../ledger-record.ts";
+import { decodeRow } from "./ledger-row.ts";
 import type { LedgerSegment, NumberedRow } from "./ledger-segment.ts";
-import type { Applied, Statement, Unit } from "./thread-protocol.ts";
+import type { Statement, Unit } from "../statement.ts";
+import type { Applied } from "./thread-protocol.ts";
 
 /** Applied in one transaction at most: while it lasts, other writes wait. */
 const MOST_ROWS = 400;

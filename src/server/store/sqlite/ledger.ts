@@ -1,0 +1,330 @@
+import { closeSync, fdatasync, fsyncSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { ledgerPaths } from "../../../shared/ledger-paths.ts";
+import { toUnitError } from "./error.ts";
+import { newUnavailable, StoreError } from "../store-error.ts";
+import { Backlog, type BacklogRow } from "./ledger-backlog.ts";
+import type { Ledger, RecordEvents } from "../ledger.ts";
+import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
+import { encodeRow } from "./ledger-row.ts";
+import { LedgerSegment } from "./ledger-segment.ts";
+import type { SqliteFile } from "./connection.ts";
+import type { Applied } from "./thread-protocol.ts";
+
+export interface LedgerOptions {
+  readonly file: SqliteFile;
+  /** Number of the last row that the store's tables have. */
+  readonly applied: number;
+  /** Has rows up to one made rows of the store, in the store's thread. @throws StoreError */
+  apply(through: number): Promise<Applied>;
+  /** Empties a file whose rows were all applied; by its number. @throws StoreError */
+  empty(segment: number): Promise<void>;
+  /** A record that cannot be applied was passed over, or it is not known what the disk has. */
+  onDamage(error: Error, isLost: boolean): void;
+  /** Makes sure that what was written to a file is on disk. */
+  readonly sync?: Sync;
+}
+
+export type Sync = (descriptor: number, told: (error: Error | null) => void) => void;
+
+/** Records that are written though a sync is under way. */
+const MOST_GATHERED = 64;
+/** A row is synced at once where somebody waits for it, and else at the latest after so long. */
+const SYNC_MS = 5;
+/** A file that holds more is let be, once the other one is empty; in UTF-16 units. */
+const SEGMENT_LENGTH = 8 * 1024 * 1024;
+
+interface Waiting extends LedgerEntry {
+  readonly events: RecordEvents;
+}
+
+/** A row that was written, and what waits for it. */
+interface WrittenRow extends BacklogRow {
+  readonly file: LedgerFile;
+  readonly events: readonly RecordEvents[];
+}
+
+interface LedgerFile {
+  readonly segment: LedgerSegment;
+  /** Of its WAL, to sync it by. */
+  readonly descriptor: number;
+  length: number;
+  /** Number of the last row written to it. */
+  last: number;
+  isEmptying: boolean;
+}
+
+/**
+ * The log in which the life of executions is written before anything else knows of it. What comes
+ * in one turn of the event loop is one row; rows are synced beside the loop, one sync at a time
+ * for all that were written before it; the store's thread makes rows of its tables of them a
+ * little later (applier.ts). There are two files: while one is written, the other is emptied.
+ */
+export class SqliteLedger implements Ledger {
+  readonly #options: LedgerOptions;
+  readonly #files: readonly LedgerFile[];
+  readonly #sync: Sync;
+  #current: LedgerFile;
+  #gathered: Waiting[] = [];
+  /** Of their texts. */
+  #gatheredLength = 0;
+  #before: (() => void)[] = [];
+  /** Of the last row that was written. */
+  #seq: number;
+  /** Rows that are written and not synced. */
+  #unsynced: WrittenRow[] = [];
+  readonly #backlog: Backlog<WrittenRow>;
+  #rows = 0;
+  #records = 0;
+  #isFlushing = false;
+  #isSyncing = false;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: LedgerOptions) {
+    this.#options = options;
+    const { file } = options;
+    this.#sync = options.sync ?? fdatasync;
+    this.#files = ledgerPaths(file.path).map((path) => openFile(path, file.addon));
+    syncFolder(dirname(file.path));
+    this.#current = this.#files.toSorted((a, b) => b.last - a.last)[0] as LedgerFile;
+    this.#seq = Math.max(options.applied, this.#current.last);
+    this.#backlog = new Backlog({
+      applied: options.applied,
+      apply: (through) => options.apply(through),
+      onApplied: (rows, applied) => this.#onApplied(rows, applied),
+      onSkipped: (why) => options.onDamage(new Error(why), false),
+    });
+  }
+
+  /** Rows that were written, and records in them, since the start. */
+  counts(): { rows: number; records: number } {
+    return { rows: this.#rows, records: this.#records };
+  }
+
+  /** What the store's tables lack; see ledger-backlog.ts. */
+  get backlog(): { readonly rows: number; readonly ratio: number } {
+    return this.#backlog.size;
+  }
+
+  /** Whether new executions may be recorded now: what is not applied is not too much. */
+  get hasRoom(): boolean {
+    return this.#backlog.hasRoom;
+  }
+
+  /**
+   * Resolves once there is room for new executions.
+   *
+   * @returns whether there is: not where the store cannot be written just now
+   */
+  room(): Promise<boolean> {
+    return this.#backlog.room();
+  }
+
+  /** Number of the row that is written next. */
+  get next(): number {
+    return this.#seq + 1;
+  }
+
+  /** @returns number of the row that it is written in: all of a row is written, or none */
+  append(record: LedgerRecord, text: string | null, events: RecordEvents): number {
+    if (this.#isClosed) events.failed(newUnavailable("The ledger is closed"));
+    else this.#gathered.push({ record, text, events });
+    this.#gatheredLength += text?.length ?? 0;
+    this.#flushSoon();
+    return this.next;
+  }
+
+  /** Calls back once, before the next row is written: what is appended then is in it. */
+  beforeWrite(act: () => void): void {
+    this.#before.push(act);
+    this.#flushSoon();
+  }
+
+  /** While a sync is under way more is gathered: fewer and larger rows, that wait for the next. */
+  #flushSoon(): void {
+    const length = this.#gathered.length + this.#before.length;
+    const isFull = length >= MOST_GATHERED || this.#gatheredLength >= SEGMENT_LENGTH;
+    if (this.#isFlushing || length === 0 || (this.#isSyncing && !isFull)) return;
+    this.#isFlushing = true;
+    setImmediate(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
+  }
+
+  /**
+   * Resolves once the store's tables have all that was written until now.
+   *
+   * @returns whether they have: not where the store cannot be written just now
+   */
+  settled(): Promise<boolean> {
+    const settled = this.#backlog.settled(this.#seq);
+    this.#syncSoon();
+    return settled;
+  }
+
+  /** Applies what an earlier start has left. @throws StoreError */
+  async recover(): Promise<void> {
+    await this.#backlog.recover(this.#seq);
+    for (const file of this.#files) await this.#empty(file);
+  }
+
+  /** Writes, syncs and applies what it has; what cannot be applied is left to the next start. */
+  async close(): Promise<void> {
+    // What comes while it is applied is written too.
+    for (let isRest = true; isRest; isRest = this.#gathered.length + this.#unsynced.length > 0) {
+      this.#flush();
+      while (this.#unsynced.length > 0 || this.#isSyncing) {
+        this.#syncNext();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await this.settled();
+    }
+    this.#isClosed = true;
+    this.#backlog.close();
+    clearTimeout(this.#timer);
+    for (const { segment, descriptor } of this.#files) {
+      closeSync(descriptor);
+      segment.close();
+    }
+  }
+
+  #flush(): void {
+    for (const act of this.#before.splice(0)) this.#tell(act);
+    const entries = this.#gathered;
+    this.#gathered = [];
+    this.#gatheredLength = 0;
+    if (entries.length === 0) return;
+    const error = this.#write(entries);
+    if (error === null) return;
+    // One that is too large for what is left of the disk keeps no other out.
+    for (const entry of entries) {
+      const isFinal = entries.length === 1 || isWithBegin(entry);
+      const own = isFinal ? error : this.#write([entry]);
+      if (own !== null) this.#tell(() => entry.events.failed(own));
+    }
+  }
+
+  #write(entries: readonly Waiting[]): StoreError | null {
+    const file = this.#current;
+    const seq = this.next;
+    let length: number;
+    try {
+      const row = encodeRow(entries);
+      length = row.head.length + row.texts.length;
+      file.segment.append(seq, row);
+    } catch (error) {
+      return new StoreError(toUnitError(error));
+    }
+    this.#seq = file.last = seq;
+    this.#rows += 1;
+    this.#records += entries.length;
+    file.length += length;
+    this.#backlog.grow(length);
+    // Not the records: nobody reads them again from memory.
+    const events = entries.map((entry) => entry.events);
+    this.#unsynced.push({ seq, length, file, events });
+    for (const one of events) if (one.written) this.#tell(() => one.written?.());
+    this.#changeFile();
+    this.#syncSoon();
+    return null;
+  }
+
+  /** The next row goes to the other file, where this one is long and that one empty. */
+  #changeFile(): void {
+    const other = this.#files.find((file) => file !== this.#current) as LedgerFile;
+    if (this.#current.length > SEGMENT_LENGTH && other.length === 0) this.#current = other;
+  }
+
+  #syncSoon(): void {
+    if (this.#isAwaited) this.#syncNext();
+    else if (this.#unsynced.length > 0) this.#timer ??= setTimeout(() => this.#syncNext(), SYNC_MS);
+  }
+
+  /** Whether somebody waits until what was written is on disk. */
+  get #isAwaited(): boolean {
+    if (this.#backlog.isAwaited) return true;
+    return this.#unsynced.some(({ events }) => events.some(({ synced }) => synced !== undefined));
+  }
+
+  #syncNext(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const file = this.#unsynced[0]?.file;
+    if (this.#isSyncing || file === undefined) return;
+    const next = this.#unsynced.findIndex((row) => row.file !== file);
+    const rows = this.#unsynced.splice(0, next < 0 ? this.#unsynced.length : next);
+    if (this.#options.file.durability === "normal") return this.#onSynced(rows);
+    this.#isSyncing = true;
+    this.#sync(file.descriptor, (error) => {
+      this.#isSyncing = false;
+      this.#flushSoon();
+      // After a sync that failed nobody knows what the disk has.
+      if (error !== null) return this.#options.onDamage(error, true);
+      this.#onSynced(rows);
+    });
+  }
+
+  #onSynced(rows: readonly WrittenRow[]): void {
+    // The next sync is under way while these are told.
+    this.#syncSoon();
+    for (const { events } of rows)
+      for (const one of events) if (one.synced) this.#tell(() => one.synced?.());
+    this.#backlog.add(rows);
+  }
+
+  #onApplied(rows: readonly WrittenRow[], applied: number): void {
+    for (const { events } of rows)
+      for (const one of events) if (one.applied) this.#tell(() => one.applied?.());
+    for (const file of this.#files)
+      if (file !== this.#current && file.length > 0 && file.last <= applied)
+        this.#empty(file).catch((error: Error) => this.#options.onDamage(error, false));
+  }
+
+  async #empty(file: LedgerFile): Promise<void> {
+    if (file.isEmptying) return;
+    file.isEmptying = true;
+    try {
+      await this.#options.empty(this.#files.indexOf(file));
+      file.length = 0;
+    } finally {
+      file.isEmptying = false;
+    }
+  }
+
+  /** One that throws keeps no other from being told. */
+  #tell(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#options.onDamage(error instanceof Error ? error : new Error(String(error)), false);
+    }
+  }
+}
+
+/**
+ * Whether a start is in the row of its begin, on which its run relies: one of both could be lost
+ * if they were written apart. A start that has to be on disk before the run relies on nothing.
+ */
+function isWithBegin({ record, events }: Waiting): boolean {
+  return record.kind === "start" && events.synced === undefined;
+}
+
+function openFile(path: string, addon: string | null): LedgerFile {
+  const segment = new LedgerSegment(path, addon);
+  const last = segment.last ?? 0;
+  const descriptor = openSync(`${path}-wal`, "r+");
+  return { segment, descriptor, length: 0, last, isEmptying: false };
+}
+
+/** The files are there after a power cut. */
+function syncFolder(path: string): void {
+  if (process.platform === "win32") return;
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
