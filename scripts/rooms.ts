@@ -111,6 +111,10 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "shared/json-text": { setup: ["isJson"] },
   "sandbox/builtins": {},
   "shared/wire/claims": { setup: ["newClaims"] },
+  "shared/wire/frames": {},
+  "shared/wire/seal": { setup: ["openSeal", "newDecipher"] },
+  "sandbox/line": { setup: ["connectLine", "openPort"] },
+  "sandbox/line-text": {},
   "sandbox/descriptors": {
     setup: ["guardDescriptors", "refuseForeign", "wrap", "pin"],
   },
@@ -157,7 +161,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
     setup: ["describeSchemas", "describe", "toText", "convert", "keepSound", "reasonOf"],
   },
   "sandbox/text": {},
-  "sandbox/thread": { setup: ["guard", "pinned", "importFlow"] },
+  "sandbox/thread": { setup: ["guard", "openLine", "pinned", "importFlow"] },
   "sandbox/webhook-response": {},
 };
 

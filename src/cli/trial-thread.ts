@@ -1,5 +1,5 @@
 import { endingOf, type Run, type WorkerEvents } from "../server/workers/worker.ts";
-import type { Runners } from "../server/workers/supervisor.ts";
+import type { Runners } from "../server/workers/runners.ts";
 import type {
   Ending,
   FlowSpec,

@@ -7,10 +7,12 @@ import { findBusyPlace } from "./thread-place.ts";
 import { isTaskResult } from "./thread-shapes.ts";
 import type { Task } from "../shared/wire/thread-messages.ts";
 
+const INSPECTING = { inspecting: true, line: null };
+
 /** Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. */
 export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promise<Inspection> {
   const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
-  const thread = startThread(bare, setup, { inspecting: true, claims: newClaims() });
+  const thread = startThread(bare, setup, { ...INSPECTING, claims: newClaims() });
   thread.on("error", () => {});
   const task: Task = { type: "inspect" };
   const isLate = new AbortController();
@@ -31,7 +33,7 @@ export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promi
 
 /** Why it has not ended. */
 async function describeLate(bare: FlowSpec, setup: RunnerSetup): Promise<string> {
-  const thread = startThread(bare, setup, { inspecting: true, claims: newClaims() });
+  const thread = startThread(bare, setup, { ...INSPECTING, claims: newClaims() });
   thread.on("error", () => {});
   const place = await findBusyPlace(thread, bare.directory).catch(() => null);
   thread.destroy().catch(() => {});

@@ -66,16 +66,14 @@ function receive(message: ToRunner): void {
   if (message.type === "setup") return open(message.setup, message.token);
   if (setup === null) return;
   if (message.type === "inspect") inspect(setup, message.number, message.spec);
-  else if (message.type === "start") start(setup, message.thread, message.spec);
+  else if (message.type === "start") start(setup, message);
   else tell(message);
 }
 
 function tell(message: Exclude<ToRunner, { type: "setup" | "inspect" | "start" }>): void {
   const thread = threads.get(message.thread);
   if (thread === undefined) return;
-  if (message.type === "run") thread.run(message.jobs);
-  else if (message.type === "answer") thread.answer(message.number, message.answer);
-  else if (message.type === "abort") thread.abort(message.id, message.reason);
+  if (message.type === "forward") thread.forward(message.text);
   else if (message.type === "recall") thread.recall();
   else thread.end();
 }
@@ -98,12 +96,14 @@ function inspect(given: RunnerSetup, number: number, spec: FlowSpec): void {
   );
 }
 
-function start(given: RunnerSetup, number: number, spec: FlowSpec): void {
+function start(setup: RunnerSetup, message: ToRunner & { type: "start" }): void {
+  const { thread: number, spec, line } = message;
   try {
     const thread = new FlowThread({
       number,
       spec,
-      setup: given,
+      line,
+      setup,
       tell: send,
       onExit: () => threads.delete(number),
     });

@@ -11,8 +11,10 @@ export const HAS_PERMISSIONS = !("Deno" in globalThis);
 /**
  * Flags for threads of a flow version: it reads its folder, the program's and the packages,
  * and what was granted. Every thread is given them: what threads inherit changes with Node.
+ *
+ * @param connects to the server: it drops the network then, before the flow is loaded
  */
-export function flagsFor(spec: FlowSpec, readable: readonly string[]): string[] {
+export function flagsFor(spec: FlowSpec, readable: readonly string[], connects: boolean): string[] {
   if (!HAS_PERMISSIONS) return [];
   const packages = join(spec.plugins_dir, "node_modules");
   const read = [spec.directory, ...readable, ...spec.grants.read];
@@ -23,7 +25,7 @@ export function flagsFor(spec: FlowSpec, readable: readonly string[]): string[] 
     "--disable-warning=ExperimentalWarning",
     ...read.map((path) => `--allow-fs-read=${path}`),
     ...spec.grants.write.map((path) => `--allow-fs-write=${path}`),
-    ...(spec.grants.net ? ["--allow-net"] : []),
+    ...(spec.grants.net || connects ? ["--allow-net"] : []),
     ...(spec.debug_port === undefined ? [] : DEBUGGED),
   ];
 }
@@ -42,7 +44,11 @@ attempt("writing files", () => fs.mkdirSync("/"));
 attempt("child processes", () => require("node:child_process").spawnSync("/"));
 attempt("threads", () => new (require("node:worker_threads").Worker)("", { eval: true }));
 try { require("node:sqlite"); open.push("node:sqlite"); } catch {}
-parentPort.postMessage(open);
+process.permission.drop("net");
+require("node:net").connect(1, "127.0.0.1").on("error", ({ code, message }) => {
+  if (code !== "ERR_ACCESS_DENIED") open.push("the network: " + message);
+  parentPort.postMessage(open);
+});
 `;
 
 /**
@@ -54,6 +60,8 @@ export async function testFlags(readable: readonly string[]): Promise<void> {
   const flags = [
     "--permission",
     "--no-experimental-sqlite",
+    "--disable-warning=ExperimentalWarning",
+    "--allow-net",
     ...readable.map((path) => `--allow-fs-read=${path}`),
   ];
   const open = await new Promise<unknown>((resolve, reject) => {

@@ -9,7 +9,7 @@ const YOUNG_MB = 16;
 export function startThread(
   spec: FlowSpec,
   setup: RunnerSetup,
-  { inspecting, claims }: Pick<ThreadData, "inspecting" | "claims">,
+  { inspecting, claims, line }: Pick<ThreadData, "inspecting" | "claims" | "line">,
 ): Piscina {
   const workerData: ThreadData = {
     spec,
@@ -18,6 +18,7 @@ export function startThread(
     limits: setup.limits,
     inspecting,
     claims,
+    line,
   };
   return new Piscina({
     filename: setup.thread,
@@ -25,7 +26,7 @@ export function startThread(
     maxThreads: 1,
     recordTiming: false,
     env: {},
-    execArgv: flagsFor(spec, setup.readable),
+    execArgv: flagsFor(spec, setup.readable, line !== null),
     // A small young generation keeps the resident memory of many threads down.
     resourceLimits: { maxOldGenerationSizeMb: spec.memory_mb, maxYoungGenerationSizeMb: YOUNG_MB },
     workerData,

@@ -1,4 +1,10 @@
-import type { Ending, FlowSpec, Job, ThreadLimits } from "../shared/wire/protocol.ts";
+import {
+  toLongestResponse,
+  type Ending,
+  type FlowSpec,
+  type Job,
+  type ThreadLimits,
+} from "../shared/wire/protocol.ts";
 import {
   Error,
   Promise,
@@ -250,6 +256,8 @@ function checkSize(what: string, text: string, maxBytes: number): void {
 /** The limit is the body's own size: what JSON adds around it does not count. */
 function checkResponse(response: string | null, maxBytes: number): void {
   if (response === null || response.length * 3 <= maxBytes) return;
+  if (response.length > toLongestResponse(maxBytes))
+    throw new Error(`The custom response is too large: ${response.length} characters as JSON`);
   const { body, body_encoding } = parse(response) as { body: string; body_encoding?: string };
   const bytes = body_encoding === "base64" ? base64Length(body) : byteLength(body);
   if (bytes > maxBytes)

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { syncBuiltinESMExports } from "node:module";
 import { pathToFileURL } from "node:url";
-import { MessageChannel, parentPort, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
 import {
   Promise,
   endsWith,
@@ -10,7 +10,12 @@ import {
   slice,
   toWellFormed,
 } from "../shared/intrinsics.ts";
-import type { Ending, Job, LogLevel } from "../shared/wire/protocol.ts";
+import {
+  toLongestResponse,
+  type Ending,
+  type Job,
+  type LogLevel,
+} from "../shared/wire/protocol.ts";
 import { claim } from "../shared/wire/claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
 import { openSample } from "./file-handles.ts";
@@ -19,20 +24,14 @@ import { closeGlobals } from "./globals.ts";
 import { guardHandles } from "./handles.ts";
 import { ImportError, importError } from "./import-error.ts";
 import { guardModules } from "./modules.ts";
+import { connectLine, openPort, type Line } from "./line.ts";
 import { openOperationClient } from "./operations.ts";
-import { listen } from "../shared/wire/ports.ts";
 import { replaceProcess } from "./process-object.ts";
 import { Realm, findShared } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
 import { InputError, abort, run, type Execution } from "./run.ts";
 import { relative, toMessage, toStack } from "./text.ts";
-import type {
-  FromThread,
-  Task,
-  TaskResult,
-  ThreadData,
-  ToThread,
-} from "../shared/wire/thread-messages.ts";
+import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
 /**
  * A thread's program: it runs one flow version, one execution at a time. What is set up here
@@ -47,10 +46,10 @@ const limits = { ...data.limits, input_members: data.spec.input_members };
 /** Runs of this thread at most. */
 const most = data.spec.isolation === "execution" ? 1 : MAX_RUNS;
 const realProcess = process;
-const { port1: port, port2 } = new MessageChannel();
-const post = port.postMessage.bind(port) as (message: FromThread) => void;
+/** To the server; it stands before the flow is loaded. */
+let line: Line;
 const client = openOperationClient((number, request) =>
-  post({ type: "operation", number, request }),
+  line.send({ type: "operation", number, request }),
 );
 /** Which execution the running code belongs to, also in timers and rejections it left behind. */
 const belonging = pinned(new AsyncLocalStorage<Execution>());
@@ -77,14 +76,14 @@ class Loaded {
 }
 inheritNothing(Loaded);
 
-listen(port, (from) => {
-  const message = from as ToThread;
+realProcess.on("uncaughtException", onStray);
+realProcess.on("unhandledRejection", onStray);
+
+function receive(message: ToThread): void {
   if (message.type === "run") take(message);
   else if (message.type === "answer") client.answer(message.number, message.answer);
   else if (current?.job.id === message.id) cutShort(current, message.reason);
-});
-realProcess.on("uncaughtException", onStray);
-realProcess.on("unhandledRejection", onStray);
+}
 
 /** Last lines that wait are sent while there is time: what does not heed the signal has no end. */
 function cutShort(execution: Execution, reason: string): void {
@@ -110,6 +109,7 @@ async function guard(): Promise<void> {
   // For its author alone: the flow is loaded once a debugger is there.
   if (data.spec.debug_port !== undefined && !data.inspecting)
     (await import("node:inspector")).open(data.spec.debug_port, "127.0.0.1", true);
+  if (!data.inspecting) line = await openLine(data);
   const fileHandle = await openSample();
   replaceConsole(write);
   replaceProcess((level, text) => write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]));
@@ -120,8 +120,15 @@ async function guard(): Promise<void> {
   syncBuiltinESMExports();
   if (data.inspecting) return;
   if (most > 1) shared = findShared();
-  // From now on it takes runs.
-  parentPort?.postMessage({ port: port2 }, [port2]);
+  line.begin();
+}
+
+/** The network is let go of before anything of the flow is loaded, unless it was granted. */
+async function openLine({ line: address, spec }: ThreadData): Promise<Line> {
+  if (address === null) return openPort(receive);
+  const opened = await connectLine(address, receive);
+  if (!spec.grants.net) realProcess.permission.drop("net");
+  return opened;
 }
 
 /** Piscina's entry. */
@@ -190,8 +197,8 @@ function begin(job: Job): Execution {
     job,
     controller: null,
     aborted: null,
-    log: makeLog(data.limits.max_log_lines, tidy, (line) =>
-      post({ type: "log", id: job.id, line }),
+    log: makeLog(data.limits.max_log_lines, tidy, (said) =>
+      line.send({ type: "log", id: job.id, line: said }),
     ),
     pending: { count: 0, waiter: null },
     status_message: null,
@@ -270,9 +277,15 @@ function failure(execution: Execution, thrown: unknown): Ending {
     status: "ENDED_ERROR",
     status_message: toWellFormed(toMessage(thrown)),
     output_value: null,
-    response: execution.response,
+    response: keepShort(execution.response),
     aborted: execution.aborted !== null,
   };
+}
+
+/** A response that is too large is itself why the execution has failed, or would be. */
+function keepShort(response: string | null): string | null {
+  const longest = toLongestResponse(limits.max_output_bytes);
+  return response === null || response.length > longest ? null : response;
 }
 
 /** Hands the ending over; false where one was handed over before. */
@@ -280,7 +293,7 @@ function end(execution: Execution, ending: Ending, ms: number, is_last: boolean)
   if (execution.ended) return false;
   execution.ended = true;
   execution.log.close();
-  post({ type: "ended", id: execution.job.id, ending, ms, is_last });
+  line.send({ type: "ended", id: execution.job.id, ending, ms, is_last });
   return true;
 }
 

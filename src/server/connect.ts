@@ -18,7 +18,7 @@ import { openBodies } from "./request/body.ts";
 import { now } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { Meters } from "./metrics/meters.ts";
-import type { Runners } from "./workers/supervisor.ts";
+import type { Runners } from "./workers/runners.ts";
 import type { AppDeps } from "./http/app.ts";
 import type { Store } from "./store/store.ts";
 import { openInputCheck } from "./webhooks/input-check.ts";

@@ -3,7 +3,8 @@ import { type Config } from "./config/resolve.ts";
 import { openCatalog, type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
 import type { DebuggedFlow } from "./workers/debugged-flow.ts";
-import { openRunners, type Runners } from "./workers/supervisor.ts";
+import type { Runners } from "./workers/runners.ts";
+import { openRunners } from "./workers/supervisor.ts";
 
 /** The flows and the runners that load them: what serving and checking have in common. */
 export interface Flows {
@@ -39,6 +40,7 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
     thread: runtime.thread,
     author: runtime.author,
     readable: runtime.readable,
+    sockets: config.DATA_DIR,
     verifyProgram: () => runtime.verify(),
     runnerMemoryMb: config.RUNNER_MEMORY_MB,
     limits: {

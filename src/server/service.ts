@@ -15,7 +15,7 @@ import { recover } from "./executions/recover.ts";
 import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
 import type { DebuggedFlow } from "./workers/debugged-flow.ts";
-import type { Runners } from "./workers/supervisor.ts";
+import type { Runners } from "./workers/runners.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
 import type { Store } from "./store/store.ts";
 import { connectionsByMonth } from "./store/executions.ts";

@@ -36,6 +36,18 @@ export const { compareExchange, exchange, load, store } = Atomics;
 export const { Error, TypeError, Map, Set, WeakMap, WeakSet, Promise, String } = globalThis;
 export const { decodeURIComponent, encodeURIComponent } = globalThis;
 export const byteLength: (text: string) => number = Buffer.byteLength;
+export const toBytes: (text: string) => Buffer = Buffer.from;
+export const concatBytes: (chunks: readonly Buffer[]) => Buffer = Buffer.concat;
+export const subarray = uncurry<Buffer, [from: number, to?: number], Buffer>(
+  Buffer.prototype.subarray,
+);
+export const toUtf8 = uncurry<Buffer, [encoding: "utf8", from: number, to: number], string>(
+  Buffer.prototype.toString,
+);
+export const readUint32 = uncurry<Buffer, [at: number], number>(Buffer.prototype.readUInt32BE);
+export const writeUint32 = uncurry<Buffer, [value: number, at: number], number>(
+  Buffer.prototype.writeUInt32BE,
+);
 
 const { now } = Date;
 const elapsed = performance.now.bind(performance);

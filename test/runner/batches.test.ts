@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Ending, FlowSpec } from "../../src/shared/wire/protocol.ts";
-import { openBench, until, type Bench } from "./runners-fixture.ts";
+import { openBench as openAnyBench, until, type Bench } from "./runners-fixture.ts";
 
-/** Runs that a thread is given together: short ones, which come in the same turn. */
+/** Runs that a thread is given together, over a line of its own and by way of its runner: short ones, which come in the same turn. */
 
 /**
  * Takes no time, unless it is told to; a module-level name tells the threads apart. What has begun
@@ -52,71 +52,79 @@ const told = ({ output_value }: Ending): Told => JSON.parse(output_value ?? "nul
 const nameOf = (ending: Ending): string => told(ending).name;
 const names = (count: number) => Array.from({ length: count }, (_, at) => `run ${at}`);
 
-test("each of many is told its own result, and its lines come before", async () => {
-  await using bench = await openBench({ flowMaxConcurrent: 2 });
-  const spec = await warm(bench);
-  const started = names(100).map((name) => ({ name, run: bench.start(spec, input({ name })) }));
-  for (const { name, run } of started) {
-    assert.equal(nameOf(await run.ending), name);
-    assert.equal(bench.log(run.id), "info begun");
-  }
-});
+for (const [road, own] of [
+  ["direct", {}],
+  ["forwarded", { sockets: null }],
+] as const) {
+  const openBench = (options: Parameters<typeof openAnyBench>[0]): Promise<Bench> =>
+    openAnyBench({ ...options, ...own });
 
-for (const how of ["busy", "rest"])
-  test(`what stands behind a run that takes long (${how}) goes to another thread`, async () => {
+  test(`${road}: each of many is told its own result, and its lines come before`, async () => {
     await using bench = await openBench({ flowMaxConcurrent: 2 });
     const spec = await warm(bench);
-    let hasEnded = false;
-    const long = bench.start(spec, input({ name: "long", [how]: 1500 }));
-    void long.ending.then(() => (hasEnded = true));
-    const others = names(5).map((name) => bench.run(spec, input({ name })));
-    const endings = await Promise.all(others);
-    assert.equal(hasEnded, false);
-    assert.deepEqual(endings.map(nameOf), names(5));
-    const { thread } = told(await long.ending);
-    assert.ok(endings.every((ending) => told(ending).thread !== thread));
-    assert.deepEqual(begun(bench), ["long", ...names(5)]);
+    const started = names(100).map((name) => ({ name, run: bench.start(spec, input({ name })) }));
+    for (const { name, run } of started) {
+      assert.equal(nameOf(await run.ending), name);
+      assert.equal(bench.log(run.id), "info begun");
+    }
   });
 
-test("what stands behind a run that fails runs once, in another thread", async () => {
-  await using bench = await openBench({ flowMaxConcurrent: 1 });
-  const spec = await warm(bench);
-  const before = bench.start(spec, input({ name: "before" }));
-  const failing = bench.run(spec, input({ name: "failing", fails: true }));
-  const others = names(5).map((name) => ({ name, run: bench.start(spec, input({ name })) }));
-  assert.equal(nameOf(await before.ending), "before");
-  assert.equal((await failing).status_message, "As it was told");
-  const { thread } = told(await before.ending);
-  for (const { name, run } of others) {
-    const ending = await run.ending;
-    assert.equal(nameOf(ending), name);
-    assert.notEqual(told(ending).thread, thread);
-    assert.equal(bench.log(run.id), "info begun");
-  }
-  assert.deepEqual(begun(bench), ["before", "failing", ...names(5)]);
-});
+  for (const how of ["busy", "rest"])
+    test(`${road}: what stands behind a run that takes long (${how}) goes to another thread`, async () => {
+      await using bench = await openBench({ flowMaxConcurrent: 2 });
+      const spec = await warm(bench);
+      let hasEnded = false;
+      const long = bench.start(spec, input({ name: "long", [how]: 1500 }));
+      void long.ending.then(() => (hasEnded = true));
+      const others = names(5).map((name) => bench.run(spec, input({ name })));
+      const endings = await Promise.all(others);
+      assert.equal(hasEnded, false);
+      assert.deepEqual(endings.map(nameOf), names(5));
+      const { thread } = told(await long.ending);
+      assert.ok(endings.every((ending) => told(ending).thread !== thread));
+      assert.deepEqual(begun(bench), ["long", ...names(5)]);
+    });
 
-test("what stands behind another and is aborted never begins", async () => {
-  await using bench = await openBench({ flowMaxConcurrent: 1, cancelGraceMs: 5000 });
-  const spec = await warm(bench);
-  const long = bench.start(spec, input({ name: "long", rest: 1000 }));
-  const [first, second] = names(2).map((name) => bench.start(spec, input({ name })));
-  bench.abort(first!.id, "stop");
-  const ending = await first!.ending;
-  assert.deepEqual([ending.aborted, ending.status_message], [true, "stop"]);
-  assert.equal(nameOf(await long.ending), "long");
-  assert.equal(nameOf(await second!.ending), "run 1");
-  assert.deepEqual(begun(bench), ["long", "run 1"]);
-});
+  test(`${road}: what stands behind a run that fails runs once, in another thread`, async () => {
+    await using bench = await openBench({ flowMaxConcurrent: 1 });
+    const spec = await warm(bench);
+    const before = bench.start(spec, input({ name: "before" }));
+    const failing = bench.run(spec, input({ name: "failing", fails: true }));
+    const others = names(5).map((name) => ({ name, run: bench.start(spec, input({ name })) }));
+    assert.equal(nameOf(await before.ending), "before");
+    assert.equal((await failing).status_message, "As it was told");
+    const { thread } = told(await before.ending);
+    for (const { name, run } of others) {
+      const ending = await run.ending;
+      assert.equal(nameOf(ending), name);
+      assert.notEqual(told(ending).thread, thread);
+      assert.equal(bench.log(run.id), "info begun");
+    }
+    assert.deepEqual(begun(bench), ["before", "failing", ...names(5)]);
+  });
 
-test("what stands behind a run that is aborted and ended runs in the next thread", async () => {
-  await using bench = await openBench({ flowMaxConcurrent: 1, cancelGraceMs: 50 });
-  const spec = await warm(bench);
-  const long = bench.start(spec, input({ name: "long", busy: 60_000 }));
-  const others = names(3).map((name) => bench.run(spec, input({ name })));
-  await until(() => bench.lines.has(long.id));
-  bench.abort(long.id, "stop");
-  assert.equal((await long.ending).status_message, "stop");
-  assert.deepEqual((await Promise.all(others)).map(nameOf), names(3));
-  assert.deepEqual(begun(bench), ["long", ...names(3)]);
-});
+  test(`${road}: what stands behind another and is aborted never begins`, async () => {
+    await using bench = await openBench({ flowMaxConcurrent: 1, cancelGraceMs: 5000 });
+    const spec = await warm(bench);
+    const long = bench.start(spec, input({ name: "long", rest: 1000 }));
+    const [first, second] = names(2).map((name) => bench.start(spec, input({ name })));
+    bench.abort(first!.id, "stop");
+    const ending = await first!.ending;
+    assert.deepEqual([ending.aborted, ending.status_message], [true, "stop"]);
+    assert.equal(nameOf(await long.ending), "long");
+    assert.equal(nameOf(await second!.ending), "run 1");
+    assert.deepEqual(begun(bench), ["long", "run 1"]);
+  });
+
+  test(`${road}: what stands behind a run that is aborted and ended runs in the next thread`, async () => {
+    await using bench = await openBench({ flowMaxConcurrent: 1, cancelGraceMs: 50 });
+    const spec = await warm(bench);
+    const long = bench.start(spec, input({ name: "long", busy: 60_000 }));
+    const others = names(3).map((name) => bench.run(spec, input({ name })));
+    await until(() => bench.lines.has(long.id));
+    bench.abort(long.id, "stop");
+    assert.equal((await long.ending).status_message, "stop");
+    assert.deepEqual((await Promise.all(others)).map(nameOf), names(3));
+    assert.deepEqual(begun(bench), ["long", ...names(3)]);
+  });
+}

@@ -16,12 +16,8 @@ import {
   type OperationRequest,
   type ThreadLimits,
 } from "../../src/shared/wire/protocol.ts";
-import {
-  openRunners,
-  type VersionKeeper,
-  type Runners,
-  type RunnersOptions,
-} from "../../src/server/workers/supervisor.ts";
+import type { Runners, RunnersOptions, VersionKeeper } from "../../src/server/workers/runners.ts";
+import { openRunners } from "../../src/server/workers/supervisor.ts";
 import type { Run } from "../../src/server/workers/worker.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -76,6 +72,7 @@ export async function openBench(
     limits: { ...LIMITS, ...options },
     log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
     verifyProgram: () => false,
+    sockets: folder,
     ...options,
   }).catch((error: unknown) => {
     rmSync(folder, { recursive: true, force: true });

@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { encodeFrames, FrameReader } from "../../src/shared/wire/channel.ts";
+import { encodeFrames, toMessages } from "../../src/shared/wire/channel.ts";
+import { FrameReader } from "../../src/shared/wire/frames.ts";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
 import { openBench, until, type Bench } from "./runners-fixture.ts";
 
@@ -111,38 +112,36 @@ after(() => rmSync(FAKES, { recursive: true }));
 
 function fakeRunner(onRun: string): string {
   const file = join(FAKES, `${randomUUID()}.mjs`);
-  const [frames, seal] = ["channel", "seal"].map((name) =>
+  const [channel, frames, seal] = ["channel", "frames", "seal"].map((name) =>
     JSON.stringify(join(import.meta.dirname, `../../src/shared/wire/${name}.ts`)),
   );
   writeFileSync(
     file,
-    `import { Socket } from "node:net"; import { CHANNEL_FD, encodeFrames, FrameReader } from ${frames}; import { SealReader } from ${seal};
+    `import { Socket } from "node:net"; import { CHANNEL_FD, encodeFrames } from ${channel}; import { FrameReader } from ${frames}; import { SealReader } from ${seal};
     const channel = new Socket({ fd: CHANNEL_FD, readable: true, writable: true }); const frames = new FrameReader(""); const opener = new SealReader(); let token = "";
     channel.on("close", () => process.exit());
     const send = (messages) => { for (const frame of encodeFrames(token, messages)) channel.write(frame); };
-    channel.on("data", (chunk) => { for (const message of frames.push(opener.push(chunk))) {
+    channel.on("data", (chunk) => { for (const message of frames.complete(opener.open(chunk)).flatMap((text) => JSON.parse(text))) {
       if (message.type === "setup") { token = message.token; send([{ type: "ready" }]); }
       const { thread } = message;
       if (message.type === "start") send([{ type: "started", thread }]);
-      if (message.type === "run") { const [job] = message.jobs; ${onRun} }
+      if (message.type === "forward") { const [, , id] = JSON.parse(message.text.split("\\n")[0]); ${onRun} }
     } });`,
   );
   return file;
 }
 
-const FINE = `{ type: "ended", thread, id: job.id, ms: 1, is_last: false, ending: { status: "ENDED_SUCCESS", status_message: null, output_value: "1", response: null, aborted: false } }`;
+const FINE = `{ type: "told", thread, text: JSON.stringify(["ended", id, "ENDED_SUCCESS", null, false, 1, false, 1, -1]) + "\\n1" }`;
 
 test("what a runner sends without a known shape is dropped", async () => {
   const runner = fakeRunner(
-    `send([null, 7, "x", [], {}, { type: "unknown" }, { type: "__proto__" }, { type: "ended", thread, id: job.id, ms: 1, is_last: false }, { type: "ended", thread, id: "nobody", ending: null },
-      { ...${FINE}, id: "nobody" }, { ...${FINE}, thread: thread + 1 }, { ...${FINE}, thread: "1" }, { ...${FINE}, ms: -1 }, { ...${FINE}, is_last: 1 }, { ...${FINE}, ending: {} },
-      { type: "log", thread, id: job.id, lines: [{ at: "x" }] }, { type: "log", thread, id: "nobody", lines: [] }, { type: "log", id: job.id, lines: [] },
-      { type: "operation", thread, number: 1, request: { id: "nobody", operation: "secret", name: "s", value: null, wait: false } }, { type: "operation", thread, number: 1, request: { id: job.id, operation: "other", name: "s", value: null, wait: false } },
+    `send([null, 7, "x", [], {}, { type: "unknown" }, { type: "__proto__" }, { type: "told", thread }, { type: "told", thread, text: 7 },
+      { ...${FINE}, thread: thread + 1 }, { ...${FINE}, thread: "1" },
       { type: "recalled", thread, begun: -1 }, { type: "exited", thread, begun: 1 }, { type: "exited", thread: thread + 1, begun: 1, message: "x" },
       { type: "heartbeat", rss_bytes: "much" }, { type: "inspected", number: 5, inspection: {} }, ${FINE}]);`,
   );
   const asked: unknown[] = [];
-  await using bench = await openBench({ runner });
+  await using bench = await openBench({ runner, sockets: null });
   bench.answer = (request) => (asked.push(request), { ok: false, message: "" });
   assert.equal((await bench.run(bench.flow(HELLO))).output_value, "1");
   assert.deepEqual(asked, []);
@@ -158,7 +157,7 @@ const DAMAGES: Readonly<Record<string, string>> = {
 
 for (const [name, onRun] of Object.entries(DAMAGES)) {
   test(`a runner that sends ${name} is ended`, async () => {
-    await using bench = await openBench({ runner: fakeRunner(onRun) });
+    await using bench = await openBench({ runner: fakeRunner(onRun), sockets: null });
     const { status, status_message } = await bench.run(bench.flow(HELLO));
     assert.equal(status, "ENDED_ERROR");
     assert.match(
@@ -175,13 +174,13 @@ test("L15: messages arrive whole, however they are cut", () => {
     const reader = new FrameReader("token");
     const found: unknown[] = [];
     for (let at = 0; at < bytes.length; at += size)
-      found.push(...reader.push(bytes.subarray(at, at + size)));
+      found.push(...reader.complete(bytes.subarray(at, at + size)).flatMap(toMessages));
     assert.deepEqual(found, messages, `in chunks of ${size}`);
   }
 });
 
 test("a runner that says nothing is replaced", async () => {
-  await using bench = await openBench({ runner: fakeRunner(""), silenceMs: 1_000 });
+  await using bench = await openBench({ runner: fakeRunner(""), sockets: null, silenceMs: 1_000 });
   const { status_message } = await bench.run(bench.flow(HELLO));
   assert.match(status_message ?? "", /which was ended because it was silent for 1 s/);
 });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { OperationAnswer } from "../../src/shared/wire/protocol.ts";
 import { openBench } from "../runner/runners-fixture.ts";
 
-/** Values of operations lie in the runner's memory until they are answered. */
+/** Values of operations lie in the server's memory until they are answered. */
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const LARGE = { max_input_bytes: 10_000_000 };
@@ -33,15 +33,19 @@ test("H5: a flow's operations that wait hold 16 MB and the latest at most", asyn
 const HEEDLESS = `import { MessageChannel, parentPort } from "node:worker_threads";
 const { port1, port2 } = new MessageChannel();
 parentPort.postMessage({ port: port2 }, [port2]);
-const ended = (id, output_value) => ({ type: "ended", id, ms: 1, is_last: false, ending: { status: "ENDED_SUCCESS", status_message: null, output_value, response: null, aborted: false } });
+const say = (head, text) => port1.postMessage(JSON.stringify(head) + "\\n" + text);
 const answers = [];
 let id = null;
-port1.on("message", (message) => {
-  if (message.type === "run") {
-    ([{ id }] = message.jobs);
-    const request = { id, operation: "start_execution", name: "nobody", value: "x".repeat(9e6), wait: false };
-    for (let number = 0; number < 20; number += 1) port1.postMessage({ type: "operation", number, request });
-  } else if (answers.push(message.answer.message ?? "ok") === 18) port1.postMessage(ended(id, JSON.stringify(answers)));
+port1.on("message", (text) => {
+  const [head, rest] = text.split("\\n", 2);
+  const [type, , first] = JSON.parse(head);
+  if (type === "run") {
+    id = first;
+    for (let number = 0; number < 20; number += 1) say(["operation", number, id, "start_execution", "nobody", false, 9e6], "x".repeat(9e6));
+  } else if (answers.push(first ? "ok" : rest) === 18) {
+    const output = JSON.stringify(answers);
+    say(["ended", id, "ENDED_SUCCESS", null, false, 1, false, output.length, -1], output);
+  }
 });
 export default async function perform() {
   await new Promise(() => {});
@@ -49,7 +53,7 @@ export default async function perform() {
 `;
 
 test(
-  "H5: a thread that does not heed it is refused by its runner",
+  "H5: a thread that does not heed it is refused by the server",
   { timeout: 60_000 },
   async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-thread-")));
@@ -57,7 +61,7 @@ test(
     writeFileSync(thread, HEEDLESS);
     const readable = [join(ROOT, "src"), join(ROOT, "node_modules"), folder];
     const { promise, resolve: answer } = Promise.withResolvers<OperationAnswer>();
-    await using bench = await openBench({ ...LARGE, readable, thread });
+    await using bench = await openBench({ ...LARGE, readable, thread, sockets: null });
     bench.answer = () => promise;
     const { output_value, status_message } = await bench.run(bench.flow("", { memory_mb: 512 }));
     answer({ ok: true, value: "null" });

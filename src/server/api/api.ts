@@ -9,7 +9,7 @@ import type { Catalog } from "../flows/catalog.ts";
 import type { Bodies } from "../request/body.ts";
 import type { Refusals } from "../request/refused-calls.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Runners } from "../workers/supervisor.ts";
+import type { Runners } from "../workers/runners.ts";
 import type { Store } from "../store/store.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { EventStreams } from "./event-streams.ts";

@@ -7,7 +7,7 @@ import type { Meters } from "../metrics/meters.ts";
 import type { Readings } from "../metrics/metric-table.ts";
 import { TEXT_FORMAT } from "../metrics/text-format.ts";
 import type { Store } from "../store/store.ts";
-import type { Runners } from "../workers/supervisor.ts";
+import type { Runners } from "../workers/runners.ts";
 
 /** What health and metrics read. */
 export interface MonitoringDeps {

@@ -6,10 +6,8 @@ import {
   failed,
   type FlowSpec,
   type FromRunner,
-  type FromThread,
   type Inspection,
-  type Job,
-  type OperationAnswer,
+  type OfThread,
   type RunnerSetup,
   type ToRunner,
 } from "../../shared/wire/protocol.ts";
@@ -20,7 +18,9 @@ import { openSeal } from "../../shared/wire/seal.ts";
 import { isFromRunner } from "./shapes.ts";
 import { spawnRunner } from "./spawn.ts";
 import { Watchdog } from "./watchdog.ts";
-import { Worker, type WorkerEvents, type WorkerLine } from "./worker.ts";
+import { ThreadLine } from "./thread-line.ts";
+import type { ThreadListener } from "./thread-listener.ts";
+import type { Worker, WorkerEvents } from "./worker.ts";
 
 /** A thread that has not ended so long after it was told to is held by a native call. */
 const STUCK_MS = 2_000;
@@ -32,6 +32,8 @@ const QUIET_MS = 5_000;
 export interface RunnerOptions {
   readonly file: string;
   readonly setup: RunnerSetup;
+  /** Where its threads connect to; null: it forwards what they are told and say. */
+  readonly listener: ThreadListener | null;
   /** Resident memory above which it takes no more runs; a quarter more ends it. */
   readonly memoryBytes: number;
   /** Longest silence while it has something to do. */
@@ -66,8 +68,8 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #child: ChildProcess;
   readonly #channel: Channel<ToRunner>;
-  /** Its threads, until they have ended. */
-  readonly #workers = new Map<number, Worker>();
+  /** To its threads, until they have ended. */
+  readonly #lines = new Map<number, ThreadLine>();
   readonly #inspections = new Map<number, (inspection: Inspection | CrashedInspection) => void>();
   /** The versions that it has run or inspected, and when it last did, as performance.now(). */
   readonly #used = new Map<string, number>();
@@ -103,8 +105,10 @@ export class Runner {
     stream.on("error", () => this.#kill("its channel broke"));
     this.#child.on("error", (error) => this.#end(`which could not be started: ${error.message}`));
     this.#child.once("exit", () => this.leave());
-    // Not "exit": what it sent before its end is still being read then.
-    this.#child.on("close", (code, signal) => this.#closed(code, signal));
+    // Not "exit": what it sent before its end is still being read then, and what its threads sent.
+    this.#child.on("close", (code, signal) =>
+      this.#whenLinesClosed(() => this.#closed(code, signal)),
+    );
     for (const stream of [this.#child.stdout, this.#child.stderr])
       logPrinted(stream, this.pid, options.log);
     this.#watchdog = new Watchdog({
@@ -132,20 +136,20 @@ export class Runner {
   }
 
   get threads(): number {
-    return this.#workers.size;
+    return this.#lines.size;
   }
 
   /** Runs in it, and behind those. */
   get running(): number {
     let running = 0;
-    for (const { length } of this.#workers.values()) running += length;
+    for (const { worker } of this.#lines.values()) running += worker.length;
     return running;
   }
 
   /** Whether it neither runs nor inspects anything, nor starts to. */
   get isIdle(): boolean {
     if (this.#inspections.size > 0) return false;
-    for (const worker of this.#workers.values())
+    for (const { worker } of this.#lines.values())
       if (worker.isBusy || worker.isStarting) return false;
     return true;
   }
@@ -168,13 +172,20 @@ export class Runner {
   /** Starts a thread. */
   start(spec: FlowSpec, events: WorkerEvents): Worker {
     const thread = (this.#last += 1);
-    const worker = new Worker(spec, this.#lineTo(thread, spec.key), events);
-    this.usedAt = performance.now();
-    this.#used.set(spec.key, this.usedAt);
     this.#known.add(spec.key);
-    this.#workers.set(thread, worker);
-    this.#channel.send({ type: "start", thread, spec });
-    return worker;
+    this.#use(spec.key);
+    const line = new ThreadLine({
+      thread,
+      spec,
+      events,
+      limits: this.#options.setup.limits,
+      listener: this.#options.listener,
+      send: (message) => this.#channel.send(message),
+      onRun: () => this.#use(spec.key),
+      onEnd: () => void setTimeout(() => this.#abandon(thread), STUCK_MS).unref(),
+    });
+    this.#lines.set(thread, line);
+    return line.worker;
   }
 
   inspect(spec: FlowSpec): Promise<Inspection | CrashedInspection> {
@@ -189,13 +200,13 @@ export class Runner {
   /** It takes no more runs; its threads end when they have none. */
   leave(): void {
     this.#isLeaving = true;
-    for (const worker of this.#workers.values()) worker.leave();
+    for (const { worker } of this.#lines.values()) worker.leave();
   }
 
   /** Its threads of this version end when they have no run. */
   retire(key: string): void {
     this.#known.delete(key);
-    for (const worker of this.#workers.values()) if (worker.spec.key === key) worker.leave();
+    for (const { worker } of this.#lines.values()) if (worker.spec.key === key) worker.leave();
   }
 
   /** Ends it; what still runs in it is lost. */
@@ -206,31 +217,19 @@ export class Runner {
     await this.#gone.promise;
   }
 
-  #lineTo(thread: number, key: string): WorkerLine {
-    const send = (message: ToRunner): void => this.#channel.send(message);
-    return {
-      run: (jobs: readonly Job[]): void => {
-        this.usedAt = performance.now();
-        this.#used.set(key, this.usedAt);
-        send({ type: "run", thread, jobs });
-      },
-      recall: () => send({ type: "recall", thread }),
-      abort: (id: string, reason: string) => send({ type: "abort", thread, id, reason }),
-      answer: (number: number, answer: OperationAnswer) =>
-        send({ type: "answer", thread, number, answer }),
-      end: () => {
-        send({ type: "end", thread });
-        setTimeout(() => this.#abandon(thread), STUCK_MS).unref();
-      },
-    };
+  #use(key: string): void {
+    this.usedAt = performance.now();
+    this.#used.set(key, this.usedAt);
   }
 
   /** What a thread ran that does not end has failed, and its runner goes. */
   #abandon(thread: number): void {
-    const worker = this.#workers.get(thread);
-    if (worker === undefined) return;
+    const line = this.#lines.get(thread);
+    if (line === undefined) return;
+    const { worker } = line;
     const { key } = worker.spec;
-    this.#workers.delete(thread);
+    this.#lines.delete(thread);
+    line.drop();
     worker.exited(Infinity, failed(`A thread of "${key}" did not end`));
     this.#doom(key);
   }
@@ -254,31 +253,9 @@ export class Runner {
     else this.#tell(message);
   }
 
-  #tell(message: FromThread): void {
-    const worker = this.#workers.get(message.thread);
-    if (worker === undefined) return;
-    if (message.type === "ended") this.#ran(worker, message);
-    else if (message.type === "log") worker.log(message.id, message.lines);
-    else if (message.type === "operation") worker.operation(message.number, message.request);
-    else if (message.type === "started") worker.started();
-    else if (message.type === "recalled") worker.recalled(message.begun);
-    else this.#exited(message.thread, worker, message);
-  }
-
-  #ran(worker: Worker, { id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
-    this.#used.set(worker.spec.key, performance.now());
-    worker.ended(id, ending, ms, is_last);
-    this.#endDoomed();
-  }
-
-  #exited(
-    thread: number,
-    worker: Worker,
-    { begun, message }: FromThread & { type: "exited" },
-  ): void {
-    this.#workers.delete(thread);
-    worker.exited(begun, failed(message));
-    this.#endDoomed();
+  #tell(message: OfThread): void {
+    const line = this.#lines.get(message.thread);
+    line?.receive(message, () => this.#lines.delete(message.thread));
   }
 
   #refuse(message: string): void {
@@ -293,7 +270,7 @@ export class Runner {
 
   #markUnsent(messages: readonly ToRunner[]): void {
     for (const message of messages)
-      if (message.type === "run") this.#workers.get(message.thread)?.unsent(message.jobs.length);
+      if (message.type === "forward") this.#lines.get(message.thread)?.worker.unsent(message.runs);
   }
 
   #heartbeat({ rss_bytes, native_wait_ms, native_load }: FromRunner & { type: "heartbeat" }): void {
@@ -304,7 +281,7 @@ export class Runner {
 
   /** Who runs may make native calls; who has returned may have left some behind. */
   #endQuiet(before: number): void {
-    for (const worker of this.#workers.values())
+    for (const { worker } of this.#lines.values())
       if (!worker.isBusy && !worker.isStarting && worker.since < before) worker.end();
   }
 
@@ -336,6 +313,17 @@ export class Runner {
     this.#child.kill("SIGKILL");
   }
 
+  #whenLinesClosed(act: () => void): void {
+    const lines = [...this.#lines.values()];
+    let open = lines.length;
+    if (open === 0) act();
+    for (const line of lines)
+      line.whenClosed(() => {
+        open -= 1;
+        if (open === 0) act();
+      });
+  }
+
   #closed(code: number | null, signal: string | null): void {
     // It may have ended by itself just before it was killed.
     const isKilled = this.#killed !== null && signal === "SIGKILL";
@@ -349,14 +337,14 @@ export class Runner {
     this.#isLeaving = true;
     this.#ready.reject(new Error(`A runner was lost, ${how}`));
     const death = { keys: this.#findCause(), isAlone: this.#used.size === 1, how };
-    const workers = [...this.#workers.values()];
-    this.#workers.clear();
+    const lines = [...this.#lines.values()];
+    this.#lines.clear();
     for (const number of this.#inspections.keys())
       this.#inspected(number, { kind: "crashed", how });
     this.#gone.resolve();
     // First it is known whom to blame: what waits is given to others at once.
     if (!this.#closing) this.#options.onCrashed(this, death);
-    for (const worker of workers) worker.crashed(crashEnding(how), this.wasReady);
+    for (const { worker } of lines) worker.crashed(crashEnding(how), this.wasReady);
   }
 
   /** The versions that may have been the cause of its end. */
@@ -365,8 +353,10 @@ export class Runner {
       const since = performance.now() - RECENT_MS;
       return [...this.#used].filter(([, at]) => at > since).map(([key]) => key);
     }
-    const busy = [...this.#workers.values()].filter((worker) => worker.hasBegun);
-    return [...new Set(busy.map(({ spec }) => spec.key))].filter((key) => !this.#stuck.has(key));
+    const busy = [...this.#lines.values()].filter(({ worker }) => worker.hasBegun);
+    return [...new Set(busy.map(({ worker }) => worker.spec.key))].filter(
+      (key) => !this.#stuck.has(key),
+    );
   }
 }
 

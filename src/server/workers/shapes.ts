@@ -1,11 +1,4 @@
-import {
-  isEnding,
-  isLine,
-  isRecord,
-  isRequest,
-  isText,
-  type FromRunner,
-} from "../../shared/wire/protocol.ts";
+import { isRecord, isText, type FromRunner } from "../../shared/wire/protocol.ts";
 
 /** Shapes of what comes over the wall: a flow may have taken over the side that sent it. */
 
@@ -20,17 +13,7 @@ const CHECKS: Readonly<Record<FromRunner["type"], Check>> = {
   heartbeat: ({ rss_bytes, native_wait_ms, native_load }) =>
     [rss_bytes, native_wait_ms, native_load].every(isCount),
   started: ({ thread }) => isCount(thread),
-  ended: ({ thread, id, ending, ms, is_last }) =>
-    isCount(thread) &&
-    isText(id) &&
-    isEnding(ending) &&
-    Number.isFinite(ms) &&
-    (ms as number) >= 0 &&
-    typeof is_last === "boolean",
-  log: ({ thread, id, lines }) =>
-    isCount(thread) && isText(id) && Array.isArray(lines) && lines.every(isLine),
-  operation: ({ thread, number, request }) =>
-    isCount(thread) && isCount(number) && isRequest(request),
+  told: ({ thread, text }) => isCount(thread) && isText(text),
   recalled: ({ thread, begun }) => isCount(thread) && isCount(begun),
   exited: ({ thread, begun, message }) => isCount(thread) && isCount(begun) && isText(message),
 };

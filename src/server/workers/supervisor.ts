@@ -1,77 +1,11 @@
 import { now } from "../../shared/clock.ts";
-import type { Log } from "../../shared/log.ts";
-import type {
-  FlowSpec,
-  Inspection,
-  RunnerSetup,
-  ThreadLimits,
-} from "../../shared/wire/protocol.ts";
-import { withDebugger, type DebuggedFlow } from "./debugged-flow.ts";
+import type { FlowSpec, Inspection, RunnerSetup } from "../../shared/wire/protocol.ts";
+import { withDebugger } from "./debugged-flow.ts";
 import { DEATHS, Quarantine } from "./quarantine.ts";
 import { Runner, type RunnerDeath } from "./runner.ts";
+import type { RunnersOptions, Runners, RunnerStatus, VersionKeeper } from "./runners.ts";
+import { ThreadListener } from "./thread-listener.ts";
 import type { Worker, WorkerEvents } from "./worker.ts";
-
-export interface RunnersOptions {
-  /** Absolute path of the runner's entry file. */
-  readonly runner: string;
-  /** Absolute path of the thread entry. */
-  readonly thread: string;
-  /** Absolute path of the module that `import "flowhook"` means. */
-  readonly author: string;
-  /** Folders that every thread must be able to read. */
-  readonly readable: readonly string[];
-  readonly runnerMemoryMb: number;
-  readonly limits: ThreadLimits;
-  readonly debug?: DebuggedFlow;
-  /** Longest import of a flow by an inspection; 10 s. */
-  readonly inspect_ms?: number;
-  /** Longest silence of a runner that has something to do; 10 s. */
-  readonly silenceMs?: number;
-  /** How long after the latest run or inspection a warm spare is kept; 30 s. */
-  readonly spareMs?: number;
-  readonly log: Log;
-  /**
-   * Before a runner starts: whether its program was changed, and is put right again.
-   * @throws Error where it cannot be put right
-   */
-  verifyProgram(): boolean;
-}
-
-/** Who keeps the files of flow versions. */
-export interface VersionKeeper {
-  /**
-   * Before a runner has its first run of a version.
-   * @throws Error where the version's files were changed
-   */
-  verify(spec: FlowSpec): void;
-  /** A flow version took runners down three times in ten minutes. */
-  markBroken(key: string, message: string): void;
-}
-
-export interface RunnerStatus {
-  readonly pid: number;
-  readonly rss_bytes: number;
-  readonly threads: number;
-  readonly running: number;
-}
-
-/** All runner processes behind one door. */
-export interface Runners {
-  /** Imports in a fresh thread without grants, bounded in time and memory. Never rejects. */
-  inspect(spec: FlowSpec): Promise<Inspection>;
-  /** Before the first thread is started: whom to ask for versions. */
-  connect(versions: VersionKeeper): void;
-  /**
-   * Starts a thread.
-   * @throws {Error} where the version's or the program's files were changed, or a runner cannot be
-   *   started
-   */
-  startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
-  /** This version is no longer used: its idle threads go. */
-  retire(key: string): void;
-  status(): { runners: RunnerStatus[]; restarts: number };
-  [Symbol.asyncDispose](): Promise<void>;
-}
 
 /** A runner of one version is let go after so long without a run. */
 const OWN_IDLE_MS = 30_000;
@@ -85,7 +19,7 @@ const SPARE_MS = 30_000;
  * @throws {Error} where a runner cannot be started or cannot restrict its threads
  */
 export async function openRunners(options: RunnersOptions): Promise<Runners> {
-  const supervisor = new Supervisor(options);
+  const supervisor = new Supervisor(options, await listen(options));
   try {
     await supervisor.ready();
   } catch (error) {
@@ -95,9 +29,29 @@ export async function openRunners(options: RunnersOptions): Promise<Runners> {
   return supervisor;
 }
 
+/** Without a socket the service runs all the same, and slower. */
+async function listen({ sockets, log }: RunnersOptions): Promise<ThreadListener | null> {
+  if (sockets === null || !canDropNetwork()) return null;
+  try {
+    return await ThreadListener.open(sockets);
+  } catch (error) {
+    log.warn(
+      { err: error },
+      "Threads cannot connect to the server: their runners forward for them",
+    );
+    return null;
+  }
+}
+
+/** Deno's permissions are the process's: a thread that may connect to the server may connect anywhere. */
+function canDropNetwork(): boolean {
+  return !("Deno" in globalThis);
+}
+
 class Supervisor implements Runners {
   readonly #options: RunnersOptions;
   readonly #setup: RunnerSetup;
+  readonly #listener: ThreadListener | null;
   readonly #quarantine = new Quarantine();
   readonly #all = new Set<Runner>();
   /** Runners of one version each. */
@@ -114,8 +68,9 @@ class Supervisor implements Runners {
   #restarts = 0;
   #closed = false;
 
-  constructor(options: RunnersOptions) {
+  constructor(options: RunnersOptions, listener: ThreadListener | null) {
     this.#options = options;
+    this.#listener = listener;
     const { thread, author, readable, limits, inspect_ms = 10_000 } = options;
     this.#setup = { thread, author, readable, limits, inspect_ms };
     this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
@@ -193,6 +148,7 @@ class Supervisor implements Runners {
     this.#closed = true;
     clearInterval(this.#reaping);
     await Promise.all([...this.#all].map((runner) => runner.close()));
+    this.#listener?.close();
   }
 
   /** The runner that takes the next run of a version without a runner of its own. */
@@ -251,6 +207,7 @@ class Supervisor implements Runners {
     const runner = new Runner({
       file,
       setup: this.#setup,
+      listener: this.#listener,
       memoryBytes: runnerMemoryMb * 2 ** 20,
       silenceMs: this.#options.silenceMs ?? 10_000,
       log,

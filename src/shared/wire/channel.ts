@@ -1,10 +1,10 @@
-import { Buffer } from "node:buffer";
+import type { Buffer } from "node:buffer";
 import type { Duplex } from "node:stream";
+import { FrameReader, toFrame } from "./frames.ts";
 import type { Seal, SealReader } from "./seal.ts";
 
 /**
- * The channel between server and runner. It carries frames: four bytes with the length (big
- * endian), then the sender's token and a JSON array of messages.
+ * The channel between server and runner: frames, each with a JSON array of messages.
  *
  * Not the runtime's own channel: what has no form ends the process that reads it there, and a
  * thread of the runner can write to any open file of its process. The token is known to the
@@ -14,9 +14,6 @@ import type { Seal, SealReader } from "./seal.ts";
 /** The file descriptor of the channel, in the runner. */
 export const CHANNEL_FD = 3;
 
-const HEAD = 4;
-/** A frame that is larger was made by nobody here. */
-const MAX_FRAME = 2 ** 28;
 /** Messages share a frame up to this many characters. */
 const FULL_FRAME = 2 ** 22;
 
@@ -70,19 +67,25 @@ export class Channel<Message> {
   /** What came, for who takes it from the stream into memory of its own. */
   read(chunk: Buffer): void {
     if (this.#damaged) return;
-    const opened = this.#options.opener?.push(chunk) ?? chunk;
+    const opened = this.#options.opener?.open(chunk) ?? chunk;
     for (const message of this.#parse(opened)) this.#options.receive(message);
   }
 
   #parse(chunk: Buffer): unknown[] {
     try {
-      return this.#frames.push(chunk);
+      return this.#frames.complete(chunk).flatMap(toMessages);
     } catch (error) {
       this.#damaged = true;
       this.#options.onDamage(error instanceof Error ? error.message : String(error));
       return [];
     }
   }
+}
+
+export function toMessages(text: string): unknown[] {
+  const messages: unknown = JSON.parse(text);
+  if (Array.isArray(messages)) return messages;
+  throw new Error("A frame holds something else than messages");
 }
 
 /** The frames of some messages. */
@@ -117,65 +120,4 @@ function gatherFrames<Message>(token: string, messages: readonly Message[]): Fra
   }
   close();
   return frames;
-}
-
-/** Stands where the length is written. */
-const ROOM_FOR_HEAD = "\0".repeat(HEAD);
-
-function toFrame(token: string, text: string): Buffer {
-  const frame = Buffer.from(`${ROOM_FOR_HEAD}${token}${text}`);
-  frame.writeUInt32BE(frame.length - HEAD, 0);
-  return frame;
-}
-
-/** Puts frames together out of chunks. */
-export class FrameReader {
-  readonly #token: string;
-  #chunks: Buffer[] = [];
-  #size = 0;
-  #needed = HEAD;
-
-  /** @param token what the other side's frames begin with */
-  constructor(token: string) {
-    this.#token = token;
-  }
-
-  /**
-   * The messages that a chunk completes.
-   * @throws {Error} where it is no frame of the other side's; nothing can be read afterwards
-   */
-  push(chunk: Buffer): unknown[] {
-    this.#chunks.push(chunk);
-    this.#size += chunk.length;
-    if (this.#size < this.#needed) return [];
-    const all = this.#chunks.length === 1 ? chunk : Buffer.concat(this.#chunks);
-    const messages: unknown[] = [];
-    let at = 0;
-    for (let end = endOf(all, at); end !== null && end <= all.length; end = endOf(all, at)) {
-      for (const message of this.#parse(all.toString("utf8", at + HEAD, end)))
-        messages.push(message);
-      at = end;
-    }
-    const rest = all.subarray(at);
-    this.#chunks = [rest];
-    this.#size = rest.length;
-    this.#needed = endOf(rest, 0) ?? HEAD;
-    return messages;
-  }
-
-  #parse(text: string): unknown[] {
-    const messages: unknown = text.startsWith(this.#token)
-      ? JSON.parse(text.slice(this.#token.length))
-      : null;
-    if (Array.isArray(messages)) return messages;
-    throw new Error("A frame does not begin with the token of its sender");
-  }
-}
-
-/** Where the frame at a position ends, null where its length is not there yet. */
-function endOf(bytes: Buffer, at: number): number | null {
-  if (bytes.length - at < HEAD) return null;
-  const length = bytes.readUInt32BE(at);
-  if (length > MAX_FRAME) throw new Error(`A frame claims ${length} bytes`);
-  return at + HEAD + length;
 }

@@ -1,11 +1,11 @@
-import { compareExchange, exchange, load, max, store } from "../intrinsics.ts";
+import { compareExchange, exchange, load, max } from "../intrinsics.ts";
 
 /**
  * How many of its runs a thread has begun: in memory that it shares with the runner, so that the
  * others can be recalled from a thread that is busy, or has ended, and none runs twice. A recall
  * begins a new round; what was given in an earlier one does not begin any more. The first run of a
- * round counts as begun when it is given: it may be what ends the thread, and a thread that is slow
- * to begin is not to lose it again and again.
+ * round counts as begun whether it is or not: it may be what ends the thread, and a thread that is
+ * slow to begin is not to lose it again and again.
  */
 export type Claims = Int32Array<SharedArrayBuffer>;
 
@@ -16,16 +16,10 @@ export function newClaims(): Claims {
   return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
 }
 
-/** The runner, before it gives the first run of a round. */
-export function openRound(claims: Claims, round: number): void {
-  store(claims, 0, round * ROUND + 1);
-}
-
 /** The thread, before each run of a round; false where it was recalled. @param at from 0 on */
 export function claim(claims: Claims, round: number, at: number): boolean {
-  if (at === 0) return true;
   const before = round * ROUND + at;
-  return compareExchange(claims, 0, before, before + 1) === before;
+  return compareExchange(claims, 0, before, before + 1) === before || at === 0;
 }
 
 /** The runner: how many of this round have begun. Nothing further of it begins. */
@@ -40,5 +34,5 @@ export function countBegun(claims: Claims): number {
 
 /** A thread that its flow has taken over may have written anything. */
 function toCount(value: number): number {
-  return max(0, value % ROUND);
+  return max(1, value % ROUND);
 }

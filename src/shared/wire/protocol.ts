@@ -183,6 +183,16 @@ export interface RunnerSetup {
   readonly inspect_ms: number;
 }
 
+/** Where a thread connects to the server, to a line of its own. */
+export interface LineAddress {
+  /** Of a Unix socket, or the name of a pipe. */
+  readonly path: string;
+  /** Its first bytes on the line, and the first of each of its frames. */
+  readonly token: string;
+  /** In hexadecimal: what the server's side of the line is sealed with. */
+  readonly seal: string;
+}
+
 /**
  * Server to runner. Several travel in one array, once per turn of the event loop. Threads are
  * known by numbers that the server gives.
@@ -192,21 +202,21 @@ export type ToRunner =
   | { readonly type: "setup"; readonly setup: RunnerSetup; readonly token: string }
   | { readonly type: "inspect"; readonly number: number; readonly spec: FlowSpec }
   /** Starts a thread. */
-  | { readonly type: "start"; readonly thread: number; readonly spec: FlowSpec }
-  | { readonly type: "run"; readonly thread: number; readonly jobs: readonly Job[] }
+  | {
+      readonly type: "start";
+      readonly thread: number;
+      readonly spec: FlowSpec;
+      readonly line: LineAddress | null;
+    }
   /** What has not begun is not to begin; "recalled" answers. */
   | { readonly type: "recall"; readonly thread: number }
+  /** For a thread without a line of its own. @see thread-messages.ts */
   | {
-      readonly type: "abort";
+      readonly type: "forward";
       readonly thread: number;
-      readonly id: string;
-      readonly reason: string;
-    }
-  | {
-      readonly type: "answer";
-      readonly thread: number;
-      readonly number: number;
-      readonly answer: OperationAnswer;
+      readonly text: string;
+      /** How many runs it gives to the thread. */
+      readonly runs: number;
     }
   /** Ends a thread; "recalled" and "exited" answer. */
   | { readonly type: "end"; readonly thread: number };
@@ -226,34 +236,14 @@ export type FromRunner =
       /** Hundredths of a core that native calls keep busy. */
       readonly native_load: number;
     }
-  | FromThread;
+  | OfThread;
 
-/** What a thread, or the runner about it, tells the server. */
-export type FromThread =
-  /** It takes runs from now on. */
+/** What a runner tells of a thread. */
+export type OfThread =
+  /** It takes runs from now on; of a thread without a line of its own. */
   | { readonly type: "started"; readonly thread: number }
-  | {
-      readonly type: "ended";
-      readonly thread: number;
-      readonly id: string;
-      readonly ending: Ending;
-      /** Time of the run. */
-      readonly ms: number;
-      /** The thread begins no other run. */
-      readonly is_last: boolean;
-    }
-  | {
-      readonly type: "log";
-      readonly thread: number;
-      readonly id: string;
-      readonly lines: readonly LogLine[];
-    }
-  | {
-      readonly type: "operation";
-      readonly thread: number;
-      readonly number: number;
-      readonly request: OperationRequest;
-    }
+  /** What such a thread says. @see thread-messages.ts */
+  | { readonly type: "told"; readonly thread: number; readonly text: string }
   /** How many of the runs given since the last recall have begun; no other of them will. */
   | { readonly type: "recalled"; readonly thread: number; readonly begun: number }
   /** It is gone. @see recalled */
@@ -273,10 +263,20 @@ export const MAX_NAME = 1024;
 export const MAX_SETTING_BYTES = 64 * 1024;
 /** Values of operations that wait for their answer: what a thread may ask beside the latest. */
 export const MAX_WAITING_BYTES = 16 * 2 ** 20;
+/** Longest text between runner and thread, in characters: as long as a frame may be. */
+export const MAX_TOLD = 2 ** 28;
 /** Deepest nesting of an output_value or a JSON response (contract, section 7, number 11). */
 export const MAX_DEPTH = 1000;
 /** The last time that a date can say, in milliseconds since the epoch (ECMA-262, section 21.4.1.1). */
 const MAX_TIME = 8_640_000_000_000_000;
+
+/**
+ * Longest custom response as JSON, in characters. Control characters take six each: a body of them
+ * alone is not worth the time of all who wait while it is read.
+ */
+export function toLongestResponse(max_output_bytes: number): number {
+  return max_output_bytes * 2 + 64 * 1024;
+}
 
 const LEVELS = new Set<unknown>(["debug", "info", "warn", "error"] satisfies LogLevel[]);
 const OPERATIONS = new Set<unknown>([

@@ -1,18 +1,27 @@
-import { createCipheriv, createDecipheriv, randomBytes, type Decipheriv } from "node:crypto";
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { concatBytes, subarray, uncurry } from "../intrinsics.ts";
 
 /**
- * What the server sends to a runner is sealed: the threads of a runner share its descriptors, so
- * that a flow that got past the rules for modules could read the inputs of others there. The key
- * is sent before any thread exists, and stays with the runner's main thread. It hides and does
- * not prove: who takes bytes away makes the rest unreadable, which ends the runner.
+ * What the server sends to a runner or to a thread of it is sealed: the threads of a runner share
+ * its descriptors, so that a flow that got past the rules for modules could read the inputs of
+ * others there. The key of a runner is sent before any thread exists, and stays with the runner's
+ * main thread; that of a thread comes by way of its runner. A seal hides and does not prove: who
+ * takes bytes away makes the rest unreadable, which ends the runner or the thread.
  */
 
 const CIPHER = "aes-256-ctr";
 const KEY = 32;
 const COUNTER = 16;
 
+type Decipher = ReturnType<typeof newDecipher>;
+
+const decrypt = uncurry<Decipher, [Buffer], Buffer>(
+  newDecipher(Buffer.alloc(KEY + COUNTER)).update,
+);
+
 export interface Seal {
-  /** The first bytes on the stream. */
+  /** Key and first counter: what the other side needs to know. */
   readonly head: Buffer;
   /** Seals the next bytes on the stream. */
   seal(bytes: Buffer): Buffer;
@@ -27,15 +36,23 @@ export function openSeal(): Seal {
 /** Reads a sealed stream from its first byte on. */
 export class SealReader {
   #head: Buffer = Buffer.alloc(0);
-  #cipher: Decipheriv | null = null;
+  #decipher: Decipher | null = null;
+
+  /** @param head of the seal; without one the stream begins with it */
+  constructor(head?: Buffer) {
+    if (head !== undefined) this.#decipher = newDecipher(head);
+  }
 
   /** What was sealed in a chunk, empty as long as the key is not whole. */
-  push(chunk: Buffer): Buffer {
-    if (this.#cipher !== null) return this.#cipher.update(chunk);
-    this.#head = Buffer.concat([this.#head, chunk]);
-    if (this.#head.length < KEY + COUNTER) return Buffer.alloc(0);
-    const [key, counter] = [this.#head.subarray(0, KEY), this.#head.subarray(KEY, KEY + COUNTER)];
-    this.#cipher = createDecipheriv(CIPHER, key, counter);
-    return this.#cipher.update(this.#head.subarray(KEY + COUNTER));
+  open(chunk: Buffer): Buffer {
+    if (this.#decipher !== null) return decrypt(this.#decipher, chunk);
+    this.#head = concatBytes([this.#head, chunk]);
+    if (this.#head.length < KEY + COUNTER) return subarray(this.#head, 0, 0);
+    this.#decipher = newDecipher(this.#head);
+    return decrypt(this.#decipher, subarray(this.#head, KEY + COUNTER));
   }
+}
+
+function newDecipher(head: Buffer) {
+  return createDecipheriv(CIPHER, head.subarray(0, KEY), head.subarray(KEY, KEY + COUNTER));
 }

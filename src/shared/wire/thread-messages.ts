@@ -3,6 +3,7 @@ import type {
   FlowSpec,
   Inspection,
   Job,
+  LineAddress,
   LogLine,
   OperationAnswer,
   OperationRequest,
@@ -21,6 +22,8 @@ export interface ThreadData {
   /** The thread only imports the flow: restricted modules are noted instead of refused. */
   readonly inspecting: boolean;
   readonly claims: Claims;
+  /** null: what it says goes by way of its runner. */
+  readonly line: LineAddress | null;
 }
 
 /** What Piscina hands to a thread: it serves until it ends, or inspects its flow. */
@@ -32,7 +35,26 @@ export interface TaskResult {
   readonly inspection: Inspection;
 }
 
-/** Thread to runner, over a port of their own. */
+/**
+ * Messages between server and thread travel as text: a head in JSON on the first line, and behind
+ * it the long texts, whose lengths the head tells, so that JSON is not written as a text within
+ * JSON. Lengths count UTF-16 units. The heads:
+ *
+ *     ["run", round, (id, execution, input_value, raw_body, raw_body_at, base_url, target) of each]
+ *     ["abort", id, reason]
+ *     ["answer", number, ok]
+ *     ["ended", id, status, status_message, aborted, ms, is_last, output_value, response]
+ *     ["log", id, at, level]
+ *     ["operation", number, id, operation, name, wait, value]
+ *
+ * where `execution`, `input_value`, `raw_body`, `output_value`, `response` and `value` are lengths;
+ * all that follows the head of an answer is its value or message, and of a log its line.
+ */
+
+/** The length that stands for null. */
+export const NO_TEXT = -1;
+
+/** Thread to server. */
 export type FromThread =
   | { readonly type: "log"; readonly id: string; readonly line: LogLine }
   | { readonly type: "operation"; readonly number: number; readonly request: OperationRequest }
@@ -45,7 +67,7 @@ export type FromThread =
       readonly is_last: boolean;
     };
 
-/** Runner to thread, over the same port. */
+/** Server to thread. */
 export type ToThread =
   /** Runs, one after the other, unless they are taken back. */
   | { readonly type: "run"; readonly round: number; readonly jobs: readonly Job[] }

@@ -1,0 +1,70 @@
+import type { Log } from "../../shared/log.ts";
+import type { FlowSpec, Inspection, ThreadLimits } from "../../shared/wire/protocol.ts";
+import type { DebuggedFlow } from "./debugged-flow.ts";
+import type { Worker, WorkerEvents } from "./worker.ts";
+
+/** What the rest of the server knows of runner processes. */
+
+export interface RunnersOptions {
+  /** Absolute path of the runner's entry file. */
+  readonly runner: string;
+  /** Absolute path of the thread entry. */
+  readonly thread: string;
+  /** Absolute path of the module that `import "flowhook"` means. */
+  readonly author: string;
+  /** Folders that every thread must be able to read. */
+  readonly readable: readonly string[];
+  readonly runnerMemoryMb: number;
+  readonly limits: ThreadLimits;
+  readonly debug?: DebuggedFlow;
+  /** Where the threads' socket is made, a folder of this service's alone; null: runners forward. */
+  readonly sockets: string | null;
+  /** Longest import of a flow by an inspection; 10 s. */
+  readonly inspect_ms?: number;
+  /** Longest silence of a runner that has something to do; 10 s. */
+  readonly silenceMs?: number;
+  /** How long after the latest run or inspection a warm spare is kept; 30 s. */
+  readonly spareMs?: number;
+  readonly log: Log;
+  /**
+   * Before a runner starts: whether its program was changed, and is put right again.
+   * @throws Error where it cannot be put right
+   */
+  verifyProgram(): boolean;
+}
+
+/** Who keeps the files of flow versions. */
+export interface VersionKeeper {
+  /**
+   * Before a runner has its first run of a version.
+   * @throws Error where the version's files were changed
+   */
+  verify(spec: FlowSpec): void;
+  /** A flow version took runners down three times in ten minutes. */
+  markBroken(key: string, message: string): void;
+}
+
+export interface RunnerStatus {
+  readonly pid: number;
+  readonly rss_bytes: number;
+  readonly threads: number;
+  readonly running: number;
+}
+
+/** All runner processes behind one door. */
+export interface Runners {
+  /** Imports in a fresh thread without grants, bounded in time and memory. Never rejects. */
+  inspect(spec: FlowSpec): Promise<Inspection>;
+  /** Before the first thread is started: whom to ask for versions. */
+  connect(versions: VersionKeeper): void;
+  /**
+   * Starts a thread.
+   * @throws {Error} where the version's or the program's files were changed, or a runner cannot be
+   *   started
+   */
+  startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
+  /** This version is no longer used: its idle threads go. */
+  retire(key: string): void;
+  status(): { runners: RunnerStatus[]; restarts: number };
+  [Symbol.asyncDispose](): Promise<void>;
+}

@@ -1,0 +1,216 @@
+import type { Socket } from "node:net";
+import { FrameReader, toFrame } from "../../shared/wire/frames.ts";
+import {
+  failed,
+  MAX_SETTING_BYTES,
+  toLongestResponse,
+  type Ending,
+  type FlowSpec,
+  type Job,
+  type OfThread,
+  type OperationAnswer,
+  type ThreadLimits,
+  type ToRunner,
+} from "../../shared/wire/protocol.ts";
+import type { FromThread, ToThread } from "../../shared/wire/thread-messages.ts";
+import { decode, encode } from "./line-text.ts";
+import type { Awaited, ThreadListener } from "./thread-listener.ts";
+import { WaitingOperations } from "./waiting-operations.ts";
+import { Worker, type WorkerEvents, type WorkerLine } from "./worker.ts";
+
+/** Why a run failed whose thread told something that its own program does not. */
+const REPLACED = failed("The flow replaced the answer of its thread");
+
+/** Heads, log lines and a custom response's own members, in bytes. */
+const REST_OF_FRAME = 2 ** 20;
+
+/** A text has at most three bytes for each of its UTF-16 units. */
+const BYTES = 3;
+
+export interface ThreadLineOptions {
+  /** By which the runner knows the thread. */
+  readonly thread: number;
+  readonly spec: FlowSpec;
+  readonly limits: ThreadLimits;
+  readonly events: WorkerEvents;
+  /** null: the runner forwards what thread and server say. */
+  readonly listener: ThreadListener | null;
+  send(message: ToRunner): void;
+  /** Runs are handed over, or one has ended. */
+  onRun(): void;
+  /** The thread was told to end. */
+  onEnd(): void;
+}
+
+/**
+ * The line to one thread: a socket that the thread has connected to the server, or its runner's
+ * channel. Starting, recalling and ending are the runner's in either case. What comes from the
+ * thread is looked at here; a thread that says what its program does not say is ended.
+ */
+export class ThreadLine implements WorkerLine {
+  readonly worker: Worker;
+  readonly #options: ThreadLineOptions;
+  readonly #awaited: Awaited | null;
+  readonly #operations: WaitingOperations;
+  #socket: Socket | null = null;
+  /** What has been recalled was of an earlier one. */
+  #round = 0;
+  /** Lines of the log of the current run. */
+  #lines = 0;
+  #isBroken = false;
+  /** Told once the thread's last words were read. */
+  #closed: (() => void) | null = null;
+
+  constructor(options: ThreadLineOptions) {
+    this.#options = options;
+    const { spec, events, listener, limits, thread } = options;
+    this.worker = new Worker(spec, this, events);
+    this.#operations = new WaitingOperations(Math.max(limits.max_input_bytes, MAX_SETTING_BYTES));
+    this.#awaited = listener?.await((socket) => this.#connected(socket)) ?? null;
+    const line = this.#awaited?.address ?? null;
+    options.send({ type: "start", thread, spec, line });
+  }
+
+  run(jobs: readonly Job[]): void {
+    this.#options.onRun();
+    this.#tell({ type: "run", round: this.#round, jobs }, jobs.length);
+  }
+
+  recall(): void {
+    this.#options.send({ type: "recall", thread: this.#options.thread });
+  }
+
+  abort(id: string, reason: string): void {
+    this.#tell({ type: "abort", id, reason });
+  }
+
+  answer(number: number, answer: OperationAnswer): void {
+    this.#operations.answered(number);
+    this.#tell({ type: "answer", number, answer });
+  }
+
+  end(): void {
+    this.#options.send({ type: "end", thread: this.#options.thread });
+    this.#options.onEnd();
+  }
+
+  /** What the runner tells of the thread. @param gone called when it has ended */
+  receive(message: OfThread, gone: () => void): void {
+    if (message.type === "started") this.worker.started();
+    else if (message.type === "told") this.#read(message.text);
+    else if (message.type === "recalled") {
+      this.#round += 1;
+      this.worker.recalled(message.begun);
+    } else
+      this.whenClosed(() => {
+        gone();
+        this.worker.exited(message.begun, failed(message.message));
+      });
+  }
+
+  /** The thread is gone: calls back once all is read that it had said. */
+  whenClosed(act: () => void): void {
+    this.#awaited?.forget();
+    if (this.#socket === null || this.#socket.closed) act();
+    else this.#closed = act;
+  }
+
+  /** Nobody listens to the thread any more. */
+  drop(): void {
+    this.#awaited?.forget();
+    this.#isBroken = true;
+    this.#socket?.destroy();
+  }
+
+  #connected(socket: Socket): void {
+    const { limits } = this.#options;
+    const { max_output_bytes, max_input_bytes } = limits;
+    const longest = BYTES * (max_output_bytes + toLongestResponse(max_output_bytes));
+    const frames = new FrameReader(
+      this.#awaited?.address.token ?? "",
+      longest + BYTES * max_input_bytes + REST_OF_FRAME,
+    );
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#take(frames, chunk));
+    socket.once("close", () => {
+      // A thread that ends is told of by its runner; one that only closes its line is of no use.
+      if (this.#closed === null) this.worker.end();
+      else this.#closed();
+    });
+    this.worker.started();
+  }
+
+  #take(frames: FrameReader, chunk: Buffer): void {
+    if (this.#isBroken) return;
+    try {
+      for (const text of frames.complete(chunk)) this.#read(text);
+    } catch {
+      this.#break();
+    }
+  }
+
+  /** @param runs how many are handed over with it */
+  #tell(message: ToThread, runs = 0): void {
+    const text = encode(message);
+    const socket = this.#socket;
+    if (this.#awaited === null)
+      return this.#options.send({ type: "forward", thread: this.#options.thread, text, runs });
+    if (socket === null || !socket.writable) return this.worker.unsent(runs);
+    const sealed = this.#awaited.seal.seal(toFrame("", text));
+    socket.write(sealed, (error) => {
+      if (error) this.worker.unsent(runs);
+    });
+  }
+
+  #read(text: string): void {
+    if (this.#isBroken) return;
+    const message = toMessage(text);
+    if (message === null) this.#break();
+    else if (message.type === "ended") this.#ended(message);
+    else if (message.type === "log") this.#log(message);
+    else this.#ask(message);
+  }
+
+  /** Whatever it says next is not its program's. */
+  #break(): void {
+    this.#isBroken = true;
+    this.worker.end();
+  }
+
+  #ended({ id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
+    this.#lines = 0;
+    this.#options.onRun();
+    const isSound = isInLimits(ending, this.#options.limits);
+    const told = isSound ? ending : { ...REPLACED, aborted: ending.aborted };
+    this.worker.ended(id, told, ms, is_last);
+  }
+
+  #log({ id, line }: FromThread & { type: "log" }): void {
+    this.#lines += 1;
+    // One beyond the limit is the line that says that lines were dropped.
+    if (this.#lines <= this.#options.limits.max_log_lines + 2) this.worker.log(id, [line]);
+  }
+
+  #ask({ number, request }: FromThread & { type: "operation" }): void {
+    const why = this.#operations.add(number, request);
+    if (why === null) this.worker.operation(number, request);
+    else if (this.#operations.isFlooded) this.#break();
+    else this.#tell({ type: "answer", number, answer: { ok: false, message: why } });
+  }
+}
+
+function toMessage(text: string): FromThread | null {
+  try {
+    return decode(text);
+  } catch {
+    return null;
+  }
+}
+
+/** A thread's own program says nothing longer. */
+function isInLimits({ output_value, response }: Ending, { max_output_bytes }: ThreadLimits) {
+  return (
+    (output_value?.length ?? 0) <= max_output_bytes &&
+    (response?.length ?? 0) <= toLongestResponse(max_output_bytes)
+  );
+}

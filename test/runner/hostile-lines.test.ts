@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { once } from "node:events";
+import { globSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
+import { openBench, type Bench } from "./runners-fixture.ts";
+
+/** A flow that has got hold of its thread's line to the server can end its own thread, and no more. */
+
+/** Keeps the line, and the bytes that its thread has sent last, its token among them. */
+const HOLDING = `import net from "node:net";
+let line = null, sent = null;
+const plain = net.Socket.prototype._writeGeneric;
+net.Socket.prototype._writeGeneric = function (...args) { line = this; sent = args[1]; return plain.apply(this, args); };
+const frame = (head, text = "") => { const body = Buffer.from(sent.toString("latin1", 4, 36) + JSON.stringify(head) + "\\n" + text); const all = Buffer.alloc(4); all.writeUInt32BE(body.length); return Buffer.concat([all, body]); };
+let runs = 0;
+`;
+
+const ENDED = `["ended", id, "ENDED_SUCCESS", null, false, 1, false, 3, -1], '"x"'`;
+
+let bench: Bench;
+let other: FlowSpec;
+
+before(async () => {
+  bench = await openBench();
+  other = bench.flow(
+    `export default async () => { await new Promise((done) => setTimeout(done, 300)); return "here"; }`,
+  );
+  await bench.run(other);
+});
+after(() => bench[Symbol.asyncDispose]());
+
+/** A flow whose first run is as any other, and whose second does something to the line. */
+function holding(act: string): FlowSpec {
+  const code = `${HOLDING} export default ({ execution, input_value }) => { const { id } = execution; if ((runs += 1) > 1) { ${act} } return runs; }`;
+  return bench.flow(code, { grants: { net: true } });
+}
+
+const DAMAGES: Readonly<Record<string, string>> = {
+  "bytes that are no frame": `line.write("garbage that is no frame");`,
+  "a frame that is too long": `line.write(Buffer.from([127, 255, 255, 255, 0]));`,
+  "a frame without its token": `const f = frame(${ENDED}); f.fill(48, 4, 36); line.write(f);`,
+  "a head that is no JSON": `const f = frame([]); f[36] = 123; line.write(f);`,
+  "a head that is no list": `line.write(frame({}));`,
+  "an unknown type": `line.write(frame(["other", id]));`,
+  "lengths that are not the texts'": `line.write(frame(["ended", id, "ENDED_SUCCESS", null, false, 1, false, 9, -1], "1"));`,
+  "a negative time": `line.write(frame(["ended", id, "ENDED_SUCCESS", null, false, -1, false, 1, -1], "1"));`,
+  "an unknown operation": `line.write(frame(["operation", 1, id, "other", "x", false, -1]));`,
+  "a line of no known level": `line.write(frame(["log", id, 1, "loud"], "x"));`,
+  "two thousand operations too many": `for (let n = 0; n < 4000; n += 1) line.write(frame(["operation", 7, id, "setting", "x", false, -1]));`,
+  "nothing any more": `line.destroy();`,
+};
+
+for (const [name, act] of Object.entries(DAMAGES))
+  test(`a thread that sends ${name} is ended, and nobody else's`, async () => {
+    const spec = holding(`${act} return new Promise(() => {});`);
+    assert.equal((await bench.run(spec)).output_value, "1");
+    const beside = bench.run(other);
+    const { status, status_message } = await bench.run(spec);
+    assert.deepEqual([status, status_message], ["ENDED_ERROR", "The flow's thread was lost"]);
+    assert.equal((await beside).output_value, '"here"');
+    assert.equal((await bench.run(spec)).output_value, "1", "the next has a thread of its own");
+  });
+
+test("what is said of somebody else's run changes nothing", async () => {
+  const beside = bench.start(other);
+  const spec = holding(
+    `{ const id = input_value.other; line.write(frame(${ENDED})); line.write(frame(["log", id, 1, "info"], "mine")); }`,
+  );
+  assert.equal((await bench.run(spec)).output_value, "1");
+  const input_value = JSON.stringify({ other: beside.id });
+  assert.equal((await bench.run(spec, { input_value })).output_value, "2");
+  assert.equal((await beside.ending).output_value, '"here"');
+  assert.equal(bench.log(beside.id), "");
+});
+
+test("a run ends once, however often that is said", async () => {
+  const spec = holding(`line.write(frame(${ENDED})); line.write(frame(${ENDED}));`);
+  assert.equal((await bench.run(spec)).output_value, "1");
+  assert.equal((await bench.run(spec)).output_value, '"x"');
+  assert.equal((await bench.run(other)).output_value, '"here"');
+});
+
+test("of a flood of lines the limit is kept", async () => {
+  const spec = holding(
+    `for (let n = 0; n < 3000; n += 1) line.write(frame(["log", id, 1, "info"], "line " + n));`,
+  );
+  await bench.run(spec);
+  const { id, ending } = bench.start(spec);
+  assert.equal((await ending).status, "ENDED_SUCCESS");
+  assert.equal(bench.log(id).split("\n").length, 52);
+});
+
+test("who connects without a token that is awaited is sent away", async () => {
+  const [name = ""] = globSync("threads-*.sock", { cwd: bench.folder });
+  const socket = connect(join(bench.folder, name));
+  await once(socket, "connect");
+  socket.write("0".repeat(32));
+  await once(socket, "close");
+  assert.equal((await bench.run(other)).output_value, '"here"');
+});
