@@ -23,7 +23,7 @@ export function toRefusedCall(call: Call, webhook: WebhookRow, words: RefusalWor
     path: cut(redact(path)),
     address,
     request_id: redact(call.request_id),
-    headers: toHeaders(call, ownHeaders(webhook), redact),
+    headers: toHeaders(call, readSchemeHeaders(webhook), redact),
     body_bytes: body === null ? null : body_bytes,
     body_sha256: body === null ? null : hashOf(call, body),
   };
@@ -56,13 +56,13 @@ const HIDDEN = "…";
 
 function toHeaders(
   { incoming }: Call,
-  own: readonly string[],
+  { plain, secret }: SchemeHeaders,
   redact: Redact,
 ): Record<string, string> {
   const shown = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(incoming.headers).slice(0, MOST_HEADERS)) {
     const text = Array.isArray(value) ? value.join(", ") : (value ?? "");
-    const isHidden = SECRET_NAME.test(name) && !own.includes(name);
+    const isHidden = secret.includes(name) || (SECRET_NAME.test(name) && !plain.includes(name));
     shown[cut(redact(name))] = isHidden ? HIDDEN : cut(redact(text));
   }
   return shown;
@@ -72,12 +72,21 @@ function cut(text: string): string {
   return text.length > MOST_LENGTH ? text.slice(0, MOST_LENGTH) + HIDDEN : text;
 }
 
-/** Those of its signatures, which are no secrets; but for the one that is the secret itself. */
-function ownHeaders({ signature }: WebhookRow): string[] {
-  if (signature === null) return [];
-  return schemesOf(JSON.parse(signature) as SignatureMember).flatMap((scheme) => {
-    const { algorithm, header, timestamp, id_header } = scheme;
-    const others = [timestamp?.header, id_header].filter((name) => typeof name === "string");
-    return algorithm === "token" ? others : [header, ...others];
-  });
+/** What a webhook's own scheme says of the headers of its calls. */
+interface SchemeHeaders {
+  /** Of signatures, which are no secrets, whatever the names. */
+  readonly plain: readonly string[];
+  /** Those that are the secret itself. */
+  readonly secret: readonly string[];
+}
+
+function readSchemeHeaders({ signature }: WebhookRow): SchemeHeaders {
+  if (signature === null) return { plain: [], secret: [] };
+  const schemes = schemesOf(JSON.parse(signature) as SignatureMember);
+  const headersOf = (isToken: boolean): string[] =>
+    schemes.filter(({ algorithm }) => (algorithm === "token") === isToken).map((s) => s.header);
+  const others = schemes.flatMap(({ timestamp, id_header }) => [timestamp?.header, id_header]);
+  const secret = headersOf(true);
+  const plain = [...headersOf(false), ...others.filter((name) => typeof name === "string")];
+  return { plain, secret };
 }

@@ -6,6 +6,8 @@ import { call } from "./leg.ts";
 
 const KEY = "blackbox-canary-key-of-refused";
 const SECRET = "blackbox-canary-secret-of-refused";
+/** As short as a token may be. */
+const SHORT = "canary-8";
 
 type Refused = Readonly<Record<string, Json>> & {
   readonly headers: Readonly<Record<string, string>>;
@@ -14,7 +16,8 @@ type Refused = Readonly<Record<string, Json>> & {
 async function listRefused(service: Service, webhook: string): Promise<Refused[]> {
   const answer = await service.api("GET", `/webhook/${webhook}/refusal`);
   assert.equal(answer.status, 200, answer.text);
-  for (const canary of [KEY, SECRET, service.token()]) assert.ok(!answer.text.includes(canary));
+  for (const canary of [KEY, SECRET, SHORT, service.token()])
+    assert.ok(!answer.text.includes(canary));
   return (answer.body as unknown as { items: Refused[] }).items;
 }
 
@@ -98,6 +101,22 @@ const ROWS: StoryRow[] = [
     },
   },
   {
+    name: "the header that is the secret is hidden whatever its name, right or wrong",
+    covers: ["D1.3 secrets"],
+    async run(service) {
+      for (const [token, type, status] of [
+        [SHORT, "text/plain", 415],
+        [`${SHORT}x`, "text/plain", 401],
+      ] as const) {
+        const headers = { "x-sender": token, "content-type": type };
+        const answer = await call(service, "short", "", { method: "POST", body: "x", headers });
+        assert.equal(answer.status, status, answer.text);
+        const [refused] = await listRefused(service, "short");
+        assert.equal(refused?.headers["x-sender"], "…");
+      }
+    },
+  },
+  {
     name: "the hash of a body is listed however large it is, where it cannot be parsed",
     covers: ["D1.3 list"],
     async run(service) {
@@ -137,10 +156,18 @@ const ROWS: StoryRow[] = [
 export const REFUSED: Group = {
   name: "refused calls",
   flows: ["echo"],
-  secrets: { sender: SECRET },
+  secrets: { sender: SECRET, short: SHORT },
   webhooks: {
     signed: { flow: "echo", signature: { scheme: "github", secrets: ["sender"] } },
     token: { flow: "echo", signature: { scheme: "gitlab_token", secrets: ["sender"] } },
+    short: {
+      flow: "echo",
+      signature: {
+        scheme: "custom",
+        secrets: ["short"],
+        custom: { algorithm: "token", header: "x-sender" },
+      },
+    },
     keyed: { flow: "echo", key: KEY },
     login: { flow: "echo", require_login: true },
     off: { flow: "echo", is_enabled: false },
