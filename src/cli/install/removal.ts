@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, rmdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { OWN } from "../../server/config/data-folder.ts";
+import { listOwn } from "../../server/config/data-folder.ts";
 import { databaseFile, type Config } from "../../server/config/resolve.ts";
 import { CONFIG_FOLDER, PROGRAM, STATE_FOLDER, USER } from "./installation.ts";
 import { asksSystemd, findUser, runProgram } from "./machine.ts";
+import { isInside } from "../../shared/path.ts";
 import type { Step } from "./step.ts";
 import { UNIT, UNIT_FILE } from "./unit-file.ts";
 
@@ -27,10 +28,9 @@ function removeUnit(): void {
 }
 
 function planPurge(config: Config): Step[] {
-  const file = databaseFile(config);
-  const folders = [...new Set([config.DATA_DIR, dirname(file)])];
+  const folders = [...new Set([config.DATA_DIR, dirname(databaseFile(config))])];
   return [
-    ...folders.map((folder) => removeData(folder, basename(file))),
+    ...folders.map((folder) => removeData(folder, config)),
     remove(CONFIG_FOLDER),
     {
       what: `remove the system user ${USER}`,
@@ -41,19 +41,28 @@ function planPurge(config: Config): Step[] {
 }
 
 /** What the service keeps there, by name: a folder of an operator's may hold more. */
-function removeData(folder: string, database: string): Step {
-  const listOwn = () =>
-    existsSync(folder)
-      ? readdirSync(folder).filter((name) => OWN.includes(name) || name.startsWith(database))
-      : [];
+function removeData(folder: string, config: Config): Step {
+  const list = () =>
+    [...listOwn({ config }), ...listCopies(config)].filter((path) => dirname(path) === folder);
   return {
     what: `remove the data in ${folder}`,
-    isDone: () => listOwn().length === 0,
+    isDone: () => list().length === 0,
     act() {
-      for (const name of listOwn()) rmSync(join(folder, name), { recursive: true });
-      for (const path of [folder, STATE_FOLDER]) removeEmpty(path);
+      for (const path of list()) rmSync(path, { recursive: true });
+      removeEmpty(folder);
+      if (isInside(STATE_FOLDER, folder)) removeEmpty(STATE_FOLDER);
     },
   };
+}
+
+/** Copies of the database, of before an update or a restore. */
+function listCopies(config: Config): string[] {
+  const file = databaseFile(config);
+  const folder = dirname(file);
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return names
+    .filter((name) => name.startsWith(`${basename(file)}.before-`))
+    .map((name) => join(folder, name));
 }
 
 function removeEmpty(folder: string): void {

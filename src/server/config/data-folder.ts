@@ -99,16 +99,10 @@ function requireAccess(path: string, isFolder: boolean): void {
 }
 
 /** What the service keeps there, beside the database; `started.log` of a release before. */
-export const OWN: readonly string[] = [
-  "lock.db",
-  "secret.key",
-  "started.log",
-  "versions",
-  "runtime",
-];
+const OWN: readonly string[] = ["lock.db", "secret.key", "started.log", "versions", "runtime"];
 
 /** What is there of it. */
-function listOwn({ config }: Given): string[] {
+export function listOwn({ config }: Pick<Given, "config">): string[] {
   const file = databaseFile(config);
   const database = [file, ...ledgerPaths(file)].flatMap((path) =>
     ["", "-wal", "-shm", "-journal"].map((end) => path + end),
