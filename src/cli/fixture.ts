@@ -41,22 +41,24 @@ function withoutCredentials(input: unknown, removed: string[]): unknown {
   return { ...Object.fromEntries(members), headers: shown };
 }
 
-function clean(value: unknown, place: string, removed: string[]): unknown {
-  if (typeof value === "string") {
-    const text = value.replace(OWN, REMOVED);
-    if (text !== value) removed.push(place);
-    return text;
+/** @param isSecret whether the name of what holds it says so: of lists and objects all within */
+function clean(value: unknown, place: string, removed: string[], isSecret = false): unknown {
+  if (Array.isArray(value))
+    return value.map((item, at) => clean(item, `${place}.${at}`, removed, isSecret));
+  if (isRecord(value)) {
+    const members = Object.entries(value).map(([name, member]) => {
+      const isOfSecret = isSecret || SECRET_MEMBER.test(name);
+      return [name, clean(member, `${place}.${name}`, removed, isOfSecret)];
+    });
+    return Object.fromEntries(members);
   }
-  if (Array.isArray(value)) return value.map((item, at) => clean(item, `${place}.${at}`, removed));
-  if (!isRecord(value)) return value;
-  const members = Object.entries(value).map(([name, member]) => {
-    const where = `${place}.${name}`;
-    if (!SECRET_MEMBER.test(name) || typeof member === "object")
-      return [name, clean(member, where, removed)];
-    removed.push(where);
-    return [name, REMOVED];
-  });
-  return Object.fromEntries(members);
+  const left = isSecret && value !== null ? REMOVED : withoutOwn(value);
+  if (left !== value) removed.push(place);
+  return left;
+}
+
+function withoutOwn(value: unknown): unknown {
+  return typeof value === "string" ? value.replace(OWN, REMOVED) : value;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -222,7 +222,13 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
       path: null,
       headers: { "x-shop": "7", authorization: "Basic eA==", "idempotency-key": "k1" },
       query: { q: "1", access_token: "t" },
-      json: { item: "lamp", user: { name: "Ada", password: "hush" }, note: `use ${key}` },
+      json: {
+        item: "lamp",
+        user: { name: "Ada", password: "hush" },
+        note: `use ${key}`,
+        tokens: ["hush"],
+        api_key: { id: 7, value: "hush" },
+      },
     });
     const made = await session.run(["execution", "fixture", id]);
     assert.equal(made.code, 0, all(made));
@@ -231,11 +237,17 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
       path: null,
       headers: { "x-shop": "7", "idempotency-key": "k1" },
       query: { q: "1", access_token: "removed" },
-      json: { item: "lamp", user: { name: "Ada", password: "removed" }, note: "use removed" },
+      json: {
+        item: "lamp",
+        user: { name: "Ada", password: "removed" },
+        note: "use removed",
+        tokens: ["removed"],
+        api_key: { id: "removed", value: "removed" },
+      },
     });
     assert.match(
       made.stderr,
-      /^Credentials removed: headers\.authorization, query\.access_token, json\.user\.password, json\.note\./,
+      /^Credentials removed: headers\.authorization, query\.access_token, json\.user\.password, json\.note, json\.tokens\.0, json\.api_key\.id, json\.api_key\.value\./,
     );
     const again = await session.run(["flow", "run", "echo", "--input", "-"], {
       input: made.stdout,
