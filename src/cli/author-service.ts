@@ -29,6 +29,8 @@ export interface AuthorService {
 export interface AuthorOptions {
   readonly log: Log;
   readonly port: number;
+  /** Whose names a request may have beside those of this machine, e.g. of a tunnel. */
+  readonly hosts?: readonly string[];
   readonly onlooker?: Onlooker;
   /** The flow whose thread has a debugger: there is one thread of it at a time. */
   readonly debug?: DebuggedFlow | undefined;
@@ -43,7 +45,7 @@ const DAY_MS = 86_400_000;
  */
 export async function openAuthorService(
   loaded: Loaded,
-  { log, port, onlooker, debug }: AuthorOptions,
+  { log, port, hosts = [], onlooker, debug }: AuthorOptions,
 ): Promise<AuthorService> {
   for (const warning of openAuthorData(loaded)) log.warn(warning);
   const password = generatePassword();
@@ -54,6 +56,7 @@ export async function openAuthorService(
     log,
     adminPassword: password,
     showPassword: async () => {},
+    localNames: hosts.map((host) => host.toLowerCase()),
     ...(onlooker && { onlooker }),
     ...(debug && { debug }),
   });

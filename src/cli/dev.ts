@@ -18,6 +18,8 @@ import { toLine } from "./table.ts";
 
 export interface DevOptions {
   readonly port?: number;
+  /** Requests for it are answered as well: the name of a tunnel. */
+  readonly host?: string;
   /** Name of the flow to look at with a debugger. */
   readonly inspect?: string;
   readonly inspectPort: number;
@@ -34,9 +36,15 @@ export async function dev(folder: string, options: DevOptions): Promise<void> {
   logStrayErrors(log);
   for (const warning of loaded.warnings) log.warn(warning);
   const signals = watchStopSignals(log, config.SHUTDOWN_GRACE_SEC);
-  const { inspect, inspectPort, port } = options;
+  const { host, inspect, inspectPort, port } = options;
   const debug = inspect === undefined ? undefined : { flow: inspect, port: inspectPort };
-  const author = await open(loaded, { log, screen, port, debug });
+  const author = await open(loaded, {
+    log,
+    screen,
+    port,
+    debug,
+    hosts: host === undefined ? [] : [host],
+  });
   const { service, token } = author;
   signals.service = service;
   if (inspect !== undefined) await requireFlow(service, inspect);
@@ -81,7 +89,7 @@ function openFollower(screen: DevScreen) {
   };
 }
 
-interface OpenOptions extends Pick<AuthorOptions, "log" | "debug"> {
+interface OpenOptions extends Pick<AuthorOptions, "log" | "debug" | "hosts"> {
   readonly screen: DevScreen;
   readonly port: number | undefined;
 }

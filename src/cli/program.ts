@@ -72,6 +72,7 @@ function addServiceCommands(program: Command): void {
     .description("Serve a folder of flows for its author alone, and show each call with its log")
     .argument("[dir]", "the folder of the configuration, or of the flows", ".")
     .option("--port <port>", "the port on loopback (default: LISTEN_PORT, or a free one)", toPort)
+    .option("--host <name>", "answer requests for this host as well, e.g. of a tunnel to it")
     .option("--inspect <flow>", "run this flow under a debugger: its calls wait until one attaches")
     .option("--inspect-port <port>", "the debugger's port on loopback", toPort, 9229)
     .action(async (dir, options) => (await import("./dev.ts")).dev(dir, options));

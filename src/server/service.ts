@@ -60,6 +60,8 @@ export interface ServiceOptions {
   readonly onlooker?: Onlooker;
   /** The flow that its author looks at with a debugger; nobody's unless told. */
   readonly debug?: DebuggedFlow;
+  /** Only requests for this machine are answered, and for these hosts; for any unless told. */
+  readonly localNames?: readonly string[];
 }
 
 /** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
@@ -91,7 +93,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   let isServing = false;
   const isReady = () => isServing;
   const parts = { ...given, configuration, executions, isReady, defaultProjectId };
-  const server = await listen(config, await connect(parts));
+  const server = await listen(config, await connect(parts), options.localNames ?? null);
   opened.defer(() => closeServer(server));
   async function stop(hurried: Promise<void>): Promise<void> {
     isServing = false;

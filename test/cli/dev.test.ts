@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { openTarget } from "../blackbox/target.ts";
@@ -28,7 +30,7 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
   let dev: Dev;
   before(async () => {
     place = await openWorkplace(FLOWS);
-    dev = await place.dev();
+    dev = await place.dev("--host", "Tunnel.example");
   });
   after(() => place[Symbol.asyncDispose]());
 
@@ -66,6 +68,30 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
   test("a call that is refused says why", async () => {
     await call("helo/call");
     await dev.until(/helo {2}refused, not_found: There is no enabled webhook "helo"/);
+  });
+
+  test("a page whose site's name leads here (DNS rebinding) is not answered", async () => {
+    const { port } = new URL(dev.url);
+    const statusFor = async (host: string): Promise<number | undefined> => {
+      const path = "/api/latest/webhook/hello/call";
+      const [answer] = (await once(
+        get({ host: "127.0.0.1", port, path, headers: { host } }),
+        "response",
+      )) as [IncomingMessage];
+      answer.resume();
+      return answer.statusCode;
+    };
+    for (const host of ["evil.example", `evil.example:${port}`, "127.0.0.1.evil.example"])
+      assert.equal(await statusFor(host), 400, host);
+    for (const host of [
+      "localhost",
+      `LOCALHOST:${port}`,
+      "a.localhost",
+      "[::1]",
+      "10.0.0.7:80",
+      "tunnel.example",
+    ])
+      assert.equal(await statusFor(host), 303, host);
   });
 
   test("a new flow is called at once; its reload tells its time, and a break the source", async () => {

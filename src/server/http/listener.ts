@@ -17,8 +17,16 @@ import { createApp, respondInternal, type AppDeps } from "./app.ts";
 import { shareConnections } from "./connections.ts";
 import { refuseTarget } from "./request-target.ts";
 
-/** Starts to listen; resolves when it does. */
-export async function listen(config: Config, deps: AppDeps): Promise<Server> {
+/**
+ * Starts to listen; resolves when it does.
+ *
+ * @param localNames hosts of a service for this machine alone; null: any host will do
+ */
+export async function listen(
+  config: Config,
+  deps: AppDeps,
+  localNames: readonly string[] | null,
+): Promise<Server> {
   const { log } = deps;
   const answer = createApp(deps);
   const handle = getRequestListener((request, env) => answer(request, env as HttpBindings), {
@@ -34,7 +42,7 @@ export async function listen(config: Config, deps: AppDeps): Promise<Server> {
   });
   server.on("request", (incoming, outgoing) => {
     outgoing.on("prefinish", onPrefinish);
-    if (refuseTarget(incoming, outgoing)) return;
+    if (refuseTarget(incoming, outgoing, localNames)) return;
     handle(incoming, outgoing).catch((error: unknown) => {
       log.error({ err: error }, "Cannot answer");
       outgoing.destroy();

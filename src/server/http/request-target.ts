@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { RequestError, toProblem } from "../../shared/errors.ts";
-import { isHost } from "../request/host.ts";
+import { isHost, isLocalHost } from "../request/host.ts";
 import { identifyRequest } from "../request/trace.ts";
 
 /**
@@ -8,10 +8,15 @@ import { identifyRequest } from "../request/trace.ts";
  * names no host, an absolute-form target, a backslash or NUL in a path (contract, section 4,
  * numbers 6 and 15).
  *
+ * @param localNames of a service for this machine alone, beside its own; null: any host will do
  * @returns whether it was refused, and answered
  */
-export function refuseTarget(incoming: IncomingMessage, outgoing: ServerResponse): boolean {
-  const error = findTargetError(incoming);
+export function refuseTarget(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  localNames: readonly string[] | null,
+): boolean {
+  const error = findTargetError(incoming, localNames);
   if (error === null) return false;
   identifyRequest(incoming, outgoing);
   const refused = new RequestError("bad_target", error);
@@ -29,16 +34,22 @@ export const PROBLEM_HEADERS = {
 /** Names and values together are bounded in bytes; many short ones would cost more than they weigh. */
 const MOST_HEADERS = 256;
 
-function findTargetError({ url = "", rawHeaders }: IncomingMessage): string | null {
+function findTargetError(
+  { url = "", rawHeaders }: IncomingMessage,
+  localNames: readonly string[] | null,
+): string | null {
   const count = rawHeaders.length / 2;
   if (count > MOST_HEADERS) return `Found ${count} headers, expected at most ${MOST_HEADERS}`;
   if (!url.startsWith("/")) return "Expected a target that starts with a slash";
   const path = url.split("?", 1)[0] ?? "";
   if (/[\\\0#]/.test(path)) return "The path has a character that must be percent-encoded";
-  return findHostError(rawHeaders);
+  return findHostError(rawHeaders, localNames);
 }
 
-function findHostError(raw: readonly string[]): string | null {
+function findHostError(
+  raw: readonly string[],
+  localNames: readonly string[] | null,
+): string | null {
   let count = 0;
   let host = "";
   for (let at = 0; at < raw.length; at += 2) {
@@ -47,5 +58,7 @@ function findHostError(raw: readonly string[]): string | null {
     host = raw[at + 1] ?? "";
   }
   if (count !== 1) return `Found ${count} Host headers, expected one`;
-  return isHost(host) ? null : "The Host header names no host, expected one and perhaps its port";
+  if (!isHost(host)) return "The Host header names no host, expected one and perhaps its port";
+  if (localNames === null || isLocalHost(host, localNames)) return null;
+  return `Found the host "${host}", and this service is for its own machine: expected localhost. For a tunnel, start it with --host NAME`;
 }
