@@ -12,6 +12,7 @@ import { warnOfAddresses } from "./listed-addresses.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
 import { findExcerpt } from "./excerpt.ts";
+import { toLine } from "./table.ts";
 
 /**
  * Checks the configuration, and loads every flow as the service would, apart from its data.
@@ -55,7 +56,7 @@ function describe(flows: readonly Flow[], file: string | null, plugins_dir: stri
   const width = Math.max(...flows.map(({ name }) => name.length));
   const lines = flows.map((flow) => {
     const { name, state } = flow;
-    return `${name.padEnd(width)}  ${state}${describeError(flow, plugins_dir)}\n`;
+    return `${toLine(name).padEnd(width)}  ${state}${describeError(flow, plugins_dir)}\n`;
   });
   return configuration + lines.join("");
 }
@@ -66,5 +67,6 @@ function describeError({ file, error }: Flow, plugins_dir: string): string {
   const { message, stack } = error;
   const excerpt = findExcerpt(plugins_dir, `${message}\n${stack ?? ""}`);
   const named = message.startsWith(`${file}:`) ? message : `${file}: ${message}`;
-  return [named, ...(excerpt?.split("\n") ?? [])].map((line) => `\n  ${line}`).join("");
+  const lines = [toLine(named), ...(excerpt?.split("\n") ?? [])];
+  return lines.map((line) => `\n  ${line}`).join("");
 }

@@ -29,7 +29,7 @@ function toExcerpt(folder: string, file: string, line: number, column: number): 
     return `${number === line ? ">" : " "} ${String(number).padStart(width)} | ${toLine(source)}`;
   });
   const caret = column > 0 ? [`  ${" ".repeat(width)} | ${" ".repeat(column - 1)}^`] : [];
-  return [`${file}:${line}`, ...shown, ...caret].join("\n");
+  return [`${toLine(file)}:${line}`, ...shown, ...caret].join("\n");
 }
 
 function readLines(folder: string, file: string): string[] | null {

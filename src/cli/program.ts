@@ -16,6 +16,7 @@ import { toPort } from "./input.ts";
 import { printLicenses } from "./licenses.ts";
 import { login, logout } from "./login.ts";
 import { addOperatingCommands } from "./operating.ts";
+import { toLines } from "./table.ts";
 import { addWebhookCommands } from "./webhook.ts";
 
 /** Options that many commands have: flags and meaning. */
@@ -196,7 +197,7 @@ function report(error: unknown): number {
   // Commander has printed its message already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const known = toKnown(error);
-  process.stderr.write(`${known?.message ?? describe(error)}\n`);
+  process.stderr.write(`${toLines(known?.message ?? describe(error))}\n`);
   return known?.exitCode ?? 1;
 }
 

@@ -66,7 +66,12 @@ export function toTime(iso: string | null): string | null {
 
 /** Texts come from flows and callers: no control character of theirs reaches the terminal. */
 export function toLine(text: string): string {
-  return text.replace(/\p{Cc}+/gu, " ");
+  return text.replace(/[\p{Cc}\p{Bidi_Control}]+/gu, " ");
+}
+
+/** The same for a text that may have several lines. */
+export function toLines(text: string): string {
+  return text.split("\n").map(toLine).join("\n");
 }
 
 function toCell(value: string | number | boolean | null): string {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { openTarget } from "../blackbox/target.ts";
+import { openWorkplace } from "./dev-session.ts";
 import { all, openSession, type Session } from "./session.ts";
 
 const FLOWS = {
@@ -112,6 +113,19 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.match(again.stderr, /billing\/invoice\.ts/);
     const checked = await session.run(["check"]);
     assert.match(checked.stdout, /^billing\.invoice +ready$/m);
+  });
+
+  test("what a broken flow says acts on no terminal: check, flow run", async () => {
+    await using place = await openWorkplace({
+      "plugins/evil.ts":
+        'throw new Error("bad \\x1b[2J\\x9b31m\\u202e");\nexport default () => 1;\n',
+    });
+    for (const args of [["check"], ["flow", "run", "evil"]]) {
+      const finished = await place.run(args);
+      assert.equal(finished.code, 1);
+      assert.match(all(finished), /bad +\[2J +31m/);
+      assert.doesNotMatch(all(finished), /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+    }
   });
 
   for (const name of ["a/b", "_a", "a..b", "../a", "node_modules.a", ".a", "a.index", ""]) {
