@@ -14,6 +14,7 @@ import {
 import { requireSystemd } from "./install/machine.ts";
 import { planRemoval } from "./install/removal.ts";
 import { takeSteps } from "./install/step.ts";
+import { requireOwnUnit } from "./install/unit-file.ts";
 import { findProgram, isOneFile } from "./own-program.ts";
 import { CONFIG_FILE } from "./systemd.ts";
 
@@ -88,6 +89,7 @@ async function reportStart(
 export async function uninstall(options: { dryRun?: boolean; purge?: boolean }): Promise<void> {
   const { dryRun = false, purge = false } = options;
   requireSystemd("uninstall", dryRun);
+  requireOwnUnit();
   await takeSteps(planRemoval(loadInstalled().config, purge), dryRun);
   if (dryRun) return void process.stdout.write("\nNothing was done: this was a dry run\n");
   if (purge) return;

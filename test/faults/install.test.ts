@@ -86,6 +86,7 @@ mount --bind "$STATE/lib" /var/lib
 mount -t tmpfs tmpfs /usr/local/bin
 export PATH="$STATE/bin:$PATH"
 run() { echo "== $*"; "$@" 2>&1 || echo "exit $?"; }
+ln -s "$STATE/flowhook" /usr/local/bin/flowhook
 mkdir /etc/flowhook
 echo 'LISTEN_PORT: 0
 DATA_DIR: /var/lib/flowhook/data
@@ -94,9 +95,11 @@ trap 'if [ -f "$STATE/pid" ]; then kill "$(cat "$STATE/pid")"; fi' EXIT
 run "$STATE/flowhook" install
 run "$STATE/flowhook" install
 run stat -c '%U %G %a %n' /var/lib/flowhook /var/lib/flowhook/data /var/lib/flowhook/data/secret.key
+stat -c '%F %n' /usr/local/bin/flowhook
 run cat /etc/flowhook/flowhook.yaml
 echo '# a change' >> /etc/systemd/system/flowhook.service
 run "$STATE/flowhook" install
+run flowhook uninstall
 sed -i '$d' /etc/systemd/system/flowhook.service
 run flowhook uninstall
 run ls /etc/flowhook /var/lib/flowhook/data
@@ -155,16 +158,25 @@ ofBinary("install and uninstall", () => {
     assert.match(part(3), /^LISTEN_PORT: 0\nDATA_DIR: \S+\nPLUGINS_DIR: \S+\n$/m);
   });
 
-  test("a unit that somebody changed is left alone", () => {
-    assert.match(part(4), /flowhook\.service" was not made by flowhook install, or was changed/);
-    assert.match(part(4), /exit 1/);
+  test("a link to the program is replaced by it: the service may not see where it leads", () => {
+    assert.match(part(2), /^regular file \/usr\/local\/bin\/flowhook$/m);
   });
 
+  for (const [act, at] of [
+    ["install", 4],
+    ["uninstall", 5],
+  ] as const)
+    test(`${act} leaves a unit alone that somebody changed`, () => {
+      assert.match(part(at), /flowhook\.service" was not made by flowhook install, or was changed/);
+      assert.match(part(at), /exit 1/);
+      assert.doesNotMatch(part(at), /^did/m);
+    });
+
   test("uninstall leaves configuration, flows and data; --purge does not", () => {
-    assert.match(part(5), /^did +stop the service/m);
-    assert.match(part(6), /flowhook\.yaml\nplugins[^]*flowhook\.db\n[^]*secret\.key/);
-    assert.match(part(7), /^did +remove the data in \/var\/lib\/flowhook\/data/m);
-    assert.equal(part(8).match(/No such file or directory/g)?.length, 3, part(8));
-    assert.match(part(9), /^0$/m);
+    assert.match(part(6), /^did +stop the service/m);
+    assert.match(part(7), /flowhook\.yaml\nplugins[^]*flowhook\.db\n[^]*secret\.key/);
+    assert.match(part(8), /^did +remove the data in \/var\/lib\/flowhook\/data/m);
+    assert.equal(part(9).match(/No such file or directory/g)?.length, 3, part(9));
+    assert.match(part(10), /^0$/m);
   });
 });

@@ -4,10 +4,10 @@ import {
   chownSync,
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   renameSync,
   statSync,
   writeFileSync,
@@ -24,7 +24,7 @@ import { CommandError } from "../command-error.ts";
 import { CONFIG_FILE, makeUnit } from "../systemd.ts";
 import { asksSystemd, findUser, runProgram, type SystemUser } from "./machine.ts";
 import type { Step } from "./step.ts";
-import { isUnit, markUnit, stateOfUnit, UNIT, UNIT_FILE } from "./unit-file.ts";
+import { isUnit, markUnit, requireOwnUnit, UNIT, UNIT_FILE } from "./unit-file.ts";
 
 export const PROGRAM = "/usr/local/bin/flowhook";
 export const USER = "flowhook";
@@ -79,7 +79,7 @@ export function configurationText(): string {
 function copyProgram(source: string, installed: Installed): Step {
   return {
     what: `copy the program to ${PROGRAM}`,
-    isDone: () => existsSync(PROGRAM) && isSame(source, PROGRAM),
+    isDone: () => isPlainFile(PROGRAM) && isSame(source, PROGRAM),
     act() {
       installed.isChanged = true;
       mkdirSync(dirname(PROGRAM), { recursive: true });
@@ -91,8 +91,12 @@ function copyProgram(source: string, installed: Installed): Step {
   };
 }
 
+/** Not a link, which may lead to where the service does not see it. */
+function isPlainFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
 function isSame(one: string, other: string): boolean {
-  if (realpathSync(one) === realpathSync(other)) return true;
   return (
     statSync(one).size === statSync(other).size && readFileSync(one).equals(readFileSync(other))
   );
@@ -211,11 +215,7 @@ function start(installed: Installed): Step {
 
 /** @throws CommandError where another user's data, or a unit of somebody else, stand in the way */
 export function requireFree({ DATA_DIR }: Pick<Loaded["config"], "DATA_DIR">): void {
-  if (stateOfUnit() === "changed")
-    throw new CommandError(
-      `"${UNIT_FILE}" was not made by flowhook install, or was changed since. It stays as it is: ` +
-        `move it away first (changes belong into: sudo systemctl edit flowhook)`,
-    );
+  requireOwnUnit();
   const stats = statSync(DATA_DIR, { throwIfNoEntry: false });
   const user = findUser(USER);
   if (stats === undefined || stats.uid === user?.uid) return;

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
+import { CommandError } from "../command-error.ts";
 
 /** The unit of an installed service: its first lines tell whether somebody changed it since. */
 
@@ -16,8 +17,17 @@ export function markUnit(unit: string): string {
   );
 }
 
+/** @throws CommandError for a unit of somebody else, or one that somebody changed */
+export function requireOwnUnit(): void {
+  if (stateOfUnit() !== "changed") return;
+  throw new CommandError(
+    `"${UNIT_FILE}" was not made by flowhook install, or was changed since. It stays as it is: ` +
+      `move it away first (changes belong into: sudo systemctl edit flowhook)`,
+  );
+}
+
 /** `changed`: somebody wrote it, or changed it, who is not `flowhook install`. */
-export function stateOfUnit(): "missing" | "ours" | "changed" {
+function stateOfUnit(): "missing" | "ours" | "changed" {
   if (!existsSync(UNIT_FILE)) return "missing";
   const text = readFileSync(UNIT_FILE, "utf8");
   const found = SUM.exec(text);
