@@ -83,7 +83,11 @@ export async function connect(parts: Parts): Promise<AppDeps> {
 function toCallParts(parts: Parts) {
   const { config, log, store, executions, catalog, parser } = parts;
   return {
-    signatures: openSignatures({ ...parts, base_url: config.BASE_URL }),
+    signatures: openSignatures({
+      ...parts,
+      base_url: config.BASE_URL,
+      verifyLarge: parser.verifyLarge,
+    }),
     parseLarge: parser.parseLarge,
     findLarge: parser.findLarge,
     reportForwarded: openForwardedWarning(log, config.TRUSTED_PROXIES.length > 0),

@@ -6,6 +6,7 @@ import { findValueError } from "./executions/value.ts";
 import { doJob, type JobRequest } from "./request/job-thread.ts";
 import { findScalar } from "./webhooks/json-pointer.ts";
 import { readLarge } from "./webhooks/large-payload.ts";
+import { verifyThere } from "./webhooks/large-signature.ts";
 import { checkAgainstSchema } from "./webhooks/schema-check.ts";
 
 /** Entry of the parser's thread: what is large is parsed here, apart from the HTTP loop. */
@@ -16,6 +17,7 @@ const JOBS = {
   members: readMembers,
   document: readDocument,
   schema: checkAgainstSchema,
+  signature: verifyThere,
   value: findValueError,
   outcome: ({ id, ending, limits }: OutcomeJob) => toOutcome(id, ending, limits),
 };

@@ -5,6 +5,7 @@ import type { ValueJob } from "./executions/value.ts";
 import { JobThread, type JobOwner } from "./request/job-thread.ts";
 import type { FindLarge } from "./webhooks/json-pointer.ts";
 import type { ParseLarge } from "./webhooks/large-payload.ts";
+import type { VerifyLarge } from "./webhooks/large-signature.ts";
 import type { CheckSchema } from "./webhooks/input-check.ts";
 import type { ParserJobs } from "./parser-thread.ts";
 import { openSchemaChecks } from "./schema-checks.ts";
@@ -23,6 +24,7 @@ const MOST_YAML_BYTES = 16 * 1024 * 1024;
 export interface Parser {
   readonly parseLarge: ParseLarge;
   readonly findLarge: FindLarge;
+  readonly verifyLarge: VerifyLarge;
   readonly largeBodies: LargeBodies;
   /** Of flows: as many as run at most, and none is refused. */
   readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
@@ -47,6 +49,8 @@ export function openParser(file: () => string, maxBodyBytes: number): Parser {
     parseLarge: (job, owner) =>
       (job.rules.type === "yaml" ? yaml : bodies).run("payload", job, toTerms(job.bytes, owner)),
     findLarge: (job, owner) => bodies.run("pointer", job, { size: job.text.length, ...owner }),
+    verifyLarge: (job, owner) =>
+      bodies.run("signature", job, { size: job.request.body.length, ...owner }),
     largeBodies: {
       members: (bytes, owner) => bodies.run("members", bytes, toTerms(bytes, owner)),
       document: (bytes, owner) => yaml.run("document", bytes, toTerms(bytes, owner)),

@@ -62,7 +62,11 @@ function toKey(
       : { ...key, bytes, publicKey: null };
   if (bytes.length !== ED25519_BYTES)
     return `expected a public key of Ed25519: ${ED25519_BYTES} bytes as ${encoding}`;
+  return { ...key, bytes, publicKey: openPublicKey(bytes) };
+}
+
+/** @param bytes of a public key of Ed25519 */
+export function openPublicKey(bytes: Buffer): KeyObject {
   const x = bytes.toString("base64url");
-  const publicKey = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
-  return { ...key, bytes, publicKey };
+  return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
 }

@@ -70,7 +70,7 @@ async function requireSignature(deps: AuthenticationDeps, caller: Caller): Promi
   if (call.query.has(WAIT)) return reenter(deps, caller, policy.mode === "enforce");
   const body = await readSigned(deps, caller);
   // Before it is parsed: large bodies are moved to another thread.
-  const verdict = policy.verify(call, body?.bytes ?? NOTHING);
+  const verdict = await policy.verify(call, body?.bytes ?? NOTHING);
   const read = { ...caller, body };
   const keyed = webhook.key_hash === null ? read : await requireKey(deps, read);
   return judge(deps, keyed, policy, verdict);

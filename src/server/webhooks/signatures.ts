@@ -7,7 +7,8 @@ import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { findSecret } from "../store/workspace.ts";
-import type { Call } from "./call.ts";
+import { toJobOwner, type Call } from "./call.ts";
+import { verifyElsewhere, type VerifyLarge } from "./large-signature.ts";
 
 /** What a call of a webhook with a signature has to show. */
 export interface SignaturePolicy extends Pick<SignatureMember, "scheme" | "mode"> {
@@ -15,7 +16,8 @@ export interface SignaturePolicy extends Pick<SignatureMember, "scheme" | "mode"
   readonly secretHeader: string | null;
   /** How long a signature admits one execution alone; null: it can be repeated. */
   readonly windowMs: number | null;
-  verify(call: Call, body: Buffer): Verdict;
+  /** @throws RequestError overloaded */
+  verify(call: Call, body: Buffer): Promise<Verdict>;
 }
 
 export interface Signatures {
@@ -26,6 +28,7 @@ interface SignaturesOptions {
   readonly store: Store;
   readonly secrets: SecretBox;
   readonly log: Log;
+  readonly verifyLarge: VerifyLarge;
   /** BASE_URL; null without one. */
   readonly base_url: string | null;
 }
@@ -46,6 +49,9 @@ export function openSignatures(options: SignaturesOptions): Signatures {
   };
 }
 
+/** Bodies up to this size, in bytes, stop the HTTP loop for some milliseconds at most. */
+const AT_ONCE = 64 * 1024;
+
 async function openPolicy(
   options: SignaturesOptions,
   origin: string | null,
@@ -61,10 +67,16 @@ async function openPolicy(
     mode: member.mode,
     windowMs: hasWindow(member) ? rules.toleranceMs * 2 : null,
     secretHeader: algorithm === "token" ? header : null,
-    verify({ incoming, method }, body) {
-      const { headers, url = "" } = incoming;
-      const request = { headers, method, url: origin === null ? null : origin + url, body };
-      return verifySignature(rules, request, now());
+    async verify(call, body) {
+      const { headers, url = "" } = call.incoming;
+      const target = origin === null ? null : origin + url;
+      const job = {
+        rules,
+        request: { headers, method: call.method, url: target, body },
+        at: now(),
+      };
+      if (body.length <= AT_ONCE) return verifySignature(rules, job.request, job.at);
+      return verifyElsewhere(options.verifyLarge, job, toJobOwner(call));
     },
   };
 }
