@@ -8,6 +8,7 @@ import type { Readings } from "../metrics/metric-table.ts";
 import { TEXT_FORMAT } from "../metrics/text-format.ts";
 import type { Store } from "../store/store.ts";
 import type { Runners } from "../workers/runners.ts";
+import { shareText } from "./shared-text.ts";
 
 /** What health and metrics read. */
 export interface MonitoringDeps {
@@ -40,17 +41,21 @@ export function createMonitoring(deps: MonitoringDeps): Hono<{ Bindings: HttpBin
     const seen = deps.readConnection(c.env.incoming);
     return seen === null ? c.notFound() : c.json(seen);
   });
+  const readText = shareText(() => print(deps));
   app.get("/metrics", async () => {
-    const text = await deps.meters.print({
-      ...readExecutions(deps),
-      ...readWebhooks(deps),
-      ...readRunners(deps),
-      ...(await readStore(deps)),
-      flowhook_flows: countStates(deps.catalog.list()),
-    });
-    return new Response(text, { headers: { "content-type": TEXT_FORMAT } });
+    return new Response(await readText(), { headers: { "content-type": TEXT_FORMAT } });
   });
   return app;
+}
+
+async function print(deps: MonitoringDeps): Promise<string> {
+  return deps.meters.print({
+    ...readExecutions(deps),
+    ...readWebhooks(deps),
+    ...readRunners(deps),
+    ...(await readStore(deps)),
+    flowhook_flows: countStates(deps.catalog.list()),
+  });
 }
 
 function readExecutions(deps: MonitoringDeps) {
