@@ -1,12 +1,11 @@
+import { SECRET_HEADER } from "../shared/secret-header.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { printJson, toLine } from "./table.ts";
 
-/** Names of headers that hold credentials, or may (as refused calls are kept without them). */
-const SECRET_HEADER = /auth|cookie|token|secret|password|key/;
-/** It names a delivery, and opens nothing. */
+/** A header that names a delivery, and opens nothing. */
 const HARMLESS_HEADER = /^idempotency-key$/;
-/** Names of parameters and members that do. */
+/** Names of parameters and members that hold credentials. */
 const SECRET_MEMBER =
   /passw(?:or)?d|secret|token|credential|authorization|cookie|api[-_]?key|private[-_]?key/i;
 /** Flowhook's own keys and tokens, wherever they stand. */

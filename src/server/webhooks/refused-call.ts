@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { findBearer, listTokens } from "../access/credentials.ts";
 import { schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
 import { now } from "../../shared/clock.ts";
+import { SECRET_HEADER } from "../../shared/secret-header.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { Call } from "./call.ts";
 import { openRedaction, type Redact } from "./redaction.ts";
@@ -49,9 +50,6 @@ function secretsOf({ incoming, query, secrets }: Call): string[] {
 const MOST_HEADERS = 64;
 const MOST_LENGTH = 512;
 
-/** Names of headers that hold secrets, or may. */
-const SECRET_NAME = /auth|cookie|token|secret|password|key/;
-
 const HIDDEN = "…";
 
 function toHeaders(
@@ -62,7 +60,7 @@ function toHeaders(
   const shown = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(incoming.headers).slice(0, MOST_HEADERS)) {
     const text = Array.isArray(value) ? value.join(", ") : (value ?? "");
-    const isHidden = secret.includes(name) || (SECRET_NAME.test(name) && !plain.includes(name));
+    const isHidden = secret.includes(name) || (SECRET_HEADER.test(name) && !plain.includes(name));
     shown[cut(redact(name))] = isHidden ? HIDDEN : cut(redact(text));
   }
   return shown;
