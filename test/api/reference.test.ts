@@ -24,6 +24,9 @@ test(
       await operation.getByRole("button").first().click();
       await operation.locator(".responses-table").first().waitFor();
       assert.deepEqual(errors, []);
+      // Answers of flows are of this origin, too.
+      const url = `${service.url}/api/latest/reference/reference.js`;
+      await assert.rejects(page.addScriptTag({ url }), /Content Security Policy|Failed to load/);
       const root = page.locator("html");
       const isDark = () => root.evaluate((html) => html.classList.contains("dark-mode"));
       assert.equal(await isDark(), false);

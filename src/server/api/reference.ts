@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readAsset } from "../../assets/read.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { addWebhooks, describeApi } from "./openapi.ts";
@@ -16,17 +17,22 @@ const FILES: Readonly<Record<string, { asset: string; type: string }>> = {
   },
 };
 
-/** Nothing but what the service itself carries; Swagger UI has its icons as data URLs. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/**
+ * Nothing but what the service itself carries; Swagger UI has its icons as data URLs. Scripts need
+ * the nonce: answers of flows share this origin.
+ */
+function toPolicy(nonce: string): string {
+  return [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
 
 /** The routes that describe the others. */
 export function describingRoutes(routes: () => readonly Route[]): readonly Route[] {
@@ -59,12 +65,15 @@ const getReference = defineRoute({
   needs: "anyone",
   type: "text/html",
   async act() {
+    const nonce = randomBytes(16).toString("base64");
     const headers = {
       "content-type": "text/html; charset=utf-8",
-      "content-security-policy": POLICY,
+      "content-security-policy": toPolicy(nonce),
       "referrer-policy": "no-referrer",
     };
-    return { status: 200, bytes: read("reference.html"), headers };
+    const html = Buffer.from(read("reference.html")).toString();
+    const text = html.replaceAll("<script ", `<script nonce="${nonce}" `);
+    return { status: 200, text, headers };
   },
 });
 
