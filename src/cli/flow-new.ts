@@ -32,7 +32,8 @@ export function newFlow(name: string, options: { config?: string; test?: true })
   if (options.test === true) writeTest(file, name);
   process.stdout.write(
     `Try it with: flowhook flow run ${name}\n` +
-      `Call it over HTTP with: flowhook webhook create ${name} --flow ${name}\n`,
+      `Call it over HTTP, from this machine: flowhook dev\n` +
+      `On a service it needs a webhook: flowhook webhook create ${name} --flow ${name}\n`,
   );
 }
 

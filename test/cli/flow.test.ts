@@ -107,7 +107,7 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.equal(finished.code, 0, all(finished));
     const file = join(cwd, "plugins/billing/invoice.ts");
     assert.match(readFileSync(file, "utf8"), /defineFlow/);
-    assert.match(finished.stdout, /flowhook flow run billing\.invoice/);
+    assert.match(finished.stdout, /flowhook flow run billing\.invoice\n.*: flowhook dev\n/);
     const again = await session.run(["flow", "new", "billing.invoice"]);
     assert.equal(again.code, 1);
     assert.match(again.stderr, /billing\/invoice\.ts/);
