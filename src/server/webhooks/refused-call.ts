@@ -20,6 +20,7 @@ export function toRefusedCall(call: Call, webhook: WebhookRow, words: RefusalWor
   return {
     at: now(),
     ...words,
+    reason: cut(redact(words.reason)),
     method,
     path: cut(redact(path)),
     address,
@@ -49,6 +50,8 @@ function secretsOf({ incoming, query, secrets }: Call): string[] {
 
 const MOST_HEADERS = 64;
 const MOST_LENGTH = 512;
+/** Of all headers together but the signature's own: further ones are left out. */
+const MOST_TEXT = 4096;
 
 const HIDDEN = "…";
 
@@ -58,16 +61,23 @@ function toHeaders(
   redact: Redact,
 ): Record<string, string> {
   const shown = Object.create(null) as Record<string, string>;
+  let room = MOST_TEXT;
   for (const [name, value] of Object.entries(incoming.headers).slice(0, MOST_HEADERS)) {
     const text = Array.isArray(value) ? value.join(", ") : (value ?? "");
-    const isHidden = secret.includes(name) || (SECRET_HEADER.test(name) && !plain.includes(name));
-    shown[cut(redact(name))] = isHidden ? HIDDEN : cut(redact(text));
+    const isPlain = plain.includes(name);
+    const isHidden = secret.includes(name) || (SECRET_HEADER.test(name) && !isPlain);
+    const label = cut(redact(name));
+    const kept = isHidden ? HIDDEN : cut(redact(text));
+    if (!isPlain) room -= label.length + kept.length;
+    if (isPlain || room >= 0) shown[label] = kept;
   }
   return shown;
 }
 
+/** A string of its own: a part of another would keep the whole in memory. */
 function cut(text: string): string {
-  return text.length > MOST_LENGTH ? text.slice(0, MOST_LENGTH) + HIDDEN : text;
+  const kept = text.length > MOST_LENGTH ? text.slice(0, MOST_LENGTH) + HIDDEN : text;
+  return Buffer.from(kept).toString();
 }
 
 /** What a webhook's own scheme says of the headers of its calls. */

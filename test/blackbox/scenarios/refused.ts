@@ -67,7 +67,7 @@ const ROWS: StoryRow[] = [
       const bearer = {
         authorization: `Bearer ${KEY}`,
         "x-copy": KEY,
-        "content-type": "text/plain",
+        "content-type": `text/${KEY}`,
       };
       const path = `/${KEY}?async&key=${KEY}`;
       const typed = { method: "POST", body: "text", headers: bearer };
@@ -113,6 +113,30 @@ const ROWS: StoryRow[] = [
         assert.equal(answer.status, status, answer.text);
         const [refused] = await listRefused(service, "short");
         assert.equal(refused?.headers["x-sender"], "…");
+      }
+    },
+  },
+  {
+    name: "of long headers and reasons a little is kept, and of signatures their own",
+    covers: ["D1.3 list"],
+    async run(service) {
+      const long = Object.entries("abcdefghijklmnopqrstuvwxyz").map(([, letter]) => {
+        return [`x-${letter}`, letter.repeat(400)] as const;
+      });
+      const headers = {
+        ...Object.fromEntries(long),
+        "content-type": `text/${"x".repeat(2000)}`,
+        "x-hub-signature-256": "sha256=00",
+      };
+      const sent = { method: "POST", body: "x", headers };
+      assert.equal((await call(service, "signed", "?async", sent)).status, 401);
+      assert.equal((await call(service, "open", "?async", sent)).status, 415);
+      for (const webhook of ["signed", "open"]) {
+        const [refused] = await listRefused(service, webhook);
+        assert.ok(JSON.stringify(refused).length < 6000, JSON.stringify(refused));
+        assert.equal(refused?.headers["x-a"], "a".repeat(400));
+        if (webhook === "signed")
+          assert.equal(refused?.headers["x-hub-signature-256"], "sha256=00");
       }
     },
   },
@@ -169,6 +193,7 @@ export const REFUSED: Group = {
       },
     },
     keyed: { flow: "echo", key: KEY },
+    open: { flow: "echo" },
     login: { flow: "echo", require_login: true },
     off: { flow: "echo", is_enabled: false },
   },
