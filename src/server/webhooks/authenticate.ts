@@ -23,6 +23,7 @@ import type { Legs } from "./legs.ts";
 import { bodyLimitOf, requireMethod } from "./call-limits.ts";
 import { takesBody } from "./match.ts";
 import { isParsedAtOnce, limitOf, mediaTypeOf, parsePayload, toParseRules } from "./payload.ts";
+import { openRedaction } from "./redaction.ts";
 import type { SignaturePolicy, Signatures } from "./signatures.ts";
 import { KEY, WAIT } from "./target.ts";
 
@@ -117,7 +118,7 @@ async function judge(
   deps.meters.countSignature(webhook.name, error ?? "right");
   if ("error" in verdict) {
     if (mode === "enforce") return refuseCaller(deps, call, verdict.error);
-    const trace = toTrace(call.incoming, call.request_id);
+    const trace = toTrace(call.incoming, openRedaction(secrets)(call.request_id));
     deps.log.info(
       { webhook: webhook.name, reason: error, address: call.address, ...trace },
       "Signature is wrong, observed",

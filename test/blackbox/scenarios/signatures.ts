@@ -311,6 +311,10 @@ const TOGETHER: StoryRow[] = [
           ? true
           : null,
       );
+      // A token that is repeated as the request's id stands in no line, either.
+      const repeated = { "x-service-token": KEY, "x-request-id": KEY };
+      const forged = { ...standard(BODY), "webhook-signature": "v1,AAAA", ...repeated };
+      assert.equal((await post(service, "observed", BODY, forged)).status, 201);
       const metrics = await (await fetch(`${service.url}/metrics`)).text();
       for (const result of ["right", "signature_missing"])
         assert.ok(
