@@ -71,6 +71,13 @@ test("so are logins, and failed ones", async () => {
   }
 });
 
+test("what is no user's name may be a password in the wrong field, and is not kept", async () => {
+  const body = { user_name: "hunter2-hunter2", password: "admin" };
+  assert.equal((await service.ask("POST", "/auth/login", { token: null, body })).status, 401);
+  const { target, result } = await latest("&action=auth.login");
+  assert.deepEqual([target, result], [null, "not_authenticated"]);
+});
+
 test("an import, a password and a logout name what they acted on", async () => {
   const text = "format: flowhook/export/v1\nwebhooks:\n  - { name: one, flow: echo }\n";
   await service.want(200, "POST", "/import", { text });

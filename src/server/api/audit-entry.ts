@@ -1,6 +1,7 @@
 import type { Principal } from "../access/login.ts";
 import { now } from "../../shared/clock.ts";
 import type { Store } from "../store/store.ts";
+import { findUserByName } from "../store/people.ts";
 import { insertAudit } from "../store/workspace.ts";
 import type { Route } from "./route.ts";
 import type { AuditRateLimit } from "./audit-rate-limit.ts";
@@ -28,6 +29,7 @@ export function openEntry(
   let actor: Principal | null = null;
   let members: string[] = [];
   let named = Object.values(from.params)[0] ?? null;
+  let loginName: string | null = null;
   return {
     actor(principal) {
       actor = principal;
@@ -36,13 +38,14 @@ export function openEntry(
       if (typeof body !== "object" || body === null) return;
       const { name, user_name } = body as Record<string, unknown>;
       members = Object.keys(body).filter(isMember).slice(0, 40);
-      for (const given of [user_name, name]) if (typeof given === "string") named ??= given;
+      if (typeof user_name === "string") loginName = user_name;
+      if (typeof name === "string") named ??= name;
     },
     async close(result, actedOn) {
       if (action === null) return;
       const isRefused = !result.startsWith("2");
       if (isRefused && actor === null && !auditRateLimit.admits(now())) return;
-      const target = actedOn ?? named;
+      const target = actedOn ?? named ?? (await findKnown(store, loginName));
       const entry = {
         at: now(),
         user_id: actor?.user_id ?? null,
@@ -56,4 +59,10 @@ export function openEntry(
       await store.commit([insertAudit(store, entry)]);
     },
   };
+}
+
+/** null where there is no such user: it may be a password in the wrong field. */
+async function findKnown(store: Store, name: string | null): Promise<string | null> {
+  const user = name === null ? undefined : await findUserByName(store, name.normalize("NFC"));
+  return user?.name ?? null;
 }
