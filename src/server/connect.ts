@@ -8,6 +8,7 @@ import { openConnectionReader } from "./access/probe.ts";
 import { openThrottle } from "./access/throttle.ts";
 import type { SecretBox } from "./access/secret-box.ts";
 import { openEventStreams } from "./api/event-streams.ts";
+import { openLoginAudit } from "./api/login-audit.ts";
 import { openExecutionFeed } from "./api/execution-feed.ts";
 import type { Configuration } from "./config/load.ts";
 import { prefixOf, type Config } from "./config/resolve.ts";
@@ -74,7 +75,7 @@ export async function connect(parts: Parts): Promise<AppDeps> {
     ...shared,
     calls: { ...shared, ...toCallParts(parts) },
     api: { ...shared, ...toApiParts(parts, access.logins) },
-    ui: shared,
+    ui: { ...shared, auditLogin: openLoginAudit({ store, log }) },
     monitoring: { ...shared, ...toMonitoringParts(parts) },
   };
 }

@@ -71,6 +71,33 @@ test("so are logins, and failed ones", async () => {
   }
 });
 
+test("so are those of the login screen", async () => {
+  const logIn = (user_name: string, password: string) =>
+    fetch(`${service.url}/ui/login`, {
+      method: "POST",
+      body: new URLSearchParams({ user_name, password }),
+      redirect: "manual",
+    });
+  for (const [password, status, result] of [
+    ["wrong", 401, "not_authenticated"],
+    [ADMIN_PASSWORD, 303, "200"],
+  ] as const) {
+    assert.equal((await logIn("admin", password)).status, status);
+    const { id: _id, at: _at, ...entry } = await latest("&action=auth.login");
+    assert.deepEqual(entry, {
+      user_name: null,
+      address: "127.0.0.1",
+      action: "auth.login",
+      target: "admin",
+      result,
+      members: ["user_name", "password"],
+    });
+  }
+  await Promise.all(Array.from({ length: 10 }, () => logIn("locked", "wrong")));
+  assert.equal((await logIn("locked", "wrong")).status, 429);
+  assert.equal((await latest("&action=auth.login"))["result"], "too_many_attempts");
+});
+
 test("what is no user's name may be a password in the wrong field, and is not kept", async () => {
   const body = { user_name: "hunter2-hunter2", password: "admin" };
   assert.equal((await service.ask("POST", "/auth/login", { token: null, body })).status, 401);

@@ -31,7 +31,7 @@ async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response>
     throw new RequestError("cross_site", "A page of another site cannot log in here");
   const bytes = await ui.bodies.read(c.env.incoming, LIMIT);
   const form = new Map(readForm(bytes?.toString() ?? ""));
-  const name = form.get("user_name") ?? "";
+  const name = (form.get("user_name") ?? "").normalize("NFC");
   const next = form.get("next");
   const { address, isSecure } = ui.addressOf(c.env.incoming);
   const login = await attempt(ui, name, form.get("password") ?? "", address);
@@ -52,18 +52,20 @@ async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response>
 }
 
 async function attempt(
-  { logins }: Ui,
-  name: string,
+  { logins, auditLogin }: Ui,
+  user_name: string,
   password: string,
   address: string,
 ): Promise<{ token: string; expires_at: number } | { error: string; status: 401 | 429 }> {
+  const audit = (result: string) => auditLogin({ user_name, address, result });
   try {
-    const login = await logins.login(name, password, address);
+    const login = await logins.login(user_name, password, address);
+    await audit(login === null ? "not_authenticated" : "200");
     return login ?? { error: "The user name or the password is wrong.", status: 401 };
   } catch (error) {
-    if (error instanceof RequestError && error.code === "too_many_attempts")
-      return { error: `${error.message}.`, status: 429 };
-    throw error;
+    if (!(error instanceof RequestError) || error.code !== "too_many_attempts") throw error;
+    await audit(error.code);
+    return { error: `${error.message}.`, status: 429 };
   }
 }
 

@@ -14,6 +14,12 @@ export interface Ui {
   readonly logins: Logins;
   readonly addressOf: AddressReader;
   readonly bodies: Bodies;
+  /** Writes a login into the audit. @param result `200`, or the code of the refusal */
+  readonly auditLogin: (made: {
+    readonly user_name: string;
+    readonly address: string;
+    readonly result: string;
+  }) => Promise<void>;
   /** Path prefix of the service; empty without one. */
   readonly prefix: string;
 }
