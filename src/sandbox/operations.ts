@@ -86,6 +86,13 @@ export function openOperationClient(
   };
 }
 
+/** What operations know of the execution that asks. */
+export interface Asking {
+  readonly job: { readonly id: string };
+  readonly pending: Pending;
+  readonly ended: boolean;
+}
+
 /** The operations of one execution that have no answer yet. */
 export interface Pending {
   count: number;
@@ -98,11 +105,11 @@ export interface Pending {
  * @param max_input_bytes of a child's input_value
  */
 export function makeOperations(
-  id: string,
+  execution: Asking,
   client: OperationClient,
-  pending: Pending,
   max_input_bytes: number,
 ): Operations {
+  const { job, pending } = execution;
   const settled = (failure: string | null): void => {
     pending.count -= 1;
     if (failure !== null) pending.waiter?.failed(failure);
@@ -114,7 +121,8 @@ export function makeOperations(
     value: string | null,
     wait = false,
   ): Promise<unknown> => {
-    const request = { id, operation, name: toName(operation, name), value, wait };
+    if (execution.ended) throw new Error("The execution has ended");
+    const request = { id: job.id, operation, name: toName(operation, name), value, wait };
     const answer = client.ask(request, settled);
     pending.count += 1;
     return answer;

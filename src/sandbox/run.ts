@@ -174,7 +174,7 @@ function makeFlow(
     webhook_json_response: (body: unknown) => {
       execution.response = toJsonResponse(body);
     },
-    ...makeOperations(job.id, client, execution.pending, max_input_bytes),
+    ...makeOperations(execution, client, max_input_bytes),
   });
 }
 

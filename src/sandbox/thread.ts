@@ -197,9 +197,9 @@ function begin(job: Job): Execution {
     job,
     controller: null,
     aborted: null,
-    log: makeLog(data.limits.max_log_lines, tidy, (said) =>
-      line.send({ type: "log", id: job.id, line: said }),
-    ),
+    log: makeLog(data.limits.max_log_lines, tidy, (said) => {
+      if (!execution.ended) line.send({ type: "log", id: job.id, line: said });
+    }),
     pending: { count: 0, waiter: null },
     status_message: null,
     response: null,
@@ -291,8 +291,8 @@ function keepShort(response: string | null): string | null {
 /** Hands the ending over; false where one was handed over before. */
 function end(execution: Execution, ending: Ending, ms: number, is_last: boolean): boolean {
   if (execution.ended) return false;
-  execution.ended = true;
   execution.log.close();
+  execution.ended = true;
   line.send({ type: "ended", id: execution.job.id, ending, ms, is_last });
   return true;
 }

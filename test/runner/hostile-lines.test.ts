@@ -50,6 +50,8 @@ const DAMAGES: Readonly<Record<string, string>> = {
   "an unknown operation": `line.write(frame(["operation", 1, id, "other", "x", false, -1]));`,
   "a line of no known level": `line.write(frame(["log", id, 1, "loud"], "x"));`,
   "two thousand operations too many": `for (let n = 0; n < 4000; n += 1) line.write(frame(["operation", 7, id, "setting", "x", false, -1]));`,
+  "an operation of an execution that it does not run": `line.write(frame(["operation", 1, "other", "setting", "x", false, -1]));`,
+  "more lines than are kept": `for (let n = 0; n < 60; n += 1) line.write(frame(["log", id, 1, "info"], "line " + n));`,
   "nothing any more": `line.destroy();`,
 };
 
@@ -64,17 +66,17 @@ for (const [name, act] of Object.entries(DAMAGES))
     assert.equal((await bench.run(spec)).output_value, "1", "the next has a thread of its own");
   });
 
-test("what is said of somebody else's run changes nothing", async () => {
-  const beside = bench.start(other);
-  const spec = holding(
-    `{ const id = input_value.other; line.write(frame(${ENDED})); line.write(frame(["log", id, 1, "info"], "mine")); }`,
-  );
-  assert.equal((await bench.run(spec)).output_value, "1");
-  const input_value = JSON.stringify({ other: beside.id });
-  assert.equal((await bench.run(spec, { input_value })).output_value, "2");
-  assert.equal((await beside.ending).output_value, '"here"');
-  assert.equal(bench.log(beside.id), "");
-});
+for (const said of [ENDED, '["log", id, 1, "info"], "mine"'])
+  test(`what is said of somebody else's run ends who says it: ${said}`, async () => {
+    const beside = bench.start(other);
+    const spec = holding(`{ const id = input_value.other; line.write(frame(${said})); }`);
+    assert.equal((await bench.run(spec)).output_value, "1");
+    const input_value = JSON.stringify({ other: beside.id });
+    const { status_message } = await bench.run(spec, { input_value });
+    assert.equal(status_message, "The flow's thread was lost");
+    assert.equal((await beside.ending).output_value, '"here"');
+    assert.equal(bench.log(beside.id), "");
+  });
 
 test("a run ends once, however often that is said", async () => {
   const spec = holding(`line.write(frame(${ENDED})); line.write(frame(${ENDED}));`);
@@ -83,14 +85,15 @@ test("a run ends once, however often that is said", async () => {
   assert.equal((await bench.run(other)).output_value, '"here"');
 });
 
-test("of a flood of lines the limit is kept", async () => {
-  const spec = holding(
-    `for (let n = 0; n < 3000; n += 1) line.write(frame(["log", id, 1, "info"], "line " + n));`,
+test("a flow that goes on after its end says and asks nothing that ends its thread", async () => {
+  const spec = bench.flow(
+    `let runs = 0; export default (flow) => { setInterval(() => { flow.log.info("late"); console.log("late"); flow.setting("x").catch(() => {}); }, 1); return (runs += 1); }`,
   );
-  await bench.run(spec);
-  const { id, ending } = bench.start(spec);
-  assert.equal((await ending).status, "ENDED_SUCCESS");
-  assert.equal(bench.log(id).split("\n").length, 52);
+  for (let run = 1; run <= 20; run += 1) {
+    const { output_value } = await bench.run(spec);
+    assert.equal(output_value, String(run));
+    await new Promise((done) => setTimeout(done, 10));
+  }
 });
 
 test("who connects without a token that is awaited is sent away", async () => {

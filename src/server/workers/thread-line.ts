@@ -178,6 +178,7 @@ export class ThreadLine implements WorkerLine {
   }
 
   #ended({ id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
+    if (!this.#isCurrent(id)) return this.#break();
     this.#lines = 0;
     this.#options.onRun();
     const isSound = isInLimits(ending, this.#options.limits);
@@ -188,14 +189,19 @@ export class ThreadLine implements WorkerLine {
   #log({ id, line }: FromThread & { type: "log" }): void {
     this.#lines += 1;
     // One beyond the limit is the line that says that lines were dropped.
-    if (this.#lines <= this.#options.limits.max_log_lines + 2) this.worker.log(id, [line]);
+    const isTooLong = this.#lines > this.#options.limits.max_log_lines + 1;
+    if (isTooLong || !this.#isCurrent(id)) this.#break();
+    else this.worker.log([line]);
   }
 
   #ask({ number, request }: FromThread & { type: "operation" }): void {
-    const why = this.#operations.add(number, request);
-    if (why === null) this.worker.operation(number, request);
-    else if (this.#operations.isFlooded) this.#break();
-    else this.#tell({ type: "answer", number, answer: { ok: false, message: why } });
+    if (this.#isCurrent(request.id) && this.#operations.add(number, request))
+      this.worker.operation(number, request);
+    else this.#break();
+  }
+
+  #isCurrent(id: string): boolean {
+    return this.worker.current?.id === id;
   }
 }
 

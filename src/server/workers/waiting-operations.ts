@@ -1,10 +1,7 @@
 import { MAX_WAITING_BYTES, type OperationRequest } from "../../shared/wire/protocol.ts";
 
-/** Operations that wait for their answer; a thread's own program asks for fewer. */
+/** A thread's own program lets a tenth of these wait. */
 const MOST_WAITING = 1_000;
-
-/** A thread that is refused more often is not its program. */
-const MOST_REFUSED = 1_000;
 
 /** The operations of one thread that wait for their answer. */
 export class WaitingOperations {
@@ -12,38 +9,24 @@ export class WaitingOperations {
   readonly #lengths = new Map<number, number>();
   readonly #longest: number;
   #length = 0;
-  #refused = 0;
 
   /** @param longest value, in characters */
   constructor(longest: number) {
     this.#longest = longest;
   }
 
-  /** @returns why it is refused; null: it waits */
-  add(number: number, { value, name }: OperationRequest): string | null {
+  /** @returns false where a thread's own program would not have asked */
+  add(number: number, { value, name }: OperationRequest): boolean {
     const { length } = value ?? name;
-    const why = this.#refuse(number, length);
-    if (why !== null) this.#refused += 1;
-    else {
-      this.#lengths.set(number, length);
-      this.#length += length;
-    }
-    return why;
+    const isFull = this.#length > MAX_WAITING_BYTES || this.#lengths.size >= MOST_WAITING;
+    if (isFull || length > this.#longest || this.#lengths.has(number)) return false;
+    this.#lengths.set(number, length);
+    this.#length += length;
+    return true;
   }
 
   answered(number: number): void {
     this.#length -= this.#lengths.get(number) ?? 0;
     this.#lengths.delete(number);
-  }
-
-  /** Whether it goes on asking, however often it is refused. */
-  get isFlooded(): boolean {
-    return this.#refused > MOST_REFUSED;
-  }
-
-  #refuse(number: number, length: number): string | null {
-    if (length > this.#longest) return "Its value is too large";
-    const isFull = this.#length > MAX_WAITING_BYTES || this.#lengths.size >= MOST_WAITING;
-    return isFull || this.#lengths.has(number) ? "Too many operations wait" : null;
   }
 }

@@ -242,18 +242,14 @@ export class Worker {
     this.#unsent += count;
   }
 
-  log(id: string, lines: readonly LogLine[]): void {
-    const run = this.current;
-    if (run?.id === id) run.log(lines);
+  /** Of the current run. */
+  log(lines: readonly LogLine[]): void {
+    this.current?.log(lines);
   }
 
+  /** Of the current run. */
   operation(number: number, request: OperationRequest): void {
-    const run = this.current;
-    const answer =
-      run?.id === request.id
-        ? run.operate(request)
-        : Promise.resolve({ ok: false, message: "The execution has ended" } as const);
-    answer.then(
+    this.current?.operate(request).then(
       (told) => this.#line.answer(number, told),
       (error: unknown) =>
         this.#line.answer(number, {
