@@ -55,14 +55,16 @@ async function setMembers(name: string, file: string, options: SetOptions): Prom
   const given = readMembers(file);
   const client = openClient(options);
   const before = await client.json<Webhook>("GET", toPath("webhook", name));
+  const { toAnswered } = await import("../server/api/answered-member.ts");
+  const after = (member: string) => toAnswered(member, given[member]);
   const changed = pick(
     given,
-    (member) => !isDeepStrictEqual(valueOf(before, member), given[member]),
+    (member) => !isDeepStrictEqual(valueOf(before, member), after(member)),
   );
-  if (!options.json) printDifference(before, changed);
+  if (!options.json) printDifference(before, changed, after);
   if (options.dryRun) return options.json ? printJson(changed) : undefined;
-  const after = await change(client, name, changed, options);
-  if (options.json) printJson(after ?? before);
+  const answered = await change(client, name, changed, options);
+  if (options.json) printJson(answered ?? before);
 }
 
 /** @throws CommandError where it is no object of members */
@@ -82,18 +84,23 @@ function pick(given: Given, isWanted: (member: string) => boolean): Given {
   return Object.fromEntries(Object.entries(given).filter(([member]) => isWanted(member)));
 }
 
-/** A member by a name that may be none of a webhook. */
+/** A member by a name that may be none of a webhook; of a key, only whether there is one is known. */
 function valueOf(webhook: Webhook, member: string): unknown {
+  if (member === "key") return webhook.is_key_required ? undefined : null;
   return (webhook as Given)[member];
 }
 
 /** Values of keys are never shown. */
-function printDifference(before: Webhook, changed: Given): void {
-  const lines = Object.entries(changed).map(([member, value]) =>
-    member === "key"
-      ? "key: changes\n"
-      : `${member}: ${JSON.stringify(valueOf(before, member) ?? null)} -> ${JSON.stringify(value)}\n`,
-  );
+function printDifference(
+  before: Webhook,
+  changed: Given,
+  after: (member: string) => unknown,
+): void {
+  const lines = Object.keys(changed).map((member) => {
+    if (member === "key") return "key: changes\n";
+    const [from, to] = [valueOf(before, member) ?? null, after(member)];
+    return `${member}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}\n`;
+  });
   process.stdout.write(lines.length === 0 ? "Nothing differs\n" : lines.join(""));
 }
 

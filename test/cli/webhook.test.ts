@@ -104,6 +104,39 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.deepEqual([after["is_enabled"], after["async_status"]], [true, 201]);
   });
 
+  test("set: what is left out in a member is its default, and differs only from another", async () => {
+    const { service } = session;
+    await succeed(["create", "short", "--flow", "echo"]);
+    await service.api("POST", "/secret", { name: "set", value: "a secret of somebody" });
+    const custom = { algorithm: "hmac-sha256", header: "X-Sign" };
+    const members = {
+      idempotency: { from: "header:X-Id" },
+      cors: { origins: ["https://app.example.com"] },
+      limits: { rate: { calls: 5, per_sec: 60 } },
+      signature: { scheme: "custom", secrets: ["set"], custom },
+      key: null,
+    };
+    const set = (given: object, ...options: string[]) => {
+      const args = ["set", "short", "short.json", "--password-stdin", ...options];
+      return session
+        .write("short.json", JSON.stringify(given))
+        .then(() => succeed(args, PASSWORD_LINE));
+    };
+    const first = await set(members);
+    assert.match(first, /^idempotency: null -> {"from":"header:x-id","window_sec":86400,/m);
+    assert.match(first, /^key: changes$/m);
+    assert.equal(await set(members), "Nothing differs\n");
+    assert.equal(await set(members, "--dry-run"), "Nothing differs\n");
+    for (const scheme of ["github", "slack", "gitlab_token"]) {
+      const other = { signature: { scheme, secrets: ["set"] } };
+      assert.match(await set(other), /^signature: {.*} -> {.*}\n$/);
+      assert.equal(await set(other), "Nothing differs\n");
+    }
+    await set({ idempotency: { ...members.idempotency, required: true } });
+    const back = await set({ idempotency: members.idempotency }, "--dry-run");
+    assert.match(back, /^idempotency: .*"required":true.* -> .*"required":false.*\n$/);
+  });
+
   test("check: warns of addresses without proxies that are trusted", async () => {
     const config = join(session.service.directory, "flowhook.yaml");
     const check = (env = {}) => session.run(["check", "--config", config], { env });

@@ -1,0 +1,31 @@
+import * as v from "valibot";
+import { WEBHOOK_AUTHENTICATION, WEBHOOK_CHANGE } from "../../shared/contract/webhook.ts";
+import type { GivenSignature } from "../../shared/contract/signature.ts";
+import { showSignature, toSignature } from "./signature-member.ts";
+
+const SCHEMAS: Readonly<Record<string, v.GenericSchema>> = {
+  ...WEBHOOK_AUTHENTICATION.entries,
+  ...WEBHOOK_CHANGE.entries,
+};
+
+/**
+ * A member of a webhook as it is answered once it was set to a value: with what was left out in it.
+ * A value that the service would refuse stays as it is.
+ */
+export function toAnswered(member: string, given: unknown): unknown {
+  const schema = Object.hasOwn(SCHEMAS, member) ? SCHEMAS[member] : undefined;
+  if (schema === undefined) return given;
+  const { success, output } = v.safeParse(schema, given);
+  if (!success) return given;
+  return member === "signature" ? spellOut(output as GivenSignature | null) : output;
+}
+
+function spellOut(given: GivenSignature | null): unknown {
+  if (given === null) return null;
+  try {
+    // Whether BASE_URL is configured, only the service knows.
+    return showSignature(JSON.stringify(toSignature(given, "")));
+  } catch {
+    return given;
+  }
+}
