@@ -59,6 +59,9 @@ const REFUSED: readonly (readonly [name: string, text: string, message: RegExp])
   ["no text", '{"$ref":{"a":1}}', /\$ref \{"a":1\} is not/],
   ["nothing", '{"items":{"$ref":"#/$defs/a"}}', /"#\/\$defs\/a" leads to nothing/],
   ["its prototype", '{"$ref":"#/$defs/toString"}', /leads to nothing/],
+  ["half a member", '{"properties":{"a\\ud800":{}}}', /the name "a\\ud800" in it has half of/],
+  ["half a name", '{"items":{"required":["\\udc00"]}}', /the name "\\udc00" in it has half of/],
+  ["half in a value", '{"enum":[1,[{"\\udc00":1}]]}', /the name "\\udc00" in it has half of/],
   ["itself at once", '{"$ref":"#"}', /"#" refers to itself without end/],
   [
     "itself by others",

@@ -63,13 +63,15 @@ const TYPES: readonly unknown[] = [
 ];
 
 const any: Reader = (value) => value;
+const compared: Reader = (value) => requireNames(value);
 const text: Reader = (value) => (typeof value === "string" ? value : undefined);
 const flag: Reader = (value) => (typeof value === "boolean" ? value : undefined);
 const number: Reader = (value) => (typeof value === "number" ? value : undefined);
 const positive: Reader = (value) => (typeof value === "number" && value > 0 ? value : undefined);
 const count: Reader = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? value : undefined;
-const names: Reader = (value) => (isListOf(value, isString) ? [...new Set(value)] : undefined);
+const names: Reader = (value) =>
+  isListOf(value, isString) ? [...new Set(value.map(requireName))] : undefined;
 const values: Reader = (value) => (Array.isArray(value) && value.length > 0 ? value : undefined);
 
 const KEYWORDS: Readonly<Record<string, Reader>> = {
@@ -79,7 +81,7 @@ const KEYWORDS: Readonly<Record<string, Reader>> = {
   additionalProperties: readSchema,
   allOf: readList,
   anyOf: readList,
-  const: any,
+  const: compared,
   contains: readSchema,
   contentEncoding: text,
   contentMediaType: text,
@@ -89,7 +91,7 @@ const KEYWORDS: Readonly<Record<string, Reader>> = {
   deprecated: flag,
   description: text,
   else: readSchema,
-  enum: values,
+  enum: (value) => values(compared(value)),
   examples: values,
   exclusiveMaximum: number,
   exclusiveMinimum: number,
@@ -118,7 +120,7 @@ const KEYWORDS: Readonly<Record<string, Reader>> = {
   required: names,
   then: readSchema,
   title: text,
-  type: (value) => (TYPES.includes(value) || isTypes(value) ? value : undefined),
+  type: (value) => (isType(value) || isTypes(value) ? value : undefined),
   unevaluatedItems: readSchema,
   unevaluatedProperties: readSchema,
   uniqueItems: flag,
@@ -147,7 +149,9 @@ function readList(value: unknown): JsonSchema[] | undefined {
 function mapOf(read: Reader, isName: (name: string) => boolean = () => true): Reader {
   return (value) => {
     if (!isObject(value)) return undefined;
-    const entries = Object.entries(value).map(([name, given]) => [name, read(given)] as const);
+    const entries = Object.entries(value).map(
+      ([name, given]) => [requireName(name), read(given)] as const,
+    );
     const kept = entries.filter(([name, given]) => given !== undefined && isName(name));
     return Object.fromEntries(kept);
   };
@@ -162,6 +166,23 @@ function readReference(value: unknown): string {
   );
 }
 
+/** A value with which inputs are compared: the names in it are those of members. */
+function requireNames(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  for (const [name, inner] of Object.entries(value)) {
+    requireName(name);
+    requireNames(inner);
+  }
+  return value;
+}
+
+/** @throws Error for half of a surrogate pair: no JSON Pointer can name it (RFC 6901, section 3) */
+function requireName(name: string): string {
+  if (name.isWellFormed()) return name;
+  const shown = JSON.stringify(name.slice(0, 50));
+  throw new Error(`the name ${shown} in it has half of a surrogate pair: write whole characters`);
+}
+
 function isPattern(value: unknown): value is string {
   if (typeof value !== "string") return false;
   try {
@@ -173,14 +194,18 @@ function isPattern(value: unknown): value is string {
 }
 
 function isTypes(value: unknown): boolean {
-  return isListOf(value, (type) => TYPES.includes(type)) && value.length > 0;
+  return isListOf(value, isType) && value.length > 0;
 }
 
-function isListOf(value: unknown, isItem: (item: unknown) => boolean): value is unknown[] {
+function isType(value: unknown): value is string {
+  return TYPES.includes(value);
+}
+
+function isListOf<Item>(value: unknown, isItem: (item: unknown) => item is Item): value is Item[] {
   return Array.isArray(value) && value.every(isItem);
 }
 
-function isString(value: unknown): boolean {
+function isString(value: unknown): value is string {
   return typeof value === "string";
 }
 

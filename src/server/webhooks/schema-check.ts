@@ -1,6 +1,7 @@
 import { Validator, type OutputUnit, type Schema } from "@cfworker/json-schema";
 import type { FieldError } from "../../shared/contract/problem.ts";
 import { toLenient } from "./lenient-schema.ts";
+import { readWhole, showWhole } from "./whole-names.ts";
 
 /** Checks an input against the JSON Schema of a flow; runs in a thread of the server's own. */
 
@@ -60,8 +61,8 @@ function open(text: string): Opened | string {
 
 /** The schema leads to an end in any value: where it fails, the value is too deep or too large. */
 function findErrors({ quick, whole }: Opened, input: string): FieldError[] {
-  const value: unknown = JSON.parse(input);
   try {
+    const value = readWhole(input);
     const first = quick.validate(value);
     if (first.valid) return [];
     const { errors } = input.length > MOST_TEXT ? first : whole.validate(value);
@@ -121,7 +122,7 @@ function toField({ instanceLocation, error }: OutputUnit): string {
 }
 
 function unescape(part: string): string {
-  return decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+  return showWhole(decodeURIComponent(part)).replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 /** In the words of the service's other refusals; values of the input are not repeated. */

@@ -12,6 +12,14 @@ function post(service: Service, webhook: string, body: unknown, path = "?async",
   return call(service, webhook, path, { method: "POST", ...more });
 }
 
+async function writeFlow(service: Service, name: string, input: string): Promise<void> {
+  const text = `import { defineFlow, v } from "flowhook";
+export default defineFlow({ input: ${input}, run: () => null });
+`;
+  await writeFile(join(service.directory, "plugins", `${name}.ts`), text);
+  assert.equal((await service.api("POST", "/flow/reload")).status, 200);
+}
+
 const UNFIT = { name: 7, address: { city: null } };
 
 function refusal(errors: readonly { field: string; message: string }[]): CallRow["expect"] {
@@ -190,6 +198,25 @@ const STORIES: StoryRow[] = [
       assert.equal((body as { input_check: string }).input_check, "refuse");
       const document = await service.api("GET", "/export?webhook=refuse&webhook=run");
       assert.equal(document.text.match(/input_check/g)?.length, 1, document.text);
+    },
+  },
+  {
+    name: "half of a surrogate pair is a name in a body, and in no schema",
+    covers: ["D9.2 member"],
+    async run(service) {
+      const counts = "v.object({ json: v.record(v.string(), v.number()) })";
+      await writeFlow(service, "counts", counts);
+      await service.createWebhook("counts", "counts", { input_check: "refuse" });
+      const fit = await post(service, "counts", { "\ud800": 1, "\udc00": 2 });
+      assert.equal(fit.status, 201, fit.text);
+      const unfit = await post(service, "counts", { "\ud800": "one" });
+      assert.equal(unfit.status, 422);
+      assert.match(unfit.text, /json.\ufffd: expected number/);
+      await writeFlow(service, "half", 'v.object({ json: v.object({ "a\\ud800": v.string() }) })');
+      const half = { name: "half", flow: "half", input_check: "refuse" };
+      const made = await service.api("POST", "/webhook", half);
+      assert.equal(made.status, 422);
+      assert.match(made.text, /the name .*ud800.* in it has half of a surrogate pair/);
     },
   },
   {
