@@ -308,13 +308,17 @@ async function stop(
   return code;
 }
 
-/** SIGTERM, and SIGKILL where that is not heard; resolves with the exit code (null: killed). */
+/** SIGTERM; resolves with the exit code. One that does not end in time is killed, and is an error. */
 export async function terminate(child: ChildProcess): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const exited = once(child, "exit");
   child.kill("SIGTERM");
-  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_DEADLINE_MS);
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = child.kill("SIGKILL");
+  }, STOP_DEADLINE_MS);
   await exited;
   clearTimeout(timer);
+  if (isLate) throw new Error(`The service had not ended ${STOP_DEADLINE_MS} ms after SIGTERM`);
   return child.exitCode;
 }

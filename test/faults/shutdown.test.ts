@@ -127,6 +127,22 @@ describe("shutdown", () => {
     assert.match(interrupted.text, /^ENDED_ERROR: interrupted by a restart/);
   });
 
+  test("threads that wait for the next large body or check keep nobody waiting", async () => {
+    await using service = await openTestService({ flows: ["sleep"] });
+    await service.createWebhook("sleep", "sleep");
+    const answer = await service.call("sleep", "?async&ms=1", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify("a".repeat(1024 * 1024)),
+    });
+    assert.equal(answer.status, 201, answer.text);
+    const begun = performance.now();
+    assert.equal(await service.stop(), 0);
+    const took = performance.now() - begun;
+    figure("shutdown: SIGTERM to the end, with an idle thread that parses", took, "ms");
+    assert.ok(took < 5000, `${took} ms`);
+  });
+
   test("3: where nothing runs, it says so", async () => {
     await using service = await openTestService({ leads_group: true });
     service.signalGroup("SIGINT");

@@ -137,14 +137,14 @@ export class JobThread<T extends Jobs> {
 
   #hire(): Worker {
     const worker = this.#open();
-    // It is no reason for the process to go on.
-    worker.unref();
     worker.on("message", (answer: JobAnswer) => {
       if (worker === this.#worker) this.#settle((job) => tell(job, answer));
     });
     worker.on("error", () => {
       if (worker === this.#worker) this.#lose(this.#limits.refusals.tooLarge());
     });
+    // It is no reason for the process to go on; a listener that comes later would make it one.
+    worker.unref();
     return worker;
   }
 
