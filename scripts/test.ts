@@ -1,16 +1,17 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
-import { join } from "node:path";
+import { availableParallelism } from "node:os";
+import { join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { parseArgs } from "node:util";
 import { ROOT } from "./targets.ts";
 
 /**
- * `npm test`: builds, then runs the tests of the rooms once, those of the user interface and of
- * faults on the binary, and the black-box suite once for each way to run the program.
+ * `npm test`: builds, then runs the tests of the rooms, of the user interface and of faults, with the
+ * binary where they start the program, and the black-box suite once for each way to run it.
  *
- *   --fast         only the tests of the rooms, without a build
+ *   --fast         only the tests of the rooms, with the sources and without a build
  *   --target NAME  only the black-box suite against this target (repeatable)
  *   --no-build     with what build/ holds
  *   --no-skips     a skipped test fails the run; so it is where CI=true
@@ -20,13 +21,29 @@ import { ROOT } from "./targets.ts";
 const TARGETS = ["source", "bundle", "binary", "deno"] as const;
 
 /** A test that hangs fails by itself before the machine's limit ends the whole run. */
-const TEST_TIMEOUT_MS = 300_000;
+const TEST_TIMEOUT_MS = 600_000;
+
+/** Files that take longest, which start first: the last one to end runs alone otherwise. */
+const LONGEST = ["blackbox/scenarios", "runner/deaths", "ui/pages", "runner/runners"];
+
+/** Files at a time. Much of a file's time is a process that starts, or a limit that is waited for. */
+const AT_A_TIME = availableParallelism() + 2;
+
+/** Counts of one file: those of all are printed at the end. */
+const FILE_COUNTS = /^ℹ (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
+
+/** A file, and the tally that it counts in. */
+interface TestRun {
+  readonly file: string;
+  readonly tally: Tally;
+  readonly env: Readonly<Record<string, string>>;
+}
 
 interface Tally {
   readonly name: string;
   tests: number;
   passed: number;
-  failed: number;
+  readonly failures: string[];
   readonly skips: string[];
 }
 
@@ -47,13 +64,15 @@ const blackBox = filesOf("test/blackbox/**/*.test.ts");
 const shipped = filesOf("test/{ui,faults}/**/*.test.ts");
 
 const tallies: Tally[] = [];
+const runs: TestRun[] = [];
 if (!options.fast && options.build) build();
-if (options.target === undefined) tallies.push(await runFiles("rooms", rooms, {}));
+if (options.target === undefined) addRuns("rooms", rooms, options.fast ? "source" : "binary");
 if (!options.fast) {
-  if (options.target === undefined)
-    tallies.push(await runFiles("shipped", shipped, { FLOWHOOK_TARGET: "binary" }));
-  for (const target of options.target ?? TARGETS) tallies.push(await runTarget(target));
+  if (options.target === undefined) addRuns("shipped", shipped, "binary");
+  for (const target of options.target ?? TARGETS) addTarget(target);
 }
+const queue = longestFirst(runs).values();
+await Promise.all(Array.from({ length: AT_A_TIME }, () => runNext(queue)));
 process.exitCode = summarize(tallies) ? 0 : 1;
 
 function filesOf(pattern: string): string[] {
@@ -72,16 +91,26 @@ function build(): void {
   execFileSync(process.execPath, ["--import", "tsx", script], { stdio: "inherit", cwd: ROOT });
 }
 
-async function runTarget(target: string): Promise<Tally> {
+function addTarget(target: string): void {
   const missing = whyMissing(target);
-  if (missing === null) return runFiles(target, blackBox, { FLOWHOOK_TARGET: target });
-  return {
-    name: target,
-    tests: 0,
-    passed: 0,
-    failed: 0,
-    skips: [`all of "${target}": ${missing}`],
+  const { skips } = addRuns(target, missing === null ? blackBox : [], target);
+  if (missing !== null) skips.push(`all of "${target}": ${missing}`);
+}
+
+function addRuns(name: string, files: readonly string[], target: string): Tally {
+  const tally: Tally = { name, tests: 0, passed: 0, failures: [], skips: [] };
+  const env = { ...process.env, FLOWHOOK_TARGET: target } as Record<string, string>;
+  tallies.push(tally);
+  runs.push(...files.map((file) => ({ file, tally, env })));
+  return tally;
+}
+
+function longestFirst(all: readonly TestRun[]): TestRun[] {
+  const rank = ({ file }: TestRun): number => {
+    const found = LONGEST.findIndex((part) => file.includes(part));
+    return found < 0 ? LONGEST.length : found;
   };
+  return all.toSorted((one, other) => rank(one) - rank(other));
 }
 
 /** Why a target cannot be tested here, or null where it can. */
@@ -94,29 +123,27 @@ function whyMissing(target: string): string | null {
   return runs ? null : "there is no Deno for this platform";
 }
 
-async function runFiles(
-  name: string,
-  files: string[],
-  env: Record<string, string>,
-): Promise<Tally> {
-  const tally: Tally = { name, tests: 0, passed: 0, failed: 0, skips: [] };
-  if (files.length === 0) return tally;
-  console.log(`\n${name}: ${files.length} files`);
-  const stream = run({
-    files,
-    cwd: ROOT,
-    concurrency: 2,
-    timeout: TEST_TIMEOUT_MS,
-    env: { ...process.env, ...env },
-  });
+/** Each takes the next file that nobody has taken. */
+async function runNext(queue: Iterator<TestRun>): Promise<void> {
+  for (let next = queue.next(); next.done !== true; next = queue.next()) await runFile(next.value);
+}
+
+/** What a file prints comes in one piece, once it has ended. */
+async function runFile({ file, tally, env }: TestRun): Promise<void> {
+  const stream = run({ files: [file], cwd: ROOT, timeout: TEST_TIMEOUT_MS, env });
   stream.on("test:pass", (test) => note(tally, test, true));
   stream.on("test:fail", (test) => note(tally, test, false));
-  for await (const text of stream.compose(spec)) process.stdout.write(text);
-  return tally;
+  const begun = performance.now();
+  const printed: string[] = [];
+  for await (const text of stream.compose(spec)) printed.push(String(text));
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+  console.log(`\n${tally.name}: ${relative(ROOT, file)} (${seconds} s)`);
+  process.stdout.write(printed.join("").replaceAll(FILE_COUNTS, ""));
 }
 
 interface Ended {
   readonly name: string;
+  readonly file?: string | undefined;
   readonly skip?: string | boolean;
   readonly details: { readonly type?: string; readonly error?: Error };
 }
@@ -132,17 +159,23 @@ function note(tally: Tally, test: Ended, passed: boolean): void {
     const reason = typeof test.skip === "string" ? test.skip : "no reason given";
     tally.skips.push(`${test.name}: ${reason}`);
   } else if (passed) tally.passed++;
-  else tally.failed++;
+  else tally.failures.push(`${relative(ROOT, test.file ?? "")}: ${test.name}`);
 }
 
 function summarize(all: readonly Tally[]): boolean {
   const sum = (count: (tally: Tally) => number) => all.reduce((n, tally) => n + count(tally), 0);
-  const [tests, passed, failed] = [sum((t) => t.tests), sum((t) => t.passed), sum((t) => t.failed)];
+  const [tests, passed, failed] = [
+    sum((t) => t.tests),
+    sum((t) => t.passed),
+    sum((t) => t.failures.length),
+  ];
   const skips = all.flatMap((tally) => tally.skips.map((skip) => `${tally.name}: ${skip}`));
   console.log("");
   for (const skip of skips) console.log(`skipped  ${skip}`);
+  for (const { name, failures } of all)
+    for (const failure of failures) console.log(`failed   ${name}: ${failure}`);
   for (const tally of all) {
-    const counts = `${tally.tests} tests, ${tally.passed} pass, ${tally.failed} fail`;
+    const counts = `${tally.tests} tests, ${tally.passed} pass, ${tally.failures.length} fail`;
     console.log(`${tally.name.padEnd(7)}  ${counts}, ${tally.skips.length} skipped`);
   }
   const refused = skips.length > 0 && !options.skips;
