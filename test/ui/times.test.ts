@@ -66,14 +66,17 @@ describe("7: times in the browser", { skip: noBrowser }, () => {
     "Pacific/Kiritimati": { locale: "de-DE", zone: /^GMT\+14$/ },
     UTC: { locale: "ar-EG", zone: /^GMT(\+0)?$/ },
   };
+  /** Pages that showed times in the first zone: the others have none in any. */
+  const paths = new Set<string>();
   for (const [timezoneId, { locale, zone }] of Object.entries(zones))
     test(`7: in ${timezoneId} every page shows its zone, 24 hours and the date`, async () => {
       const context = await openWindow(browser, service, { timezoneId, locale });
       const { page, errors } = await openPage(context);
       let count = 0;
-      for (const path of Object.values(await pagesOf(service)))
+      for (const path of paths.size > 0 ? paths : Object.values(await pagesOf(service)))
         for (const shown of await timesOf(page, path)) {
           assertShown(shown, { timezoneId, zone, path });
+          paths.add(path);
           count += 1;
         }
       assert.ok(count > 50, `${count} times`);
