@@ -40,7 +40,8 @@ test("L14: what is shipped, and what builds it, has its digest in the lockfile",
 
 test("L14: without a digest are only tools of development for platforms that do not build it", () => {
   const without = packages.filter(([, { integrity }]) => integrity === undefined);
-  const tools = /^node_modules\/(@deno\/|@oxc-parser\/|@oxfmt\/|@oxlint\/|@oxlint-tsgolint\/)/;
+  const tools =
+    /^node_modules\/(@deno\/|@oxc-parser\/|@oxfmt\/|@oxlint\/|@oxlint-tsgolint\/|@flydotio\/litestream-)/;
   assert.deepEqual(
     without.map(([place]) => place).filter((place) => !tools.test(place)),
     [],

@@ -20,6 +20,12 @@ interface SchemaObject {
 /** What ANALYZE leaves, for the planner alone. */
 const STATISTICS = /^sqlite_stat[14]$/;
 
+/** What Litestream makes in a database that it replicates; each as it makes it. */
+const OF_LITESTREAM: ReadonlyMap<string, string> = new Map([
+  ['table "_litestream_lock"', "create table _litestream_lock (id integer)"],
+  ['table "_litestream_seq"', "create table _litestream_seq (id integer primary key, seq integer)"],
+]);
+
 /**
  * @param applied names of the migrations that the database has
  * @throws StartError naming what no migration makes, what is otherwise, and what is missing
@@ -45,7 +51,9 @@ export async function compareSchema(
 ): Promise<string[]> {
   const expected = await listExpected(applied, addon);
   const found = listObjects(db);
-  const strange = [...found].filter(([title]) => !expected.has(title)).map(([title]) => title);
+  const strange = [...found]
+    .filter(([title, sql]) => !expected.has(title) && OF_LITESTREAM.get(title) !== sql)
+    .map(([title]) => title);
   const missing = [...expected].filter(([title]) => !found.has(title)).map(([title]) => title);
   const changed = [...found]
     .filter(([title, sql]) => expected.has(title) && expected.get(title) !== sql)
