@@ -27,6 +27,8 @@ export interface DevOptions {
 
 /** Serves a folder for its author alone, and shows each call; until SIGTERM or Ctrl-C. */
 export async function dev(folder: string, options: DevOptions): Promise<void> {
+  if (options.inspect !== undefined && "Deno" in globalThis)
+    throw new CommandError("--inspect needs Node: use the binary, or node flowhook.mjs", 2);
   const loaded = readAuthorFolder(folder);
   const { config } = loaded;
   const write = (text: string): void => void process.stdout.write(text);

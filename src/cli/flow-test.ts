@@ -8,7 +8,6 @@ import { readEnvironment } from "../server/config/environment.ts";
 import type { Config } from "../server/config/resolve.ts";
 import { isHidden } from "../server/flows/names.ts";
 import { openFlows } from "../server/flows.ts";
-import { loaderArguments } from "../server/workers/spawn.ts";
 import { openLog } from "../shared/log.ts";
 import {
   isTrialRequest,
@@ -18,6 +17,7 @@ import {
 } from "../shared/wire/trial.ts";
 import { readAuthorFolder } from "./author-folder.ts";
 import { CommandError } from "./command-error.ts";
+import { testArguments } from "./test-arguments.ts";
 import { openTrials, type Trials } from "./trial.ts";
 
 export interface TestOptions {
@@ -33,8 +33,6 @@ const PATTERN = "**/*.test.{ts,mts,js,mjs}";
  * @throws CommandError where a test fails, or there is none
  */
 export async function testFlows(folder: string, options: TestOptions): Promise<void> {
-  if ("Deno" in globalThis)
-    throw new CommandError("Tests of flows need Node: use the binary, or node flowhook.mjs");
   const { config } = readAuthorFolder(folder);
   const files = findTests(config.PLUGINS_DIR);
   if (files.length === 0)
@@ -81,7 +79,7 @@ async function runTests(
 
 /** With the author's environment and terminal: tests are programs of theirs. */
 function startTests(runtime: Runtime, setup: TestSetup): ChildProcess {
-  return spawn(process.execPath, [...loaderArguments(runtime.testProgram), JSON.stringify(setup)], {
+  return spawn(process.execPath, testArguments(runtime.testProgram, setup), {
     env: readEnvironment(),
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });

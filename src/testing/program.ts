@@ -2,22 +2,20 @@ import { registerHooks, type LoadHookContext, type ResolveFnOutput } from "node:
 import { extname, sep } from "node:path";
 import { run } from "node:test";
 import * as reporters from "node:test/reporters";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { IMPORTED, type TestSetup } from "../shared/wire/trial.ts";
+import { fileURLToPath } from "node:url";
+import { IMPORTED, toModules, type TestSetup } from "../shared/wire/trial.ts";
 
 /**
  * The program of `flowhook flow test`'s child process: node:test runs the author's test files in it.
  * Flows that tests import are loaded here for their exports; `testFlow` runs them in the sandbox.
+ * Deno runs the files itself, and loads this before them.
  */
 
 const setup = JSON.parse(process.argv.at(-1) ?? "") as TestSetup;
 const imported = new Set<string>();
 Reflect.set(globalThis, Symbol.for(IMPORTED), imported);
 
-const MODULES: Readonly<Record<string, string>> = {
-  flowhook: pathToFileURL(setup.author).href,
-  "flowhook/testing": pathToFileURL(setup.testing).href,
-};
+const MODULES = toModules(setup);
 
 /** Modules as flows are loaded: whatever a package.json says. */
 const FORMATS: Readonly<Record<string, string>> = {
@@ -51,15 +49,18 @@ function withFormat(url: string, context: LoadHookContext): LoadHookContext {
   return format === undefined ? context : { ...context, format };
 }
 
-const { name, files } = setup;
-const tests = run({
-  files: [...files],
-  isolation: "none",
-  ...(name === null ? {} : { testNamePatterns: [name] }),
-});
-tests.on("test:fail", () => (process.exitCode = 1));
-const Reporter = reporters[setup.reporter];
-tests.compose(isClass(Reporter) ? new Reporter() : Reporter).pipe(process.stdout);
+if (!("Deno" in globalThis)) runTests(setup);
+
+function runTests({ name, files, reporter }: TestSetup): void {
+  const tests = run({
+    files: [...files],
+    isolation: "none",
+    ...(name === null ? {} : { testNamePatterns: [name] }),
+  });
+  tests.on("test:fail", () => (process.exitCode = 1));
+  const Reporter = reporters[reporter];
+  tests.compose(isClass(Reporter) ? new Reporter() : Reporter).pipe(process.stdout);
+}
 
 function isClass(reporter: unknown): reporter is new () => NodeJS.ReadWriteStream {
   return (

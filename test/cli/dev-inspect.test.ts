@@ -68,7 +68,10 @@ async function attach(port: number) {
   };
 }
 
-describe("dev --inspect", { skip: openTarget().skip ?? false }, () => {
+const { name, skip } = openTarget();
+const reason = name === "deno" ? "a debugger needs Node" : skip;
+
+describe("dev --inspect", { skip: reason ?? false }, () => {
   test("a call waits for the debugger, stops where the flow says so, and goes on", async () => {
     await using place = await openWorkplace({ "plugins/hello.ts": FLOW });
     const port = await freePort();

@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url";
 import { isRecord, isText, type LogLevel } from "./protocol.ts";
 
 /** What the process that runs an author's tests asks of the command, and what it is answered. */
@@ -67,6 +68,11 @@ export interface TestSetup {
   /** Only tests whose names have it; null: all. */
   readonly name: string | null;
   readonly reporter: TestReporter;
+}
+
+/** URLs of the modules that tests import by name. */
+export function toModules({ author, testing }: TestSetup): Record<string, string> {
+  return { flowhook: pathToFileURL(author).href, "flowhook/testing": pathToFileURL(testing).href };
 }
 
 export const TEST_REPORTERS = ["spec", "tap", "dot", "junit"] as const;

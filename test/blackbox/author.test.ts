@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { openWorkplace, type Workplace } from "../cli/dev-session.ts";
+import { all } from "../cli/session.ts";
+import { openTarget } from "./target.ts";
+
+/** What an author does with the program, in each way to run it. */
+
+const FILES = {
+  "plugins/greet.ts":
+    "export default async (flow) => ({ hello: flow.input_value.query.name ?? 'nobody' });\n",
+  "plugins/greet.test.ts": `import assert from "node:assert/strict";
+import { test } from "node:test";
+import { testFlow } from "flowhook/testing";
+import greet from "./greet.ts";
+
+test("greets by name", async () => {
+  const { output_value } = await testFlow(greet, { query: { name: "Ada" } });
+  assert.deepEqual(output_value, { hello: "Ada" });
+});
+`,
+};
+
+const target = openTarget();
+
+describe(`an author (${target.name})`, { skip: target.skip ?? false }, () => {
+  let place: Workplace;
+  before(async () => {
+    place = await openWorkplace(FILES);
+  });
+  after(() => place[Symbol.asyncDispose]());
+
+  test("runs a flow without a service", async () => {
+    const args = ["flow", "run", "greet", "--input", '{"query": {"name": "Ada"}}'];
+    const finished = await place.run(args);
+    assert.equal(finished.code, 0, all(finished));
+    assert.deepEqual(JSON.parse(finished.stdout), { hello: "Ada" });
+  });
+
+  test("tests a flow", async () => {
+    const finished = await place.run(["flow", "test", "--reporter", "tap"]);
+    assert.equal(finished.code, 0, all(finished));
+    assert.match(finished.stdout, /^ok 1 - greets by name$/m);
+  });
+
+  test("serves a folder for itself, and sees each call", async () => {
+    const dev = await place.dev();
+    const call = `${dev.url}/api/latest/webhook/greet/call?name=Ada`;
+    const answer = await fetch(call, { method: "POST" });
+    assert.deepEqual(await answer.json(), { hello: "Ada" });
+    await dev.until(/greet {2}ENDED_SUCCESS/);
+    assert.equal(await dev.stop(), 0);
+  });
+
+  if (target.name === "deno")
+    test("is told what a debugger needs", async () => {
+      const { code, stderr } = await place.run(["dev", "--port", "0", "--inspect", "greet"]);
+      assert.equal(code, 2);
+      assert.match(stderr, /^--inspect needs Node: use the binary/);
+    });
+});
