@@ -94,6 +94,7 @@ PLUGINS_DIR: /etc/flowhook/plugins' > /etc/flowhook/flowhook.yaml
 trap 'if [ -f "$STATE/pid" ]; then kill "$(cat "$STATE/pid")"; fi' EXIT
 run "$STATE/flowhook" install
 run "$STATE/flowhook" install
+timeout 30 sh -c 'until [ -s /var/lib/flowhook/data/secret.key ]; do sleep 0.1; done'
 run stat -c '%U %G %a %n' /var/lib/flowhook /var/lib/flowhook/data /var/lib/flowhook/data/secret.key
 stat -c '%F %n' /usr/local/bin/flowhook
 run cat /etc/flowhook/flowhook.yaml

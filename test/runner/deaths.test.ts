@@ -22,7 +22,7 @@ const ZIPS = `import { gzip } from "node:zlib"; import { promisify } from "node:
 
 test("C3: who was in a runner that died is not broken by it, and its cause is", async () => {
   await using bench = await openBench({ flowMaxConcurrent: 2 });
-  const innocent = Array.from({ length: 8 }, () => bench.flow(PATIENT));
+  const innocent = Array.from({ length: 4 }, () => bench.flow(PATIENT));
   const crash = bench.flow(CRASH, { memory_mb: 256 });
   bench.answer = () => ({ ok: true, value: "false" });
   for (let deaths = 0; bench.broken.length === 0 && deaths < 2 * DEATHS; deaths += 1) {
