@@ -207,7 +207,8 @@ const CONCURRENCY: StoryRow[] = [
       const ids = await Promise.all(
         Array.from({ length: 200 }, () => started(service, "two", meeting.query)),
       );
-      await Promise.all(ids.map((id) => endedExecution(service, id)));
+      // One after the other: 200 that ask at once would take the time that the runs need.
+      for (const id of ids) await endedExecution(service, id);
       assert.deepEqual(meeting.seen, { most: 2, served: 200 });
     },
   },
