@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { AUDITED } from "../../src/server/api/audit-changes.ts";
+import { ROUTES } from "../../src/server/api/routes.ts";
+import { WEBHOOK_DOCUMENT } from "../../src/shared/contract/webhook-document.ts";
 import {
   ADMIN_PASSWORD,
   itemsOf,
@@ -34,8 +37,147 @@ test("a change is written down: who, what, to what, from where, with what result
     target: "audited",
     result: "201",
     members: ["name", "flow", "description"],
+    changes: [
+      { member: "name", from: null, to: "audited" },
+      { member: "description", from: null, to: "words" },
+      { member: "flow", from: null, to: "echo" },
+    ],
   });
 });
+
+async function changesAfter(
+  status: number,
+  method: string,
+  path: string,
+  request: { body?: unknown; text?: string } = {},
+): Promise<unknown> {
+  await service.want(status, method, path, request);
+  return (await latest())["changes"];
+}
+
+test("a change says from what to what", async () => {
+  const body = { default_mode: "async", methods: ["POST"], description: "words", flow: "echo" };
+  const changes = await changesAfter(200, "PATCH", "/webhook/audited", { body });
+  assert.deepEqual(changes, [
+    { member: "default_mode", from: "sync", to: "async" },
+    { member: "methods", from: null, to: ["POST"] },
+  ]);
+  const own = { password: ADMIN_PASSWORD };
+  const access = { ...own, is_enabled: true, key: null, allowed_addresses: ["10.0.0.0/8"] };
+  assert.deepEqual(
+    await changesAfter(200, "PUT", "/webhook/audited/authentication", { body: access }),
+    [
+      { member: "is_enabled", from: false, to: true },
+      { member: "is_key_required", from: true, to: false },
+      { member: "allowed_addresses", from: [], to: ["10.0.0.0/8"] },
+    ],
+  );
+  const role = { name: "auditor", permissions: ["audit.read"], ...own };
+  const before = [{ permission: "audit.read", project_id: null }];
+  assert.deepEqual(await changesAfter(201, "POST", "/role", { body: role }), [
+    { member: "name", from: null, to: "auditor" },
+    { member: "permissions", from: null, to: before },
+  ]);
+  const more = { permissions: ["audit.read", "user.*"], ...own };
+  assert.deepEqual(await changesAfter(200, "PATCH", "/role/auditor", { body: more }), [
+    {
+      member: "permissions",
+      from: before,
+      to: [...before, { permission: "user.*", project_id: null }],
+    },
+  ]);
+  assert.deepEqual(
+    await changesAfter(200, "PATCH", "/role/auditor", { body: { name: "audits", ...own } }),
+    [{ member: "name", from: "auditor", to: "audits" }],
+  );
+});
+
+test("what was deleted is told with what it was", async () => {
+  await service.want(201, "POST", "/project", { body: { name: "short", description: "lived" } });
+  assert.deepEqual(await changesAfter(204, "DELETE", "/project/short"), [
+    { member: "name", from: "short", to: null },
+    { member: "description", from: "lived", to: null },
+  ]);
+});
+
+test("an import says what it changed, a trial of one nothing", async () => {
+  await service.want(201, "POST", "/webhook", { body: { name: "carried", flow: "echo" } });
+  const text =
+    "format: flowhook/export/v2\nwebhooks:\n" +
+    "  - { name: carried, flow: echo, role: webhook, async_status: 202, response_headers: { x-key: k } }\n";
+  const path = "/import?conflicts=replace";
+  assert.deepEqual(await changesAfter(200, "POST", `${path}&dry_run=true`, { text }), []);
+  assert.deepEqual(await changesAfter(200, "POST", path, { text }), [
+    { member: "carried.async_status", from: 201, to: 202 },
+  ]);
+});
+
+test("a long value is cut, and whole characters stay", async () => {
+  const body = { description: `${"x".repeat(1999)}🙂${"y".repeat(50)}` };
+  const changes = await changesAfter(200, "PATCH", "/webhook/audited", { body });
+  const [change] = changes as [{ from: string; to: string }];
+  assert.equal(change.from, "words");
+  assert.equal(change.to, `${"x".repeat(1999)}…`);
+  const allowed_addresses = Array.from({ length: 100 }, (_, n) => `2001:db8:0:${n + 1000}::/64`);
+  const access = { password: ADMIN_PASSWORD, allowed_addresses };
+  const lists = await changesAfter(200, "PUT", "/webhook/audited/authentication", { body: access });
+  const [list] = lists as [{ from: unknown; to: string }];
+  assert.deepEqual(list.from, ["10.0.0.0/8"]);
+  assert.match(list.to, /^\["2001:db8.{1980,}…$/);
+});
+
+test("values that may be secret, or are somebody's own, are in no entry", async () => {
+  const canary = "canary-of-a-changed-value";
+  const own = { password: ADMIN_PASSWORD };
+  await service.user("hidden", ["viewer"]);
+  const bodies = [
+    ["PATCH", "/webhook/audited", { response_headers: { "x-key": canary } }],
+    ["PUT", "/webhook/audited/authentication", { ...own, key: canary, keep_previous_sec: 60 }],
+    ["POST", "/setting", { name: "hidden", value: canary }],
+    ["PATCH", "/setting/hidden", { value: `${canary}-2` }],
+    ["DELETE", "/setting/hidden", undefined],
+    ["POST", "/secret", { name: "HIDDEN", value: canary }],
+    ["PATCH", "/secret/HIDDEN", { value: `${canary}-2` }],
+    ["PATCH", "/user/hidden", { password: canary, own_password: ADMIN_PASSWORD }],
+    [
+      "PATCH",
+      "/user/hidden",
+      { email: `${canary}@example.com`, roles: [], own_password: ADMIN_PASSWORD },
+    ],
+  ] as const;
+  for (const [method, path, body] of bodies) {
+    const { status } = await service.ask(method, path, body === undefined ? {} : { body });
+    assert.ok(status < 300, `${method} ${path}: ${status}`);
+  }
+  assert.deepEqual((await latest())["changes"], [{ member: "roles", from: ["viewer"], to: [] }]);
+  const { text } = await service.want(200, "GET", "/audit?limit=500");
+  assert.ok(!text.includes(canary));
+});
+
+test("for each member that is given or answered it was decided whether its values are kept", () => {
+  const namesOf = (schema: unknown) =>
+    Object.keys((schema as { entries?: object } | null)?.entries ?? {});
+  const changing = ROUTES.filter(({ action }) => action !== null && resourceOf(action) in AUDITED);
+  assert.ok(changing.length >= 18, String(changing.length));
+  for (const { action, body, answer } of changing) {
+    if (action === "webhook.import") continue;
+    const decided = Object.keys(AUDITED[resourceOf(action ?? "") as keyof typeof AUDITED]);
+    const unknown = [...namesOf(body), ...namesOf(answer)].filter(
+      (name) => !decided.includes(name),
+    );
+    assert.deepEqual(unknown, [], action ?? "");
+  }
+  assert.deepEqual(Object.keys(AUDITED.carried).toSorted(), carriedMembers().toSorted());
+});
+
+function resourceOf(action: string): string {
+  return action.split(".")[0] ?? "";
+}
+
+function carriedMembers(): string[] {
+  const [{ entries }] = WEBHOOK_DOCUMENT.options;
+  return Object.keys(entries.webhooks.item.entries);
+}
 
 test("so are refused attempts, with the reason, whoever they were", async () => {
   const token = await service.user("viewer", ["viewer"]);

@@ -26,6 +26,7 @@ import { inspectDatabase } from "../../src/server/store/sqlite/connection.ts";
 import { MIGRATIONS } from "../../src/server/store/migrations/migrations.ts";
 import { isMountable, mountDisk, unmountDisk } from "../faults/disk.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
+import { insertAudit, listAudit } from "../../src/server/store/workspace.ts";
 import { findWebhook, updateWebhook } from "../../src/server/store/webhooks.ts";
 
 import { fillOldStore, makeOldStore } from "./old-store.ts";
@@ -390,6 +391,28 @@ test("webhooks of an older store answer as they did", async () => {
     Object.keys(WEBHOOK_DEFAULTS).filter((name) => !(name in row)),
     [],
   );
+});
+
+test("entries of an older audit stay, and say nothing of what changed", async () => {
+  const path = join(folder, "audit.db");
+  await makeOldStore(
+    path,
+    (db) => {
+      const insert = db.prepare(`insert into audit (at, address, action, target, result, members)
+        values (?, '::1', 'webhook.change', 'w', '200', '["flow"]')`);
+      for (let at = 1; at <= 3000; at += 1) insert.run(at);
+    },
+    [...MIGRATIONS.keys()].filter((name) => name < "0011"),
+  );
+  await using store = await open(path);
+  const entry = { at: 3, user_id: null, user_name: null, address: "::1", action: "role.change" };
+  const changes = '[{"member":"name","from":"a","to":"b"}]';
+  const row = { ...entry, target: "a", result: "200", members: "[]", changes };
+  await store.commit([insertAudit(store, row)]);
+  const rows = await listAudit(store, { before: null, limit: 5000 });
+  assert.equal(rows.length, 3001);
+  assert.deepEqual({ ...rows[0] }, { seq: 3001, ...row });
+  assert.ok(rows.slice(1).every((old) => old.changes === null && old.members === '["flow"]'));
 });
 
 test("webhooks keep their members, and no page of another origin may read their answers", async () => {

@@ -163,6 +163,11 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await page.waitForURL(/action=secret/);
     await page.locator("tbody tr", { hasText: "SHOP_TOKEN" }).waitFor();
     await page.locator("tbody tr", { hasText: "user.create" }).first().waitFor({ state: "hidden" });
+    await page.getByLabel("Action").fill("webhook.change");
+    const row = page.locator("tbody tr", { hasText: "Greets whoever calls" });
+    await row.waitFor();
+    const change = (await row.innerText()).replaceAll(/\s+/g, " ");
+    assert.match(change, /description: "" → "Greets whoever calls"/);
   });
 
   test("shows what an import would change before it does", async () => {

@@ -1,21 +1,12 @@
 import { useState } from "hono/jsx/dom";
+import type { AuditEntry } from "../../shared/contract/audit-entry.ts";
+import { Changes } from "../changes.tsx";
 import { Field } from "../field.tsx";
 import { FilterForm, filtersOfAddress } from "../filters.tsx";
 import { PagedList, usePages } from "../paged-list.tsx";
 import { Badge } from "../status.tsx";
 import { Empty, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
-
-interface AuditEntry {
-  readonly id: number;
-  readonly at: string;
-  readonly user_name: string | null;
-  readonly address: string;
-  readonly action: string;
-  readonly target: string | null;
-  readonly result: string;
-  readonly members: readonly string[];
-}
 
 const FILTERS = [
   ["user_name", "User"],
@@ -26,9 +17,9 @@ const FILTERS = [
 const COLUMNS: readonly Column<AuditEntry>[] = [
   ["When", ({ at }) => <Time of={at} />],
   ["Who", ({ user_name }) => user_name ?? "–", "wide"],
-  ["Action", ({ action }) => action, "head act"],
+  ["Action", (entry) => <Action of={entry} />, "head act"],
   ["Of", ({ target }) => target ?? "–"],
-  ["Members", ({ members }) => members.join(", "), "wide"],
+  ["Changes", (entry) => <Told of={entry} />, "wide"],
   ["From", ({ address }) => address, "wide"],
   ["Result", ({ result }) => <Result of={result} />],
 ];
@@ -51,6 +42,30 @@ export function Audit() {
         columns={COLUMNS}
         empty={<Empty title="No entry is here">Change the filters above.</Empty>}
       />
+    </>
+  );
+}
+
+/** On a phone with what changed below it, where there is no column for that. */
+function Action({ of }: { of: AuditEntry }) {
+  return (
+    <>
+      {of.action}
+      <div class="phone">
+        <Told of={of} />
+      </div>
+    </>
+  );
+}
+
+/** What changed; then what was given beside it, whose values are not kept. */
+function Told({ of: { changes, members } }: { of: AuditEntry }) {
+  const told = new Set(changes.map(({ member }) => member));
+  const others = members.filter((member) => !told.has(member));
+  return (
+    <>
+      <Changes of={changes} />
+      {others.length === 0 ? null : <p class="soft line">{others.join(", ")}</p>}
     </>
   );
 }

@@ -1,6 +1,8 @@
 import { useState } from "hono/jsx/dom";
+import type { AuditChange } from "../../shared/contract/audit-entry.ts";
 import { call } from "../api.ts";
 import { Button } from "../button.tsx";
+import { Changes } from "../changes.tsx";
 import { Field } from "../field.tsx";
 import { Form } from "../form.tsx";
 import { textOf } from "../form-values.ts";
@@ -30,7 +32,7 @@ const ACTIONS: Readonly<Record<Step["action"], string>> = {
 
 const PLANNED: readonly Column<Step>[] = [
   ["Webhook", ({ name }) => name, "head"],
-  ["Import", ({ action, changes }) => [ACTIONS[action], <Changes changes={changes} />]],
+  ["Import", ({ action, changes }) => [ACTIONS[action], <Changes of={toList(changes)} />]],
 ];
 
 const DONE: readonly Column<Step>[] = [
@@ -137,16 +139,8 @@ function Difference({ steps, run }: { steps: readonly Step[]; run: () => Promise
   );
 }
 
-function Changes({ changes }: Pick<Step, "changes">) {
-  return (
-    <>
-      {Object.entries(changes).map(([member, { from, to }]) => (
-        <p class="line">
-          {member}: <del>{JSON.stringify(from)}</del> → <ins>{JSON.stringify(to)}</ins>
-        </p>
-      ))}
-    </>
-  );
+function toList(changes: Step["changes"]): readonly AuditChange[] {
+  return Object.entries(changes).map(([member, change]) => ({ member, ...change }));
 }
 
 /** New webhooks are disabled, with keys that are shown this once. */

@@ -80,7 +80,7 @@ async function serve(
     const answer = await readFor(readingOf(route, principal, c.env.outgoing), () =>
       route.act(api, request as ApiRequest<never, never>),
     );
-    await entry.close(String(answer.status), answer.target);
+    await entry.close(String(answer.status), answer);
     return answer;
   } catch (error) {
     const refused = toRequestError(error);

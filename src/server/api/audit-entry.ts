@@ -3,7 +3,7 @@ import { now } from "../../shared/clock.ts";
 import type { Store } from "../store/store.ts";
 import { findUserByName } from "../store/people.ts";
 import { insertAudit } from "../store/workspace.ts";
-import type { Route } from "./route.ts";
+import type { Answer, Route } from "./route.ts";
 import type { AuditRateLimit } from "./audit-rate-limit.ts";
 
 /** What becomes one audit entry: who did what to what, when, from where, with what result. */
@@ -12,7 +12,7 @@ export interface AuditEntry {
   /** Names of the members that were given; never their values, which may be secrets. */
   given(body: unknown): void;
   /** Resolves when the entry is committed. */
-  close(result: string, actedOn?: string): Promise<void>;
+  close(result: string, done?: Pick<Answer, "target" | "changes">): Promise<void>;
 }
 
 /** What is named otherwise is no member of any resource, and might be a value gone astray. */
@@ -41,7 +41,7 @@ export function openEntry(
       if (typeof user_name === "string") loginName = user_name;
       if (typeof name === "string") named ??= name;
     },
-    async close(result, actedOn) {
+    async close(result, { target: actedOn, changes = [] } = {}) {
       if (action === null) return;
       const isRefused = !result.startsWith("2");
       if (isRefused && actor === null && !auditRateLimit.admits(now())) return;
@@ -55,6 +55,7 @@ export function openEntry(
         target: target?.slice(0, 256) ?? null,
         result,
         members: JSON.stringify(members),
+        changes: changes.length === 0 ? null : JSON.stringify(changes),
       };
       await store.commit([insertAudit(store, entry)]);
     },

@@ -1,4 +1,8 @@
-import { AUDIT_ENTRY, type AuditEntry } from "../../shared/contract/audit-entry.ts";
+import {
+  AUDIT_ENTRY,
+  type AuditChange,
+  type AuditEntry,
+} from "../../shared/contract/audit-entry.ts";
 import { listOf } from "../../shared/contract/list.ts";
 import * as v from "valibot";
 import { toIso } from "../../shared/clock.ts";
@@ -17,6 +21,7 @@ function toEntry(row: AuditRow): AuditEntry {
     target: row.target,
     result: row.result,
     members: JSON.parse(row.members) as string[],
+    changes: row.changes === null ? [] : (JSON.parse(row.changes) as AuditChange[]),
   };
 }
 

@@ -19,6 +19,7 @@ import { putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
+import { importedOf } from "./audit-changes.ts";
 import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
 import { toAddressColumn } from "./limit-members.ts";
 import { requireInputCheck } from "./input-check-member.ts";
@@ -78,7 +79,8 @@ export const importWebhooks = defineRoute({
       key === undefined || query.dry_run ? step : { ...step, key },
     );
     const target = items.map(({ name }) => name).join(", ");
-    return { status: 200, body: { dry_run: query.dry_run, items }, target };
+    const changes = query.dry_run ? [] : importedOf(items);
+    return { status: 200, body: { dry_run: query.dry_run, items }, target, changes };
   },
 });
 

@@ -20,6 +20,7 @@ import {
 } from "../store/people.ts";
 import { isVisible, requireIn, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
+import { changesOf, creationOf, deletionOf } from "./audit-changes.ts";
 import { removeUnused } from "./in-use.ts";
 import { missing, MOST_NAMES } from "./missing.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
@@ -104,7 +105,9 @@ export const createProject = defineRoute({
     // Whoever may write in some projects only cannot make others.
     requireIn(principal, "project.write", row.id);
     await commitNamed(api.store, row.name, [insertProject(api.store, row)]);
-    return { status: 201, body: toProject(row), headers: { etag: toEtag(row) } };
+    const made = toProject(row);
+    const changes = creationOf("project", body, made);
+    return { status: 201, body: made, headers: { etag: toEtag(row) }, changes };
   },
 });
 
@@ -131,7 +134,9 @@ export const patchProject = defineRoute({
     const { id: _id, ...change } = changed;
     const unit = [updateProject(api.store, row.id, row.modified_at, change)];
     await commitNamed(api.store, changed.name, unit);
-    return { status: 200, body: toProject(changed), headers: { etag: toEtag(changed) } };
+    const answer = toProject(changed);
+    const changes = changesOf("project", toProject(row), answer);
+    return { status: 200, body: answer, headers: { etag: toEtag(changed) }, changes };
   },
 });
 
@@ -148,6 +153,6 @@ export const removeProject = defineRoute({
     requireMatch(row, ifMatch);
     refuseDefault(row);
     await removeUnused(api, principal, "project", row);
-    return { status: 204 };
+    return { status: 204, changes: deletionOf("project", toProject(row)) };
   },
 });

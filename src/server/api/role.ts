@@ -18,6 +18,7 @@ import {
   type RoleRow,
 } from "../store/people.ts";
 import type { Api } from "./api.ts";
+import { changesOf, creationOf, deletionOf } from "./audit-changes.ts";
 import { removeUnused } from "./in-use.ts";
 import { missing } from "./missing.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
@@ -121,7 +122,9 @@ export const createRole = defineRoute({
       modified_at: at,
     };
     await commitNamed(api.store, row.name, [insertRole(api.store, row)]);
-    return { status: 201, body: toRole(row), headers: { etag: toEtag(row) } };
+    const made = toRole(row);
+    const changes = creationOf("role", body, made);
+    return { status: 201, body: made, headers: { etag: toEtag(row) }, changes };
   },
 });
 
@@ -151,7 +154,9 @@ export const patchRole = defineRoute({
     const { id: _id, ...change } = changed;
     const unit = [updateRole(api.store, row.id, row.modified_at, change)];
     await commitNamed(api.store, changed.name, unit);
-    return { status: 200, body: toRole(changed), headers: { etag: toEtag(changed) } };
+    const answer = toRole(changed);
+    const changes = changesOf("role", toRole(row), answer);
+    return { status: 200, body: answer, headers: { etag: toEtag(changed) }, changes };
   },
 });
 
@@ -171,6 +176,6 @@ export const removeRole = defineRoute({
     await requirePassword(api.logins, principal, body.password);
     requireMatch(row, ifMatch);
     await removeUnused(api, principal, "role", row);
-    return { status: 204 };
+    return { status: 204, changes: deletionOf("role", toRole(row)) };
   },
 });

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GenericSchema, InferInput, InferOutput } from "valibot";
+import type { AuditChange } from "../../shared/contract/audit-entry.ts";
 import type { Permission } from "../../shared/contract/permission.ts";
 import type { Read } from "../../shared/contract/read.ts";
 import type { Principal } from "../access/login.ts";
@@ -16,6 +17,8 @@ export interface Answer<Body = unknown> {
   readonly headers?: Readonly<Record<string, string>>;
   /** What the audit says was acted on, where it is not named by the path or the body. */
   readonly target?: string;
+  /** What the audit says has changed, as far as it may be shown. */
+  readonly changes?: readonly AuditChange[];
 }
 
 /** A request whose login, permission and input have been checked. */

@@ -31,6 +31,7 @@ import {
 import { countOthersWithRole, roleNamesOf } from "../store/user-roles.ts";
 import { requireNotAbove, requireRole } from "./access.ts";
 import type { Api } from "./api.ts";
+import { changesOf, creationOf, deletionOf } from "./audit-changes.ts";
 import { missing, MOST_NAMES } from "./missing.ts";
 import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
@@ -149,7 +150,9 @@ export const createUser = defineRoute({
       insertUser(api.store, row),
       ...roles.map((role) => insertUserRole(api.store, row.id, role.id)),
     ]);
-    return { status: 201, body: toUser(row, body.roles), headers: { etag: toEtag(row) } };
+    const made = toUser(row, body.roles);
+    const changes = creationOf("user", body, made);
+    return { status: 201, body: made, headers: { etag: toEtag(row) }, changes };
   },
 });
 
@@ -179,7 +182,8 @@ export const patchUser = defineRoute({
         : []),
     ]);
     const answer = toUser(changed, body.roles ?? held);
-    return { status: 200, body: answer, headers: { etag: toEtag(changed) } };
+    const changes = changesOf("user", toUser(row, held), answer);
+    return { status: 200, body: answer, headers: { etag: toEtag(changed) }, changes };
   },
 });
 
@@ -226,7 +230,7 @@ export const removeUser = defineRoute({
     requireMatch(row, ifMatch);
     await requireAnotherAdmin(api, row, held);
     await commitNamed(api.store, row.name, [deletePeople(api.store, "user", row.id)]);
-    return { status: 204 };
+    return { status: 204, changes: deletionOf("user", toUser(row, held)) };
   },
 });
 

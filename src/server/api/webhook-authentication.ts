@@ -10,6 +10,7 @@ import { putWebhookSecrets } from "../store/webhook-secrets.ts";
 import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
+import { changesOf } from "./audit-changes.ts";
 import { toAddressColumn } from "./limit-members.ts";
 import { requireIdempotency } from "./idempotency-member.ts";
 import { defineRoute } from "./route.ts";
@@ -65,7 +66,8 @@ export const authenticateWebhook = defineRoute({
     ]);
     const webhook = await answerWebhook(api, changed, base_url);
     const answer = typeof key === "string" ? { ...webhook, key } : webhook;
-    return { status: 200, body: answer, headers: { etag: toEtag(changed) } };
+    const changes = changesOf("webhook", await answerWebhook(api, row, base_url), webhook);
+    return { status: 200, body: answer, headers: { etag: toEtag(changed) }, changes };
   },
 });
 

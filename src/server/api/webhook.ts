@@ -26,6 +26,7 @@ import {
 } from "../store/webhooks.ts";
 import { requireIn, requireRole, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
+import { changesOf, creationOf, deletionOf } from "./audit-changes.ts";
 import { requireMembers } from "./member-checks.ts";
 import { requireInputCheck } from "./input-check-member.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
@@ -129,7 +130,8 @@ export const createWebhook = defineRoute({
     await commitNamed(api.store, row.name, [insertWebhook(api.store, row)]);
     api.executions.limit(row);
     const webhook = await answerWebhook(api, row, base_url);
-    return { status: 201, body: { ...webhook, key }, headers: { etag: toEtag(row) } };
+    const changes = creationOf("webhook", body, webhook);
+    return { status: 201, body: { ...webhook, key }, headers: { etag: toEtag(row) }, changes };
   },
 });
 
@@ -159,7 +161,8 @@ export const patchWebhook = defineRoute({
     ]);
     api.executions.limit(changed);
     const webhook = await answerWebhook(api, changed, base_url);
-    return { status: 200, body: webhook, headers: { etag: toEtag(changed) } };
+    const changes = changesOf("webhook", await answerWebhook(api, row, base_url), webhook);
+    return { status: 200, body: webhook, headers: { etag: toEtag(changed) }, changes };
   },
 });
 
@@ -170,13 +173,14 @@ export const removeWebhook = defineRoute({
   needs: "webhook.write",
   action: "webhook.delete",
   status: 204,
-  async act(api, { principal, params, ifMatch }) {
+  async act(api, { principal, params, base_url, ifMatch }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     requireIn(principal, "webhook.write", projectOf(api, row));
     requireMatch(row, ifMatch);
     await api.store.commit([deleteWebhook(api.store, row.id)]);
     api.executions.limit({ ...row, limits: null });
-    return { status: 204 };
+    const changes = deletionOf("webhook", await answerWebhook(api, row, base_url));
+    return { status: 204, changes };
   },
 });
 

@@ -256,4 +256,6 @@ export interface AuditTable {
   result: string;
   /** JSON list of the members that were given; never their values. */
   members: string;
+  /** JSON list of what changed from what to what; null: nothing that is shown. */
+  changes: string | null;
 }

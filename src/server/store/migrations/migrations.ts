@@ -8,6 +8,7 @@ import * as webhookLimits from "./0007-webhook-limits.ts";
 import * as cors from "./0008-cors.ts";
 import * as inputCheck from "./0009-input-check.ts";
 import * as executionFilters from "./0010-execution-filters.ts";
+import * as auditChanges from "./0011-audit-changes.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -22,4 +23,5 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0008-cors", cors.up],
   ["0009-input-check", inputCheck.up],
   ["0010-execution-filters", executionFilters.up],
+  ["0011-audit-changes", auditChanges.up],
 ]);
