@@ -2,8 +2,10 @@ import { findPlace } from "../shared/error-place.ts";
 import { STATUS } from "../shared/contract/status.ts";
 import { read } from "./api.ts";
 import { useLoaded } from "./loaded.ts";
-import { may, pagePath } from "./page.ts";
-import type { Execution, Flow, LogLine } from "./resources.ts";
+import { may } from "./page.ts";
+import type { Execution, FlowVersion, LogLine } from "./resources.ts";
+import { SourceExcerpt } from "./source-view.tsx";
+import { versionPath } from "./version-path.ts";
 
 /** What an execution said last; of a failure, what went wrong and where. */
 export function ExecutionMessage(props: { execution: Execution; lines: readonly LogLine[] }) {
@@ -16,34 +18,44 @@ export function ExecutionMessage(props: { execution: Execution; lines: readonly 
   return (
     <div class="failure" id="failure">
       <p class="reason">{status_message ?? `${label}, without a message`}</p>
-      {place === null ? null : (
-        <p>
-          in <Place of={place} execution={execution} />
-        </p>
-      )}
+      {place === null ? null : <Place of={place} execution={execution} />}
     </div>
   );
 }
 
-/** A place in the files of a flow, `lib/order.ts:3:25`; a link where its line can be shown. */
+/** A place in the files of a flow, `lib/order.ts:3:25`: a link and its lines while they are kept. */
 function Place({ of, execution }: { of: string; execution: Execution }) {
+  const { flow, flow_version } = execution;
   const [file = "", line = ""] = of.split(":");
-  const [flow] = useLoaded(() => readFlow(execution.flow), [execution.flow]);
-  if (flow === null || !isShown(flow, file, execution)) return <code>{of}</code>;
-  const query = new URLSearchParams({ version: flow.version ?? "", line });
+  const [found] = useLoaded(() => readFile(flow, flow_version, file), [flow, flow_version, file]);
+  if (found === null) {
+    return (
+      <p>
+        in <code>{of}</code>
+      </p>
+    );
+  }
   return (
-    <a href={`${pagePath("flows", flow.name)}?${query}#source`}>
-      <code>{of}</code>
-    </a>
+    <>
+      <p>
+        in{" "}
+        <a href={versionPath(found, line)}>
+          <code>{of}</code>
+        </a>
+      </p>
+      {found.source === null ? null : (
+        <SourceExcerpt source={found.source} errorLine={Number(line)} />
+      )}
+    </>
   );
 }
 
-/** The flow's page shows its own file alone, as it is now. */
-function isShown({ file, state, version }: Flow, of: string, { flow_version }: Execution): boolean {
-  return file === of && state === "ready" && version === flow_version;
-}
-
-/** Null: it is gone, or the visitor may not read it. */
-async function readFlow(name: string): Promise<Flow | null> {
-  return may("flow.read") ? read<Flow>(["flow", name]).catch(() => null) : null;
+/** Null: it is kept no more, or the visitor may not read it. */
+async function readFile(
+  flow: string,
+  version: string | null,
+  file: string,
+): Promise<FlowVersion | null> {
+  if (version === null || !may("flow.read")) return null;
+  return read<FlowVersion>(["flow", flow, "version", version], { file }).catch(() => null);
 }

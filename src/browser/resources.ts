@@ -16,6 +16,7 @@ export type Execution = execution.Execution;
 export type LogLine = execution.LogLine;
 
 export type Flow = flow.Flow & Partial<Pick<flow.FlowWithSource, "source" | "input_schema">>;
+export type FlowVersion = flow.FlowVersion;
 export type Permissions = flow.Access;
 
 export type Configuration = Config;

@@ -18,24 +18,48 @@ const TOKENS = new RegExp(
   "g",
 );
 
-/** Source with line numbers; the line of an error is marked. */
+/** Source with line numbers; the line of an error is marked, and shown first. */
 export function SourceView({ source, errorLine }: { source: string; errorLine: number | null }) {
-  const lines = toLines(source);
   useEffect(() => {
     if (errorLine !== null)
       document.querySelector("#error-line")?.scrollIntoView({ block: "center" });
   }, [errorLine]);
-  const here = (at: number) => (at + 1 === errorLine ? " here" : "");
+  return <Lines of={numbered(source)} errorLine={errorLine} />;
+}
+
+/** Lines of an excerpt before and after the one of the error. */
+const AROUND = 2;
+
+/** The line of an error, and those around it. */
+export function SourceExcerpt({ source, errorLine }: { source: string; errorLine: number }) {
+  const lines = numbered(source).filter(({ number }) => Math.abs(number - errorLine) <= AROUND);
+  return <Lines of={lines} errorLine={errorLine} />;
+}
+
+interface Line {
+  readonly number: number;
+  readonly tokens: readonly Token[];
+}
+
+function numbered(source: string): Line[] {
+  return toLines(source).map((tokens, at) => ({ number: at + 1, tokens }));
+}
+
+function Lines({ of, errorLine }: { of: readonly Line[]; errorLine: number | null }) {
+  const here = (number: number) => (number === errorLine ? " here" : "");
   return (
     <pre class="source" tabindex={0}>
       <code class="numbers" aria-hidden="true">
-        {lines.map((_, at) => (
-          <span class={`at${here(at)}`}>{at + 1}</span>
+        {of.map(({ number }) => (
+          <span class={`at${here(number)}`}>{number}</span>
         ))}
       </code>
       <code class="text">
-        {lines.map((tokens, at) => (
-          <span class={`line-of-code${here(at)}`} id={here(at) === "" ? undefined : "error-line"}>
+        {of.map(({ number, tokens }) => (
+          <span
+            class={`line-of-code${here(number)}`}
+            id={here(number) === "" ? undefined : "error-line"}
+          >
             {tokens.map(({ kind, text }) => (kind === null ? text : <i class={kind}>{text}</i>))}
             {"\n"}
           </span>

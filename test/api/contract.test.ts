@@ -29,6 +29,7 @@ GET    /webhook/:name/refusal             webhook.read
 GET    /webhook/:name/openapi.json        webhook.read
 GET    /flow                              flow.read
 GET    /flow/:name                        flow.read
+GET    /flow/:name/version/:version       flow.read
 POST   /flow/:name/execution              execution.start
 POST   /flow/reload                       flow.reload
 GET    /execution                         execution.read

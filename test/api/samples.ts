@@ -82,10 +82,16 @@ async function fillPath(
   const [, type = ""] = path.split("/");
   if (!path.includes(":")) return path;
   if (type === ":type") return `/webhook/${place.webhook}/wait-operation`;
-  const named = path.replace(":name", await nameFor(service, type, method, place));
+  const named = path
+    .replace(":name", await nameFor(service, type, method, place))
+    .replace(":version", await versionOf(service));
   if (!named.includes(":")) return named;
   if (type === "token") return named.replace(":id", await tokenFor(service, asker));
   return named.replace(":id", place.execution).replace(":file", "swagger-ui.css");
+}
+
+async function versionOf(service: TestService): Promise<string> {
+  return memberOf((await service.want(200, "GET", "/flow/echo")).json, "version");
 }
 
 async function nameFor(

@@ -78,6 +78,56 @@ suite("catalog", { timeout: 60_000 }, () => {
     await assert.rejects(stat(join(spec.directory, "shop/other.ts")));
   });
 
+  test("gives the files of a version as they ran, and nothing else by any path", async () => {
+    await using fixture = await openFixture({
+      "a.ts": `import { word } from "./lib/word.ts"; export default () => [word, "./dot.png"];`,
+      "lib/word.ts": `export const word = "one";`,
+      "dot.png": "\ufffd",
+      "other.ts": greet("other"),
+    });
+    await writeFile(join(fixture.plugins, "dot.png"), Buffer.from([0x89, 0x50, 0xff]));
+    const catalog = await fixture.open();
+    const version = catalog.find("a")?.version ?? "";
+    const changed = fixture.change((flow) => flow.name === "a" && flow.version !== version);
+    await fixture.write("lib/word.ts", `export const word = "two";`);
+    await changed;
+    const paths = ["a.ts", "dot.png", "lib/word.ts"];
+    const own = await catalog.versionFile("a", version);
+    assert.deepEqual([own?.paths, own?.path], [paths, "a.ts"]);
+    assert.match(own?.text ?? "", /export default/);
+    const helper = await catalog.versionFile("a", version, "lib/word.ts");
+    assert.deepEqual(helper, { paths, path: "lib/word.ts", text: `export const word = "one";` });
+    const image = await catalog.versionFile("a", version, "dot.png");
+    assert.deepEqual(image, { paths, path: "dot.png", text: null });
+    const outside = ["", "..", "../a.ts", `../${version}/a.ts`, `../${version}.json`, "lib"];
+    for (const path of [...outside, "/etc/passwd", "./a.ts", "lib/../a.ts", "other.ts", "a.ts\0"])
+      assert.deepEqual(await catalog.versionFile("a", version, path), {
+        paths,
+        path: null,
+        text: null,
+      });
+    for (const [flow, wanted] of [
+      ["a", ".."],
+      ["a", "0".repeat(16)],
+      ["a", "serving"],
+      ["..", "versions"],
+      ["other", version],
+    ] as const)
+      assert.equal(await catalog.versionFile(flow, wanted), null, `${flow} ${wanted}`);
+
+    const gone = fixture.change((flow) => flow.name === "a");
+    await fixture.remove("a.ts");
+    await gone;
+    assert.equal((await catalog.versionFile("a", version))?.path, "a.ts", "the flow is gone");
+    const folder = join(fixture.data, "versions", "a", version);
+    await overwrite(join(folder, "lib/word.ts"), `export const word = "owned";`);
+    assert.equal(await catalog.versionFile("a", version), null, "somebody changed it");
+    await overwrite(join(folder, "lib/word.ts"), `export const word = "one";`);
+    assert.equal((await catalog.versionFile("a", version))?.path, "a.ts");
+    await symlink("/etc/passwd", join(folder, "passwd"));
+    assert.equal(await catalog.versionFile("a", version, "passwd"), null, "and put a link there");
+  });
+
   test("takes up a change, a new file, a deleted file and a changed import", async () => {
     await using fixture = await openFixture({
       "a.ts": `import { word } from "./_word.ts"; export default () => word;`,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
@@ -81,7 +81,8 @@ describe("a failed execution is understood", () => {
       await visit(page, service, `/ui/executions/${id}`);
       assert.equal(await page.locator("h1").innerText(), WEBHOOK);
       const failure = page.locator("#failure");
-      assert.equal(await failure.innerText(), `${REASON}\n\nin ${PLACE}`);
+      assert.ok((await failure.innerText()).startsWith(`${REASON}\n\nin ${PLACE}\n`));
+      assert.match(await failure.locator(".line-of-code.here").innerText(), /throw new Error/);
       const colour = 'getComputedStyle(document.querySelector("#failure")).color';
       const [red, green] = (await page.evaluate<string>(colour)).match(/\d+/g) ?? [];
       assert.ok(Number(red) > 2 * Number(green), "it is red");
@@ -89,28 +90,34 @@ describe("a failed execution is understood", () => {
       assert.ok(said.indexOf(REASON) < said.indexOf("What the caller got"));
       const caller = page.locator("#response");
       assert.match(await caller.innerText(), new RegExp(`500\\s+ENDED_ERROR: ${REASON}`));
-      // The source of another file than the flow's own is not shown.
-      assert.equal(await failure.getByRole("link").count(), 0);
+      await failure.getByRole("link", { name: PLACE }).click();
+      await page.waitForURL(/\/ui\/flows\/counting\/versions\//);
+      await settled(page);
+      assert.equal(await page.locator("h2").innerText(), "lib/order.ts");
+      assert.match(await page.locator("#error-line").innerText(), /new Error\("The order has/);
     });
 
-    test("with a link to the line, as long as that version is the one shown", async () => {
+    test("by the line of the version that ran, also when it serves no more", async () => {
       const path = `/api/latest/webhook/${WEBHOOK}/call?here`;
       const response = await fetch(service.url + path, { method: "POST" });
-      await visit(page, service, `/ui/executions/${response.headers.get("flowhook-execution-id")}`);
-      const execution = page.url();
-      await page.getByRole("link", { name: "counting.ts:7:" }).click();
-      await page.waitForURL(/\/ui\/flows\/counting/);
-      await settled(page);
-      assert.match(await page.locator("#error-line").innerText(), /new Error\("Failed here"\)/);
+      const execution = `/ui/executions/${response.headers.get("flowhook-execution-id")}`;
       await writeFile(join(service.directory, "plugins/counting.ts"), `// Changed\n${FLOW}`);
       await service.api("POST", "/flow/reload");
-      await page.reload();
+      await visit(page, service, execution);
+      await page.getByRole("link", { name: "counting.ts:7:" }).click();
+      await page.waitForURL(/\/ui\/flows\/counting\/versions\/.*line=7/);
+      await settled(page);
+      assert.match(await page.locator("#error-line").innerText(), /new Error\("Failed here"\)/);
+      await page.getByText("Older version").waitFor();
+      await page.getByRole("link", { name: "lib/order.ts" }).click();
+      await page.getByRole("heading", { name: "lib/order.ts" }).waitFor();
       await settled(page);
       assert.equal(await page.locator("#error-line").count(), 0);
-      await page.goto(execution);
+      await page.getByRole("link", { name: "The flow as it is now" }).click();
+      await page.waitForURL(/\/ui\/flows\/counting$/);
       await settled(page);
-      await page.locator("#failure", { hasText: "counting.ts:7:" }).waitFor();
-      assert.equal(await page.locator("#failure").getByRole("link").count(), 0);
+      await page.locator(".source", { hasText: "// Changed" }).waitFor();
+      assert.deepEqual(errors, []);
     });
 
     test("with the levels of its log, and the log as a file", async () => {
@@ -127,6 +134,16 @@ describe("a failed execution is understood", () => {
       const text = await readFile(await download.path(), "utf8");
       assert.match(text, /^\d{4}-\d\d-\d\dT[\d:.]+Z debug Counts\n[^]*Z error Error: The order/);
       assert.deepEqual(errors, []);
+    });
+
+    test("without a link where the version is kept no more", async () => {
+      await rm(join(service.directory, "data/versions/counting"), { recursive: true });
+      await visit(page, service, `/ui/executions/${id}`);
+      const failure = page.locator("#failure");
+      assert.equal(await failure.innerText(), `${REASON}\n\nin ${PLACE}`);
+      assert.equal(await failure.getByRole("link").count(), 0);
+      // The browser notes the 404 that told.
+      assert.equal(errors.splice(0).length, 1);
     });
   });
 });

@@ -26,6 +26,7 @@ export async function pagesOf(service: Service): Promise<Readonly<Record<string,
     flows: "/ui/flows",
     flow: "/ui/flows/hello",
     "flow-broken": "/ui/flows/broken",
+    "flow-version": `/ui/flows/failing/versions/${await versionOf(service, "failing")}?line=20`,
     "flow-limits": "/ui/flows/github-push#limits",
     "flow-run": "/ui/flows/hello#run",
     users: "/ui/admin/users",
@@ -45,6 +46,11 @@ export async function pagesOf(service: Service): Promise<Readonly<Record<string,
     "docs-page": "/ui/docs/configuration",
     missing: "/ui/nothing-here",
   };
+}
+
+async function versionOf(service: Service, flow: string): Promise<string> {
+  const { body } = await service.api("GET", `/flow/${flow}`);
+  return (body as { version: string }).version;
 }
 
 async function firstExecution(service: Service, webhook: string): Promise<string> {

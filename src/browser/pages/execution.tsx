@@ -13,7 +13,7 @@ import { follow } from "../live.ts";
 import { LogView } from "../log-view.tsx";
 import { Neighbours } from "../neighbours.tsx";
 import { complain } from "../notice.tsx";
-import { PARAMS, pagePath } from "../page.ts";
+import { may, PARAMS, pagePath } from "../page.ts";
 import type { Execution, ExecutionSummary, LogLine } from "../resources.ts";
 import { nameDocument, start } from "../start.tsx";
 import { Badge, StatusBadge } from "../status.tsx";
@@ -150,6 +150,11 @@ function Steps({ execution: { created_at, started_at, ended_at } }: { execution:
   );
 }
 
+function Version({ of, version }: { of: string; version: string }) {
+  const code = <code>{version}</code>;
+  return may("flow.read") ? <a href={pagePath("flows", of, "versions", version)}>{code}</a> : code;
+}
+
 function factsOf(execution: Execution): (readonly [string, Child])[] {
   const { id, webhook, flow, flow_version, role, parent_id, replay_of, created_at } = execution;
   const link = (path: string, text: string) => <a href={path}>{text}</a>;
@@ -163,7 +168,7 @@ function factsOf(execution: Execution): (readonly [string, Child])[] {
     ["ID", copied],
     ["Webhook", webhook === null ? "none" : link(pagePath("webhooks", webhook), webhook)],
     ["Flow", link(pagePath("flows", flow), flow)],
-    ["Version", <code>{flow_version ?? "none"}</code>],
+    ["Version", flow_version === null ? "none" : <Version of={flow} version={flow_version} />],
     ["Role", role ?? "none"],
     ["Time zone", zoneName(created_at)],
   ];

@@ -70,17 +70,10 @@ function Source({ flow }: { flow: Flow }) {
       {source === null ? (
         <p>The file is gone.</p>
       ) : (
-        <SourceView source={source} errorLine={lineOf(flow) ?? lineOfAddress(flow)} />
+        <SourceView source={source} errorLine={lineOf(flow)} />
       )}
     </>
   );
-}
-
-/** The line that an execution of this version led to. */
-function lineOfAddress({ version }: Flow): number | null {
-  const query = new URLSearchParams(location.search);
-  const line = Number(query.get("line"));
-  return line > 0 && query.get("version") === version ? line : null;
 }
 
 /** The line in the flow's own file that the error names first. */
@@ -110,7 +103,14 @@ function Limits({ flow }: { flow: Flow }) {
     ["Longest run", `${timeout_sec} s`],
     ["Memory", memory_mb === null ? "–" : `${memory_mb} MB`],
     ["Fresh thread for each run", isolation === "execution" ? "yes" : "no"],
-    ["Version that serves", version ?? "none"],
+    [
+      "Version that serves",
+      version === null ? (
+        "none"
+      ) : (
+        <a href={pagePath("flows", NAME, "versions", version)}>{version}</a>
+      ),
+    ],
     ["Bundle", bundle ?? "none"],
     ["Checks its input", flow.has_input_schema === true ? "yes, against a schema" : "no"],
   ] as const;

@@ -3,7 +3,7 @@ import { AUDIT_ENTRY } from "../../shared/contract/audit-entry.ts";
 import { BUNDLE } from "../../shared/contract/bundle.ts";
 import { CONFIG } from "../../shared/contract/config.ts";
 import { EXECUTION, EXECUTION_SUMMARY, LOG_LINE } from "../../shared/contract/execution.ts";
-import { FLOW, FLOW_WITH_SOURCE } from "../../shared/contract/flow.ts";
+import { FLOW, FLOW_VERSION, FLOW_WITH_SOURCE } from "../../shared/contract/flow.ts";
 import { LOGIN, ME } from "../../shared/contract/login.ts";
 import { PROBLEM } from "../../shared/contract/problem.ts";
 import { PROJECT } from "../../shared/contract/project.ts";
@@ -27,6 +27,7 @@ export const NAMED_SCHEMAS: Readonly<Record<string, GenericSchema>> = {
   Execution: EXECUTION,
   ExecutionSummary: EXECUTION_SUMMARY,
   Flow: FLOW,
+  FlowVersion: FLOW_VERSION,
   FlowWithSource: FLOW_WITH_SOURCE,
   Imported: IMPORTED,
   LogLine: LOG_LINE,

@@ -12,6 +12,7 @@ import { createProject, getProject, getProjects, patchProject, removeProject } f
 import { describingRoutes } from "./reference.ts";
 import { replayExecution } from "./replay.ts";
 import { createRole, getRole, getRoles, patchRole, removeRole } from "./role.ts";
+import { getFlowVersion } from "./flow-version.ts";
 import type { Route } from "./route.ts";
 import { createSecret, getSecret, getSecrets, patchSecret, removeSecret } from "./secret.ts";
 import { createSetting, getSetting, getSettings, patchSetting, removeSetting } from "./setting.ts";
@@ -50,6 +51,7 @@ export const ROUTES: readonly Route[] = [
   getFlows,
   reloadFlows,
   getFlow,
+  getFlowVersion,
   startFlow,
 
   getExecutions,

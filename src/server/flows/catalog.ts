@@ -8,6 +8,7 @@ import { FlowRegistry } from "./registry.ts";
 import type { FlowPaths } from "./paths.ts";
 import { messageOf, Sources } from "./sources.ts";
 import { Loader } from "./loader.ts";
+import type { VersionFile } from "./version-file.ts";
 import { Versions } from "./versions.ts";
 import { openWatch } from "./watch.ts";
 
@@ -45,6 +46,11 @@ export interface Catalog {
    *   copied again at once
    */
   verify(spec: FlowSpec): void;
+  /**
+   * A file of a kept version, the flow's own unless told; also of a flow whose file is gone. Null
+   * where the version is not kept any more.
+   */
+  versionFile(name: string, version: string, path?: string): Promise<VersionFile | null>;
   /** Text of the flow's file as it is in PLUGINS_DIR; null where it is gone. */
   source(name: string): Promise<string | null>;
   /**
@@ -93,6 +99,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
         throw error;
       }
     },
+    versionFile: (name, version, path) => versions.file(name, version, path),
     async source(name) {
       const flow = registry.find(name);
       return flow === undefined ? null : sources.text(sync.paths, flow.file);

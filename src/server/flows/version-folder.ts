@@ -58,7 +58,8 @@ export function isWholeNow(folder: string, entry: string, version: string): bool
   }
 }
 
-async function filesOf(folder: string): Promise<string[] | null> {
+/** Paths of a folder's files; null where something is neither a file nor a folder. */
+export async function filesOf(folder: string): Promise<string[] | null> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   return toPaths(folder, entries);
 }

@@ -6,7 +6,8 @@ import type { Manifest } from "../../shared/wire/protocol.ts";
 import { MANIFEST_FORMAT, type Closure } from "./closure.ts";
 import { openKeptVersions, type KeptVersions } from "./kept-versions.ts";
 import { openLimit } from "./limit.ts";
-import { isWholeNow, makeFolder } from "./version-folder.ts";
+import { readVersionFile, type VersionFile } from "./version-file.ts";
+import { isWhole, isWholeNow, makeFolder } from "./version-folder.ts";
 import { writeWhole } from "./version-record.ts";
 
 /** How many versions of a flow are kept beside the one that serves. */
@@ -94,6 +95,23 @@ export class Versions {
       );
     }
     this.#signatures.set(directory, signFolder(directory));
+  }
+
+  /**
+   * A file of a kept version as it was taken up, the flow's own unless told; null where the version
+   * is not kept, or was changed by somebody. Its files are compared once while nobody touches them.
+   */
+  async file(flow: string, version: string, path?: string): Promise<VersionFile | null> {
+    const kept = this.find(flow, version);
+    if (kept === undefined) return null;
+    const { directory, entry } = kept;
+    const signature = signFolder(directory);
+    if (signature === null) return null;
+    if (this.#signatures.get(directory) !== signature) {
+      if (!(await isWhole(directory, entry, version))) return null;
+      this.#signatures.set(directory, signature);
+    }
+    return readVersionFile(directory, path ?? entry);
   }
 
   /** Keeps what the inspection told. A version without a flow keeps no folder. */

@@ -25,6 +25,7 @@ const PAGES: readonly (readonly [path: string, module: string, title: string])[]
   ["/ui/executions/:id", "execution", "Execution"],
   ["/ui/flows", "flows", "Flows"],
   ["/ui/flows/:name", "flow", "Flow"],
+  ["/ui/flows/:name/versions/:version", "flow-version", "Version"],
   ["/ui/admin", "admin", "Administration"],
   ["/ui/admin/:section", "admin", "Administration"],
   ["/ui/account", "account", "Account"],

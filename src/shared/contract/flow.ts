@@ -61,5 +61,17 @@ export const FLOW_WITH_SOURCE = v.strictObject({
 
 export type FlowWithSource = Read<typeof FLOW_WITH_SOURCE>;
 
+/** A file of a version as it ran, which may not be what the plugins folder has now. */
+export const FLOW_VERSION = v.strictObject({
+  flow: v.string(),
+  version: v.string(),
+  is_serving: v.boolean(),
+  file: v.pipe(v.string(), v.description("The one that is shown, below the plugins folder")),
+  files: v.pipe(v.array(v.string()), v.description("All that the version is made of")),
+  source: v.pipe(MAYBE_TEXT, v.description("null: it is no text, or larger than 1 MiB")),
+});
+
+export type FlowVersion = Read<typeof FLOW_VERSION>;
+
 /** The body that starts a flow without a webhook. */
 export const FLOW_START = v.strictObject({ input_value: v.optional(v.unknown()) });
