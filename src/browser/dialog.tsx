@@ -43,6 +43,20 @@ export function openDialog(options: DialogOptions): Promise<boolean> {
   });
 }
 
+/** Something to read. */
+export function showDialog(title: string, content: Child): void {
+  const shown = (
+    <Dialog title={title} isBroad={false} keep={() => undefined} closed={() => dialog.remove()}>
+      {content}
+      <div class="buttons">
+        <Button act={() => dialog.close()}>Close</Button>
+      </div>
+    </Dialog>
+  );
+  const dialog = append(document.body, shown) as HTMLDialogElement;
+  dialog.showModal();
+}
+
 function Dialog(props: {
   title: string;
   isBroad: boolean;

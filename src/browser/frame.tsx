@@ -1,8 +1,10 @@
 import { watchActivity } from "./activity.ts";
 import { call, SESSION_END } from "./api.ts";
 import { append, need } from "./append.ts";
+import { onKeys } from "./keys.ts";
 import { complain } from "./notice.tsx";
 import { apiPath, pagePath, PREFIX } from "./page.ts";
+import { showShortcuts } from "./shortcuts.tsx";
 
 /** What the frame around every page does: navigation, theme, sign out, activity. */
 export function openFrame(): void {
@@ -13,6 +15,8 @@ export function openFrame(): void {
     signOut().catch(complain);
   });
   need("theme").addEventListener("click", turnTheme);
+  need("shortcuts").addEventListener("click", showShortcuts);
+  onKeys({ "?": showShortcuts });
   const menu = need("menu-button");
   menu.addEventListener("click", () => {
     const isOpen = menu.getAttribute("aria-expanded") === "true";

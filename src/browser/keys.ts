@@ -1,5 +1,32 @@
+/** Of the browser's storage; whatever else is there, single keys act. */
+const STORED = "flowhook-keys";
+const OFF = "off";
+
+/** Whether single keys do something here: whoever dictates turns them off. */
+export function areKeysOn(): boolean {
+  try {
+    return localStorage.getItem(STORED) !== OFF;
+  } catch {
+    // The browser stores nothing for this address.
+    return wereKeysOn;
+  }
+}
+
+let wereKeysOn = true;
+
+/** For all pages of this browser; for this page alone where it stores nothing. */
+export function turnKeys(isOn: boolean): void {
+  wereKeysOn = isOn;
+  try {
+    localStorage.setItem(STORED, isOn ? "on" : OFF);
+  } catch {
+    // Nothing is stored.
+  }
+}
+
 /**
- * Acts on single keys of a page, unless somebody types into a field or a dialog is open.
+ * Acts on single keys of a page, unless they are turned off, somebody types into a field or a
+ * dialog is open.
  *
  * @returns ends it
  */
@@ -8,6 +35,7 @@ export function onKeys(acts: Readonly<Record<string, () => void>>): () => void {
     const { key, ctrlKey, metaKey, altKey, target } = event;
     const act = Object.hasOwn(acts, key) ? acts[key] : undefined;
     if (act === undefined || ctrlKey || metaKey || altKey || isTyping(target)) return;
+    if (!areKeysOn()) return;
     event.preventDefault();
     act();
   };

@@ -86,7 +86,7 @@ export function Empty({ title, children }: { title: string; children: Child }) {
 }
 
 /** Names and what they stand for. */
-export function Pairs({ of }: { of: readonly (readonly [name: string, value: Child])[] }) {
+export function Pairs({ of }: { of: readonly (readonly [name: Child, value: Child])[] }) {
   return (
     <dl class="pairs">
       {of.map(([name, value]) => (

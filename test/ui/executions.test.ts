@@ -84,6 +84,30 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.waitForURL(new RegExp(`${ids[0]}\\?`));
   });
 
+  test("are listed with the keys that walk them, which can be turned off (WCAG 2.1.4)", async () => {
+    const list = "/ui/executions?webhook=hello";
+    const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    const focused = () => page.evaluate<string>("document.activeElement.tagName");
+    await visit(page, service, list);
+    await page.keyboard.press("?");
+    await dialog.getByText("the next and the previous row").waitFor();
+    await dialog.getByLabel("Use single keys").uncheck();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    for (const path of [list, "/ui/docs"]) {
+      await visit(page, service, path);
+      for (const key of ["j", "/", "?"]) await page.keyboard.press(key);
+      assert.equal(await focused(), "BODY", path);
+      assert.equal(await dialog.count(), 0);
+    }
+    await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
+    await dialog.getByLabel("Use single keys").check();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await visit(page, service, list);
+    await page.keyboard.press("j");
+    assert.equal(await focused(), "A");
+  });
+
   test("are paged by the server", async () => {
     const context = await openWindow(browser, service);
     const other = await context.newPage();

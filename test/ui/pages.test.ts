@@ -51,6 +51,20 @@ describe("the pages", { skip: noBrowser }, () => {
     await context.close();
   });
 
+  test("have nothing to mend for axe in a dialog", async () => {
+    const context = await openWindow(browser, service);
+    await withPage(context, "dialog", async (page) => {
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await visit(page, service, "/ui/executions");
+        await page.keyboard.press("?");
+        await page.getByRole("dialog").waitFor();
+        assert.deepEqual(await violationsOf(page), [], colorScheme);
+      }
+    });
+    await context.close();
+  });
+
   test("have nothing to mend for axe at the login screen", async () => {
     for (const isDark of [false, true]) {
       const context = await openStrangeWindow(browser, { isDark });

@@ -155,6 +155,9 @@ function Navigation({ visit }: { visit: Visit }) {
           <button type="button" class="quiet" id="sign-out">
             Sign out
           </button>
+          <button type="button" class="quiet" id="shortcuts">
+            Keyboard shortcuts
+          </button>
         </div>
       </div>
     </header>
