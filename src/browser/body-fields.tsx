@@ -1,7 +1,7 @@
 import { useState } from "hono/jsx/dom";
 import { BY_FIELDS } from "./call-request.ts";
 import { Field, Group } from "./field.tsx";
-import { nameOfField, sampleOf, type InputField } from "./input-fields.ts";
+import { nameOfField, type InputField } from "./input-fields.ts";
 
 const TYPES = [
   ["application/json", "JSON"],
@@ -9,10 +9,16 @@ const TYPES = [
   ["", "No body"],
 ] as const;
 
-const USUAL_BODY = '{ "name": "Ada" }';
+const ANY = { name: "Ada" };
 
 /** The body of a call: by the fields of the flow's input schema where it has them, or as text. */
-export function BodyFields({ fields, isUsed }: { fields: readonly InputField[]; isUsed: boolean }) {
+export function BodyFields(props: {
+  fields: readonly InputField[];
+  /** A body that the flow takes; undefined: any. */
+  example: unknown;
+  isUsed: boolean;
+}) {
+  const { fields, example = ANY, isUsed } = props;
   const hasFields = fields.length > 0;
   const [type, setType] = useState<string>(hasFields ? BY_FIELDS : "application/json");
   const choices = hasFields
@@ -42,7 +48,7 @@ export function BodyFields({ fields, isUsed }: { fields: readonly InputField[]; 
           name="body"
           label="Content of the body"
           rows={5}
-          value={hasFields ? sampleOf(fields) : USUAL_BODY}
+          value={JSON.stringify(example, null, 2)}
           isDisabled={!isUsed || type === ""}
         />
       </div>

@@ -43,16 +43,6 @@ export function toJsonBody(values: FormData, fields: readonly InputField[]): str
   );
 }
 
-/** What each kind looks like, as a JSON text to change. */
-export function sampleOf(fields: readonly InputField[]): string {
-  const usual = { text: "", number: 0, boolean: false, json: null } as const;
-  const members = fields.map(({ name, kind, choices }) => [
-    name,
-    kind === "choice" ? choices[0] : usual[kind],
-  ]);
-  return JSON.stringify(Object.fromEntries(members), null, 2);
-}
-
 function valueOf(values: FormData, field: InputField): unknown {
   const name = nameOfField(field);
   if (field.kind === "text" || field.kind === "choice") return textOf(values, name);

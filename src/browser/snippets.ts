@@ -5,9 +5,9 @@ export interface SnippetOptions {
   /** The key where it is known, otherwise what stands for it; null: it needs none. */
   readonly key: string | null;
   readonly require_login: boolean;
+  /** What is sent as JSON. */
+  readonly body: unknown;
 }
-
-const BODY = { hello: "world" };
 
 export const SNIPPETS: readonly (readonly [
   name: string,
@@ -45,7 +45,7 @@ function partsOfCurl(options: SnippetOptions): readonly string[] {
   return [
     `curl -L ${quoteShell(options.url)}`,
     ...Object.entries(headers).map(([name, value]) => `-H ${quoteShell(`${name}: ${value}`)}`),
-    `-d ${quoteShell(JSON.stringify(BODY))}`,
+    `-d ${quoteShell(JSON.stringify(options.body))}`,
   ];
 }
 
@@ -63,7 +63,7 @@ function javascript(options: SnippetOptions): string {
   headers: {
 ${lines.join("\n")}
   },
-  body: JSON.stringify(${JSON.stringify(BODY)}),
+  body: JSON.stringify(${JSON.stringify(options.body)}),
 });
 console.log(response.status, await response.text());`;
 }
@@ -73,18 +73,21 @@ function python(options: SnippetOptions): string {
   const lines = Object.entries(headers).map(
     ([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)},`,
   );
-  return `import json
-from urllib.request import Request, urlopen
+  return `from urllib.request import Request, urlopen
 
 request = Request(
     ${JSON.stringify(options.url)},
-    data=json.dumps(${JSON.stringify(BODY)}).encode(),
+    data=${quotePython(JSON.stringify(options.body))}.encode(),
     headers={
 ${lines.join("\n")}
     },
 )
 with urlopen(request) as response:
     print(response.status, response.read().decode())`;
+}
+
+function quotePython(text: string): string {
+  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
 function powershell(options: SnippetOptions): string {
@@ -94,7 +97,7 @@ function powershell(options: SnippetOptions): string {
   const headers = entries.length === 0 ? "" : ` \`\n  -Headers @{ ${entries.join("; ")} }`;
   return `Invoke-RestMethod -Method Post -Uri ${quotePowerShell(options.url)}${headers} \`
   -ContentType 'application/json' \`
-  -Body ${quotePowerShell(JSON.stringify(BODY))}`;
+  -Body ${quotePowerShell(JSON.stringify(options.body))}`;
 }
 
 function quotePowerShell(text: string): string {
@@ -118,7 +121,7 @@ public class Call {
         HttpRequest request = HttpRequest.newBuilder()
             .uri(URI.create(${JSON.stringify(options.url)}))
 ${headers}
-            .POST(HttpRequest.BodyPublishers.ofString(${quotedBody()}))
+            .POST(HttpRequest.BodyPublishers.ofString(${quotedBody(options)}))
             .build();
         HttpResponse<String> response =
             client.send(request, HttpResponse.BodyHandlers.ofString());
@@ -140,7 +143,7 @@ import (
 )
 
 func main() {
-\tbody := strings.NewReader(${quotedBody()})
+\tbody := strings.NewReader(${quotedBody(options)})
 \trequest, err := http.NewRequest("POST", ${JSON.stringify(options.url)}, body)
 \tif err != nil {
 \t\tlog.Fatal(err)
@@ -170,7 +173,7 @@ using System.Text;
 using var client = new HttpClient();
 using var request = new HttpRequestMessage(HttpMethod.Post, ${JSON.stringify(options.url)});
 ${lines.join("")}request.Content = new StringContent(
-    ${quotedBody()}, Encoding.UTF8, "application/json");
+    ${quotedBody(options)}, Encoding.UTF8, "application/json");
 using var response = await client.SendAsync(request);
 Console.WriteLine((int)response.StatusCode);
 Console.WriteLine(await response.Content.ReadAsStringAsync());`;
@@ -184,6 +187,7 @@ function linesOf(options: SnippetOptions, write: (name: string, value: string) =
     .join("\n");
 }
 
-function quotedBody(): string {
-  return JSON.stringify(JSON.stringify(BODY));
+/** The body as a literal of Java, Go and C#. */
+function quotedBody({ body }: SnippetOptions): string {
+  return JSON.stringify(JSON.stringify(body));
 }

@@ -4,6 +4,7 @@ import { read, sentenceOf } from "./api.ts";
 import { BodyFields } from "./body-fields.tsx";
 import { Button } from "./button.tsx";
 import { canHaveBody, toRequest } from "./call-request.ts";
+import { exampleBodyOf } from "./example-body.ts";
 import { Check, Field } from "./field.tsx";
 import { Form } from "./form.tsx";
 import { duration } from "./format.ts";
@@ -54,7 +55,7 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
   return (
     <div class="halves">
       <Form style="try" act={send} submit="Send" beside={keys}>
-        <CallFields key={asked.flow} webhook={webhook} fields={asked.fields} />
+        <CallFields key={asked.flow} webhook={webhook} asked={asked} />
       </Form>
       <div aria-live="polite">
         {tried === null ? null : <Result tried={tried} clear={() => setTried(null)} />}
@@ -66,11 +67,15 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
 /** Of the body of a flow; none where it has no input schema, or the visitor may not see it. */
 async function readFields(flow: string) {
   const found = may("flow.read") ? await read<Flow>(["flow", flow]).catch(() => null) : null;
-  return { flow, fields: inputFieldsOf(found?.input_schema) };
+  const fields = inputFieldsOf(found?.input_schema);
+  return { flow, fields, example: exampleBodyOf(found?.input_schema) };
 }
 
-function CallFields(props: { webhook: Webhook; fields: readonly InputField[] }) {
-  const { webhook, fields } = props;
+function CallFields(props: {
+  webhook: Webhook;
+  asked: { readonly fields: readonly InputField[]; readonly example: unknown };
+}) {
+  const { webhook, asked } = props;
   const { is_key_required, key = "" } = webhook;
   const [method, setMethod] = useState("POST");
   const keyHint =
@@ -99,7 +104,7 @@ function CallFields(props: { webhook: Webhook; fields: readonly InputField[] }) 
           hint="One Name: value in each line. traceparent is added, to tell its execution."
         />
       </div>
-      <BodyFields fields={fields} isUsed={canHaveBody(method)} />
+      <BodyFields {...asked} isUsed={canHaveBody(method)} />
       <Check
         name="async"
         label="Asynchronous: answer with the execution's ID at once"

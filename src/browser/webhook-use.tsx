@@ -1,6 +1,8 @@
 import { useState } from "hono/jsx/dom";
 import { Choices } from "./button.tsx";
 import { CopiedLine, CopyButton } from "./copy.tsx";
+import { readExampleBody } from "./example-body.ts";
+import { useLoaded } from "./loaded.ts";
 import type { Webhook } from "./resources.ts";
 import { SenderSettings } from "./sender-settings.tsx";
 import { SNIPPETS } from "./snippets.ts";
@@ -8,10 +10,12 @@ import { whoMayCall } from "./webhook-callers.tsx";
 
 /** The URL of a webhook, and how to call it in several languages. */
 export function WebhookUse({ webhook }: { webhook: Webhook }) {
-  const { url, is_key_required, require_login } = webhook;
+  const { url, is_key_required, require_login, flow } = webhook;
+  const [example] = useLoaded(async () => ({ body: await readExampleBody(flow) }), [flow]);
   const [chosen, choose] = useState(0);
   const key = is_key_required ? "YOUR_KEY" : null;
-  const text = SNIPPETS[chosen]?.[1]({ url, key, require_login }) ?? "";
+  if (example === null) return null;
+  const text = SNIPPETS[chosen]?.[1]({ url, key, require_login, ...example }) ?? "";
   return (
     <>
       <h2>URL</h2>

@@ -11,6 +11,15 @@ import { findProgram } from "../blackbox/target.ts";
 
 const KEY = 'it\'s a "key" with \\'.replaceAll(" ", "_");
 
+/** Whatever a language writes in another way. */
+const BODY = {
+  hello: "world",
+  quoted: `it's a "lamp" \\ $(id) \n ü🙂`,
+  on: true,
+  off: false,
+  no: null,
+};
+
 /** What runs a snippet, and the name of its file. */
 const PROGRAMS: Readonly<Record<string, readonly [program: string, ...before: string[]]>> = {
   curl: ["sh", "call.sh"],
@@ -42,9 +51,14 @@ describe("the snippets of a webhook", () => {
     test(`call it with its key, in ${name}`, async () => {
       const url = `${service.url}/api/latest/webhook/a%20b/call`;
       const file = given.at(-1) ?? "";
-      await writeFile(join(folder, file), write({ url, key: KEY, require_login: false }));
+      const options = { url, key: KEY, require_login: false, body: BODY };
+      await writeFile(join(folder, file), write(options));
       const { stdout } = await promisify(execFile)(program, given, { cwd: folder });
       assert.match(stdout, /hello\W+world/);
+      const { body } = await service.api("GET", "/execution?limit=1&webhook=a%20b");
+      const [newest] = (body as { items: { id: string }[] }).items;
+      const execution = (await service.api("GET", `/execution/${newest?.id}`)).body;
+      assert.deepEqual((execution as { input_value: { json: unknown } }).input_value.json, BODY);
       assert.doesNotMatch(stdout, /401|Unauthorized/);
     });
   }

@@ -72,13 +72,28 @@ describe("a call by the fields of its flow", { skip: noBrowser }, () => {
     await label("Body").selectOption("application/json");
     assert.equal(await page.locator("#input-fields").isVisible(), false);
     const text = page.getByLabel("Content of the body");
-    assert.match(await text.inputValue(), /"item": "lamp",\s+"count": 0/, "a text to change");
+    assert.match(await text.inputValue(), /"item": "lamp",\s+"count": 1/, "a text to change");
     await text.fill('{ "item": "stool" }');
     assert.equal(await send(), '{ "item": "stool" }');
     await page.getByRole("link", { name: "Open its execution" }).waitFor();
     assert.match(await page.locator(".legs").innerText(), /Final leg\s+500/);
     // The browser's console has the 500.
     errors.length = 0;
+  });
+
+  test("is written for a terminal with a body that the flow takes", async () => {
+    await visit(page, service, "/ui/webhooks/typed");
+    const line = await page.locator("[role=tabpanel] pre").first().innerText();
+    const [, body = ""] = /-d '(.*)'$/.exec(line) ?? [];
+    assert.equal(body, '{"item":"lamp","count":1}');
+    const response = await fetch(`${service.url}/api/latest/webhook/typed/call`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    assert.equal(response.status, 200);
+    await visit(page, service, "/ui/webhooks/hello");
+    assert.match(await page.locator("[role=tabpanel] pre").first().innerText(), /"hello":"world"/);
   });
 
   test("asks for no fields where a call has no body", async () => {
