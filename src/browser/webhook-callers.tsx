@@ -35,8 +35,14 @@ export function whoMayCall(webhook: Webhook): string {
   return "Public: anybody who reaches the service can call it. The flow must not trust its input.";
 }
 
-/** How its calls are answered where they do not say it themselves. */
-export function modeOf({ default_mode, sync_mode }: Webhook): string {
-  if (default_mode === "async") return "Async";
-  return sync_mode === "hold" ? "Hold" : "Sync";
+/** What a call gets that does not say it itself, in a word and in a sentence. */
+const MODES: Readonly<Record<Webhook["call_mode"], readonly [word: string, sentence: string]>> = {
+  async: ["Async", "Answered at once with the execution's ID"],
+  redirect: ["Sync, redirects", "Redirected (303, 302) until the result is there"],
+  hold: ["Sync, held", "The request is held until the result is there"],
+};
+
+export function ModeOf({ webhook: { call_mode } }: { webhook: Webhook }) {
+  const [word, sentence] = MODES[call_mode];
+  return <span title={sentence}>{word}</span>;
 }

@@ -25,6 +25,7 @@ import type { Store } from "./store/store.ts";
 import { openInputCheck } from "./webhooks/input-check.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
 import { openForwardedWarning } from "./webhooks/forwarded.ts";
+import { callModeOf } from "./webhooks/mode.ts";
 import { openLegs } from "./webhooks/legs.ts";
 import { openRefusals } from "./request/refused-calls.ts";
 import { RateLimits } from "./webhooks/rate-limit.ts";
@@ -116,6 +117,11 @@ function toApiParts(parts: Parts, logins: Logins) {
     secrets,
     pluginsDir: config.PLUGINS_DIR,
     startedAt: now(),
+    callModeOf: (webhook: WebhookRow) =>
+      callModeOf(webhook, {
+        sync_mode: config.SYNC_MODE,
+        responseMatrix: config.RESPONSE_MATRIX,
+      }),
     largeBodies: parser.largeBodies,
     streams: openEventStreams({ logins, executions }),
     feed: openExecutionFeed({ store, logins, changes: executions.changes }),

@@ -46,6 +46,7 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
 
   test("are listed with who may call, how they answer and today's calls", async () => {
     await service.createWebhook("late", "hello", { default_mode: "async" });
+    await service.createWebhook("held", "hello", { sync_mode: "hold" });
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await visit(page, service, "/ui/webhooks");
@@ -57,9 +58,10 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
         .locator("td");
     const shown = async (name: string) =>
       (await cells(name).allInnerTexts()).slice(2, 5).map((text) => text.replace(/\s+/g, " "));
-    assert.deepEqual(await shown("failing"), ["Public", "Sync", "3 calls 3 failed"]);
-    assert.deepEqual(await shown("notification"), ["Key", "Sync", "none"]);
+    assert.deepEqual(await shown("failing"), ["Public", "Sync, redirects", "3 calls 3 failed"]);
+    assert.deepEqual(await shown("notification"), ["Key", "Sync, redirects", "none"]);
     assert.deepEqual((await shown("late")).slice(1), ["Async", "none"]);
+    assert.deepEqual((await shown("held")).slice(1), ["Sync, held", "none"]);
     assert.equal(
       await page.locator(".badge.busy", { hasText: "Public" }).first().isVisible(),
       true,
@@ -111,7 +113,8 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.keyboard.press("Escape");
     assert.equal(await dialog.isVisible(), true, "what is shown once is not lost by one key");
     await dialog.getByRole("button", { name: "Close" }).click();
-    await dialog.waitFor({ state: "detached" });
+    // A closed dialog has no role, and is in the page until the browser has told that it closed.
+    await page.locator("dialog").waitFor({ state: "detached" });
     assert.ok(!(await page.content()).includes(key), "the key was shown once");
     const kept = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
     assert.ok(!kept.includes(key), "the browser keeps no key");

@@ -14,7 +14,7 @@ import { Badge, Outcomes } from "../status.tsx";
 import { Empty, NamedCell, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
 import { WebhookBadges } from "../webhook-badges.tsx";
-import { CallerBadges, modeOf } from "../webhook-callers.tsx";
+import { CallerBadges, ModeOf } from "../webhook-callers.tsx";
 
 /** Calls that a row looks back on. */
 const RECENT = 8;
@@ -30,7 +30,7 @@ const COLUMNS: readonly Column<Webhook>[] = [
   ["Flow", ({ flow }) => <a href={pagePath("flows", flow)}>{flow}</a>, "wide"],
   ["State", (webhook) => <WebhookBadges webhook={webhook} />],
   ["Who may call", (webhook) => <CallerBadges webhook={webhook} />],
-  ["Mode", modeOf, "wide"],
+  ["Mode", (webhook) => <ModeOf webhook={webhook} />, "wide"],
 ];
 
 /** Calls of each webhook by its name; null: not read yet. */

@@ -12,6 +12,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Runners } from "../workers/runners.ts";
 import type { Store } from "../store/store.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
+import type { Webhook } from "../../shared/contract/webhook.ts";
 import type { EventStreams } from "./event-streams.ts";
 import type { ExecutionFeed } from "./execution-feed.ts";
 import type { LargeBodies } from "./json-body.ts";
@@ -35,6 +36,8 @@ export interface Api {
   readonly runnersStatus: Runners["status"];
   /** EXECUTION_PERMISSIONS: whose permissions an execution of a webhook has. */
   readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;
+  /** SYNC_MODE and RESPONSE_MATRIX: what a call gets that does not say it itself. */
+  readonly callModeOf: (webhook: WebhookRow) => Webhook["call_mode"];
   /** CONNECTION_ALLOWANCE; null: unlimited. */
   readonly connectionAllowance: number | null;
   /** WORKER_THREADS. */

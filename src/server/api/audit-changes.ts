@@ -51,6 +51,7 @@ const WEBHOOK: Shown<keyof Webhook | keyof WebhookAuthentication> = {
   execution_location: true,
   signature: true,
   allowed_addresses: true,
+  call_mode: false,
   url: false,
   created_by: false,
   modified_by: false,

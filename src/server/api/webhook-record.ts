@@ -13,7 +13,7 @@ import { toMembers } from "../store/webhook-columns.ts";
 /** A webhook as the API shows it; its key is never part of it. */
 export function toWebhook(
   row: WebhookRow,
-  more: { role: string | null; base_url: string },
+  more: { role: string | null; base_url: string; call_mode: Webhook["call_mode"] },
 ): Webhook {
   return {
     id: row.id,
@@ -31,6 +31,7 @@ export function toWebhook(
     previous_key_until: toIso(row.previous_key_until),
     previous_key_used_at: toIso(row.previous_key_used_at),
     execution_location: row.execution_location,
+    call_mode: more.call_mode,
     ...toMembers(row),
     signature: showSignature(row.signature),
     allowed_addresses: showAddresses(row.allowed_addresses),
@@ -72,5 +73,5 @@ export function withinVisible(api: Api, principal: Principal): Within | null {
 
 export async function answerWebhook(api: Api, row: WebhookRow, base_url: string): Promise<Webhook> {
   const role = row.role_id === null ? undefined : await findRole(api.store, row.role_id);
-  return toWebhook(row, { role: role?.name ?? null, base_url });
+  return toWebhook(row, { role: role?.name ?? null, base_url, call_mode: api.callModeOf(row) });
 }

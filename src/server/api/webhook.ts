@@ -68,7 +68,11 @@ export const getWebhooks = defineRoute({
     const roles = new Map((await listRoles(api.store)).map((role) => [role.id, role.name]));
     const page = toPage(rows, query.limit, (row) => row.name);
     const toItem = (row: WebhookRow) =>
-      toWebhook(row, { role: roles.get(row.role_id ?? "") ?? null, base_url });
+      toWebhook(row, {
+        role: roles.get(row.role_id ?? "") ?? null,
+        base_url,
+        call_mode: api.callModeOf(row),
+      });
     return { status: 200, body: toList(page, toItem) };
   },
 });

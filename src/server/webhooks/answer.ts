@@ -9,7 +9,7 @@ import type { Admission, Caller } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
 import { waitOn, type Followed } from "./followed.ts";
 import { toAsyncHint, toLocation } from "./legs.ts";
-import type { Mode } from "./mode.ts";
+import { syncModeOf, type Mode } from "./mode.ts";
 import { openRedaction } from "./redaction.ts";
 import {
   respondEarlierEnded,
@@ -30,8 +30,7 @@ const PREFERENCE_APPLIED = "preference-applied";
 /** Whether the caller sees nothing before the ending. */
 export function isHeld(deps: CallDeps, { webhook }: Admission, mode: Mode): boolean {
   if (mode.is_async || mode.waitMs !== null) return false;
-  const sync_mode = webhook.sync_mode ?? deps.sync_mode;
-  return sync_mode === "hold" || deps.responseMatrix === "earlier";
+  return syncModeOf(webhook, deps) === "hold";
 }
 
 /** What a call is answered whose execution is recorded. */

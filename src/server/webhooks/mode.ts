@@ -1,4 +1,6 @@
+import type { WebhookRow } from "../store/webhooks.ts";
 import type { MatchedCall } from "./call.ts";
+import type { CallDeps } from "./call-deps.ts";
 import { ASYNC } from "./target.ts";
 
 /** How a call is answered: at once, or with the result (section 4.2). */
@@ -12,6 +14,25 @@ export interface Mode {
 
 const SYNC_MODE: Mode = { is_async: false, waitMs: null, applied: null };
 const ASYNC_MODE: Mode = { is_async: true, waitMs: null, applied: null };
+
+/** What a webhook and the configuration say of a call that waits for its result. */
+export function syncModeOf(
+  { sync_mode }: Pick<WebhookRow, "sync_mode">,
+  configured: Configured,
+): "redirect" | "hold" {
+  return configured.responseMatrix === "earlier" ? "hold" : (sync_mode ?? configured.sync_mode);
+}
+
+/** What a call gets that does not say it itself; earlier releases knew no default. */
+export function callModeOf(
+  webhook: Pick<WebhookRow, "default_mode" | "sync_mode">,
+  configured: Configured,
+): "async" | "redirect" | "hold" {
+  const isAsync = configured.responseMatrix !== "earlier" && webhook.default_mode === "async";
+  return isAsync ? "async" : syncModeOf(webhook, configured);
+}
+
+type Configured = Pick<CallDeps, "sync_mode" | "responseMatrix">;
 
 /** Without a word of the caller's, as the matrix of earlier releases knows it (section 4.6). */
 export function earlierModeOf({ call }: MatchedCall): Mode {

@@ -24,6 +24,13 @@ const WEBHOOK_MEMBERS = {
   previous_key_until: v.pipe(MAYBE_TIME, v.description("Until when the replaced key is kept")),
   previous_key_used_at: v.pipe(MAYBE_TIME, v.description("When that one last admitted a call")),
   execution_location: LOCATION,
+  call_mode: v.pipe(
+    v.picklist(["async", "redirect", "hold"]),
+    v.description(
+      "What a call gets that does not say it itself, by this webhook and the configuration: the " +
+        "execution's id, redirects that lead to the result, or the result of a held request",
+    ),
+  ),
   ...MEMBERS,
   signature: v.pipe(
     v.nullable(SIGNATURE),
