@@ -233,6 +233,7 @@ test("so are those of the login screen", async () => {
       target: "admin",
       result,
       members: ["user_name", "password"],
+      changes: [],
     });
   }
   await Promise.all(Array.from({ length: 10 }, () => logIn("locked", "wrong")));
