@@ -67,8 +67,31 @@ function Control(props: { options: FieldOptions; attributes: Record<string, unkn
       </select>
     );
   if (rows !== undefined)
-    return <textarea {...attributes} rows={rows} class={isProse ? "" : "code"} value={value} />;
-  return <input {...attributes} type={type} value={value} />;
+    return (
+      <textarea
+        {...attributes}
+        rows={rows}
+        class={isProse ? "" : "code"}
+        ref={(area: HTMLTextAreaElement | null) => give(area, value)}
+      />
+    );
+  return (
+    <input
+      {...attributes}
+      type={type}
+      ref={(input: HTMLInputElement | null) => give(input, value)}
+    />
+  );
+}
+
+/** What each field was given last. */
+const given = new WeakMap<Element, string>();
+
+/** Not by its attribute: drawn twice at once, a field would lose what was typed meanwhile. */
+function give(field: HTMLInputElement | HTMLTextAreaElement | null, value: string): void {
+  if (field === null || given.get(field) === value) return;
+  given.set(field, value);
+  field.value = value;
 }
 
 /** What is chosen stays a choice, also where it is not offered any more. */
