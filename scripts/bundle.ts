@@ -22,7 +22,8 @@ const COMMON: BuildOptions = {
   tsconfigRaw: {},
   jsx: "automatic",
   jsxImportSource: "hono/jsx",
-  external: ["@napi-rs/nice"],
+  // What is optional, and not installed.
+  external: ["@napi-rs/nice", "pg-native"],
 };
 
 /** CommonJS packages inside the program's ES module ask for these three. */
@@ -62,7 +63,7 @@ export async function bundleBinary(
 
 /** Everything that the program reads at run time: threads, addons, styles, example flows. */
 export async function gatherAssets(target: Target): Promise<Assets> {
-  const [runner, worker, thread, author, testing, tests, store, parser, browser] =
+  const [runner, worker, thread, author, testing, tests, store, postgres, parser, browser] =
     await Promise.all([
       bundleCommonJs("src/runner/runner.ts"),
       // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
@@ -72,6 +73,7 @@ export async function gatherAssets(target: Target): Promise<Assets> {
       bundleModule("src/testing/testing.ts"),
       bundleCommonJs("src/testing/program.ts"),
       bundleCommonJs("src/server/store/sqlite/thread.ts"),
+      bundleCommonJs("src/server/store/postgres/thread.ts"),
       bundleCommonJs("src/server/parser-thread.ts"),
       bundleBrowser(),
     ]);
@@ -83,6 +85,7 @@ export async function gatherAssets(target: Target): Promise<Assets> {
     ["runtime/testing.mjs", testing],
     ["runtime/test-program.cjs", tests],
     ["runtime/store-thread.cjs", store],
+    ["runtime/postgres-thread.cjs", postgres],
     ["runtime/parser-thread.cjs", parser],
     ["runtime/package.json", Buffer.from('{"type":"commonjs"}\n')],
     ...target.addons.map((name) => [`addon/${name}.node`, readAddon(name)] as const),

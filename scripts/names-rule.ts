@@ -23,11 +23,12 @@ const SHAPES = [
 /** Files with schemas of requests and documents among other things: the keys of those count. */
 const SCHEMAS = ["server/api/*.ts", "server/flows/*.ts"];
 
-/** Members of log lines, modules of Node, and values of JSON that are keys of our own tables. */
+/** Members of log lines and of options of packages, modules of Node, and values of JSON that are keys of our own tables. */
 const OTHERS = `request_id trace_id duration_ms wait_ms free_bytes jump_ms newest_at left_out
   async_hooks diagnostics_channel perf_hooks string_decoder
   standard_webhooks gitlab_token signature_missing signature_wrong timestamp_missing
-  timestamp_outside secret_unusable leg_signature_wrong`;
+  timestamp_outside secret_unusable leg_signature_wrong
+  application_name statement_timeout`;
 
 /** What is said instead of these: slot, prefetch, average, poll, registry, audit, throttle, deps. */
 const PRIVATE =

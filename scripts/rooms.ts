@@ -4,7 +4,13 @@
 export const RANKS: readonly (readonly string[])[] = [
   ["shared"],
   ["assets", "server/request", "server/metrics", "server/store", "server/config"],
-  ["server/store/sqlite", "server/workers", "server/flows", "server/access"],
+  [
+    "server/store/sqlite",
+    "server/store/postgres",
+    "server/workers",
+    "server/flows",
+    "server/access",
+  ],
   ["server/executions"],
   ["server/webhooks", "server/api", "server/ui"],
   ["server/http"],
@@ -19,6 +25,7 @@ export const APART: readonly string[] = ["runner", "sandbox", "browser", "testin
 /** Rooms that only these see: to the rest, a store is what its interface says. */
 const SEEN_BY: Readonly<Record<string, readonly string[]>> = {
   "server/store/sqlite": ["server", "cli"],
+  "server/store/postgres": ["server", "cli"],
 };
 
 /** Who may import a package: rooms, or single files. */
@@ -26,7 +33,8 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   "@cfworker/json-schema": ["server/webhooks/schema-check.ts"],
   hono: ["server/http", "server/webhooks", "server/api", "server/ui", "browser"],
   "@hono/node-server": ["server/http"],
-  kysely: ["server/store", "server/store/sqlite"],
+  kysely: ["server/store", "server/store/sqlite", "server/store/postgres"],
+  pg: ["server/store/postgres"],
   "better-sqlite3": ["server/store/sqlite"],
   piscina: ["runner"],
   "js-yaml": [

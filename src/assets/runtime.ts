@@ -19,6 +19,8 @@ export interface Runtime {
   readonly testing: string;
   /** Entry of the store's threads. */
   readonly storeThread: string;
+  /** Entry of the store's thread where that is PostgreSQL. */
+  readonly postgresThread: string;
   /** Entry of the parser's thread. */
   readonly parserThread: string;
   /** The unpacked better_sqlite3.node; null: the package finds its own. */
@@ -65,6 +67,7 @@ function sourceRuntime(): Runtime {
     testProgram: join(root, "src/testing/program.ts"),
     testing: join(root, "src/testing/testing.ts"),
     storeThread: join(root, "src/server/store/sqlite/thread.ts"),
+    postgresThread: join(root, "src/server/store/postgres/thread.ts"),
     parserThread: join(root, "src/server/parser-thread.ts"),
     addon: null,
     readable: ["src", "node_modules", "package.json"].map((name) => realpathSync(join(root, name))),
@@ -84,6 +87,7 @@ function unpackedRuntime(carried: Embedded, dataDir: string): Runtime {
     testProgram: join(folder, "test-program.cjs"),
     testing: join(folder, "testing.mjs"),
     storeThread: join(folder, "store-thread.cjs"),
+    postgresThread: join(folder, "postgres-thread.cjs"),
     parserThread: join(folder, "parser-thread.cjs"),
     addon: join(folder, "better_sqlite3.node"),
     readable: [folder],

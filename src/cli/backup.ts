@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Loaded } from "../server/config/load.ts";
-import { databaseFile } from "../server/config/resolve.ts";
+import { databaseFile, showDatabase, type Config } from "../server/config/resolve.ts";
 import { backupTo, restoreFrom } from "../server/store/sqlite/backup.ts";
 import { takeLock } from "../server/store/sqlite/lock.ts";
 import type { SqliteFile } from "../server/store/sqlite/connection.ts";
@@ -12,15 +12,15 @@ import { CommandError } from "./command-error.ts";
 /** These commands work on the data folder; a backup also of a running service. */
 
 /** @throws CommandError */
-export async function backup(path: string, options: { config?: string }): Promise<void> {
+export async function backup(target: string, options: { config?: string }): Promise<void> {
   const loaded = readConfiguration(options);
   const { config } = loaded;
-  const database = databaseFile(config);
-  if (!existsSync(database)) throw new CommandError(`There is no database at "${database}"`);
-  const file = openFile(loaded);
-  await attempt("back up", () => backupTo(file, resolve(path)));
+  const path = requireFile(config, "pg_dump --format custom --file FILE");
+  if (!existsSync(path)) throw new CommandError(`There is no database at "${path}"`);
+  const file = openFile(loaded, path);
+  await attempt("back up", () => backupTo(file, resolve(target)));
   process.stdout.write(
-    `Backed up to ${path}\n` +
+    `Backed up to ${target}\n` +
       `Keep "${join(config.DATA_DIR, "secret.key")}" in another place: without it the secrets ` +
       `in the backup cannot be read\n`,
   );
@@ -30,9 +30,10 @@ export async function backup(path: string, options: { config?: string }): Promis
 export async function restore(path: string, options: { config?: string }): Promise<void> {
   const loaded = readConfiguration(options);
   const { config } = loaded;
+  const database = requireFile(config, "pg_restore --clean --if-exists");
   const source = resolve(path);
   if (!existsSync(source)) throw new CommandError(`There is no file "${path}"`);
-  const file = openFile(loaded);
+  const file = openFile(loaded, database);
   const old = await attempt("restore", async () => {
     const lock = takeLock(config.DATA_DIR, file.addon);
     try {
@@ -45,10 +46,20 @@ export async function restore(path: string, options: { config?: string }): Promi
   process.stdout.write(`Restored ${path} to ${file.path}\n${kept}Everybody has to log in again\n`);
 }
 
-function openFile(loaded: Loaded): SqliteFile {
-  const { config } = loaded;
+/** @throws CommandError where the store is PostgreSQL, naming the program that does the same there */
+function requireFile(config: Config, program: string): string {
+  const path = databaseFile(config);
+  if (path !== null) return path;
+  throw new CommandError(
+    `The store is PostgreSQL (${showDatabase(config)}), which has programs of its own for this: ` +
+      `${program} --dbname URL, with the version of the server. Keep ` +
+      `"${join(config.DATA_DIR, "secret.key")}" in another place as well`,
+  );
+}
+
+function openFile(loaded: Loaded, path: string): SqliteFile {
   const { addon } = openDataOf(loaded);
-  return { path: databaseFile(config), durability: config.DURABILITY, addon };
+  return { path, durability: loaded.config.DURABILITY, addon };
 }
 
 async function attempt<T>(act: string, run: () => Promise<T>): Promise<T> {

@@ -41,7 +41,8 @@ function makeOwnFolder(): string {
 /** @throws CommandError where a service has made no database yet; none is made here */
 export function requireDatabase({ config }: Pick<Loaded, "config">): void {
   const path = databaseFile(config);
-  if (isDatabase(path)) return;
+  // A database of PostgreSQL is asked when it is opened.
+  if (path === null || isDatabase(path)) return;
   throw new CommandError(
     `There is no database at "${path}". Name the configuration of the service with --config ` +
       `FILE, or its folder with FLOWHOOK_DATA_DIR; the first start of a service makes one`,

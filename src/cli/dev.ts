@@ -105,7 +105,7 @@ async function open(
   try {
     return await openAuthorService(loaded, { ...options, port: wanted, onlooker: screen });
   } catch (error) {
-    if (error instanceof StartError) throw new CommandError(error.message);
+    if (error instanceof StartError) throw new CommandError(error.message, error.exitCode);
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== "EADDRINUSE") throw error;
     if (port !== undefined) throw new CommandError(`Cannot listen on port ${port}: ${message}`);

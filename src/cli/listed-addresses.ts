@@ -13,7 +13,9 @@ export function warnOfAddresses(
 ): string[] {
   // Root would leave files beside the database that its user could not open.
   if (config.TRUSTED_PROXIES.length > 0 || isOfOther(config.DATA_DIR)) return [];
-  const names = read(databaseFile(config), addon);
+  const path = databaseFile(config);
+  if (path === null) return [];
+  const names = read(path, addon);
   if (names.length === 0) return [];
   const shown = names.slice(0, MOST_NAMES).map((name) => `"${name}"`);
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";

@@ -205,7 +205,7 @@ function report(error: unknown): number {
 function toKnown(error: unknown): { message: string; exitCode: number } | null {
   if (error instanceof CommandError) return error;
   if (error instanceof ConfigError) return { message: error.message, exitCode: 78 };
-  if (error instanceof StartError) return { message: error.message, exitCode: 1 };
+  if (error instanceof StartError) return error;
   return null;
 }
 

@@ -2,6 +2,7 @@ import { VERSION } from "../assets/read.ts";
 import { readCertificate } from "../server/config/certificate.ts";
 import { openDataFolder } from "../server/config/data-folder.ts";
 import type { Loaded } from "../server/config/load.ts";
+import { showDatabase } from "../server/config/resolve.ts";
 import { warnOfPlugins } from "../server/config/plugins-folder.ts";
 import { StartError } from "../shared/errors.ts";
 import { openLog } from "../shared/log.ts";
@@ -46,7 +47,7 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
 
 /** What an operator asks first. */
 function describeService({ config, file }: Loaded, url: string) {
-  const { DATA_DIR, PLUGINS_DIR, DATABASE_URL } = config;
+  const { DATA_DIR, PLUGINS_DIR } = config;
   return {
     url,
     version: VERSION,
@@ -54,7 +55,7 @@ function describeService({ config, file }: Loaded, url: string) {
     configuration: file,
     DATA_DIR,
     PLUGINS_DIR,
-    DATABASE_URL,
+    DATABASE_URL: showDatabase(config),
   };
 }
 
@@ -62,7 +63,7 @@ async function open(options: Parameters<typeof openService>[0]): Promise<Service
   try {
     return await openService(options);
   } catch (error) {
-    if (error instanceof StartError) throw new CommandError(error.message);
+    if (error instanceof StartError) throw new CommandError(error.message, error.exitCode);
     const { message, syscall = "" } = error as NodeJS.ErrnoException;
     if (!["listen", "bind", "getaddrinfo"].includes(syscall)) throw error;
     const { LISTEN_HOST: host, LISTEN_PORT: port } = options.config;

@@ -50,7 +50,9 @@ function load(file: string, isGiven: boolean): Loaded {
 
 function warningsOf(file: string, config: Config): string[] {
   const { DATA_DIR } = config;
-  const hidden = [file, DATA_DIR, databaseFile(config), config.PLUGINS_DIR]
+  const database = databaseFile(config) ?? [];
+  const hidden = [file, DATA_DIR, database, config.PLUGINS_DIR]
+    .flat()
     .filter((path) => /^\/(home|root|tmp|var\/tmp)\//.test(path))
     .map(
       (path) => `The service will not see "${path}": systemd hides /home, /root and /tmp from it`,
@@ -120,7 +122,8 @@ const INTRODUCTION = `# /etc/systemd/system/flowhook.service
 
 /** Who the service is, what it owns and what it may write. */
 function ownership(config: Config, isConfigured: boolean, user: string | null): string {
-  const folders = [config.DATA_DIR, dirname(databaseFile(config))];
+  const database = databaseFile(config);
+  const folders = [config.DATA_DIR, ...(database === null ? [] : [dirname(database)])];
   const states = isConfigured ? folders.map(stateOf) : ["flowhook"];
   const outside = folders.filter((folder) => isConfigured && stateOf(folder) === null);
   const owner = user === null ? ownerOf(states, outside) : installedUser(user, states);

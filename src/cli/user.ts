@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { generatePassword, hashPassword } from "../server/access/password.ts";
-import { databaseFile } from "../server/config/resolve.ts";
 import { prepareFirstStart } from "../server/access/first-start.ts";
 import { now } from "../shared/clock.ts";
 import { newId } from "../shared/id.ts";
-import { openSqliteStore } from "../server/store/sqlite/store.ts";
+import { openStore } from "../server/open-store.ts";
 import type { Store } from "../server/store/store.ts";
 import {
   deleteTokensOfUser,
@@ -92,11 +91,7 @@ async function openStoreOf(
   const { config, credentials } = loaded;
   if (options.create !== true) requireDatabase(loaded);
   const runtime = openDataOf(loaded);
-  const store = await openSqliteStore({
-    path: databaseFile(config),
-    durability: config.DURABILITY,
-    addon: runtime.addon,
-    thread: runtime.storeThread,
+  const store = await openStore(config, runtime, {
     isBeside: true,
     tell: (line) => process.stderr.write(`${line}\n`),
   });

@@ -4,7 +4,7 @@ import { listUnreadable, openSecretBox, type SecretBox } from "./access/secret-b
 import { VERSION } from "../assets/read.ts";
 import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
 import type { Configuration } from "./config/load.ts";
-import { databaseFile, type Config } from "./config/resolve.ts";
+import type { Config } from "./config/resolve.ts";
 import { Allowance } from "./executions/allowance.ts";
 import { Executions } from "./executions/executions.ts";
 import { Retention } from "./executions/retention.ts";
@@ -16,7 +16,7 @@ import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
 import type { DebuggedFlow } from "./workers/debugged-flow.ts";
 import type { Runners } from "./workers/runners.ts";
-import { openSqliteStore } from "./store/sqlite/store.ts";
+import { openStore } from "./open-store.ts";
 import type { Store } from "./store/store.ts";
 import { connectionsByMonth } from "./store/executions.ts";
 import { takeLock } from "./store/sqlite/lock.ts";
@@ -91,7 +91,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   await putInOrder({ store, executions, catalog, log });
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
-  const isReady = () => isServing;
+  const isReady = () => isServing && isReachable(store);
   const parts = { ...given, configuration, executions, isReady, defaultProjectId };
   const server = await listen(config, await connect(parts), options.localNames ?? null);
   opened.defer(() => closeServer(server));
@@ -113,6 +113,13 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   return service;
 }
 
+/** How long a store may be out of reach before the service is not ready, in milliseconds. */
+const AWAY_MS = 2000;
+
+function isReachable({ awaySince }: Store): boolean {
+  return awaySince === null || performance.now() - awaySince < AWAY_MS;
+}
+
 /** A database that was restored without its key. */
 async function warnOfUnreadable(
   config: Config,
@@ -131,16 +138,12 @@ async function warnOfUnreadable(
 }
 
 function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store> {
-  return openSqliteStore({
-    path: databaseFile(config),
-    durability: config.DURABILITY,
-    addon: runtime.addon,
-    thread: runtime.storeThread,
+  return openStore(config, runtime, {
     tell: (line) => log.info(line),
     onDamage: (error, isLost) => {
       if (!isLost)
         return log.error({ err: error }, "Something failed at the ledger, which goes on");
-      log.fatal({ err: error }, "Cannot sync the ledger: what the disk has is not known. Stopping");
+      log.fatal({ err: error }, "Nothing can be written to the store any more. Stopping");
       process.exit(1);
     },
   });

@@ -46,4 +46,12 @@ export function toProblem(refused: RequestError, instance: string): Record<strin
 }
 
 /** The service cannot start, for a reason that an operator can mend: one line, no stack. */
-export class StartError extends Error {}
+export class StartError extends Error {
+  /** 78: the configuration has to be changed first (EX_CONFIG of sysexits.h). */
+  readonly exitCode: 1 | 78;
+
+  constructor(message: string, exitCode: 1 | 78 = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}

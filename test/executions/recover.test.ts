@@ -1,25 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, test } from "node:test";
 import type { Executions } from "../../src/server/executions/executions.ts";
 import { recover } from "../../src/server/executions/recover.ts";
 import type { RunnableFlow } from "../../src/server/executions/start-request.ts";
-import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import type { ExecutionRow } from "../../src/server/store/execution-row.ts";
 import { findExecution, insertExecution } from "../../src/server/store/executions.ts";
 import { INPUT, newRow, toId } from "../store/rows.ts";
+import { testStores } from "../store/stores.ts";
 
 /** What a start of the service makes of what the last one has left, by itself. */
-
-const folder = mkdtempSync(join(tmpdir(), "flowhook-recover-"));
-const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
-after(() => rmSync(folder, { recursive: true, force: true }));
-
-const open = (name: string): Promise<Store> =>
-  openSqliteStore({ path: join(folder, name), durability: "normal", addon: null, thread });
 
 const RUNNING = { status: "RUNNING" as const, ended_at: null };
 const PENDING = { status: "PENDING" as const, started_at: null, ended_at: null };
@@ -44,7 +33,7 @@ async function recoverFrom(store: Store, known: readonly string[] = []) {
   return { resumed, counts };
 }
 
-test("what had started ends as interrupted, once, and what has ended stays", async () => {
+testStores("what had started ends as interrupted, once, and what has ended stays", async (open) => {
   await using store = await open("started.db");
   const [running, ended, waiting] = [toId(1, 1), toId(2, 2), toId(3, 3)];
   await insert(store, [newRow(running, RUNNING), newRow(ended), newRow(waiting, PENDING)]);
@@ -58,30 +47,36 @@ test("what had started ends as interrupted, once, and what has ended stays", asy
   assert.equal((await recoverFrom(store)).counts.interrupted, 0);
 });
 
-test("what had not started is queued again in its order, however much it is", async () => {
-  await using store = await open("waiting.db");
-  const ids = Array.from({ length: 1201 }, (_, at) => toId(1 + Math.floor(at / 7), at, at % 7));
-  const rows = ids.map((id, at) => newRow(id, { ...PENDING, flow_version: String(at) }));
-  // As many callers at once have them written in no order.
-  await insert(store, rows.toReversed());
-  const { resumed, counts } = await recoverFrom(store);
-  assert.equal(counts.resumed, ids.length);
-  assert.deepEqual(
-    resumed.map(({ id }) => id),
-    ids,
-  );
-  assert.deepEqual(
-    resumed.map(({ flow }) => flow?.timeoutMs),
-    ids.map((_, at) => at),
-    "each with the version that it was recorded with",
-  );
-});
+testStores(
+  "what had not started is queued again in its order, however much it is",
+  async (open) => {
+    await using store = await open("waiting.db");
+    const ids = Array.from({ length: 1201 }, (_, at) => toId(1 + Math.floor(at / 7), at, at % 7));
+    const rows = ids.map((id, at) => newRow(id, { ...PENDING, flow_version: String(at) }));
+    // As many callers at once have them written in no order.
+    await insert(store, rows.toReversed());
+    const { resumed, counts } = await recoverFrom(store);
+    assert.equal(counts.resumed, ids.length);
+    assert.deepEqual(
+      resumed.map(({ id }) => id),
+      ids,
+    );
+    assert.deepEqual(
+      resumed.map(({ flow }) => flow?.timeoutMs),
+      ids.map((_, at) => at),
+      "each with the version that it was recorded with",
+    );
+  },
+);
 
-test("what is queued already is left alone, and a flow that is gone is told as such", async () => {
-  await using store = await open("known.db");
-  const [known, gone] = [toId(1, 1), toId(2, 2)];
-  await insert(store, [newRow(known, PENDING), newRow(gone, { ...PENDING, flow: "gone" })]);
-  const { resumed, counts } = await recoverFrom(store, [known]);
-  assert.deepEqual(resumed, [{ id: gone, flow: undefined }]);
-  assert.equal(counts.resumed, 1);
-});
+testStores(
+  "what is queued already is left alone, and a flow that is gone is told as such",
+  async (open) => {
+    await using store = await open("known.db");
+    const [known, gone] = [toId(1, 1), toId(2, 2)];
+    await insert(store, [newRow(known, PENDING), newRow(gone, { ...PENDING, flow: "gone" })]);
+    const { resumed, counts } = await recoverFrom(store, [known]);
+    assert.deepEqual(resumed, [{ id: gone, flow: undefined }]);
+    assert.equal(counts.resumed, 1);
+  },
+);

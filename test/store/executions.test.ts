@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import Database from "better-sqlite3";
 import { Kysely, SqliteDialect, type CompiledQuery } from "kysely";
 import { keyOf, newExecutionId } from "../../src/shared/id.ts";
-import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import {
   listExecutions,
@@ -37,13 +33,9 @@ import {
 import type { Schema } from "../../src/server/store/schema.ts";
 import { readStatistics, type StatisticsRow } from "../../src/server/store/statistics.ts";
 import { INPUT, newRow, toId } from "./rows.ts";
+import { openStoreOf, pathOf, testStores } from "./stores.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "flowhook-executions-"));
-const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
-const pathOf = (name: string): string => join(folder, name);
-const open = (name: string): Promise<Store> =>
-  openSqliteStore({ path: pathOf(name), durability: "normal", addon: null, thread });
-after(() => rmSync(folder, { recursive: true, force: true }));
+const open = (name: string): Promise<Store> => openStoreOf("sqlite", name);
 
 const START = Date.UTC(2026, 5, 1);
 const RUNNING = { status: "RUNNING" as const, ended_at: null };
@@ -58,7 +50,7 @@ async function insert(store: Store, rows: readonly ExecutionRow[]): Promise<void
   await Promise.all(rows.map((row) => store.commit(insertExecution(row, INPUT))));
 }
 
-test("a record is read as it was written, at each of its states", async () => {
+testStores("a record is read as it was written, at each of its states", async (open) => {
   await using store = await open("states.db");
   const row = newRow(newExecutionId(), { ...PENDING, webhook: "w", parent_id: toId(START, 1) });
   await insert(store, [row]);
@@ -80,7 +72,7 @@ test("a record is read as it was written, at each of its states", async () => {
   assert.deepEqual(await findPayload(store, row.id), { ...INPUT, output_value, response });
 });
 
-test("an ended status never changes, and what was answered neither", async () => {
+testStores("an ended status never changes, and what was answered neither", async (open) => {
   await using store = await open("ended.db");
   for (const output_value of ['{"n":1}', null]) {
     const row = newRow(newExecutionId(), RUNNING);
@@ -120,7 +112,7 @@ test("an output is inserted once: no statement of the store changes one", async 
   assert.equal((await findPayload(store, row.id))?.output_value, '{"n":1}');
 });
 
-test("an id that was never given out is not found, though its key is taken", async () => {
+testStores("an id that was never given out is not found, though its key is taken", async (open) => {
   await using store = await open("foreign.db");
   const parent = newRow(newExecutionId(), RUNNING);
   const row = newRow(newExecutionId(), { ...RUNNING, parent_id: parent.id });
@@ -141,7 +133,7 @@ test("an id that was never given out is not found, though its key is taken", asy
   assert.deepEqual(await listExecutions(store, { parent_id: parent.id, limit: 9 }), [row]);
 });
 
-test("what is no id of an execution cannot be written", async () => {
+testStores("what is no id of an execution cannot be written", async (open) => {
   await using store = await open("no-id.db");
   assert.throws(() => insertExecution(newRow("nobody"), INPUT), /Cannot write an execution/);
   assert.throws(() => insertLogLine({ executionId: "", at: 1, level: "info", text: "" }));
@@ -235,7 +227,7 @@ const FILTERS: readonly Omit<ExecutionFilter, "limit">[] = [
   { from: START + 400 * MINUTE_MS },
 ];
 
-test("lists: every filter, page by page, in both directions", async () => {
+testStores("lists: every filter, page by page, in both directions", async (open) => {
   await using store = await open("lists.db");
   const rows = makeRows(300);
   await insert(store, rows.toReversed());
@@ -253,7 +245,7 @@ test("lists: every filter, page by page, in both directions", async () => {
     }
 });
 
-test("unended ones are read in order, from the first or after one", async () => {
+testStores("unended ones are read in order, from the first or after one", async (open) => {
   await using store = await open("unended.db");
   const rows = makeRows(300);
   await insert(store, rows);
@@ -270,7 +262,7 @@ test("unended ones are read in order, from the first or after one", async () => 
 });
 
 for (const by of ["webhook", "flow"] as const)
-  test(`statistics count what was created in a time, by ${by}`, async () => {
+  testStores(`statistics count what was created in a time, by ${by}`, async (open) => {
     await using store = await open(`statistics-${by}.db`);
     const rows = makeRows(300);
     await insert(store, rows);
@@ -300,23 +292,26 @@ for (const by of ["webhook", "flow"] as const)
       });
   });
 
-test("statistics tell how long so many of a hundred took at most; cancelled ones are no failures", async () => {
-  await using store = await open("percentiles.db");
-  const rows = Array.from({ length: 101 }, (_, ms) =>
-    newRow(toId(START, ms, ms), {
-      status: ms === 7 ? "ENDED_CANCELLED" : ms === 8 ? "ENDED_TIMEOUT" : "ENDED_SUCCESS",
-      created_at: START,
-      started_at: START,
-      ended_at: START + ms,
-    }),
-  );
-  await insert(store, rows);
-  const request = { from: START, to: START + 1, intervalMs: MINUTE_MS };
-  const [found] = await readStatistics(store, { ...request, by: null, projectIds: null });
-  const { duration_p50_ms, duration_p95_ms, duration_p99_ms, failures } = found as StatisticsRow;
-  assert.deepEqual([duration_p50_ms, duration_p95_ms, duration_p99_ms], [50, 95, 99]);
-  assert.equal(failures, 1);
-});
+testStores(
+  "statistics tell how long so many of a hundred took at most; cancelled ones are no failures",
+  async (open) => {
+    await using store = await open("percentiles.db");
+    const rows = Array.from({ length: 101 }, (_, ms) =>
+      newRow(toId(START, ms, ms), {
+        status: ms === 7 ? "ENDED_CANCELLED" : ms === 8 ? "ENDED_TIMEOUT" : "ENDED_SUCCESS",
+        created_at: START,
+        started_at: START,
+        ended_at: START + ms,
+      }),
+    );
+    await insert(store, rows);
+    const request = { from: START, to: START + 1, intervalMs: MINUTE_MS };
+    const [found] = await readStatistics(store, { ...request, by: null, projectIds: null });
+    const { duration_p50_ms, duration_p95_ms, duration_p99_ms, failures } = found as StatisticsRow;
+    assert.deepEqual([duration_p50_ms, duration_p95_ms, duration_p99_ms], [50, 95, 99]);
+    assert.equal(failures, 1);
+  },
+);
 
 test("retention takes the oldest that have ended, with all that belongs to them", async () => {
   await using store = await open("retention.db");

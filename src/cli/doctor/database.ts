@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from "node:fs";
 import { openSecretBox, listUnreadable } from "../../server/access/secret-box.ts";
 import { readDataKey } from "../../server/access/data-key.ts";
 import type { Config } from "../../server/config/resolve.ts";
-import { databaseFile } from "../../server/config/resolve.ts";
+import { databaseFile, showDatabase } from "../../server/config/resolve.ts";
 import {
   inspectCopy,
   inspectLive,
@@ -27,6 +27,10 @@ export async function examineDatabase(
   deps: DatabaseDeps,
 ): Promise<{ inspection: Inspection | null; findings: Finding[] }> {
   const path = databaseFile(config);
+  if (path === null) {
+    const message = `Not looked at: it is PostgreSQL (${showDatabase(config)})`;
+    return { inspection: null, findings: [database.skipped(message)] };
+  }
   if (!existsSync(path)) {
     const message = `There is no database at "${path}" yet: the first start makes it`;
     return { inspection: null, findings: [database.skipped(message)] };

@@ -107,9 +107,9 @@ const FEW = 2 ** 30;
 /** Free space where the database is: an update copies it first, and writes as much again. */
 export function examineSpace({ config }: Loaded): Finding[] {
   const path = databaseFile(config);
-  const folder = nearestPart(dirname(path));
+  const folder = nearestPart(path === null ? config.DATA_DIR : dirname(path));
   const { bavail, bsize, files, ffree } = statfsSync(folder);
-  const [free, size] = [bavail * bsize, sizeOf(path)];
+  const [free, size] = [bavail * bsize, path === null ? 0 : sizeOf(path)];
   const action = "Free some, or lower RETENTION_DAYS or RETENTION_MAX_BYTES";
   const has = `${describeBytes(free)} are free at "${folder}"`;
   if (free < LEAST)
@@ -123,5 +123,6 @@ export function examineSpace({ config }: Loaded): Finding[] {
       ),
     ];
   if (free < FEW) return [space.warning(`Only ${has}`, action)];
+  if (path === null) return [space.ok(has)];
   return [space.ok(`${has}; the database takes ${describeBytes(size)}`)];
 }

@@ -52,7 +52,8 @@ export interface Installed {
 /** Everything in the order in which one needs the other. */
 export function planSteps(plan: Plan, installed: Installed): Step[] {
   const { PLUGINS_DIR, DATA_DIR } = plan.loaded.config;
-  const folders = [...new Set([DATA_DIR, dirname(databaseFile(plan.loaded.config))])];
+  const file = databaseFile(plan.loaded.config);
+  const folders = [...new Set([DATA_DIR, ...(file === null ? [] : [dirname(file)])])];
   return [
     ...(plan.source === null ? [] : [copyProgram(plan.source, installed)]),
     addUser(),
@@ -167,7 +168,8 @@ function makeDataFolder(folder: string): Step {
 function setPassword({ program, loaded }: Plan, installed: Installed): Step {
   return {
     what: "make the database, with a password for the user admin",
-    isDone: () => existsSync(databaseFile(loaded.config)),
+    isDone: () =>
+      existsSync(databaseFile(loaded.config) ?? join(loaded.config.DATA_DIR, "secret.key")),
     act() {
       const { uid, gid } = requireUser();
       const password = generatePassword();

@@ -28,7 +28,8 @@ function removeUnit(): void {
 }
 
 function planPurge(config: Config): Step[] {
-  const folders = [...new Set([config.DATA_DIR, dirname(databaseFile(config))])];
+  const file = databaseFile(config);
+  const folders = [...new Set([config.DATA_DIR, ...(file === null ? [] : [dirname(file)])])];
   return [
     ...folders.map((folder) => removeData(folder, config)),
     remove(CONFIG_FOLDER),
@@ -58,6 +59,7 @@ function removeData(folder: string, config: Config): Step {
 /** Copies of the database, of before an update or a restore. */
 function listCopies(config: Config): string[] {
   const file = databaseFile(config);
+  if (file === null) return [];
   const folder = dirname(file);
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return names

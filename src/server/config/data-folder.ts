@@ -75,7 +75,8 @@ type Key = "DATA_DIR" | "DATABASE_URL";
 /** The database may lie elsewhere. */
 function foldersOf({ config }: Given): { key: Key; folder: string }[] {
   const folders: { key: Key; folder: string }[] = [{ key: "DATA_DIR", folder: config.DATA_DIR }];
-  const folder = dirname(databaseFile(config));
+  const file = databaseFile(config);
+  const folder = file === null ? config.DATA_DIR : dirname(file);
   return folder === config.DATA_DIR ? folders : [...folders, { key: "DATABASE_URL", folder }];
 }
 
@@ -104,7 +105,8 @@ const OWN: readonly string[] = ["lock.db", "secret.key", "started.log", "version
 /** What is there of it. */
 export function listOwn({ config }: Pick<Given, "config">): string[] {
   const file = databaseFile(config);
-  const database = [file, ...ledgerPaths(file)].flatMap((path) =>
+  const files = file === null ? [] : [file, ...ledgerPaths(file)];
+  const database = files.flatMap((path) =>
     ["", "-wal", "-shm", "-journal"].map((end) => path + end),
   );
   const own = OWN.map((name) => join(config.DATA_DIR, name));
@@ -114,6 +116,7 @@ export function listOwn({ config }: Pick<Given, "config">): string[] {
 /** Copies of the database that an update or a restore left, as far as they are ours. */
 function listCopies({ config }: Given): string[] {
   const file = databaseFile(config);
+  if (file === null) return [];
   return readdirSync(dirname(file))
     .filter((name) => name.startsWith(`${basename(file)}.`))
     .map((name) => join(dirname(file), name))

@@ -105,3 +105,10 @@ export function isBaseUrl(value: string): boolean {
   if (url === null || !/^https?:$/.test(url.protocol)) return false;
   return url.search === "" && url.hash === "" && url.username === "" && url.password === "";
 }
+
+/** A file of SQLite, or a database of PostgreSQL with its host. */
+export function isDatabaseUrl(value: string): boolean {
+  if (/^sqlite:./.test(value)) return true;
+  const url = /^postgres(ql)?:\/\//.test(value) ? URL.parse(value) : null;
+  return url !== null && url.pathname.length > 1;
+}

@@ -126,6 +126,12 @@ function checkTogether(settings: Settings, given: ReadonlyMap<string, Given>): C
     );
     errors.push({ place: placeOf(has!), message: `Found ${has} alone, expected ${lacks} with it` });
   }
+  if (settings.RETENTION_MAX_BYTES !== null && settings.DATABASE_URL?.startsWith("postgres")) {
+    const message =
+      "Found RETENTION_MAX_BYTES with PostgreSQL, whose database does not shrink by deleting: " +
+      "expected RETENTION_DAYS or RETENTION_MAX_EXECUTIONS instead";
+    errors.push({ place: placeOf("RETENTION_MAX_BYTES"), message });
+  }
   if (settings.FLOW_TIMEOUT_SEC > settings.FLOW_TIMEOUT_MAX_SEC) {
     const message =
       `Found ${settings.FLOW_TIMEOUT_SEC} for FLOW_TIMEOUT_SEC, expected at most ` +

@@ -12,7 +12,7 @@ type Resolved =
 /** The configuration as the program uses it: nothing is left to be worked out, paths are absolute. */
 export type Config = Readonly<
   Omit<Settings, Resolved> & {
-    /** `sqlite:` and an absolute path; see `databaseFile`. */
+    /** `sqlite:` and an absolute path, or `postgres:`; see `databaseFile`. May hold a password. */
     DATABASE_URL: string;
     WORKER_THREADS: number;
     FLOW_MAX_CONCURRENT: number;
@@ -41,7 +41,7 @@ export function resolveConfig(settings: Settings, around: Surroundings): Config 
     TLS_CERT_FILE: settings.TLS_CERT_FILE && at(settings.TLS_CERT_FILE),
     TLS_KEY_FILE: settings.TLS_KEY_FILE && at(settings.TLS_KEY_FILE),
     DATA_DIR: data,
-    DATABASE_URL: `sqlite:${resolveDatabase(settings.DATABASE_URL, data, at)}`,
+    DATABASE_URL: resolveDatabase(settings.DATABASE_URL, data, at),
     PLUGINS_DIR: at(settings.PLUGINS_DIR),
     ALLOW_READ: settings.ALLOW_READ.map(at),
     ALLOW_WRITE: settings.ALLOW_WRITE.map(at),
@@ -49,9 +49,22 @@ export function resolveConfig(settings: Settings, around: Surroundings): Config 
   });
 }
 
-/** The database file of a resolved configuration. */
-export function databaseFile(config: Pick<Config, "DATABASE_URL">): string {
-  return config.DATABASE_URL.slice("sqlite:".length);
+/** The database file of a resolved configuration; null: it is a database of PostgreSQL. */
+export function databaseFile({ DATABASE_URL }: Pick<Config, "DATABASE_URL">): string | null {
+  return isFile(DATABASE_URL) ? DATABASE_URL.slice("sqlite:".length) : null;
+}
+
+/** The URL without who opens the database, for whoever reads it. */
+export function showDatabase({ DATABASE_URL }: Pick<Config, "DATABASE_URL">): string {
+  if (isFile(DATABASE_URL)) return DATABASE_URL;
+  const url = new URL(DATABASE_URL);
+  url.username = url.password = "";
+  for (const name of ["user", "password", "sslpassword"]) url.searchParams.delete(name);
+  return url.href;
+}
+
+function isFile(url: string): boolean {
+  return url.startsWith("sqlite:");
 }
 
 /** The path of BASE_URL, under which the service serves; empty without one. */
@@ -79,7 +92,8 @@ function orElse(value: number | "auto", automatic: number): number {
 }
 
 function resolveDatabase(url: string | null, data: string, at: (path: string) => string): string {
-  return url === null ? join(data, "flowhook.db") : at(url.slice("sqlite:".length));
+  if (url !== null && !isFile(url)) return url;
+  return `sqlite:${url === null ? join(data, "flowhook.db") : at(url.slice("sqlite:".length))}`;
 }
 
 function resolveFormat(format: Settings["LOG_FORMAT"], terminal: boolean): "json" | "pretty" {

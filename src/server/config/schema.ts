@@ -4,6 +4,7 @@ import {
   choice,
   isAddressRange,
   isBaseUrl,
+  isDatabaseUrl,
   list,
   orAuto,
   orNull,
@@ -61,10 +62,15 @@ export const CONFIG_SCHEMA = v.strictObject({
   ),
   DATA_DIR: key(path("folder"), "./data", "Database, unpacked runtime files, flow versions."),
   DATABASE_URL: key(
-    orNull(text("`sqlite:PATH`", (value) => /^sqlite:./.test(value))),
+    orNull(text("`sqlite:PATH` or `postgres://USER@HOST/NAME`", isDatabaseUrl)),
     null,
-    "The store.",
+    "The store: a file, or a database of PostgreSQL 15 or later. Who opens it is shown nowhere.",
     "`sqlite:DATA_DIR/flowhook.db`",
+  ),
+  DATABASE_CONNECTIONS: key(
+    whole(6, 100),
+    8,
+    "Connections to PostgreSQL at most: four to write, the rest to read. SQLite has none.",
   ),
   DURABILITY: key(
     choice("full", "normal"),

@@ -1,6 +1,6 @@
 import type { Given } from "./document.ts";
 import { nameOfPassword, type Environment } from "./environment.ts";
-import type { Config } from "./resolve.ts";
+import { showDatabase, type Config } from "./resolve.ts";
 import { CONFIG_KEYS, type ConfigKey } from "./schema.ts";
 
 /** A key of the configuration, what it is worth, and who said so. */
@@ -24,7 +24,7 @@ interface Sources {
 /** Every key in the order of the schema, and the first password where the environment has one. */
 export function listValues(config: Config, sources: Sources): ConfigValue[] {
   const password = nameOfPassword(sources.env);
-  const values = CONFIG_KEYS.map((key) => toValue(key, config[key], sources));
+  const values = CONFIG_KEYS.map((key) => toValue(key, shownOf(key, config), sources));
   if (password === null) return values;
   const hidden = { key: "ADMIN_PASSWORD", value: null, overrides: null } as const;
   return [...values, { ...hidden, source: "environment", place: password }];
@@ -33,8 +33,13 @@ export function listValues(config: Config, sources: Sources): ConfigValue[] {
 /** The same for a command that has defaults of its own. */
 export function replaceValues(values: readonly ConfigValue[], config: Config): ConfigValue[] {
   return values.map((one) =>
-    one.key === "ADMIN_PASSWORD" ? one : { ...one, value: config[one.key] },
+    one.key === "ADMIN_PASSWORD" ? one : { ...one, value: shownOf(one.key, config) },
   );
+}
+
+/** A value without any secret in it. */
+function shownOf(key: ConfigKey, config: Config): unknown {
+  return key === "DATABASE_URL" ? showDatabase(config) : config[key];
 }
 
 function toValue(key: ConfigKey, value: unknown, { written, variables }: Sources): ConfigValue {

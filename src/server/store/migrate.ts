@@ -2,7 +2,7 @@ import type { Kysely } from "kysely";
 import { now } from "../../shared/clock.ts";
 import { StartError } from "../../shared/errors.ts";
 import type { Progress } from "./migrations/migration.ts";
-import { MIGRATIONS } from "./migrations/migrations.ts";
+import { MIGRATIONS, POSTGRES_ONLY } from "./migrations/migrations.ts";
 import type { Schema } from "./schema.ts";
 
 /** @throws StartError where the database was written by a newer version */
@@ -16,8 +16,9 @@ export function refuseNewer(applied: readonly string[]): void {
 }
 
 /** @returns names of the migrations that a store with those lacks, in their order */
-export function listDue(applied: readonly string[]): string[] {
-  return [...MIGRATIONS.keys()].filter((name) => !applied.includes(name));
+export function listDue(applied: readonly string[], isPostgres = false): string[] {
+  const names = [...MIGRATIONS.keys()].filter((name) => isPostgres || !POSTGRES_ONLY.has(name));
+  return names.filter((name) => !applied.includes(name));
 }
 
 const TELL_MS = 2000;

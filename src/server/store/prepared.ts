@@ -5,7 +5,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { Compilable } from "kysely";
+import type { Compilable, CompiledQuery } from "kysely";
 import type { Schema } from "./schema.ts";
 import type { Statement, StatementText } from "./statement.ts";
 
@@ -36,7 +36,14 @@ export function derive<P, T>(read: (values: P) => T): T {
 /** What a statement says of itself. */
 export type Traits = Partial<Pick<StatementText, "expect" | "changes">>;
 
-let count = 0;
+const queries: CompiledQuery["query"][] = [];
+
+/** The query of a prepared statement, for a store that reads another SQL. */
+export function queryOf(number: number): CompiledQuery["query"] {
+  const query = queries[number];
+  if (query === undefined) throw new Error(`There is no prepared statement ${number}`);
+  return query;
+}
 
 /**
  * Compiles a query once. `build` sees a placeholder for each member of P and may only pass it on
@@ -50,8 +57,9 @@ export function prepare<P extends object>(
     {},
     { get: (_, name) => derive((values: P) => values[name as keyof P]) },
   ) as P;
-  const { sql, parameters } = build(placeholders).compile();
-  const text: StatementText = { sql, number: count++, expect, changes };
+  const { sql, parameters, query } = build(placeholders).compile();
+  const number = queries.push(query) - 1;
+  const text: StatementText = { sql, number, expect, changes };
   const fill = parameters.map((parameter) =>
     parameter instanceof Placeholder ? (parameter.read as (values: P) => unknown) : () => parameter,
   );

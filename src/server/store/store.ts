@@ -44,6 +44,8 @@ export interface Store {
   counts(): { commits: number; units: number };
   /** Of its files, and of the disk that they are on. */
   fileSizes(): Promise<FileSizes>;
+  /** Since when it cannot be reached, as performance.now(); null: it can. */
+  readonly awaySince: number | null;
   [Symbol.asyncDispose](): Promise<void>;
 }
 

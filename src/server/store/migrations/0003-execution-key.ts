@@ -16,13 +16,20 @@ export async function up(db: Kysely<unknown>, progress: Progress): Promise<void>
     total: number;
   }>`select count(*) as total from old_execution`.execute(db);
   const total = rows[0]?.total ?? 0;
-  const done = await moveInOrder(db, (count) => progress(count, total));
-  await moveRest(db, (count) => progress(done + count, total));
-  await moveSequence(db);
+  if (total > 0) await moveAll(db, (count) => progress(count, total));
   for (const table of ["execution", "execution_payload", "execution_log"])
     await db.schema.dropTable(`old_${table}`).execute();
-  await db.schema.dropTable("temp.moving").execute();
   await createIndexes(db);
+}
+
+/** Of SQLite: a database of PostgreSQL was never in the state before. */
+async function moveAll(db: Kysely<unknown>, tell: (count: number) => void): Promise<void> {
+  await sql`create temporary table moving
+    (id text primary key, key integer not null, parent_key integer) without rowid`.execute(db);
+  const done = await moveInOrder(db, tell);
+  await moveRest(db, (count) => tell(done + count));
+  await moveSequence(db);
+  await db.schema.dropTable("temp.moving").execute();
 }
 
 /** The index of log lines stays: they are looked up by it. */
@@ -85,8 +92,6 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     .addColumn("level", "text", (c) => c.notNull())
     .addColumn("text", "text", (c) => c.notNull())
     .execute();
-  await sql`create temporary table moving
-    (id text primary key, key integer not null, parent_key integer) without rowid`.execute(db);
 }
 
 /**

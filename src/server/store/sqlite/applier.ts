@@ -1,7 +1,6 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { putClaim } from "../claims.ts";
 import { learnMoved } from "./taken-keys.ts";
-import type { ExecutionRow } from "../execution-row.ts";
 import {
   countConnection,
   endExecution,
@@ -9,10 +8,10 @@ import {
   insertLogLine,
   requeueExecution,
   runExecution,
-  type EndedRow,
 } from "../executions.ts";
 import { isPassingError } from "./error.ts";
-import type { BeginRecord, EndRecord, LedgerEntry } from "../ledger-record.ts";
+import { gatherRecords, type Begun, type Later } from "../gathered-records.ts";
+import type { LedgerEntry } from "../ledger-record.ts";
 import { decodeRow } from "./ledger-row.ts";
 import type { LedgerSegment, NumberedRow } from "./ledger-segment.ts";
 import type { Statement, Unit } from "../statement.ts";
@@ -132,59 +131,18 @@ export class Applier {
   }
 }
 
-/** An execution that has begun in these records: it is written once, as it is after them. */
-interface Begun {
-  readonly row: { -readonly [Name in keyof ExecutionRow]: ExecutionRow[Name] };
-  readonly begin: BeginRecord;
-  readonly input_value: string;
-  output: EndedRow | null;
-}
-
 /** The statements that a list of records comes to. */
 function* toUnits(entries: readonly LedgerEntry[]): Generator<Unit> {
-  const begun = new Map<string, Begun>();
-  const later: Unit[] = [];
-  for (const { record, text } of entries) {
-    if (record.kind === "begin") {
-      const row = { ...record.row };
-      begun.set(row.id, { row, begin: record, input_value: text ?? "null", output: null });
-    } else if (record.kind === "end") {
-      const found = begun.get(record.id);
-      if (found === undefined) later.push(endExecution(toEnded(record, text)));
-      else end(found, toEnded(record, text));
-    } else if (record.kind === "log") {
-      const { id, lines } = record;
-      later.push(lines.map((line) => insertLogLine({ executionId: id, ...line })));
-    } else
-      for (const id of record.ids) {
-        const at = record.kind === "start" ? record.at : null;
-        const found = begun.get(id);
-        if (found === undefined) later.push([moveTo(id, at)]);
-        else if (found.row.ended_at === null) move(found, at);
-      }
-  }
-  for (const execution of begun.values()) yield* toInserts(execution);
-  yield* later;
+  const { begun, later } = gatherRecords(entries);
+  for (const execution of begun) yield* toInserts(execution);
+  for (const one of later) yield toUnit(one);
 }
 
-function toEnded(record: EndRecord, output_value: string | null): EndedRow {
-  const { id, status, status_message, ended_at, response } = record;
-  return { id, status, status_message, ended_at, output_value, response };
-}
-
-function end(execution: Begun, ended: EndedRow): void {
-  const { row } = execution;
-  if (row.ended_at !== null) return;
-  row.status = ended.status;
-  row.status_message = ended.status_message;
-  row.ended_at = ended.ended_at;
-  execution.output = ended;
-}
-
-/** @param at when it was handed to a thread; null: it waits */
-function move({ row }: Begun, at: number | null): void {
-  row.status = at === null ? "PENDING" : "RUNNING";
-  row.started_at = at;
+function toUnit(later: Later): Unit {
+  if (later.kind === "end") return endExecution(later.ended);
+  if (later.kind === "move") return [moveTo(later.id, later.at)];
+  const { id, lines } = later.record;
+  return lines.map((line) => insertLogLine({ executionId: id, ...line }));
 }
 
 function moveTo(id: string, at: number | null): Statement {

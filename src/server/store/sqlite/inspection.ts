@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { isDamage } from "./error.ts";
+import { listDue } from "../migrate.ts";
 import { MIGRATIONS } from "../migrations/migrations.ts";
 import { compareSchema } from "./own-schema.ts";
 import { openDatabase, type SqliteFile } from "./connection.ts";
@@ -84,7 +85,7 @@ async function inspectTables(db: Database, addon: string | null): Promise<Inspec
   return {
     ...NOTHING,
     foreign: await compareSchema(db, applied, addon),
-    due: [...MIGRATIONS.keys()].filter((name) => !applied.includes(name)),
+    due: listDue(applied),
     newestAt: db.prepare("select max(created_at) from execution").pluck().get() as number | null,
     secrets: db.prepare("select name, sealed from secret").all() as Inspection["secrets"],
   };

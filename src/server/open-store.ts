@@ -1,0 +1,38 @@
+import { hostname } from "node:os";
+import type { Runtime } from "../assets/runtime.ts";
+import { databaseFile, type Config } from "./config/resolve.ts";
+import { openSqliteStore } from "./store/sqlite/store.ts";
+import type { Store } from "./store/store.ts";
+
+export interface StoreOptions {
+  /** The service may have it open too. */
+  readonly isBeside?: boolean;
+  /** Something is wrong with it. @param isLost nothing can be written any more */
+  readonly onDamage?: (error: Error, isLost: boolean) => void;
+  /** Takes a line of what a start that takes long is doing. */
+  readonly tell?: (line: string) => void;
+}
+
+/** The store that DATABASE_URL names. @throws StartError */
+export async function openStore(
+  config: Config,
+  runtime: Runtime,
+  options: StoreOptions,
+): Promise<Store> {
+  const path = databaseFile(config);
+  const durability = config.DURABILITY;
+  if (path !== null) {
+    const { addon, storeThread } = runtime;
+    return openSqliteStore({ ...options, path, durability, addon, thread: storeThread });
+  }
+  // Not loaded where it is not used.
+  const { openPostgresStore } = await import("./store/postgres/store.ts");
+  return openPostgresStore({
+    ...options,
+    url: config.DATABASE_URL,
+    durability,
+    connections: config.DATABASE_CONNECTIONS,
+    thread: runtime.postgresThread,
+    name: `flowhook ${hostname()} ${process.pid}`,
+  });
+}

@@ -1,0 +1,161 @@
+import { COLUMNS, type EndedRow } from "../executions.ts";
+import { requireKey, toKey } from "../execution-key.ts";
+import type { Begun } from "../gathered-records.ts";
+import type { LogRecord } from "../ledger-record.ts";
+import { toValue } from "./connection.ts";
+
+/** The statements that write many rows at once, each from one list for each column. */
+
+export interface Batch {
+  /** For the server, which plans it once. */
+  readonly name: string;
+  readonly text: string;
+  readonly values: readonly (readonly unknown[])[];
+}
+
+type Types = Readonly<Record<string, "bigint" | "text" | "bytea">>;
+
+const ROW_TYPES: Types = Object.fromEntries(
+  ["key", "parent_key", ...COLUMNS].map((name) => [
+    name,
+    /^is_|_at$|key$/.test(name) ? "bigint" : "text",
+  ]),
+);
+
+const BEGIN_TYPES: Types = {
+  ...ROW_TYPES,
+  input_value: "text",
+  raw_body_at: "bigint",
+  raw_body: "bytea",
+  target: "text",
+  output_value: "text",
+  response: "text",
+  month: "text",
+};
+
+const CLAIM_TYPES: Types = {
+  hash: "text",
+  execution_key: "bigint",
+  fingerprint: "text",
+  expires_at: "bigint",
+};
+
+const END_TYPES: Types = {
+  key: "bigint",
+  status: "text",
+  status_message: "text",
+  ended_at: "bigint",
+  output_value: "text",
+  response: "text",
+};
+
+const MOVE_TYPES: Types = { key: "bigint", status: "text", started_at: "bigint", was: "text" };
+const LOG_TYPES: Types = { execution_key: "bigint", at: "bigint", level: "text", text: "text" };
+
+/** A row with these columns, from a list for each of them. */
+function unnest(types: Types, from = 1): string {
+  const names = Object.keys(types);
+  const lists = Object.values(types).map((type, at) => `$${from + at}::${type}[]`);
+  return `unnest(${lists.join(", ")}) with ordinality as given (${names.join(", ")}, place)`;
+}
+
+function columns(types: Types): string {
+  return Object.keys(types).join(", ");
+}
+
+/**
+ * Answers the keys that were inserted. One that is there already was inserted by a try whose
+ * answer was lost, or is another's: `findTaken` tells.
+ */
+const BEGIN = `with given as materialized (select * from ${unnest(BEGIN_TYPES)}),
+  begun as (insert into execution (${columns(ROW_TYPES)})
+    select ${columns(ROW_TYPES)} from given order by place on conflict (key) do nothing returning key),
+  input as (insert into execution_input (execution_key, input_value, raw_body_at, raw_body, target)
+    select key, input_value, raw_body_at, raw_body, target from given join begun using (key)),
+  output as (insert into execution_output (execution_key, output_value, response)
+    select key, output_value, response from given join begun using (key)
+    where output_value is not null or response is not null),
+  usage as (insert into connection_usage (month, used)
+    select month, count(*) from given join begun using (key) where month is not null group by month
+    on conflict (month) do update set used = connection_usage.used + excluded.used)
+  select key from begun`;
+
+/** In the place of expired ones. */
+const CLAIM = `insert into execution_claim (${columns(CLAIM_TYPES)})
+  select ${columns(CLAIM_TYPES)} from ${unnest(CLAIM_TYPES)}
+  on conflict (hash) do update set execution_key = excluded.execution_key,
+    fingerprint = excluded.fingerprint, expires_at = excluded.expires_at`;
+
+/** An ended status never changes, and what was answered neither. */
+const END = `with given as materialized (select * from ${unnest(END_TYPES)}),
+  ended as (update execution set status = given.status, status_message = given.status_message,
+      ended_at = given.ended_at
+    from given where execution.key = given.key and execution.status in ('PENDING', 'RUNNING')
+    returning execution.key)
+  insert into execution_output (execution_key, output_value, response)
+    select key, output_value, response from given join ended using (key)
+    where output_value is not null or response is not null`;
+
+const MOVE = `update execution set status = given.status, started_at = given.started_at
+  from ${unnest(MOVE_TYPES)} where execution.key = given.key and execution.status = given.was`;
+
+const LOG = `insert into execution_log (${columns(LOG_TYPES)})
+  select ${columns(LOG_TYPES)} from ${unnest(LOG_TYPES)} order by place`;
+
+type Cells = Readonly<Record<string, unknown>>;
+
+function toBatch(name: string, text: string, types: Types, rows: readonly Cells[]): Batch {
+  const values = Object.keys(types).map((column) =>
+    rows.map((row) => toValue(row[column] ?? null)),
+  );
+  return { name, text, values };
+}
+
+export function toBeginBatch(begun: readonly Begun[]): Batch {
+  const rows = begun.map(({ row, begin, input_value, output }) => ({
+    ...row,
+    key: requireKey(row.id),
+    parent_key: row.parent_id === null ? null : toKey(row.parent_id),
+    ...begin.input,
+    input_value,
+    raw_body: begin.input.raw_body === null ? null : Buffer.from(begin.input.raw_body),
+    output_value: output?.output_value ?? null,
+    response: output?.response ?? null,
+    month: begin.month,
+  }));
+  return toBatch("begin", BEGIN, BEGIN_TYPES, rows);
+}
+
+/** Of one hash the last: a statement writes each row once. */
+export function toClaimBatch(begun: readonly Begun[]): Batch | null {
+  const rows = new Map<string, Cells>();
+  for (const { row, begin } of begun)
+    for (const claim of begin.claims ?? [])
+      rows.set(claim.hash, { ...claim, execution_key: requireKey(row.id) });
+  return rows.size === 0 ? null : toBatch("claim", CLAIM, CLAIM_TYPES, [...rows.values()]);
+}
+
+/** Of one execution the first ending holds. */
+export function toEndBatch(ended: readonly EndedRow[]): Batch {
+  const rows = new Map<string, Cells>();
+  for (const row of ended) if (!rows.has(row.id)) rows.set(row.id, { ...row, key: toKey(row.id) });
+  return toBatch("end", END, END_TYPES, [...rows.values()]);
+}
+
+/** @param at of each: when it was handed to a thread; null: it waits again */
+export function toMoveBatch(moves: readonly { id: string; at: number | null }[]): Batch {
+  const rows = moves.map(({ id, at }) => ({
+    key: toKey(id),
+    status: at === null ? "PENDING" : "RUNNING",
+    started_at: at,
+    was: at === null ? "RUNNING" : "PENDING",
+  }));
+  return toBatch("move", MOVE, MOVE_TYPES, rows);
+}
+
+export function toLogBatch(records: readonly LogRecord[]): Batch {
+  const rows = records.flatMap(({ id, lines }) =>
+    lines.map((line) => ({ ...line, execution_key: requireKey(id) })),
+  );
+  return toBatch("log", LOG, LOG_TYPES, rows);
+}

@@ -1,0 +1,131 @@
+import { Worker } from "node:worker_threads";
+import { StartError } from "../../../shared/errors.ts";
+import type { Query } from "../read-queue.ts";
+import type { LedgerEntry } from "../ledger-record.ts";
+import type { Row } from "../statement.ts";
+import { StoreError } from "../store-error.ts";
+import type {
+  Answer,
+  Event,
+  Lane,
+  NamedQuery,
+  Opened,
+  RecordErrors,
+  Request,
+  StopRequest,
+  ThreadData,
+  UnitStatement,
+} from "./thread-protocol.ts";
+
+export interface ClientEvents {
+  /** A line of what a start that takes long is doing. */
+  tell(line: string): void;
+  /** Another service has the database, or the thread was lost: nothing can be written any more. */
+  lost(error: Error): void;
+}
+
+interface Waiting {
+  resolve(answer: never): void;
+  reject(error: Error): void;
+}
+
+type Act = Request extends infer One ? (One extends Request ? Omit<One, "id"> : never) : never;
+
+/** The store's thread as the server sees it. */
+export class Client {
+  readonly #worker: Worker;
+  readonly #events: ClientEvents;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #opening = Promise.withResolvers<Opened>();
+  #id = 0;
+  #lost: Error | null = null;
+  /** Since when it cannot be reached, as performance.now(); null: it can. */
+  #awaySince: number | null = null;
+
+  constructor(thread: string, data: ThreadData, events: ClientEvents) {
+    this.#events = events;
+    this.#worker = new Worker(thread, {
+      name: "store",
+      workerData: data,
+      env: {},
+      execArgv: [],
+    });
+    this.#worker.on("message", (message: Answer | Event) => {
+      if ("id" in message) this.#onAnswer(message);
+      else this.#onEvent(message);
+    });
+    this.#worker.on("error", (error) => this.#lose(error as Error));
+  }
+
+  /** @throws StartError */
+  get opened(): Promise<Opened> {
+    return this.#opening.promise;
+  }
+
+  get awaySince(): number | null {
+    return this.#awaySince;
+  }
+
+  /** @throws StoreError */
+  query(query: NamedQuery): Promise<Row[]> {
+    return this.#ask({ query }, ({ rows }: { rows: Row[] }) => rows);
+  }
+
+  /** @returns number of the list, to stop it, and its rows */
+  list(list: Query): { id: number; rows: Promise<Row[]> } {
+    const rows = this.#ask({ list }, (answer: { rows: Row[] }) => answer.rows);
+    return { id: this.#id, rows };
+  }
+
+  stop(id: number): void {
+    const request: StopRequest = { stop: id };
+    this.#worker.postMessage(request);
+  }
+
+  /** @throws StoreError where nothing was committed */
+  commit(unit: readonly UnitStatement[]): Promise<readonly number[]> {
+    return this.#ask({ unit }, ({ changes }: { changes: readonly number[] }) => changes);
+  }
+
+  /** @returns why some were not written */
+  record(lane: Lane, records: readonly LedgerEntry[]): Promise<RecordErrors> {
+    return this.#ask({ records, lane }, ({ errors }: { errors: RecordErrors }) => errors);
+  }
+
+  async close(): Promise<void> {
+    if (this.#lost === null) await this.#ask({ close: true }, () => null).catch(() => {});
+    await this.#worker.terminate();
+  }
+
+  #ask<A, T>(act: Act, read: (answer: A) => T): Promise<T> {
+    if (this.#lost !== null) return Promise.reject(this.#lost);
+    const id = (this.#id += 1);
+    const { promise, resolve, reject } = Promise.withResolvers<A>();
+    this.#waiting.set(id, { resolve, reject });
+    this.#worker.postMessage({ id, ...act });
+    return promise.then(read);
+  }
+
+  #onAnswer(answer: Answer): void {
+    const waiting = this.#waiting.get(answer.id);
+    this.#waiting.delete(answer.id);
+    if ("error" in answer) waiting?.reject(new StoreError(answer.error));
+    else waiting?.resolve(answer as never);
+  }
+
+  #onEvent(event: Event): void {
+    if ("opened" in event) this.#opening.resolve(event.opened);
+    else if ("line" in event) this.#events.tell(event.line);
+    else if ("isReachable" in event) this.#awaySince = event.isReachable ? null : performance.now();
+    else if ("taken" in event) this.#lose(new Error(event.taken));
+    else this.#opening.reject(new StartError(event.refused, event.exitCode));
+  }
+
+  #lose(error: Error): void {
+    this.#lost = error;
+    this.#opening.reject(error);
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+    this.#events.lost(error);
+  }
+}

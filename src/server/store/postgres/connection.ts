@@ -1,0 +1,135 @@
+import pg from "pg";
+import { toUnitError } from "./error.ts";
+import type { ThreadData } from "./thread-protocol.ts";
+
+/** How the thread connects, and what values are like on both sides. */
+
+/** Of 64-bit numbers, and of sums and averages: all are exact as numbers here. */
+const [INT8, NUMERIC, BYTEA] = [20, 1700, 17];
+
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser(oid: number, format?: "text" | "binary") {
+    if (oid === INT8 || oid === NUMERIC) return Number;
+    // The only bytes in the tables are texts that may hold U+0000.
+    if (oid === BYTEA) return (value: string) => Buffer.from(value.slice(2), "hex").toString();
+    return pg.types.getTypeParser(oid, format);
+  },
+};
+
+/** Longest wait for a connection, in milliseconds. */
+const CONNECT_MS = 5000;
+
+export function toClientConfig({ url, name }: ThreadData): pg.ClientConfig {
+  return {
+    connectionString: url,
+    types: TYPES,
+    application_name: name,
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+  };
+}
+
+/** Where the database is, without who opens it; for messages. */
+export function describePlace(url: string): string {
+  const { hostname, port, pathname, searchParams } = new URL(url);
+  const host = hostname || searchParams.get("host") || "localhost";
+  return `database "${decodeURIComponent(pathname.slice(1))}" at ${host}:${port || 5432}`;
+}
+
+/** PostgreSQL's texts hold no U+0000; it becomes U+FFFD. */
+export function toValue(value: unknown): unknown {
+  if (typeof value !== "string" || !value.includes("\0")) return value;
+  return value.replaceAll("\0", "\u{fffd}");
+}
+
+/** @throws {Error} where it is a server that takes no writes: one that was demoted */
+export async function requireWritable(client: pg.Client | pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ state: string }>(
+    "select current_setting('transaction_read_only') as state",
+  );
+  if (rows[0]?.state !== "on") return;
+  throw Object.assign(new Error("The server takes no writes: it is a standby"), { code: "25006" });
+}
+
+/**
+ * One connection, made again where it was lost. What it runs is the only thing that it runs: its
+ * callers wait for each other.
+ */
+export class Session {
+  readonly #data: ThreadData;
+  readonly #prepare: (client: pg.Client) => Promise<void>;
+  #client: pg.Client | null = null;
+  #turn: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  /** @param prepare what a new connection needs before it is used */
+  constructor(data: ThreadData, prepare: (client: pg.Client) => Promise<void>) {
+    this.#data = data;
+    this.#prepare = prepare;
+  }
+
+  get isConnected(): boolean {
+    return this.#client !== null;
+  }
+
+  /** @throws {Error} of PostgreSQL or of the connection */
+  run<T>(act: (client: pg.Client) => Promise<T>): Promise<T> {
+    const result = this.#turn.then(async () => act(await this.#connect()));
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  async close(): Promise<void> {
+    await this.#turn;
+    this.#isClosed = true;
+    await this.#client?.end().catch(() => {});
+    this.#client = null;
+  }
+
+  async #connect(): Promise<pg.Client> {
+    if (this.#client !== null) return this.#client;
+    if (this.#isClosed) throw Object.assign(new Error("The store is closed"), { code: "57P01" });
+    const client = new pg.Client(toClientConfig(this.#data));
+    const forget = (): void => {
+      if (this.#client === client) this.#client = null;
+    };
+    client.on("error", forget);
+    client.on("end", forget);
+    try {
+      await client.connect();
+      await requireWritable(client);
+      await this.#prepare(client);
+      return (this.#client = client);
+    } catch (error) {
+      client.end().catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** An error that tells itself by a kind of the store's. */
+export class UnmetError extends Error {
+  readonly kind = "expected";
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`No row was changed: ${code}`);
+    this.code = code;
+  }
+}
+
+/** Runs this in one transaction. @throws what it throws, after the rollback */
+export async function transact<T>(client: pg.Client, act: () => Promise<T>): Promise<T> {
+  await client.query("begin");
+  try {
+    const result = await act();
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    // Of a connection that is gone there is nothing to roll back.
+    if (toUnitError(error).kind !== "unavailable") await client.query("rollback").catch(() => {});
+    else await client.end().catch(() => {});
+    throw error;
+  }
+}

@@ -1,0 +1,9 @@
+import { sql, type SqlBool } from "kysely";
+import type { StoreDialect } from "../store.ts";
+
+export const POSTGRES_DIALECT: StoreDialect = {
+  // Reads are ended from outside: by their time, or by whoever asked for them.
+  whileWanted: () => sql<SqlBool>`true`,
+  percentile: (value, percent) =>
+    sql<number | null>`percentile_cont(${sql.lit(percent / 100)}) within group (order by ${value})`,
+};

@@ -1,0 +1,37 @@
+import type { StoreErrorKind, UnitError } from "../store-error.ts";
+
+/** SQLSTATE codes (PostgreSQL, appendix A) and errors of the connection, in the store's own words. */
+const KINDS: readonly (readonly [RegExp, StoreErrorKind])[] = [
+  [/^23505$/, "unique"],
+  [/^23503$/, "reference"],
+  [/^57014$/, "too_long"],
+  // Connections, resources, shutdown, a read-only server, and what a second try can do.
+  [/^(08...|53...|57P..|25006|40001|40P01|55P03)$/, "unavailable"],
+  [/^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|ENOTFOUND|EAI_AGAIN|ENOENT)$/, "unavailable"],
+];
+
+/** What the driver, or the store's own thread, threw, as plain data. */
+export function toUnitError(error: unknown): UnitError {
+  const { code, kind, message } = error as { code?: unknown; kind?: unknown; message?: unknown };
+  const text = typeof message === "string" ? message : String(error);
+  return {
+    kind: typeof kind === "string" ? (kind as StoreErrorKind) : kindOf(code, text),
+    code: typeof code === "string" ? code : "POSTGRES",
+    message: text,
+  };
+}
+
+/** The driver's own errors of a connection that ended have no code. */
+const ENDED =
+  /connection terminated|client has encountered a connection error|not queryable|timeout/i;
+
+function kindOf(code: unknown, message: string): StoreErrorKind {
+  if (typeof code !== "string") return ENDED.test(message) ? "unavailable" : "other";
+  return KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? "other";
+}
+
+/** Whether it is known that the connection is gone, or worth nothing any more. */
+export function isLost(error: unknown): boolean {
+  const { kind, code } = toUnitError(error);
+  return kind === "unavailable" && !/^(40001|40P01|55P03|53...)$/.test(code);
+}

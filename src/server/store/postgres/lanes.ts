@@ -1,0 +1,70 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Client } from "pg";
+import type { LedgerEntry } from "../ledger-record.ts";
+import { now } from "../../../shared/clock.ts";
+import { toEndBatch } from "./batches.ts";
+import { Session } from "./connection.ts";
+import { isLost, toUnitError } from "./error.ts";
+import type { Guard } from "./guard.ts";
+import { writeRecords } from "./records.ts";
+import type { Lane, RecordErrors, ThreadData } from "./thread-protocol.ts";
+
+/** How long a batch is tried again where the connection was lost, in milliseconds. */
+const PATIENCE_MS = 5000;
+const RETRY_MS = 250;
+
+/** The connections on which records are written, each batch after the one before. */
+export class Lanes {
+  readonly #lanes: Readonly<Record<Lane, Session>>;
+  /** Executions that may have been recorded though whoever started them was told otherwise. */
+  readonly #doubtful = new Set<string>();
+
+  constructor(data: ThreadData, guard: Guard) {
+    const prepare = async (client: Client): Promise<void> => {
+      await guard.require();
+      if (data.durability === "normal") await client.query("set synchronous_commit = off");
+      await this.#settleDoubtful(client);
+    };
+    const open = (): Session => new Session(data, prepare);
+    this.#lanes = { begin: open(), end: open(), log: open() };
+  }
+
+  /** Tries for 5 seconds. @returns why some were not written */
+  async write(lane: Lane, entries: readonly LedgerEntry[]): Promise<RecordErrors> {
+    let isDoubtful = false;
+    for (const until = performance.now() + PATIENCE_MS; ; await wait(RETRY_MS))
+      try {
+        return await this.#lanes[lane].run((client) =>
+          writeRecords(client, entries).catch((error: unknown) => {
+            isDoubtful = true;
+            throw error;
+          }),
+        );
+      } catch (error) {
+        if (isLost(error) && performance.now() < until) continue;
+        if (isDoubtful) this.#doubt(entries);
+        return entries.map((_, at) => [at, toUnitError(error)] as const);
+      }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Object.values(this.#lanes).map((lane) => lane.close()));
+  }
+
+  #doubt(entries: readonly LedgerEntry[]): void {
+    for (const { record } of entries)
+      if (record.kind === "begin") this.#doubtful.add(record.row.id);
+  }
+
+  /** They were refused: where they were recorded all the same, they end without having begun. */
+  async #settleDoubtful(client: Client): Promise<void> {
+    const ids = [...this.#doubtful];
+    if (ids.length === 0) return;
+    const ended = { status: "ENDED_ERROR", ended_at: now(), output_value: null } as const;
+    const status_message = "not started: the database was away when it was recorded";
+    const rows = ids.map((id) => ({ id, ...ended, status_message, response: null }));
+    const { text, values } = toEndBatch(rows);
+    await client.query(text, [...values]);
+    for (const id of ids) this.#doubtful.delete(id);
+  }
+}

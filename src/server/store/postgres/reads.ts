@@ -1,0 +1,59 @@
+import pg from "pg";
+import type { Query } from "../read-queue.ts";
+import type { Row } from "../statement.ts";
+import { toClientConfig, toValue } from "./connection.ts";
+import type { NamedQuery, ThreadData } from "./thread-protocol.ts";
+
+/** What is not for reads: one to hold the database, and three to record. */
+const OTHERS = 4;
+/** With fewer in all, lists have one. */
+const [MANY, MOST_LISTS] = [8, 2];
+
+/** Reads, on connections of their own. */
+export class Reads {
+  readonly #rows: pg.Pool;
+  readonly #lists: pg.Pool;
+  /** Process numbers of the server for lists that are read now, by the ids of their requests. */
+  readonly #running = new Map<number, number>();
+
+  constructor(data: ThreadData) {
+    const config = { ...toClientConfig(data), idleTimeoutMillis: 60_000 };
+    const lists = data.connections < MANY ? 1 : MOST_LISTS;
+    this.#rows = new pg.Pool({ ...config, max: data.connections - OTHERS - lists });
+    this.#lists = new pg.Pool({ ...config, max: lists, statement_timeout: data.listMs });
+    // One that ends while nobody uses it is made again at the next use.
+    for (const pool of [this.#rows, this.#lists]) pool.on("error", () => {});
+  }
+
+  async query({ sql, parameters, name }: NamedQuery): Promise<Row[]> {
+    const values = parameters.map(toValue);
+    const { rows } = await this.#rows.query(
+      name === null ? { text: sql, values } : { name, text: sql, values },
+    );
+    return rows as Row[];
+  }
+
+  async list(id: number, { sql, parameters }: Query): Promise<Row[]> {
+    const client = await this.#lists.connect();
+    this.#running.set(id, (client as unknown as { processID: number }).processID);
+    try {
+      const { rows } = await client.query(sql, parameters.map(toValue));
+      client.release();
+      return rows as Row[];
+    } catch (error) {
+      client.release(error instanceof Error && !("severity" in error) ? error : undefined);
+      throw error;
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  stop(id: number): void {
+    const pid = this.#running.get(id);
+    if (pid !== undefined) this.#rows.query("select pg_cancel_backend($1)", [pid]).catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#rows.end(), this.#lists.end()]);
+  }
+}

@@ -1,0 +1,221 @@
+import {
+  Kysely,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type QueryResult,
+} from "kysely";
+import { continueAfter } from "../../../shared/id.ts";
+import { addMoved } from "../execution-key.ts";
+import { KeptRows, type Kept } from "../kept-rows.ts";
+import type { Ledger } from "../ledger.ts";
+import { queryOf } from "../prepared.ts";
+import { ReadQueue, type ListReader, type Query } from "../read-queue.ts";
+import { currentReading } from "../reading.ts";
+import type { Schema } from "../schema.ts";
+import type { Row, Statement, Unit } from "../statement.ts";
+import type { FileSizes, Store } from "../store.ts";
+import { Client } from "./client.ts";
+import { StoreCompiler, toDialect } from "./compiler.ts";
+import { POSTGRES_DIALECT } from "./dialect.ts";
+import { PostgresLedger } from "./ledger.ts";
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly durability: "full" | "normal";
+  /** DATABASE_CONNECTIONS. */
+  readonly connections: number;
+  /** Entry of the store's thread. */
+  readonly thread: string;
+  /** How the server's list of sessions names this one. */
+  readonly name: string;
+  /** Longest read of a list, in milliseconds. */
+  readonly listMs?: number;
+  /** The service may have it open too: the database is not taken, and nothing is recorded. */
+  readonly isBeside?: boolean;
+  /** Something is wrong. @param isLost nothing can be written any more */
+  readonly onDamage?: (error: Error, isLost: boolean) => void;
+  /** Takes a line of what a start that takes long is doing. */
+  readonly tell?: (line: string) => void;
+}
+
+const LIST_MS = 5000;
+
+/** Takes the database for this service, and brings its tables up to date. @throws StartError */
+export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
+  const { thread, isBeside = false, listMs = LIST_MS, onDamage = rethrow } = options;
+  const { url, durability, connections, name, tell = () => {} } = options;
+  const data = { url, durability, connections, name, listMs, isBeside };
+  const client = new Client(thread, data, { tell, lost: (error) => onDamage(error, true) });
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => client.close());
+  const { moved, largestKey } = await client.opened;
+  addMoved(moved);
+  // Where the clock was set back, keys go on from the largest.
+  opened.defer(continueAfter(largestKey ?? Number.NEGATIVE_INFINITY, () => EVERY_COUNT));
+  const ledger = new PostgresLedger({
+    record: (lane, records) => client.record(lane, records),
+    onDamage: (error) => onDamage(error, false),
+  });
+  if (!isBeside) opened.defer(() => ledger.close());
+  const settled = (): Promise<boolean> => ledger.settled();
+  const { rows, lists } = openTables(client, settled);
+  const find = openFinder(client);
+  const kept = new KeptRows();
+  const writer = openWriter(client, kept);
+  const disposal = opened.move();
+  return {
+    rows,
+    lists,
+    dialect: POSTGRES_DIALECT,
+    find: async <Found>(statement: Statement) => (await find(statement)) as Found | undefined,
+    findKept: <Found extends object>(
+      table: Kept,
+      key: string,
+      ask: (key: string) => Statement,
+    ): Promise<Readonly<Found> | undefined> =>
+      kept.findLater(table, key, async () => (await find(ask(key))) as Found | undefined),
+    commit: writer.commit,
+    ledger: isBeside ? NO_LEDGER : ledger,
+    settled,
+    maintain: async () => ({ used: await readSize(client), free: 0 }),
+    counts() {
+      const { batches, records } = ledger.counts();
+      const units = writer.count();
+      return { commits: units + batches, units: units + records };
+    },
+    fileSizes: () => readFileSizes(client),
+    get awaySince() {
+      return client.awaySince;
+    },
+    [Symbol.asyncDispose]: () => disposal.disposeAsync(),
+  };
+}
+
+const EVERY_COUNT = 4095;
+
+function openTables(client: Client, settled: () => Promise<boolean>) {
+  const queue = new ReadQueue(() => new PostgresListReader(client));
+  return {
+    rows: openKysely((query) => client.query({ ...toQuery(query), name: null })),
+    lists: openKysely(async (query) => {
+      await settled();
+      return queue.read(toQuery(query), currentReading());
+    }),
+  };
+}
+
+/** Each unit is a transaction of its own. */
+function openWriter(client: Client, kept: KeptRows) {
+  let count = 0;
+  return {
+    count: () => count,
+    async commit(unit: Unit): Promise<readonly number[]> {
+      try {
+        const changes = await client.commit(
+          unit.map((statement) => ({ ...textOf(statement), expect: statement.text.expect })),
+        );
+        count += 1;
+        return changes;
+      } finally {
+        for (const { text } of unit) if (text.changes !== null) kept.forget(text.changes);
+      }
+    },
+  };
+}
+
+function rethrow(error: Error): never {
+  throw error;
+}
+
+/** Of a store that the service may have open too. */
+const NO_LEDGER: Ledger = {
+  next: 0,
+  hasRoom: false,
+  backlog: { rows: 0, ratio: 0 },
+  append() {
+    throw new Error("The ledger belongs to the service");
+  },
+  beforeWrite() {},
+  room: async () => false,
+};
+
+async function readSize(client: Client): Promise<number> {
+  const sql = "select pg_database_size(current_database()) as size";
+  const [row] = await client.query({ sql, parameters: [], name: "size" });
+  return Number(row?.["size"] ?? 0);
+}
+
+async function readFileSizes(client: Client): Promise<FileSizes> {
+  const database = await readSize(client).catch(() => null);
+  return { database, wal: null, ledger: 0, free: null, disk: null };
+}
+
+function toQuery({ sql, parameters }: CompiledQuery): Query {
+  return { sql, parameters };
+}
+
+/** Texts of prepared statements, by their number; each is compiled at its first use. */
+const texts: string[] = [];
+const compiler = new StoreCompiler();
+
+function textOf({ text: { sql, number }, parameters }: Statement): Query {
+  if (number === null) return { sql, parameters };
+  texts[number] ??= compiler.compileQuery(queryOf(number), { queryId: `${number}` }).sql;
+  return { sql: texts[number], parameters };
+}
+
+function openFinder(client: Client): (statement: Statement) => Promise<Row | undefined> {
+  return async (statement) => {
+    const { number } = statement.text;
+    const name = number === null ? null : `find-${number}`;
+    const [row] = await client.query({ ...textOf(statement), name });
+    return row;
+  };
+}
+
+class PostgresListReader implements ListReader {
+  readonly isLost = false;
+  readonly #client: Client;
+  #id: number | null = null;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  read(query: Query): Promise<Row[]> {
+    const { id, rows } = this.#client.list(query);
+    this.#id = id;
+    return rows.finally(() => (this.#id = null));
+  }
+
+  stop(): void {
+    if (this.#id !== null) this.#client.stop(this.#id);
+  }
+
+  async close(): Promise<void> {}
+}
+
+function openKysely(run: (query: CompiledQuery) => Promise<Row[]>): Kysely<Schema> {
+  const connection: DatabaseConnection = {
+    executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => ({
+      rows: (await run(query)) as R[],
+    }),
+    streamQuery() {
+      throw new Error("Cannot stream from the store");
+    },
+  };
+  const refuse = async (): Promise<void> => {
+    throw new Error("Cannot write but through commit");
+  };
+  const driver: Driver = {
+    async init() {},
+    acquireConnection: async () => connection,
+    beginTransaction: refuse,
+    commitTransaction: refuse,
+    rollbackTransaction: refuse,
+    async releaseConnection() {},
+    async destroy() {},
+  };
+  return new Kysely<Schema>({ dialect: toDialect(() => driver) });
+}

@@ -1,0 +1,24 @@
+import type { Client } from "pg";
+import { toValue, transact, UnmetError } from "./connection.ts";
+import type { UnitStatement } from "./thread-protocol.ts";
+
+/**
+ * Commits statements together or not at all.
+ *
+ * @returns rows changed by each
+ * @throws {Error} where nothing was committed
+ */
+export async function commitUnit(
+  client: Client,
+  unit: readonly UnitStatement[],
+): Promise<readonly number[]> {
+  return transact(client, async () => {
+    const changes: number[] = [];
+    for (const { sql, parameters, expect } of unit) {
+      const { rowCount } = await client.query(sql, parameters.map(toValue));
+      if (rowCount === 0 && expect !== null) throw new UnmetError(expect);
+      changes.push(rowCount ?? 0);
+    }
+    return changes;
+  });
+}

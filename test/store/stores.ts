@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
+import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
+import { openPostgres, type PostgresServer } from "../postgres-server.ts";
+
+/** The same cases on each store. */
+
+export const KINDS = ["sqlite", "postgres"] as const;
+export type Kind = (typeof KINDS)[number];
+
+const SOURCES = join(import.meta.dirname, "../../src/server/store");
+const folder = mkdtempSync(join(tmpdir(), "flowhook-stores-"));
+let server: Promise<PostgresServer> | null = null;
+const urls = new Map<string, Promise<string>>();
+
+after(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await (await server)?.stop();
+});
+
+/** The file of a store of SQLite. */
+export function pathOf(name: string): string {
+  return join(folder, name);
+}
+
+/** @param name the same one is the same database */
+export async function openStoreOf(kind: Kind, name: string): Promise<Store> {
+  const durability = "normal";
+  if (kind === "sqlite") {
+    const thread = join(SOURCES, "sqlite/thread.ts");
+    return openSqliteStore({ path: pathOf(name), durability, addon: null, thread });
+  }
+  const url = await urlOf(name);
+  const thread = join(SOURCES, "postgres/thread.ts");
+  return openPostgresStore({ url, durability, connections: 8, thread, name: "flowhook test" });
+}
+
+/** Of a database that is new at its first use. */
+export function urlOf(name: string): Promise<string> {
+  server ??= openPostgres();
+  const found = urls.get(name) ?? server.then((one) => one.createDatabase());
+  urls.set(name, found);
+  return found;
+}
+
+type Open = (name: string) => Promise<Store>;
+
+/** One case, on each store. */
+export function testStores(title: string, run: (open: Open, kind: Kind) => Promise<void>): void {
+  for (const kind of KINDS)
+    test(`${kind}: ${title}`, () => run((name) => openStoreOf(kind, name), kind));
+}
