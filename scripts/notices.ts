@@ -27,7 +27,7 @@ const NOT_CARRIED = /^(@typescript\/)?typescript\b/;
 /** For development alone, and carried all the same: what editors read. */
 const CARRIED_TOO = ["@types/node"];
 /** They say MIT and their author in package.json, and bring no text. */
-const TEXTLESS: readonly string[] = ["@cfworker/json-schema"];
+const TEXTLESS: readonly string[] = ["@cfworker/json-schema", "pg-types", "pgpass"];
 
 const SWAGGER = ["LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt"];
 

@@ -5,6 +5,7 @@ import { join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { parseArgs } from "node:util";
+import { openPostgres } from "../test/postgres-server.ts";
 import { ROOT } from "./targets.ts";
 
 /**
@@ -18,7 +19,7 @@ import { ROOT } from "./targets.ts";
  *   TEXT           only test files whose path contains it
  */
 
-const TARGETS = ["source", "bundle", "binary", "deno"] as const;
+const TARGETS = ["source", "bundle", "binary", "deno", "postgres"] as const;
 
 /** A test that hangs fails by itself before the machine's limit ends the whole run. */
 const TEST_TIMEOUT_MS = 600_000;
@@ -71,8 +72,11 @@ if (!options.fast) {
   if (options.target === undefined) addRuns("shipped", shipped, "binary");
   for (const target of options.target ?? TARGETS) addTarget(target);
 }
+/** One server for all files of that target. */
+const postgres = runs.some(({ env }) => isOnPostgres(env)) ? await openPostgres() : null;
 const queue = longestFirst(runs).values();
 await Promise.all(Array.from({ length: AT_A_TIME }, () => runNext(queue)));
+await postgres?.stop();
 process.exitCode = summarize(tallies) ? 0 : 1;
 
 function filesOf(pattern: string): string[] {
@@ -105,6 +109,10 @@ function addRuns(name: string, files: readonly string[], target: string): Tally 
   return tally;
 }
 
+function isOnPostgres(env: TestRun["env"]): boolean {
+  return env["FLOWHOOK_TARGET"] === "postgres";
+}
+
 function longestFirst(all: readonly TestRun[]): TestRun[] {
   const rank = ({ file }: TestRun): number => {
     const found = LONGEST.findIndex((part) => file.includes(part));
@@ -129,7 +137,9 @@ async function runNext(queue: Iterator<TestRun>): Promise<void> {
 }
 
 /** What a file prints comes in one piece, once it has ended. */
-async function runFile({ file, tally, env }: TestRun): Promise<void> {
+async function runFile({ file, tally, env: given }: TestRun): Promise<void> {
+  const server = postgres !== null && isOnPostgres(given) ? postgres.url : null;
+  const env = server === null ? given : { ...given, FLOWHOOK_TEST_POSTGRES: server };
   const stream = run({ files: [file], cwd: ROOT, timeout: TEST_TIMEOUT_MS, env });
   stream.on("test:pass", (test) => note(tally, test, true));
   stream.on("test:fail", (test) => note(tally, test, false));

@@ -2,7 +2,7 @@ import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { existsSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
@@ -90,7 +90,10 @@ function toOwn(program: string, data: string, port: number, user: User): OwnServ
   ];
   const words = ["-D", data, "-p", `${port}`, ...settings.flatMap((one) => ["-c", one])];
   let child: ChildProcess | null = null;
-  process.once("exit", () => child?.kill("SIGQUIT"));
+  process.once("exit", () => {
+    child?.kill("SIGQUIT");
+    rmSync(dirname(data), { recursive: true, force: true });
+  });
   return {
     async start() {
       const started = spawn(program, words, {
@@ -107,9 +110,13 @@ function toOwn(program: string, data: string, port: number, user: User): OwnServ
         });
         started.once("exit", () => reject(new Error(`PostgreSQL ended:\n${printed}`)));
       });
+      // It keeps nobody from ending.
+      started.unref();
+      (started.stderr as Socket).unref();
     },
     async kill() {
       if (child === null || child.exitCode !== null) return;
+      child.ref();
       const ended = once(child, "exit");
       child.kill("SIGQUIT");
       await ended;

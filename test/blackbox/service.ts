@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { send, type Answer, type Origin } from "./client.ts";
+import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 import { environment, openTarget, type Target } from "./target.ts";
 
 export const ADMIN_PASSWORD = "correct horse battery staple 7";
@@ -87,7 +88,7 @@ const HARNESS_CONFIG = {
 /** Starts the target's `serve` in a folder of its own and waits until it listens. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const target = options.target ?? openTarget();
-  const directory = await openFolder(options);
+  const directory = await openFolder(options, target);
   const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD, ...options.env });
   try {
     const running = await launch(target, directory, ["serve"], env);
@@ -100,6 +101,16 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   }
 }
 
+/** The key of the configuration for one more database, where the target has not the default's. */
+export async function databaseFor({ name }: Target): Promise<Record<string, string>> {
+  if (name !== "postgres") return {};
+  server ??= openPostgres();
+  return { DATABASE_URL: await (await server).createDatabase() };
+}
+
+/** One for the process, which scripts/test.ts has opened for all. */
+let server: Promise<PostgresServer> | null = null;
+
 async function loginOrStop(service: Service): Promise<void> {
   try {
     await service.login();
@@ -109,11 +120,11 @@ async function loginOrStop(service: Service): Promise<void> {
   }
 }
 
-async function openFolder(options: ServiceOptions): Promise<string> {
+async function openFolder(options: ServiceOptions, target: Target): Promise<string> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "flowhook-blackbox-")));
   await mkdir(join(directory, "plugins"));
   await mkdir(join(directory, "data"));
-  const config = { ...HARNESS_CONFIG, ...options.config };
+  const config = { ...HARNESS_CONFIG, ...(await databaseFor(target)), ...options.config };
   // JSON is YAML: no printer is needed.
   await writeFile(join(directory, "flowhook.yaml"), `${JSON.stringify(config, null, 2)}\n`);
   const flows = (options.flows ?? []).map((flow) =>

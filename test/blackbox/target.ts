@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** The forms of the product that the one suite runs against; chosen by FLOWHOOK_TARGET. */
-export const TARGET_NAMES = ["source", "bundle", "binary", "deno"] as const;
+export const TARGET_NAMES = ["source", "bundle", "binary", "deno", "postgres"] as const;
 export type TargetName = (typeof TARGET_NAMES)[number];
 
 export interface Target {
@@ -31,6 +31,9 @@ export function openTarget(name = process.env["FLOWHOOK_TARGET"] ?? "source"): T
     case "bundle":
       return target(name, [NODE, built("flowhook.mjs")]);
     case "binary":
+      return target(name, [built("flowhook")]);
+    // The binary, each of whose services has a database of its own; see service.ts.
+    case "postgres":
       return target(name, [built("flowhook")]);
     case "deno":
       return target(name, [denoProgram(), "run", "-A", built("flowhook.mjs")], denoMissing());
