@@ -118,7 +118,10 @@ export class Client {
     else if ("line" in event) this.#events.tell(event.line);
     else if ("isReachable" in event) this.#awaySince = event.isReachable ? null : performance.now();
     else if ("taken" in event) this.#lose(new Error(event.taken));
-    else this.#opening.reject(new StartError(event.refused, event.exitCode));
+    else {
+      this.#lost = new StartError(event.refused, event.exitCode);
+      this.#opening.reject(this.#lost);
+    }
   }
 
   #lose(error: Error): void {

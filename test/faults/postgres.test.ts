@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
+import { poll } from "../blackbox/scenario.ts";
+import { openPostgres, PASSWORD, type PostgresServer } from "../postgres-server.ts";
+import { figure, openRandom, SEED } from "./sizes.ts";
+import { openTestService, type TestService } from "./test-service.ts";
+
+/** The service or its PostgreSQL dies under load, or is no PostgreSQL that can be used. */
+
+const RECORDING = `
+  import { appendFileSync } from "node:fs";
+  import { defineFlow } from "flowhook";
+  export default defineFlow({
+    permissions: { write: ["<out>"] },
+    async run(flow) {
+      appendFileSync("<out>/started", flow.execution.id + "\\n");
+      const ms = Number(flow.input_value.query.ms ?? 0);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      return { id: flow.execution.id };
+    },
+  });
+`;
+
+interface StoredRow {
+  readonly id: string;
+  readonly status: string;
+  readonly status_message: string | null;
+}
+
+let server: PostgresServer;
+let url: string;
+
+async function readStore(): Promise<Map<string, StoredRow>> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    const { rows } = await client.query<StoredRow>(
+      "select id, status, status_message from execution",
+    );
+    return new Map(rows.map((row) => [row.id, row]));
+  } finally {
+    await client.end();
+  }
+}
+
+async function readStarted(service: TestService): Promise<string[]> {
+  const text = await readFile(join(service.directory, "out/started"), "utf8").catch(() => "");
+  return text.split("\n").filter(Boolean);
+}
+
+async function openRecording(config: object = {}): Promise<TestService> {
+  url = await server.createDatabase();
+  const service = await openTestService({
+    config: { DATABASE_URL: url, WORKER_THREADS: 4, FLOW_MAX_CONCURRENT: 4, ...config },
+    files: { "recording.ts": RECORDING },
+  });
+  await service.createWebhook("recording", "recording");
+  await service.createWebhook("held", "recording", { sync_mode: "hold" });
+  return service;
+}
+
+/** Calls until it is told to stop. @param told ids that callers were given */
+async function load(service: TestService, told: Set<string>, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    const answer = await service
+      .call("recording", "?async&ms=2", { signal: stop })
+      .catch(() => null);
+    if (answer?.status === 201) told.add(answer.headers["flowhook-execution-id"] ?? "");
+    else await wait(20);
+  }
+}
+
+/** Once all has ended: nothing that was acknowledged is missing, and nothing ran twice. */
+async function compare(service: TestService, told: ReadonlySet<string>) {
+  await poll(
+    "the end of all",
+    async () => {
+      const rows = [...(await readStore()).values()];
+      return rows.every(({ status }) => status.startsWith("ENDED")) ? true : null;
+    },
+    60_000,
+  );
+  const stored = await readStore();
+  const lost = [...told].filter((id) => !stored.has(id));
+  const started = await readStarted(service);
+  assert.ok(told.size > 50, `${told.size} acknowledged`);
+  assert.deepEqual(lost, [], "acknowledged, and lost");
+  assert.equal(new Set(started).size, started.length, "started twice");
+  const unrun = [...told].filter(
+    (id) => stored.get(id)?.status === "ENDED_SUCCESS" && !started.includes(id),
+  );
+  assert.deepEqual(unrun, [], "ended well, and never started");
+  return [...stored.values()];
+}
+
+const USUAL = new Set(["ENDED_SUCCESS", "ENDED_ERROR"]);
+const random = openRandom(SEED);
+
+describe("store in PostgreSQL", () => {
+  before(async () => {
+    server = await openPostgres();
+  });
+  after(() => server.stop());
+
+  test("the service is killed under load, again and again", async () => {
+    await using service = await openRecording();
+    const told = new Set<string>();
+    for (let round = 0; round < 6; round += 1) {
+      const stop = new AbortController();
+      const callers = Array.from({ length: 6 }, () => load(service, told, stop.signal));
+      await wait(300 + 700 * random());
+      await service.kill();
+      stop.abort();
+      await Promise.all(callers);
+      await service.start();
+    }
+    const rows = await compare(service, told);
+    figure("acknowledged with the store in PostgreSQL, through 6 kills of the service", told.size);
+    assert.ok(rows.every(({ status }) => USUAL.has(status)));
+  });
+
+  test("PostgreSQL is killed under load, again and again", async (t) => {
+    if (server.own === null) return t.skip("the server is another's");
+    await using service = await openRecording();
+    const told = new Set<string>();
+    const stop = new AbortController();
+    const callers = Array.from({ length: 6 }, () => load(service, told, stop.signal));
+    for (let round = 0; round < 4; round += 1) {
+      await wait(500 + 500 * random());
+      await server.own.kill();
+      await wait(200 + 600 * random());
+      await server.own.start();
+    }
+    await wait(1500);
+    stop.abort();
+    await Promise.all(callers);
+    const rows = await compare(service, told);
+    figure("acknowledged through 4 kills of PostgreSQL", told.size);
+    for (const { status, status_message } of rows)
+      if (status !== "ENDED_SUCCESS") assert.match(status_message ?? "", /^not started/);
+    await service.assertAlive();
+  });
+
+  test("while PostgreSQL is away calls get 503, what runs ends later, and all goes on", async (t) => {
+    if (server.own === null) return t.skip("the server is another's");
+    await using service = await openRecording();
+    const running = service.call("held", "?ms=1500");
+    await poll("the start of the flow", async () =>
+      (await readStarted(service)).length > 0 ? true : null,
+    );
+    await server.own.kill();
+    const begun = performance.now();
+    const ready = async () => (await fetch(`${urlOf(service)}/health/ready`)).status;
+    await poll("readiness 503", async () => ((await ready()) === 503 ? true : null));
+    assert.ok(performance.now() - begun < 4000, "ready until 2 s and one look later");
+    const refused = await service.call("recording", "?async");
+    assert.equal(refused.status, 503, refused.text);
+    assert.ok(Number(refused.headers["retry-after"]) > 0);
+    assert.ok(performance.now() - begun < 12_000);
+    await service.assertAlive();
+    await server.own.start();
+    await poll("readiness 200", async () => ((await ready()) === 200 ? true : null));
+    const ended = await running;
+    assert.equal(ended.status, 200, ended.text);
+    assert.equal((await service.call("held", "")).status, 200);
+  });
+
+  test("a database serves one service, and is free again at its end", async () => {
+    await using service = await openRecording();
+    await using other = await openTestService({ config: { DATABASE_URL: url }, start: false });
+    await assert.rejects(other.start(), /Another service uses the database "flowhook_\w+" at/);
+    await service.kill();
+    await other.start();
+  });
+
+  const REFUSED: Readonly<Record<string, [change: (url: URL) => void, RegExp]>> = {
+    "a wrong password": [(at) => (at.password = "wrong"), /password authentication failed/],
+    "an unknown database": [(at) => (at.pathname = "/nobody"), /database "nobody" does not exist/],
+  };
+  for (const [name, [change, message]] of Object.entries(REFUSED))
+    test(`${name} is refused at once, and nothing shows the password`, async () => {
+      const given = new URL(server.url);
+      change(given);
+      await using service = await openTestService({
+        config: { DATABASE_URL: given.href },
+        start: false,
+      });
+      await assert.rejects(service.start(), (error: Error) => {
+        assert.match(error.message, message);
+        assert.match(error.message, /ended with 78/);
+        assert.ok(!error.message.includes(encodeURIComponent(PASSWORD)), error.message);
+        assert.ok(!error.message.includes(PASSWORD), error.message);
+        return true;
+      });
+    });
+
+  test("a database of something else is left alone", async () => {
+    url = await server.createDatabase();
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query("create table theirs (id integer)");
+    await using service = await openTestService({ config: { DATABASE_URL: url }, start: false });
+    await assert.rejects(service.start(), /has tables, but none of Flowhook/);
+    const { rows } = await client.query(
+      "select tablename from pg_tables where schemaname = 'public'",
+    );
+    assert.deepEqual(rows, [{ tablename: "theirs" }]);
+    await client.end();
+  });
+
+  test("a server that is not there is tried for half a minute, with a line from time to time", async () => {
+    const closed = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => closed.once("listening", resolve));
+    const { port } = closed.address() as AddressInfo;
+    closed.close();
+    const given = `postgres://me:secret-word@127.0.0.1:${port}/shop`;
+    await using service = await openTestService({ config: { DATABASE_URL: given }, start: false });
+    await assert.rejects(service.start(), (error: Error) => {
+      const lines = error.message.split("\n").filter((line) => line.includes("tried again"));
+      assert.ok(lines.length >= 4, error.message);
+      assert.match(error.message, new RegExp(`database \\\\?"shop\\\\?" at 127.0.0.1:${port}`));
+      assert.doesNotMatch(error.message, /secret-word/);
+      return true;
+    });
+  });
+});
+
+function urlOf({ origin }: TestService): string {
+  return `http://${origin.host}:${origin.port}`;
+}
