@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newExecutionId } from "../../src/shared/id.ts";
+import { listLog } from "../../src/server/store/execution-lists.ts";
+import type { ExecutionRow, PayloadInput } from "../../src/server/store/execution-row.ts";
+import {
+  connectionsByMonth,
+  findExecution,
+  findInput,
+  findPayload,
+} from "../../src/server/store/executions.ts";
+import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
+import {
+  deletePeople,
+  insertProject,
+  insertRole,
+  insertUserRole,
+} from "../../src/server/store/people.ts";
+import { readFor } from "../../src/server/store/reading.ts";
+import { countExecutions } from "../../src/server/store/retention.ts";
+import type { Store } from "../../src/server/store/store.ts";
+import { listSettings, putSetting, updateSetting } from "../../src/server/store/workspace.ts";
+import { sql } from "kysely";
+import { INPUT, newRow, toId } from "./rows.ts";
+import { openStoreOf, testStores } from "./stores.ts";
+
+/** What both stores do alike with records and errors, and what PostgreSQL does in its own way. */
+
+const PENDING = { status: "PENDING" as const, started_at: null, ended_at: null };
+
+function begin(row: ExecutionRow, input: Partial<PayloadInput> = {}): LedgerRecord {
+  const { input_value: _, ...rest } = { ...INPUT, ...input };
+  return { kind: "begin", row, input: rest, month: "2026-11" };
+}
+
+function append(store: Store, record: LedgerRecord, text: string | null = null): Promise<void> {
+  return new Promise((resolve, reject) =>
+    store.ledger.append(record, text, { applied: resolve, failed: reject }),
+  );
+}
+
+testStores("an execution is recorded, started and ended, with its log", async (open) => {
+  await using store = await open("life.db");
+  const row = newRow(newExecutionId(), PENDING);
+  const { id } = row;
+  const raw_body = "a: \0 b\n";
+  await Promise.all([
+    append(store, begin(row, { raw_body }), '{"n":1}'),
+    append(store, { kind: "start", ids: [id], at: 7 }),
+  ]);
+  assert.deepEqual(await findExecution(store, id), { ...row, status: "RUNNING", started_at: 7 });
+  assert.deepEqual(await findInput(store, id).then((input) => input?.raw_body), raw_body);
+  const line = { at: 8, level: "info" as const, text: "a line" };
+  const end = { status: "ENDED_SUCCESS" as const, status_message: null, ended_at: 9 };
+  await Promise.all([
+    append(store, { kind: "log", id, lines: [line, { ...line, text: "another" }] }),
+    append(store, { kind: "end", id, ...end, response: null }, '"done"'),
+  ]);
+  assert.deepEqual((await findPayload(store, id))?.output_value, '"done"');
+  const texts = (await listLog(store, id, { after: 0, limit: 9 })).map(({ text }) => text);
+  assert.deepEqual(texts, ["a line", "another"]);
+  await append(store, { kind: "end", id, ...end, status: "ENDED_ERROR", response: null }, '"late"');
+  assert.equal((await findExecution(store, id))?.status, "ENDED_SUCCESS");
+  assert.equal((await findPayload(store, id))?.output_value, '"done"');
+});
+
+testStores(
+  "what waits again is PENDING, and what begins and ends together is written once",
+  async (open) => {
+    await using store = await open("together.db");
+    const [one, two] = [newRow(newExecutionId(), PENDING), newRow(newExecutionId(), PENDING)];
+    const end = { kind: "end" as const, status: "ENDED_ERROR" as const, status_message: "gone" };
+    await Promise.all([
+      append(store, begin(one), "1"),
+      append(store, begin(two), "2"),
+      append(store, { ...end, id: two.id, ended_at: 5, response: null }),
+    ]);
+    assert.equal((await findExecution(store, two.id))?.status_message, "gone");
+    await append(store, { kind: "start", ids: [one.id], at: 7 });
+    await append(store, { kind: "wait", ids: [one.id] });
+    assert.deepEqual(await findExecution(store, one.id), one);
+    assert.deepEqual(await connectionsByMonth(store), new Map([["2026-11", 2]]));
+  },
+);
+
+testStores("errors of a unit have kinds", async (open) => {
+  await using store = await open("kinds.db");
+  const at = { created_at: 1, modified_at: 1 };
+  const project = { id: "p", name: "shop", description: "", ...at };
+  await store.commit([insertProject(store, project)]);
+  await assert.rejects(store.commit([insertProject(store, { ...project, id: "q" })]), {
+    kind: "unique",
+  });
+  await store.commit([
+    insertRole(store, { id: "r", name: "r", permissions: "[]", propagate: 0, ...at }),
+  ]);
+  await assert.rejects(store.commit([insertUserRole(store, "nobody", "r")]), { kind: "reference" });
+  const setting = { name: "s", value: "1", ...at };
+  await store.commit([putSetting(store, setting)]);
+  const stale = [insertProject(store, { ...project, id: "t", name: "t" })];
+  await assert.rejects(store.commit([...stale, updateSetting(store, setting, 99)]), {
+    kind: "expected",
+    code: "changed_meanwhile",
+  });
+  await store.commit([deletePeople(store, "project", "p")]);
+  await assert.rejects(store.commit([deletePeople(store, "project", "t")]), { code: "not_found" });
+});
+
+testStores("names are in the order of their characters, on each store", async (open) => {
+  await using store = await open("names.db");
+  const names = ["Z", "a", "ä", "_", "10", "9", "b-1", "b1"];
+  await store.commit(
+    names.map((name) => putSetting(store, { name, value: "0", created_at: 1, modified_at: 1 })),
+  );
+  const { rows } = await listSettings(store, { after: undefined, limit: 20, descending: false });
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    ["10", "9", "Z", "_", "a", "b-1", "b1", "ä"],
+  );
+});
+
+test("postgres: a record that cannot be written costs no other, and one that is there is written", async () => {
+  await using store = await openStoreOf("postgres", "alone.db");
+  const row = newRow(toId(Date.UTC(2026, 5, 1), 1), PENDING);
+  await append(store, begin(row), "1");
+  const other = newRow(toId(Date.UTC(2026, 5, 1), 2), PENDING);
+  const third = newRow(newExecutionId(), PENDING);
+  const results = await Promise.allSettled([
+    append(store, begin(other), "2"),
+    append(store, begin(third), "3"),
+    // The answer of the first try was lost.
+    append(store, begin(row), "1"),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["rejected", "fulfilled", "fulfilled"],
+  );
+  assert.equal(await countExecutions(store), 2);
+  assert.deepEqual(await connectionsByMonth(store), new Map([["2026-11", 2]]));
+});
+
+test("postgres: a list that takes too long is given up, and one that nobody waits for is stopped", async () => {
+  await using store = await openStoreOf("postgres", "slow.db");
+  const slow = () => sql`select pg_sleep(60)`.execute(store.lists);
+  const controller = new AbortController();
+  const stopped = readFor({ user_id: "u", signal: controller.signal }, slow);
+  const begun = performance.now();
+  setTimeout(() => controller.abort(), 200);
+  await assert.rejects(stopped, { code: "overloaded" });
+  assert.ok(performance.now() - begun < 4000);
+  await assert.rejects(slow(), { kind: "too_long" });
+});
+
+test("postgres: a text with U+0000 is no error, wherever it comes from", async () => {
+  await using store = await openStoreOf("postgres", "zero.db");
+  const setting = { name: "s", value: '"a\0b"', created_at: 1, modified_at: 1 };
+  await store.commit([putSetting(store, setting)]);
+  const { rows } = await listSettings(store, { after: "a\0", limit: 9, descending: false });
+  assert.deepEqual(rows, [{ ...setting, value: '"a\u{fffd}b"' }]);
+  const row = newRow(newExecutionId(), { ...PENDING, status_message: "\0" });
+  await append(store, begin(row), "1");
+  assert.equal((await findExecution(store, row.id))?.status_message, "\u{fffd}");
+});
