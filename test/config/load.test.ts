@@ -68,8 +68,18 @@ const WRONG: Record<string, Row> = {
   "a base URL with a query": { yaml: "BASE_URL: https://a.example/?b", says: ["without query"] },
   "a base URL of another scheme": { yaml: "BASE_URL: ftp://a.example", says: ["http or https"] },
   "a store of another kind, without its password": {
-    yaml: "DATABASE_URL: postgres://me:canary@host/db",
-    says: ['"postgres:..." for DATABASE_URL', "`sqlite:PATH`"],
+    yaml: "DATABASE_URL: mysql://me:canary@host/db",
+    says: ['"mysql:..." for DATABASE_URL', "`sqlite:PATH` or `postgres://"],
+    hides: "canary",
+  },
+  "a store without the name of its database, nor its password": {
+    yaml: "DATABASE_URL: postgres://me:canary@host",
+    says: ['"postgres:..." for DATABASE_URL', "`postgres://USER@HOST/NAME`"],
+    hides: "canary",
+  },
+  "a limit of bytes where they are PostgreSQL's": {
+    yaml: "DATABASE_URL: postgres://me:canary@host/db\nRETENTION_MAX_BYTES: 1000",
+    says: ["RETENTION_MAX_BYTES", "RETENTION_DAYS or RETENTION_MAX_EXECUTIONS"],
     hides: "canary",
   },
   "one half of TLS": {
@@ -182,6 +192,15 @@ describe("a configuration", () => {
     writeFileSync(secret, "sqlite:elsewhere.db\n");
     const { config } = load("", { FLOWHOOK_DATABASE_URL_FILE: secret });
     assert.equal(databaseFile(config), join(folder, "elsewhere.db"));
+  });
+
+  test("shows a database without who opens it", () => {
+    const given = "postgres://me:canary@db.example:5433/shop?sslmode=require&password=canary";
+    const { config, values } = load(`DATABASE_URL: "${given}"`);
+    assert.equal(config.DATABASE_URL, given);
+    assert.equal(databaseFile(config), null);
+    const { value } = values.find(({ key }) => key === "DATABASE_URL") ?? {};
+    assert.equal(value, "postgres://db.example:5433/shop?sslmode=require");
   });
 
   test("tells TLS_CERT_FILE from the file of a variable", () => {
