@@ -54,6 +54,8 @@ interface LedgerFile {
   isEmptying: boolean;
 }
 
+const UNSYNCED = "Cannot sync the ledger: what the disk has is not known";
+
 /**
  * The log in which the life of executions is written before anything else knows of it. What comes
  * in one turn of the event loop is one row; rows are synced beside the loop, one sync at a time
@@ -260,8 +262,8 @@ export class SqliteLedger implements Ledger {
     this.#sync(file.descriptor, (error) => {
       this.#isSyncing = false;
       this.#flushSoon();
-      // After a sync that failed nobody knows what the disk has.
-      if (error !== null) return this.#options.onDamage(error, true);
+      if (error !== null)
+        return this.#options.onDamage(new Error(UNSYNCED, { cause: error }), true);
       this.#onSynced(rows);
     });
   }
