@@ -276,7 +276,8 @@ test("after a sync that failed nobody is told anything, but that the service has
   let isTold = false;
   void append(ledger, end("1"), null).then(() => (isTold = true));
   while (damage.length === 0) await new Promise(setImmediate);
-  assert.deepEqual(damage, [["EIO: i/o error, fdatasync", true]]);
+  const why = "Cannot sync the ledger: what the disk has is not known (EIO: i/o error, fdatasync)";
+  assert.deepEqual(damage, [[why, true]]);
   await new Promise(setImmediate);
   assert.equal(isTold, false);
 });

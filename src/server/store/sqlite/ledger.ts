@@ -54,8 +54,6 @@ interface LedgerFile {
   isEmptying: boolean;
 }
 
-const UNSYNCED = "Cannot sync the ledger: what the disk has is not known";
-
 /**
  * The log in which the life of executions is written before anything else knows of it. What comes
  * in one turn of the event loop is one row; rows are synced beside the loop, one sync at a time
@@ -262,8 +260,7 @@ export class SqliteLedger implements Ledger {
     this.#sync(file.descriptor, (error) => {
       this.#isSyncing = false;
       this.#flushSoon();
-      if (error !== null)
-        return this.#options.onDamage(new Error(UNSYNCED, { cause: error }), true);
+      if (error !== null) return this.#options.onDamage(unsynced(error), true);
       this.#onSynced(rows);
     });
   }
@@ -329,4 +326,9 @@ function syncFolder(path: string): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+function unsynced(cause: Error): Error {
+  const why = `Cannot sync the ledger: what the disk has is not known (${cause.message})`;
+  return new Error(why, { cause });
 }
