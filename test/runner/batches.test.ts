@@ -85,6 +85,14 @@ for (const [road, own] of [
       assert.deepEqual(begun(bench), ["long", ...names(5)]);
     });
 
+  test(`${road}: large inputs that are given together arrive whole`, async () => {
+    await using bench = await openBench({ flowMaxConcurrent: 1 });
+    const spec = await warm(bench);
+    const texts = names(5).map((name) => ({ name, text: name.repeat(400_000) }));
+    const endings = texts.map((value) => bench.run(spec, input(value)));
+    assert.deepEqual((await Promise.all(endings)).map(nameOf), names(5));
+  });
+
   test(`${road}: what stands behind a run that fails runs once, in another thread`, async () => {
     await using bench = await openBench({ flowMaxConcurrent: 1 });
     const spec = await warm(bench);

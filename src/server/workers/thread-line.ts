@@ -24,6 +24,9 @@ const REPLACED = failed("The flow replaced the answer of its thread");
 /** Heads, log lines and a custom response's own members, in bytes. */
 const REST_OF_FRAME = 2 ** 20;
 
+/** Runs share a frame up to this many characters: many large ones would be longer than a frame may be. */
+const FULL_FRAME = 2 ** 22;
+
 /** A text has at most three bytes for each of its UTF-16 units. */
 const BYTES = 3;
 
@@ -58,8 +61,8 @@ export class ThreadLine implements WorkerLine {
   /** Lines of the log of the current run. */
   #lines = 0;
   #isBroken = false;
-  /** Told once the thread's last words were read. */
-  #closed: (() => void) | null = null;
+  /** Called once the thread's last words were read, in their order; empty while it lives. */
+  readonly #closed: (() => void)[] = [];
 
   constructor(options: ThreadLineOptions) {
     this.#options = options;
@@ -73,7 +76,8 @@ export class ThreadLine implements WorkerLine {
 
   run(jobs: readonly Job[]): void {
     this.#options.onRun();
-    this.#tell({ type: "run", round: this.#round, jobs }, jobs.length);
+    for (const some of divide(jobs))
+      this.#tell({ type: "run", round: this.#round, jobs: some }, some.length);
   }
 
   recall(): void {
@@ -112,7 +116,7 @@ export class ThreadLine implements WorkerLine {
   whenClosed(act: () => void): void {
     this.#awaited?.forget();
     if (this.#socket === null || this.#socket.closed) act();
-    else this.#closed = act;
+    else this.#closed.push(act);
   }
 
   /** Nobody listens to the thread any more. */
@@ -134,8 +138,8 @@ export class ThreadLine implements WorkerLine {
     socket.on("data", (chunk: Buffer) => this.#take(frames, chunk));
     socket.once("close", () => {
       // A thread that ends is told of by its runner; one that only closes its line is of no use.
-      if (this.#closed === null) this.worker.end();
-      else this.#closed();
+      if (this.#closed.length === 0) this.worker.end();
+      for (const act of this.#closed.splice(0)) act();
     });
     this.worker.started();
   }
@@ -203,6 +207,21 @@ export class ThreadLine implements WorkerLine {
   #isCurrent(id: string): boolean {
     return this.worker.current?.id === id;
   }
+}
+
+function divide(jobs: readonly Job[]): Job[][] {
+  const parts: Job[][] = [];
+  let room = 0;
+  for (const job of jobs) {
+    const length = job.input_value.length + (job.raw_body?.length ?? 0);
+    if (length > room || parts.length === 0) {
+      parts.push([]);
+      room = FULL_FRAME;
+    }
+    parts.at(-1)?.push(job);
+    room -= length;
+  }
+  return parts;
 }
 
 function toMessage(text: string): FromThread | null {
