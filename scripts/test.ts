@@ -27,8 +27,17 @@ const TEST_TIMEOUT_MS = 600_000;
 /** Files that take longest, which start first: the last one to end runs alone otherwise. */
 const LONGEST = ["blackbox/scenarios", "runner/deaths", "ui/pages", "runner/runners"];
 
-/** Files at a time. Much of a file's time is a process that starts, or a limit that is waited for. */
+/** Tests at a time. Much of their time is a process that starts, or a limit that is waited for. */
 const AT_A_TIME = availableParallelism() + 2;
+
+/** Files that run several services at once, and how many; of all others, one. */
+const WEIGHTS: readonly (readonly [path: string, tests: number])[] = [
+  ["blackbox/scenarios", 3],
+  ["ui/", 2],
+  // What they send in a certain time, or what memory that takes, is what they are about.
+  ["faults/bodies", AT_A_TIME],
+  ["ui/first-answer", AT_A_TIME],
+];
 
 /** Counts of one file: those of all are printed at the end. */
 const FILE_COUNTS = /^ℹ (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm;
@@ -74,8 +83,7 @@ if (!options.fast) {
 }
 /** One server for all files of that target. */
 const postgres = runs.some(({ env }) => isOnPostgres(env)) ? await openPostgres() : null;
-const queue = longestFirst(runs).values();
-await Promise.all(Array.from({ length: AT_A_TIME }, () => runNext(queue)));
+await runAll(longestFirst(runs));
 await postgres?.stop();
 process.exitCode = summarize(tallies) ? 0 : 1;
 
@@ -131,9 +139,32 @@ function whyMissing(target: string): string | null {
   return runs ? null : "there is no Deno for this platform";
 }
 
-/** Each takes the next file that nobody has taken. */
-async function runNext(queue: Iterator<TestRun>): Promise<void> {
-  for (let next = queue.next(); next.done !== true; next = queue.next()) await runFile(next.value);
+/** Starts what there is room for, the first of the list first. */
+function runAll(waiting: TestRun[]): Promise<void> {
+  let room = AT_A_TIME;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  function startSome(): void {
+    for (let at = 0; at < waiting.length && room > 0;) {
+      const weight = weightOf(waiting[at] as TestRun);
+      if (weight > room) at += 1;
+      else {
+        const [next] = waiting.splice(at, 1);
+        room -= weight;
+        runFile(next as TestRun).then(() => {
+          room += weight;
+          startSome();
+        }, reject);
+      }
+    }
+    if (waiting.length === 0 && room === AT_A_TIME) resolve();
+  }
+  startSome();
+  return promise;
+}
+
+function weightOf({ file }: TestRun): number {
+  const found = WEIGHTS.findLast(([path]) => file.includes(`/test/${path}`));
+  return Math.min(found?.[1] ?? 1, AT_A_TIME);
 }
 
 /** What a file prints comes in one piece, once it has ended. */

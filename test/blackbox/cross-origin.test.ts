@@ -105,13 +105,8 @@ describe(`a page of another origin (${target.name})`, { skip }, () => {
     });
     const simple = await ask(page, urlOf("answer"), { method: "GET" });
     assert.deepEqual([simple?.status, simple?.text], [200, "null"]);
-    assert.deepEqual(
-      seen.map(({ method, status }) => [method, status]),
-      [
-        ["GET", 303],
-        ["GET", 200],
-      ],
-    );
+    const legs = seen.map(({ method, status }) => `${method} ${status}`);
+    assert.match(legs.join(), /^GET 303,(GET 302,)*GET 200$/, "no request but the call's own");
     const headers = { "content-type": "application/json" };
     const custom = await ask(page, urlOf("answer"), { method: "POST", headers, body });
     assert.deepEqual([custom?.status, custom?.text], [418, "a teapot"]);

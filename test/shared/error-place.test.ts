@@ -24,5 +24,5 @@ test("a text made to be slow is not", () => {
   const hostile = `Error\n    at ${"(:1:1".repeat(200_000)}`;
   const began = performance.now();
   assert.equal(findPlace([line(hostile)]), null);
-  assert.ok(performance.now() - began < 50);
+  assert.ok(performance.now() - began < 2000, "each place is looked at once");
 });

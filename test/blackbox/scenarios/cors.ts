@@ -305,6 +305,7 @@ const STORIES: readonly StoryRow[] = [
         headers: JSON_TYPE,
       });
       const { search } = nextUrl(service, started);
+      await endedExecution(service, executionId(started));
       const before = await call(service, "later", search, { headers: { origin: SHOP } });
       assert.equal(before.headers["access-control-allow-origin"], FOREIGN);
       await service.api("PATCH", "/webhook/later", { cors: { origins: [SHOP] } });
