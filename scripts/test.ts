@@ -1,11 +1,13 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { parseArgs } from "node:util";
 import { openPostgres } from "../test/postgres-server.ts";
+import { NODE_COUNT } from "../test/blackbox/cluster.ts";
+import { isOnPostgres } from "../test/blackbox/target.ts";
 import { ROOT } from "./targets.ts";
 
 /**
@@ -19,7 +21,7 @@ import { ROOT } from "./targets.ts";
  *   TEXT           only test files whose path contains it
  */
 
-const TARGETS = ["source", "bundle", "binary", "deno", "postgres"] as const;
+const TARGETS = ["source", "bundle", "binary", "deno", "postgres", "cluster"] as const;
 
 /** A test that hangs fails by itself before the machine's limit ends the whole run. */
 const TEST_TIMEOUT_MS = 600_000;
@@ -29,6 +31,9 @@ const LONGEST = ["blackbox/scenarios", "runner/deaths", "ui/pages", "runner/runn
 
 /** Tests at a time. Much of their time is a process that starts, or a limit that is waited for. */
 const AT_A_TIME = availableParallelism() + 2;
+
+/** Black-box files whose service is one process whatever the target: no use against several nodes. */
+const ONE_PROCESS = ["author", "coverage", "demo", "docs", "unit"];
 
 /** Files that run several services at once, and how many; of all others, one. */
 const WEIGHTS: readonly (readonly [path: string, tests: number])[] = [
@@ -82,7 +87,9 @@ if (!options.fast) {
   for (const target of options.target ?? TARGETS) addTarget(target);
 }
 /** One server for all files of that target. */
-const postgres = runs.some(({ env }) => isOnPostgres(env)) ? await openPostgres() : null;
+const postgres = runs.some(({ env }) => isOnPostgres(env["FLOWHOOK_TARGET"]))
+  ? await openPostgres()
+  : null;
 await runAll(longestFirst(runs));
 await postgres?.stop();
 process.exitCode = summarize(tallies) ? 0 : 1;
@@ -105,8 +112,14 @@ function build(): void {
 
 function addTarget(target: string): void {
   const missing = whyMissing(target);
-  const { skips } = addRuns(target, missing === null ? blackBox : [], target);
+  const { skips } = addRuns(target, missing === null ? filesFor(target) : [], target);
   if (missing !== null) skips.push(`all of "${target}": ${missing}`);
+}
+
+function filesFor(target: string): string[] {
+  if (target !== "cluster") return blackBox;
+  const isOne = (file: string) => ONE_PROCESS.includes(basename(file, ".test.ts"));
+  return blackBox.filter((file) => !isOne(file));
 }
 
 function addRuns(name: string, files: readonly string[], target: string): Tally {
@@ -115,10 +128,6 @@ function addRuns(name: string, files: readonly string[], target: string): Tally 
   tallies.push(tally);
   runs.push(...files.map((file) => ({ file, tally, env })));
   return tally;
-}
-
-function isOnPostgres(env: TestRun["env"]): boolean {
-  return env["FLOWHOOK_TARGET"] === "postgres";
 }
 
 function longestFirst(all: readonly TestRun[]): TestRun[] {
@@ -162,14 +171,16 @@ function runAll(waiting: TestRun[]): Promise<void> {
   return promise;
 }
 
-function weightOf({ file }: TestRun): number {
+function weightOf({ file, tally }: TestRun): number {
   const found = WEIGHTS.findLast(([path]) => file.includes(`/test/${path}`));
-  return Math.min(found?.[1] ?? 1, AT_A_TIME);
+  const nodes = tally.name === "cluster" ? NODE_COUNT : 1;
+  return Math.min((found?.[1] ?? 1) * nodes, AT_A_TIME);
 }
 
 /** What a file prints comes in one piece, once it has ended. */
 async function runFile({ file, tally, env: given }: TestRun): Promise<void> {
-  const server = postgres !== null && isOnPostgres(given) ? postgres.url : null;
+  const isOn = isOnPostgres(given["FLOWHOOK_TARGET"]);
+  const server = postgres !== null && isOn ? postgres.url : null;
   const env = server === null ? given : { ...given, FLOWHOOK_TEST_POSTGRES: server };
   const stream = run({ files: [file], cwd: ROOT, timeout: TEST_TIMEOUT_MS, env });
   stream.on("test:pass", (test) => note(tally, test, true));

@@ -1,18 +1,21 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
+import { dataFolders } from "./cluster.ts";
 import type { Service } from "./service.ts";
 
 /**
- * Throws where one of the texts stands in what a stopped service has printed, or in any file of
- * its data folder, or in any row of its database elsewhere. What a caller could use to get in must be kept nowhere in clear.
+ * Throws where one of the texts stands in what a stopped service has printed, in any file of its
+ * data folders, or in any row of its database elsewhere. What a caller could use to get in must be
+ * kept nowhere in clear.
  */
 export async function assertNotKept(
   service: Pick<Service, "directory">,
   printed: string,
   texts: readonly string[],
 ): Promise<void> {
-  const files = await readFolder(join(service.directory, "data"));
+  const files = new Map<string, Buffer>();
+  for (const folder of await dataFolders(service.directory)) await readFolder(folder, files);
   for (const [name, rows] of await readDatabase(service.directory)) files.set(name, rows);
   for (const text of texts) {
     if (printed.includes(text)) throw new Error(`"${text}" stands in the log`);
@@ -44,12 +47,10 @@ async function readDatabase(directory: string): Promise<Map<string, Buffer>> {
   return tables;
 }
 
-async function readFolder(directory: string): Promise<Map<string, Buffer>> {
-  const files = new Map<string, Buffer>();
+async function readFolder(directory: string, files: Map<string, Buffer>): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
     files.set(path, await readFile(path));
   }
-  return files;
 }

@@ -22,6 +22,34 @@ export function exceptionReason(group: string, row: string, target: TargetName):
   return found?.reason ?? null;
 }
 
+/** Rows about what each node keeps for itself: where there are several, one has all their connections. */
+const OF_ONE_NODE: readonly (Pick<Exception, "group" | "reason"> & {
+  readonly rows: readonly string[];
+})[] = [
+  {
+    group: "limits",
+    reason: "the rate of a webhook counts per node",
+    rows: [
+      "as many calls as the burst pass, the next is refused, and nothing is recorded of it",
+      "no redirect has the headers, and no leg takes a token",
+      "each address has its own, an IPv6 one with its /64",
+      "each user has their own",
+      "who is refused before takes no token",
+      "a duplicate takes a token",
+      "tokens come back as fast as the rate says",
+    ],
+  },
+  {
+    group: "doors without proxies",
+    reason: "each node warns once for itself",
+    rows: ["the log warns once for each webhook with addresses that a proxy calls"],
+  },
+];
+
+export function isOfOneNode(group: string, row: string): boolean {
+  return OF_ONE_NODE.some((one) => one.group === group && one.rows.includes(row));
+}
+
 const met: string[] = [];
 
 export function countException(reason: string): void {

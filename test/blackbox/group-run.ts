@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test, type TestContext } from "node:test";
 import { assertNotKept } from "./canary.ts";
 import { follow, send, type Answer, type Call } from "./client.ts";
-import { countException, exceptionReason } from "./exceptions.ts";
+import { countException, exceptionReason, isOfOneNode } from "./exceptions.ts";
 import { assertAnswer, assertForbidden, assertInput, assertMembers } from "./expectation.ts";
 import {
   callTarget,
@@ -77,6 +77,7 @@ async function runRow(
   assert.ok(service !== undefined, "the service did not start");
   const reason = exceptionReason(group.name, row.name, service.target.name);
   const printedBefore = service.logs().length;
+  service.pin(isOfOneNode(group.name, row.name));
   const failure = await tryRow(service, row);
   if (reason !== null) {
     assert.notEqual(failure, null, `No longer an exception: remove the row from exceptions.ts`);

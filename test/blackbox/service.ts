@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { send, type Answer, type Origin } from "./client.ts";
+import { alone, openCluster, type Serving } from "./cluster.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
-import { environment, openTarget, type Target } from "./target.ts";
+import { environment, isOnPostgres, openTarget, type Target } from "./target.ts";
 
 export const ADMIN_PASSWORD = "correct horse battery staple 7";
 
@@ -60,6 +61,7 @@ export interface Service {
   readonly prefix: string;
   readonly directory: string;
   readonly target: Target;
+  /** Of the first node where there are several. */
   readonly pid: number;
   /** The login token of the administrator. */
   token(): string;
@@ -71,7 +73,9 @@ export interface Service {
     headers?: Record<string, string>,
   ): Promise<ApiAnswer>;
   createWebhook(name: string, flow: string, options?: WebhookOptions): Promise<void>;
-  /** Throws when the process that was started has ended or does not answer. */
+  /** Whether each connection from now on goes to one node alone, where there are several. */
+  pin(isPinned: boolean): void;
+  /** Throws when a process that was started has ended or does not answer. */
   assertAlive(): Promise<void>;
   /** Everything that the service printed. */
   logs(): string;
@@ -90,9 +94,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const target = options.target ?? openTarget();
   const directory = await openFolder(options, target);
   const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD, ...options.env });
+  const start = (folder: string) => launch(target, folder, ["serve"], env);
   try {
-    const running = await launch(target, directory, ["serve"], env);
-    const service = toService(options, target, directory, running);
+    const serving =
+      target.name === "cluster"
+        ? await openCluster(directory, start, ({ child }) => terminate(child))
+        : alone(await start(directory));
+    const service = toService(options, target, directory, serving);
     await loginOrStop(service);
     return service;
   } catch (error) {
@@ -103,7 +111,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 
 /** The key of the configuration for one more database, where the target has not the default's. */
 export async function databaseFor({ name }: Target): Promise<Record<string, string>> {
-  if (name !== "postgres") return {};
+  if (!isOnPostgres(name)) return {};
   server ??= openPostgres();
   return { DATABASE_URL: await (await server).createDatabase() };
 }
@@ -208,9 +216,9 @@ function toService(
   options: ServiceOptions,
   target: Target,
   directory: string,
-  running: Running,
+  serving: Serving<Running>,
 ): Service {
-  const { child, origin } = running;
+  const { origin, nodes } = serving;
   const prefix = options.prefix ?? "";
   let token = "";
 
@@ -247,14 +255,17 @@ function toService(
     prefix,
     directory,
     target,
-    pid: child.pid ?? 0,
+    pid: nodes[0].child.pid ?? 0,
     token: () => token,
     login,
     api,
     createWebhook: (name, flow, webhook = {}) => createWebhook(api, name, flow, webhook),
-    assertAlive: () => assertAlive(running, prefix),
-    logs: running.logs,
-    stop: (how) => stop(running, directory, how?.keepFiles === true),
+    pin: serving.pin,
+    assertAlive: async () => {
+      for (const node of nodes) await assertAlive(node, prefix);
+    },
+    logs: serving.logs,
+    stop: (how) => stop(serving, directory, how?.keepFiles === true),
   };
 }
 
@@ -310,13 +321,15 @@ async function assertAlive(running: Running, prefix: string): Promise<void> {
 const STOP_DEADLINE_MS = 10_000;
 
 async function stop(
-  running: Running,
+  serving: Serving<Running>,
   directory: string,
   keepFiles: boolean,
 ): Promise<number | null> {
-  const code = await terminate(running.child);
+  const codes = await Promise.all(serving.nodes.map(({ child }) => terminate(child)));
+  await serving.close();
   if (!keepFiles) await rm(directory, { recursive: true, force: true, maxRetries: 3 });
-  return code;
+  const failed = codes.filter((code) => code !== 0);
+  return failed.length === 0 ? 0 : (failed[0] ?? null);
 }
 
 /** SIGTERM; resolves with the exit code. One that does not end in time is killed, and is an error. */

@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** The forms of the product that the one suite runs against; chosen by FLOWHOOK_TARGET. */
-export const TARGET_NAMES = ["source", "bundle", "binary", "deno", "postgres"] as const;
+export const TARGET_NAMES = ["source", "bundle", "binary", "deno", "postgres", "cluster"] as const;
 export type TargetName = (typeof TARGET_NAMES)[number];
 
 export interface Target {
@@ -32,14 +32,20 @@ export function openTarget(name = process.env["FLOWHOOK_TARGET"] ?? "source"): T
       return target(name, [NODE, built("flowhook.mjs")]);
     case "binary":
       return target(name, [built("flowhook")]);
-    // The binary, each of whose services has a database of its own; see service.ts.
+    // The binary, each of whose services has a database of its own; see service.ts and cluster.ts.
     case "postgres":
+    case "cluster":
       return target(name, [built("flowhook")]);
     case "deno":
       return target(name, [denoProgram(), "run", "-A", built("flowhook.mjs")], denoMissing());
     default:
       throw new Error(`Unknown FLOWHOOK_TARGET "${name}": use one of ${TARGET_NAMES.join(", ")}`);
   }
+}
+
+/** Whether a service has its store in PostgreSQL, without a word in its configuration. */
+export function isOnPostgres(name: string | undefined): boolean {
+  return name === "postgres" || name === "cluster";
 }
 
 function target(
