@@ -29,6 +29,7 @@ export function readAuthorFolder(folder: string): Loaded {
   const own: typeof config = {
     ...config,
     DATABASE_URL: `sqlite:${join(config.DATA_DIR, "flowhook.db")}`,
+    DATA_KEY: null,
     LISTEN_HOST: "127.0.0.1",
     BASE_URL: null,
     TLS_CERT_FILE: null,

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { ConfigValue } from "../server/config/values.ts";
+import { isHidden, type ConfigValue } from "../server/config/values.ts";
 import { readConfiguration } from "./configuration.ts";
 import { printJson, printList, type Column, type ListOptions } from "./table.ts";
 
@@ -22,8 +22,9 @@ export function printConfig(options: { config?: string } & ListOptions): void {
   printList(values, COLUMNS, { empty: "" });
 }
 
-function describeValue({ key, value }: ConfigValue): string {
-  if (key === "ADMIN_PASSWORD") return "(hidden)";
+function describeValue(one: ConfigValue): string {
+  if (isHidden(one)) return "(hidden)";
+  const { value } = one;
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

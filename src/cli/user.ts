@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { generatePassword, hashPassword } from "../server/access/password.ts";
-import { prepareFirstStart } from "../server/access/first-start.ts";
+import { prepareFirstStart, takeFirstStart } from "../server/access/first-start.ts";
 import { now } from "../shared/clock.ts";
 import { newId } from "../shared/id.ts";
 import { openStore } from "../server/open-store.ts";
@@ -95,6 +95,9 @@ async function openStoreOf(
     isBeside: true,
     tell: (line) => process.stderr.write(`${line}\n`),
   });
+  await using _turn = await takeFirstStart(store, () =>
+    process.stderr.write("A service starts for the first time on this database: waiting for it\n"),
+  );
   const first = await prepareFirstStart(store, given ?? credentials.adminPassword);
   if (first.adminPassword !== null) await showPassword(first.adminPassword);
   await first.commit();

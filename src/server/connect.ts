@@ -1,7 +1,7 @@
 import { openActivity } from "./access/activity.ts";
 import { openLockout } from "./access/lockout.ts";
 import { onceForRange, openAddressReader, openProxyTrust } from "./access/client-address.ts";
-import { openDataKey } from "./access/data-key.ts";
+import type { DataKey } from "./access/data-key.ts";
 import { openLogins, type Logins } from "./access/login.ts";
 import { networkOf } from "./access/network.ts";
 import { openConnectionReader } from "./access/probe.ts";
@@ -37,6 +37,7 @@ import type { Parser } from "./parser.ts";
 interface Parts {
   readonly config: Config;
   readonly configuration: Configuration;
+  readonly dataKey: DataKey;
   readonly log: Log;
   readonly store: Store;
   readonly executions: Executions;
@@ -95,7 +96,7 @@ function toCallParts(parts: Parts) {
     reportForwarded: openForwardedWarning(log, config.TRUSTED_PROXIES.length > 0),
     inputCheck: openInputCheck({ checkSchema: parser.checkSchema, log }),
     reportKeyUse: openKeyUse(store, log),
-    legs: openLegs(openDataKey(config.DATA_DIR).derive("legs")),
+    legs: openLegs(parts.dataKey.derive("legs")),
     throttle: openThrottle({ free: 100, stepMs: 100, mostMs: 3000 }),
     findFlow: (name: string) => catalog.find(name),
     requireRoom: (flow: string, webhookId: string) => executions.requireRoom(flow, webhookId),
@@ -161,7 +162,7 @@ const UNTRUSTED =
   "one client. If it is your proxy, add it there";
 
 /** Who asks, and how often they may be wrong. */
-async function openAccess({ config, log, store, meters }: Parts) {
+async function openAccess({ config, dataKey, log, store, meters }: Parts) {
   const activity = await openActivity(store);
   const lockout = openLockout({
     free: 3,
@@ -175,7 +176,7 @@ async function openAccess({ config, log, store, meters }: Parts) {
     isTrusted,
     onceForRange((peer) => log.warn({ peer }, UNTRUSTED)),
   );
-  const key = openDataKey(config.DATA_DIR).derive("probes");
+  const key = dataKey.derive("probes");
   return {
     activity,
     logins: openLogins({ store, lockout, activity, ttlMs, log, meters }),

@@ -1,5 +1,6 @@
-import { openDataKey } from "./access/data-key.ts";
-import { prepareFirstStart } from "./access/first-start.ts";
+import { nameOfKey } from "./access/data-key.ts";
+import { prepareFirstStart, takeFirstStart } from "./access/first-start.ts";
+import { openCheckedKey } from "./access/key-check.ts";
 import { listUnreadable, openSecretBox, type SecretBox } from "./access/secret-box.ts";
 import { VERSION } from "../assets/read.ts";
 import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
@@ -73,9 +74,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   opened.defer(() => lock.release());
   removeOldRuntimes(config.DATA_DIR);
   const store = opened.use(await openStoreOf(config, runtime, log));
-  const first = await prepareFirstStart(store, options.adminPassword);
+  const turn = opened.use(await takeFirstStart(store, () => log.info(WAITING)));
+  const { key: dataKey, unit: keyUnit } = await openCheckedKey(store, config);
+  const first = await prepareFirstStart(store, options.adminPassword, keyUnit);
   const { defaultProjectId, adminPassword } = first;
-  const secrets = openSecretBox(openDataKey(config.DATA_DIR).derive("secrets"));
+  const secrets = openSecretBox(dataKey.derive("secrets"));
   await warnOfUnreadable(config, log, store, secrets);
   const parser = openParser(() => openRuntime(config.DATA_DIR).parserThread, config.MAX_BODY_BYTES);
   const flows = opened.use(await openFlows({ config, log, runtime, debug: options.debug }));
@@ -92,7 +95,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
   const isReady = () => isServing && isReachable(store);
-  const parts = { ...given, configuration, executions, isReady, defaultProjectId };
+  const parts = { ...given, configuration, dataKey, executions, isReady, defaultProjectId };
   const server = await listen(config, await connect(parts), options.localNames ?? null);
   opened.defer(() => closeServer(server));
   async function stop(hurried: Promise<void>): Promise<void> {
@@ -107,11 +110,14 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   // The store is filled last: a start that fails, for whatever reason, leaves it empty.
   if (adminPassword !== null) await options.showPassword(service);
   await first.commit();
+  await turn[Symbol.asyncDispose]();
   const disposal = opened.move();
   executions.open();
   isServing = true;
   return service;
 }
+
+const WAITING = "Another service starts for the first time on this database: waiting for it";
 
 /** How long a store may be out of reach before the service is not ready, in milliseconds. */
 const AWAY_MS = 2000;
@@ -130,10 +136,13 @@ async function warnOfUnreadable(
   const secrets = listUnreadable(box, await allSecrets(store));
   if (secrets.length === 0) return;
   const what = secrets.length === 1 ? "1 secret was" : `${secrets.length} secrets were`;
+  const action =
+    nameOfKey(config) === "DATA_KEY"
+      ? "set DATA_KEY to that one"
+      : `put secret.key back into "${config.DATA_DIR}"`;
   log.warn(
     { secrets: secrets.slice(0, 20) },
-    `${what} encrypted with another key: put secret.key back into "${config.DATA_DIR}", and start ` +
-      `again`,
+    `${what} encrypted with another key: ${action}, and start again`,
   );
 }
 

@@ -9,6 +9,7 @@ import { openTarget } from "../blackbox/target.ts";
 import { all } from "./session.ts";
 
 const target = openTarget();
+const KEY = "c0ffee00".repeat(8);
 
 describe("config", { skip: target.skip ?? false }, () => {
   let folder = "";
@@ -27,12 +28,14 @@ describe("config", { skip: target.skip ?? false }, () => {
     FLOWHOOK_LISTEN_HOST: "::1",
     FLOWHOOK_LOG_LEVEL_FILE: join(folder, "level"),
     FLOWHOOK_ADMIN_PASSWORD_FILE: join(folder, "password"),
+    FLOWHOOK_DATA_KEY: KEY,
   });
 
   async function print(...args: string[]): Promise<string> {
     const finished = await runCommand(target, ["config", ...args], { cwd: folder, env: env() });
     assert.equal(finished.code, 0, all(finished));
     assert.doesNotMatch(all(finished), /a secret of nobody/);
+    assert.ok(!all(finished).includes(KEY));
     return finished.stdout;
   }
 
@@ -46,6 +49,7 @@ describe("config", { skip: target.skip ?? false }, () => {
       `DATA_DIR | ${join(folder, "here")} | flowhook.yaml:3`,
       "LOG_LEVEL | warn | FLOWHOOK_LOG_LEVEL_FILE, not flowhook.yaml:4",
       "RETENTION_DAYS | 30 | default",
+      "DATA_KEY | (hidden) | FLOWHOOK_DATA_KEY",
       "ADMIN_PASSWORD | (hidden) | FLOWHOOK_ADMIN_PASSWORD_FILE",
     ])
       assert.ok(lines.includes(line), `${line}\n${text}`);

@@ -77,6 +77,11 @@ const WRONG: Record<string, Row> = {
     says: ['"postgres:..." for DATABASE_URL', "`postgres://USER@HOST/NAME`"],
     hides: "canary",
   },
+  "a data key that is too short, which is not shown": {
+    yaml: "DATA_KEY: 00c0ffee",
+    says: ["Found a text of 8 characters for DATA_KEY", "64 hexadecimal digits"],
+    hides: "c0ffee",
+  },
   "a limit of bytes where they are PostgreSQL's": {
     yaml: "DATABASE_URL: postgres://me:canary@host/db\nRETENTION_MAX_BYTES: 1000",
     says: ["RETENTION_MAX_BYTES", "RETENTION_DAYS or RETENTION_MAX_EXECUTIONS"],

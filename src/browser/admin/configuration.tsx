@@ -67,9 +67,10 @@ function docs(): string {
   return pagePath("docs", "configuration");
 }
 
-/** The first password is the one secret, and is in the list only where it was given. */
-function Value({ of: { key, value } }: { of: Key }) {
-  if (key === "ADMIN_PASSWORD") return <span class="soft">hidden</span>;
+const SECRET: readonly string[] = ["ADMIN_PASSWORD", "DATA_KEY"];
+
+function Value({ of: { key, value, source } }: { of: Key }) {
+  if (SECRET.includes(key) && source !== "default") return <span class="soft">hidden</span>;
   if (value === null) return <span class="soft">none</span>;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text === "" ? <span class="soft">empty</span> : <code>{text}</code>;

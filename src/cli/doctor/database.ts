@@ -1,6 +1,6 @@
 import { existsSync, statfsSync } from "node:fs";
 import { openSecretBox, listUnreadable } from "../../server/access/secret-box.ts";
-import { readDataKey } from "../../server/access/data-key.ts";
+import { nameOfKey, readDataKey } from "../../server/access/data-key.ts";
 import type { Config } from "../../server/config/resolve.ts";
 import { databaseFile, showDatabase } from "../../server/config/resolve.ts";
 import {
@@ -83,11 +83,16 @@ function judge({ damage, newer, foreign, due }: Inspection, path: string): Findi
   return [database.ok(`"${path}" is whole (${size})${later}`)];
 }
 
-/** Whether `secret.key` opens what was sealed with it. */
-export function examineKey({ DATA_DIR }: Config, inspection: Inspection | null): Finding[] {
-  const action = `Put the secret.key of this database back into "${DATA_DIR}"`;
+/** Whether the data key opens what was sealed with it. */
+export function examineKey(config: Config, inspection: Inspection | null): Finding[] {
+  const { DATA_DIR } = config;
+  const name = nameOfKey(config);
+  const action =
+    name === "DATA_KEY"
+      ? "Set DATA_KEY to the key of this database"
+      : `Put the secret.key of this database back into "${DATA_DIR}"`;
   try {
-    const found = readDataKey(DATA_DIR);
+    const found = readDataKey(config);
     const secrets = inspection?.secrets ?? [];
     if (found === null) {
       const message = `There is no secret.key in "${DATA_DIR}"`;
@@ -96,9 +101,9 @@ export function examineKey({ DATA_DIR }: Config, inspection: Inspection | null):
     }
     const closed = listUnreadable(openSecretBox(found.derive("secrets")), secrets);
     if (closed.length === 0)
-      return [key.ok(`secret.key opens all secrets of the database (${secrets.length})`)];
+      return [key.ok(`${name} opens all secrets of the database (${secrets.length})`)];
     const names = closed.slice(0, 5).join(", ");
-    const message = `secret.key does not open ${closed.length} of ${secrets.length} secrets: ${names}`;
+    const message = `${name} does not open ${closed.length} of ${secrets.length} secrets: ${names}`;
     return [key.error(message, `${action}, or give each of these a new value`)];
   } catch (error) {
     return [key.error((error as Error).message, action)];

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRuntime } from "../../assets/runtime.ts";
-import { readDataKey, type DataKey } from "../../server/access/data-key.ts";
+import { readDataKey, type DataKey, type KeyPlace } from "../../server/access/data-key.ts";
 import type { Loaded } from "../../server/config/load.ts";
 import { nameOfUser } from "../../server/config/owner.ts";
 import { isTaken } from "../../server/store/sqlite/lock.ts";
@@ -79,7 +79,7 @@ function takeGroups(user: string, group: number): void {
 async function examineData({ config }: Loaded, scratch: string): Promise<Finding[]> {
   const { addon } = openRuntime(makeFolder(scratch, "runtime"));
   const isRunning = isTaken(config.DATA_DIR, addon);
-  const connection = { isRunning, key: keyOf(config.DATA_DIR)?.derive("probes") ?? null };
+  const connection = { isRunning, key: keyOf(config)?.derive("probes") ?? null };
   const { inspection, findings } = await examineDatabase(config, { addon, scratch, isRunning });
   return [
     ...(await examineService(config, connection)),
@@ -91,9 +91,9 @@ async function examineData({ config }: Loaded, scratch: string): Promise<Finding
 }
 
 /** One that cannot be used is a finding of its own. */
-function keyOf(folder: string): DataKey | null {
+function keyOf(place: KeyPlace): DataKey | null {
   try {
-    return readDataKey(folder);
+    return readDataKey(place);
   } catch {
     return null;
   }

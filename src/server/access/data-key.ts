@@ -3,16 +3,22 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StartError } from "../../shared/errors.ts";
 
-/** The 256-bit key of a data folder; what is signed or encrypted uses a key derived from it. */
+/** A 256-bit key; what is signed or encrypted uses a key derived from it. */
 export interface DataKey {
   /** A key of its own for one purpose (HKDF-SHA-256, RFC 5869). */
   derive(purpose: string): Buffer;
 }
 
-/** Reads `DATA_DIR/secret.key`, or makes it, readable by its owner only. */
-export function openDataKey(dataDir: string): DataKey {
-  const file = fileOf(dataDir);
-  return toDataKey(readKey(file) ?? createKey(dataDir, file));
+/** Where the configuration has the key. */
+export interface KeyPlace {
+  readonly DATA_DIR: string;
+  /** 64 hexadecimal digits, which win over the file; null: `DATA_DIR/secret.key` has them. */
+  readonly DATA_KEY: string | null;
+}
+
+/** Reads the key, or makes its file, readable by its owner only. @throws StartError */
+export function openDataKey(place: KeyPlace): DataKey {
+  return readDataKey(place) ?? toDataKey(createKey(place.DATA_DIR, keyFileOf(place)));
 }
 
 /**
@@ -21,13 +27,19 @@ export function openDataKey(dataDir: string): DataKey {
  * @returns null where there is none
  * @throws StartError where the file holds something else
  */
-export function readDataKey(dataDir: string): DataKey | null {
-  const key = readKey(fileOf(dataDir));
+export function readDataKey(place: KeyPlace): DataKey | null {
+  const { DATA_KEY } = place;
+  const key = DATA_KEY === null ? readKey(keyFileOf(place)) : Buffer.from(DATA_KEY, "hex");
   return key === null ? null : toDataKey(key);
 }
 
-function fileOf(dataDir: string): string {
-  return join(dataDir, "secret.key");
+/** What has the key, for messages. */
+export function nameOfKey({ DATA_KEY }: KeyPlace): "DATA_KEY" | "secret.key" {
+  return DATA_KEY === null ? "secret.key" : "DATA_KEY";
+}
+
+export function keyFileOf({ DATA_DIR }: Pick<KeyPlace, "DATA_DIR">): string {
+  return join(DATA_DIR, "secret.key");
 }
 
 function toDataKey(key: Buffer): DataKey {

@@ -1,5 +1,6 @@
 import { now } from "../../shared/clock.ts";
 import { newId } from "../../shared/id.ts";
+import { findKeyCheck } from "../store/key-check.ts";
 import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/statement.ts";
 import {
@@ -31,26 +32,60 @@ export interface FirstStart {
 }
 
 /**
+ * Takes the first start of a database that several services use, where something of it is missing:
+ * one of them makes it, and the others go on with what that one has made.
+ *
+ * @param onWait is told that another service has it
+ */
+export async function takeFirstStart(store: Store, onWait: () => void): Promise<AsyncDisposable> {
+  const { shared } = store;
+  if (shared === null || (await isFilled(store))) return NOTHING;
+  const taken = await shared.hold("firstStart", false);
+  if (taken !== null) return taken;
+  onWait();
+  return (await shared.hold("firstStart", true)) ?? NOTHING;
+}
+
+const NOTHING: AsyncDisposable = { [Symbol.asyncDispose]: async () => {} };
+
+async function isFilled(store: Store): Promise<boolean> {
+  return (await findKeyCheck(store)) !== undefined && (await countUsers(store)) > 0;
+}
+
+/**
  * Prepares what an empty store is filled with, and writes nothing yet.
  *
  * @param given FLOWHOOK_ADMIN_PASSWORD; null: one is generated
+ * @param keyUnit what the data key leaves; see key-check.ts
  */
-export async function prepareFirstStart(store: Store, given: string | null): Promise<FirstStart> {
+export async function prepareFirstStart(
+  store: Store,
+  given: string | null,
+  keyUnit: Unit = [],
+): Promise<FirstStart> {
   const project = await findProjectByName(store, DEFAULT_PROJECT);
+  const commit = async (unit: Unit): Promise<void> => {
+    if (unit.length > 0) await store.commit(unit);
+  };
   if (project !== undefined && (await countUsers(store)) > 0)
-    return { adminPassword: null, defaultProjectId: project.id, commit: async () => {} };
+    return {
+      adminPassword: null,
+      defaultProjectId: project.id,
+      commit: () => commit(keyUnit),
+    };
   const project_id = project?.id ?? newId();
   const password = given ?? generatePassword();
   const password_hash = await hashPassword(password);
   const adminRole = (await findRoleByName(store, "admin"))?.id ?? newId();
   const unit = [
+    ...keyUnit,
     ...(project === undefined ? toFirstResources(store, project_id, adminRole) : []),
     ...toAdmin(store, password_hash, adminRole),
   ];
   return {
     adminPassword: given === null ? password : null,
     defaultProjectId: project_id,
-    commit: async () => void (await store.commit(unit)),
+    commit: () => commit(unit),
   };
 }
 

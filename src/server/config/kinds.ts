@@ -106,6 +106,11 @@ export function isBaseUrl(value: string): boolean {
   return url.search === "" && url.hash === "" && url.username === "" && url.password === "";
 }
 
+/** 256 bits. */
+export function isDataKey(value: string): boolean {
+  return /^[0-9a-f]{64}$/i.test(value);
+}
+
 /** A file of SQLite, or a database of PostgreSQL with its host. */
 export function isDatabaseUrl(value: string): boolean {
   if (/^sqlite:./.test(value)) return true;

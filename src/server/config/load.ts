@@ -105,8 +105,10 @@ function unknownKey(key: string, place: string): ConfigProblem {
   return { place, message: `Found the unknown key "${key}", expected ${expected}` };
 }
 
-/** A database's URL may hold a password: of a refused one only the scheme is shown. */
+/** A database's URL may hold a password: of a refused one only the scheme is shown; of a key nothing. */
 function show(key: ConfigKey, value: unknown): string {
+  if (key === "DATA_KEY")
+    return typeof value === "string" ? `a text of ${value.length} characters` : "no text";
   if (key === "DATABASE_URL" && typeof value === "string") {
     const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(value);
     return scheme === null ? "a text without a scheme" : `"${scheme[0]}..."`;

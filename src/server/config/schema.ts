@@ -5,6 +5,7 @@ import {
   isAddressRange,
   isBaseUrl,
   isDatabaseUrl,
+  isDataKey,
   list,
   orAuto,
   orNull,
@@ -71,6 +72,13 @@ export const CONFIG_SCHEMA = v.strictObject({
     whole(6, 100),
     8,
     "Connections to PostgreSQL at most: four to write, the rest to read. SQLite has none.",
+  ),
+  DATA_KEY: key(
+    orNull(text("64 hexadecimal digits", isDataKey)),
+    null,
+    "Encrypts secrets and signs waiting legs; the same on all nodes of a database. Shown nowhere: " +
+      "give it with FLOWHOOK_DATA_KEY_FILE. It wins over the file, and is never written to it.",
+    "that of `DATA_DIR/secret.key`, which a first start makes",
   ),
   DURABILITY: key(
     choice("full", "normal"),

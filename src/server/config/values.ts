@@ -37,8 +37,14 @@ export function replaceValues(values: readonly ConfigValue[], config: Config): C
   );
 }
 
+/** Whether a value was given that is shown nowhere. */
+export function isHidden({ key, source }: Pick<ConfigValue, "key" | "source">): boolean {
+  return key === "ADMIN_PASSWORD" || (key === "DATA_KEY" && source !== "default");
+}
+
 /** A value without any secret in it. */
 function shownOf(key: ConfigKey, config: Config): unknown {
+  if (key === "DATA_KEY") return null;
   return key === "DATABASE_URL" ? showDatabase(config) : config[key];
 }
 

@@ -27,6 +27,7 @@ export interface Schema {
   setting: SettingTable;
   secret: SecretTable;
   audit: AuditTable;
+  key_check: KeyCheckTable;
 }
 
 export interface MigrationTable {
@@ -258,4 +259,11 @@ export interface AuditTable {
   members: string;
   /** JSON list of what changed from what to what; null: nothing that is shown. */
   changes: string | null;
+}
+
+/** One row, where several services use the store. */
+export interface KeyCheckTable {
+  id: number;
+  /** HMAC-SHA-256 with their data key, base64url. */
+  hmac: string;
 }

@@ -44,9 +44,24 @@ export interface Store {
   counts(): { commits: number; units: number };
   /** Of its files, and of the disk that they are on. */
   fileSizes(): Promise<FileSizes>;
+  /** What services on one store do together; null: this one has the store alone. */
+  readonly shared: SharedStore | null;
   /** Since when it cannot be reached, as performance.now(); null: it can. */
   readonly awaySince: number | null;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What only one service does at a time. */
+export type SharedTask = "firstStart" | "retention";
+
+export interface SharedStore {
+  /**
+   * Takes a task, until it is disposed of or the connection is lost.
+   *
+   * @param isWaited whether to wait while another service has it
+   * @returns null where another has it
+   */
+  hold(task: SharedTask, isWaited: boolean): Promise<AsyncDisposable | null>;
 }
 
 /** SQL that Kysely has no words for, and that each store says otherwise. */

@@ -10,6 +10,7 @@ import * as inputCheck from "./0009-input-check.ts";
 import * as executionFilters from "./0010-execution-filters.ts";
 import * as auditChanges from "./0011-audit-changes.ts";
 import * as rawBodyBytes from "./0012-raw-body-bytes.ts";
+import * as shared from "./0014-shared.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -26,7 +27,8 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0010-execution-filters", executionFilters.up],
   ["0011-audit-changes", auditChanges.up],
   ["0012-raw-body-bytes", rawBodyBytes.up],
+  ["0014-shared", shared.up],
 ]);
 
 /** Those that SQLite has no use for, and does not apply. */
-export const POSTGRES_ONLY: ReadonlySet<string> = new Set(["0012-raw-body-bytes"]);
+export const POSTGRES_ONLY: ReadonlySet<string> = new Set(["0012-raw-body-bytes", "0014-shared"]);

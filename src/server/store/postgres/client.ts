@@ -3,6 +3,7 @@ import { StartError } from "../../../shared/errors.ts";
 import type { Query } from "../read-queue.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
 import type { Row } from "../statement.ts";
+import type { SharedTask } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import type {
   Answer,
@@ -90,6 +91,15 @@ export class Client {
   /** @returns why some were not written */
   record(lane: Lane, records: readonly LedgerEntry[]): Promise<RecordErrors> {
     return this.#ask({ records, lane }, ({ errors }: { errors: RecordErrors }) => errors);
+  }
+
+  /** @returns null where another service has the task */
+  async hold(task: SharedTask, isWaited: boolean): Promise<AsyncDisposable | null> {
+    const held = this.#ask({ hold: task, isWaited }, ({ isHeld }: { isHeld: boolean }) => isHeld);
+    const id = this.#id;
+    if (!(await held)) return null;
+    const release = (): Promise<void> => this.#ask({ release: id }, () => {}).catch(() => {});
+    return { [Symbol.asyncDispose]: release };
   }
 
   async close(): Promise<void> {

@@ -85,6 +85,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       return { commits: units + batches, units: units + records };
     },
     fileSizes: () => readFileSizes(client),
+    shared: { hold: (task, isWaited) => client.hold(task, isWaited) },
     get awaySince() {
       return client.awaySince;
     },

@@ -1,6 +1,7 @@
 import type { LedgerEntry } from "../ledger-record.ts";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
+import type { SharedTask } from "../store.ts";
 import type { UnitError } from "../store-error.ts";
 
 /** What crosses between the server and the thread that speaks to PostgreSQL: plain data. */
@@ -36,6 +37,9 @@ export type Request = { readonly id: number } & (
   | { readonly unit: readonly UnitStatement[] }
   /** Records, on one of the lanes: each lane writes one batch after the other. */
   | { readonly records: readonly LedgerEntry[]; readonly lane: Lane }
+  /** A task that only one service does at a time; `release` lets it go, by the id of this. */
+  | { readonly hold: SharedTask; readonly isWaited: boolean }
+  | { readonly release: number }
   | { readonly close: true }
 );
 
@@ -54,6 +58,7 @@ export type Answer = { readonly id: number } & (
   | { readonly changes: readonly number[] }
   | { readonly errors: RecordErrors }
   | { readonly error: UnitError }
+  | { readonly isHeld: boolean }
   | { readonly closed: true }
 );
 

@@ -3,6 +3,7 @@ import { StartError } from "../../../shared/errors.ts";
 import { addMoved } from "../execution-key.ts";
 import { toUnitError } from "./error.ts";
 import { Guard } from "./guard.ts";
+import { Holds } from "./holds.ts";
 import { Lanes } from "./lanes.ts";
 import { Reads } from "./reads.ts";
 import { prepareTables } from "./start.ts";
@@ -28,9 +29,10 @@ async function serve(): Promise<void> {
   addMoved(opened.moved);
   const reads = new Reads(data);
   const lanes = new Lanes(data, guard);
+  const holds = new Holds(data);
   port.on("message", (request: Request | StopRequest) => {
     if ("stop" in request) return reads.stop(request.stop);
-    respond(request, { guard, reads, lanes }).then(answer, (error: unknown) =>
+    respond(request, { guard, reads, lanes, holds }).then(answer, (error: unknown) =>
       answer({ id: request.id, error: toUnitError(error) }),
     );
   });
@@ -41,16 +43,21 @@ interface Parts {
   readonly guard: Guard;
   readonly reads: Reads;
   readonly lanes: Lanes;
+  readonly holds: Holds;
 }
 
-async function respond(request: Request, { guard, reads, lanes }: Parts): Promise<Answer> {
+async function respond(request: Request, parts: Parts): Promise<Answer> {
   const { id } = request;
+  const { guard, reads, lanes, holds } = parts;
   if ("query" in request) return { id, rows: await reads.query(request.query) };
   if ("list" in request) return { id, rows: await reads.list(id, request.list) };
   if ("unit" in request)
     return { id, changes: await guard.run((client) => commitUnit(client, request.unit)) };
   if ("records" in request) return { id, errors: await lanes.write(request.lane, request.records) };
-  await Promise.all([lanes.close(), reads.close()]);
+  if ("hold" in request)
+    return { id, isHeld: await holds.take(id, request.hold, request.isWaited) };
+  if ("release" in request) return { id, isHeld: await holds.release(request.release) };
+  await Promise.all([lanes.close(), reads.close(), holds.close()]);
   await guard.close();
   return { id, closed: true };
 }

@@ -95,6 +95,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       return { commits: commits + rows, units: units + records };
     },
     fileSizes: () => readFileSizes(path),
+    shared: null,
     awaySince: null,
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };

@@ -1,0 +1,54 @@
+import { StartError } from "../../shared/errors.ts";
+import { findKeyCheck, insertKeyCheck } from "../store/key-check.ts";
+import type { Unit } from "../store/statement.ts";
+import type { Store } from "../store/store.ts";
+import {
+  keyFileOf,
+  nameOfKey,
+  openDataKey,
+  readDataKey,
+  sign,
+  type DataKey,
+  type KeyPlace,
+} from "./data-key.ts";
+
+/** The data key of a service, and what it leaves in a store that others use too. */
+export interface CheckedKey {
+  readonly key: DataKey;
+  /** Tells the services that come later which key it is; empty where the store knows. */
+  readonly unit: Unit;
+}
+
+/**
+ * The data key, the same for all services on one database. One is made only where the store was
+ * never filled with another.
+ *
+ * @throws StartError where it is not that of the store
+ */
+export async function openCheckedKey(store: Store, place: KeyPlace): Promise<CheckedKey> {
+  if (store.shared === null) return { key: openDataKey(place), unit: [] };
+  const hmac = await findKeyCheck(store);
+  if (hmac === undefined) {
+    const key = openDataKey(place);
+    return { key, unit: [insertKeyCheck(store, toCheck(key))] };
+  }
+  const key = readDataKey(place);
+  if (key !== null && toCheck(key) === hmac) return { key, unit: [] };
+  throw new StartError(explain(place, key !== null), 78);
+}
+
+function toCheck(key: DataKey): string {
+  return sign(key.derive("check"), "key_check");
+}
+
+function explain(place: KeyPlace, isThere: boolean): string {
+  const found = isThere
+    ? `Found another data key (${nameOfKey(place)}) than the one`
+    : "Found no data key, expected the one";
+  const file = keyFileOf(place);
+  const action =
+    nameOfKey(place) === "DATA_KEY"
+      ? "Set DATA_KEY to the key of the other nodes"
+      : `Copy secret.key of another node to "${file}", or set DATA_KEY on all of them`;
+  return `${found} that the database was filled with: its secrets would stay closed. ${action}`;
+}

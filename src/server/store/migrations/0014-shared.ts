@@ -1,0 +1,10 @@
+import type { Kysely } from "kysely";
+
+/** What services on one database have to know of each other. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable("key_check")
+    .addColumn("id", "integer", (c) => c.primaryKey())
+    .addColumn("hmac", "text", (c) => c.notNull())
+    .execute();
+}

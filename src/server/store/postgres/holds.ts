@@ -1,0 +1,70 @@
+import pg from "pg";
+import type { SharedTask } from "../store.ts";
+import { toClientConfig } from "./connection.ts";
+import type { ThreadData } from "./thread-protocol.ts";
+
+/** The first half of the numbers of tasks' locks, so that they are nobody else's: "flow". */
+const LOCKS = 0x66_6c_6f_77;
+const NUMBERS: Readonly<Record<SharedTask, number>> = { firstStart: 1, retention: 2 };
+
+/**
+ * Tasks that this service has, each by a lock of a transaction of its own, which does nothing else:
+ * it ends with its connection, and holds back nothing that the server cleans up.
+ */
+export class Holds {
+  readonly #data: ThreadData;
+  readonly #clients = new Map<number, pg.Client>();
+
+  constructor(data: ThreadData) {
+    this.#data = data;
+  }
+
+  /** @returns whether it is held now, until `release` is given the same id */
+  async take(id: number, task: SharedTask, isWaited: boolean): Promise<boolean> {
+    const client = new pg.Client(toClientConfig(this.#data));
+    client.on("error", () => this.#clients.delete(id));
+    try {
+      await client.connect();
+      this.#clients.set(id, client);
+      // The server notices within half a minute that this machine is gone.
+      await client.query(
+        "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4",
+      );
+      await client.query("begin");
+      if (await lock(client, NUMBERS[task], isWaited)) return true;
+    } catch (error) {
+      await this.#end(id, client);
+      throw error;
+    }
+    await this.#end(id, client);
+    return false;
+  }
+
+  async release(id: number): Promise<false> {
+    const client = this.#clients.get(id);
+    if (client !== undefined) await this.#end(id, client);
+    return false;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#clients].map(([id, client]) => this.#end(id, client)));
+  }
+
+  /** The transaction ends with its connection. */
+  async #end(id: number, client: pg.Client): Promise<void> {
+    this.#clients.delete(id);
+    await client.end().catch(() => {});
+  }
+}
+
+async function lock(client: pg.Client, number: number, isWaited: boolean): Promise<boolean> {
+  if (isWaited) {
+    await client.query("select pg_advisory_xact_lock($1, $2)", [LOCKS, number]);
+    return true;
+  }
+  const { rows } = await client.query<{ locked: boolean }>(
+    "select pg_try_advisory_xact_lock($1, $2) as locked",
+    [LOCKS, number],
+  );
+  return rows[0]?.locked === true;
+}
