@@ -25,6 +25,9 @@ import type { Worker, WorkerEvents } from "./worker.ts";
 /** A thread that has not ended so long after it was told to is held by a native call. */
 const STUCK_MS = 2_000;
 
+/** A process that has ended is known to have so long after its channel broke. */
+const EXIT_MS = 200;
+
 /** Hundredths of a core that native calls keep busy; with more, who runs nothing for so long is suspected. */
 const MOST_NATIVE_LOAD = 20;
 const QUIET_MS = 5_000;
@@ -102,7 +105,7 @@ export class Runner {
       onUnsent: (messages) => this.#markUnsent(messages as readonly ToRunner[]),
     });
     this.#ready.promise.catch(() => {});
-    stream.on("error", () => this.#kill("its channel broke"));
+    stream.on("error", () => this.#lose("its channel broke"));
     this.#child.on("error", (error) => this.#end(`which could not be started: ${error.message}`));
     this.#child.once("exit", () => this.leave());
     // Not "exit": what it sent before its end is still being read then, and what its threads sent.
@@ -304,6 +307,15 @@ export class Runner {
     const [key] = this.#stuck;
     if (key === undefined || !this.isIdle) return;
     this.#kill(`a thread of "${key}" did not end`);
+  }
+
+  /** A channel breaks with its process too, whose end then says why. */
+  #lose(why: string): void {
+    this.leave();
+    setTimeout(() => {
+      const { exitCode, signalCode } = this.#child;
+      if (exitCode === null && signalCode === null) this.#kill(why);
+    }, EXIT_MS).unref();
   }
 
   #kill(why: string): void {
