@@ -10,6 +10,7 @@ export const RANKS: readonly (readonly string[])[] = [
     "server/workers",
     "server/flows",
     "server/access",
+    "server/nodes",
   ],
   ["server/executions"],
   ["server/webhooks", "server/api", "server/ui"],

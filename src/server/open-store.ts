@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { VERSION } from "../assets/read.ts";
 import type { Runtime } from "../assets/runtime.ts";
 import { databaseFile, type Config } from "./config/resolve.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
@@ -27,12 +28,20 @@ export async function openStore(
   }
   // Not loaded where it is not used.
   const { openPostgresStore } = await import("./store/postgres/store.ts");
+  const { identifyFolder } = await import("./store/postgres/folder-id.ts");
+  const name = config.NODE_NAME ?? hostname();
+  const leaseMs = config.NODE_LEASE_SEC * 1000;
+  const folder = options.isBeside ? NO_FOLDER : identifyFolder(config.DATA_DIR);
   return openPostgresStore({
     ...options,
     url: config.DATABASE_URL,
     durability,
     connections: config.DATABASE_CONNECTIONS,
     thread: runtime.postgresThread,
-    name: `flowhook ${hostname()} ${process.pid}`,
+    name: `flowhook ${name} ${process.pid}`,
+    node: { name, version: VERSION, leaseMs, ...folder },
   });
 }
+
+/** Of who is no node. */
+const NO_FOLDER = { folderId: "", folderPlace: "" };

@@ -12,11 +12,13 @@ import { Retention } from "./executions/retention.ts";
 import { openEndingReport, type ReportEnding } from "./executions/ending-report.ts";
 import type { Onlooker } from "./executions/onlooker.ts";
 import { operate } from "./executions/operations.ts";
+import { Pickup, type PickupOptions } from "./executions/pickup.ts";
 import { recover } from "./executions/recover.ts";
 import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
 import type { DebuggedFlow } from "./workers/debugged-flow.ts";
 import type { Runners } from "./workers/runners.ts";
+import { Lease } from "./nodes/lease.ts";
 import { openStore } from "./open-store.ts";
 import type { Store } from "./store/store.ts";
 import { connectionsByMonth } from "./store/executions.ts";
@@ -91,10 +93,10 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     allowance,
     onlooker: options.onlooker ?? null,
   });
-  await putInOrder({ store, executions, catalog, log });
+  const { isHeld } = await putInOrder({ config, store, executions, catalog, log }, opened);
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
-  const isReady = () => isServing && isReachable(store);
+  const isReady = () => isServing && isReachable(store) && isHeld();
   const parts = { ...given, configuration, dataKey, executions, isReady, defaultProjectId };
   const server = await listen(config, await connect(parts), options.localNames ?? null);
   opened.defer(() => closeServer(server));
@@ -158,21 +160,45 @@ function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store>
   });
 }
 
-/** What the last stop, or a crash, left unended. */
-async function putInOrder(parts: {
-  store: Store;
-  executions: Executions;
-  catalog: Catalog;
-  log: Log;
-}): Promise<void> {
+interface Unended {
+  readonly config: Config;
+  readonly store: Store;
+  readonly executions: Executions;
+  readonly catalog: Catalog;
+  readonly log: Log;
+}
+
+/** What the last stop, or a crash, left unended; of several nodes, what others leave. */
+async function putInOrder(
+  parts: Unended,
+  opened: AsyncDisposableStack,
+): Promise<{ isHeld(): boolean }> {
   const { store, executions, catalog, log } = parts;
+  const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
   for (const webhook of await listLimited(store)) executions.limit(webhook);
-  const recovered = await recover({
-    ...parts,
-    findFlow: (name, version) => findVersion(catalog, name, version),
-  });
+  const { node } = store;
+  if (node !== null) return takePart({ ...parts, node, findFlow }, opened);
+  const recovered = await recover({ ...parts, findFlow });
   if (recovered.interrupted + recovered.resumed > 0)
     log.warn(recovered, "Executions of the last run were put in order");
+  return { isHeld: () => true };
+}
+
+/** As a node among others. */
+function takePart(
+  parts: Unended & Pick<PickupOptions, "node" | "findFlow">,
+  opened: AsyncDisposableStack,
+): { isHeld(): boolean } {
+  const { config, executions } = parts;
+  const lease = new Lease({
+    ...parts,
+    leaseMs: config.NODE_LEASE_SEC * 1000,
+    figures: () => ({ state: executions.isClosing ? "draining" : "ready", ...executions.counts() }),
+    onGivenUp: () => executions.leaveAll(),
+  });
+  opened.use(lease);
+  opened.use(new Pickup(parts));
+  return { isHeld: () => lease.isHeld };
 }
 
 function openRetentionOf(config: Config, store: Store, log: Log): Retention {

@@ -104,7 +104,39 @@ export function newExecutionId(): string {
   return id;
 }
 
+/** Keys of a millisecond that a node may use, from its slot times so many on. */
+const SLOT_ROOM = 64;
+/** Of this service, where others make keys for the same store; null: it alone does. */
+let slot: { readonly first: number; at: number; count: number } | null = null;
+
+/**
+ * From now on keys have this slot in their counter, so that no two nodes make the same key.
+ *
+ * @param number from 0 to 63, of no other node that lives
+ * @param key the largest in the store: an earlier node of this slot may have made it
+ */
+export function useSlot(number: number, key: number | null): void {
+  const at = key === null ? Number.NEGATIVE_INFINITY : Math.floor(key / COUNTS);
+  slot = { first: number * SLOT_ROOM, at, count: SLOT_ROOM };
+}
+
+/** Keys of a node grow, whatever its clock does: it goes on from the latest. */
+function nextOfSlot(own: NonNullable<typeof slot>): number {
+  const at = Math.floor(firstKeyOf(Math.min(now(), LAST_MS)) / COUNTS);
+  if (at > own.at) {
+    own.at = at;
+    own.count = 0;
+  } else if (own.count === SLOT_ROOM) {
+    own.at += 1;
+    own.count = 0;
+  }
+  const key = own.at * COUNTS + own.first + own.count;
+  own.count += 1;
+  return key;
+}
+
 function nextKey(): number {
+  if (slot !== null) return nextOfSlot(slot);
   const at = firstKeyOf(Math.min(now(), LAST_MS));
   if (at > largest) {
     first = 0;

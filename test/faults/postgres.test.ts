@@ -170,12 +170,38 @@ describe("store in PostgreSQL", () => {
     assert.equal((await service.call("held", "")).status, 200);
   });
 
-  test("a database serves one service, and is free again at its end", async () => {
-    await using service = await openRecording();
-    await using other = await openTestService({ config: { DATABASE_URL: url }, start: false });
-    await assert.rejects(other.start(), /Another service uses the database "flowhook_\w+" at/);
-    await service.kill();
-    await other.start();
+  test("services share a database: each answers for what another runs", async () => {
+    await using one = await openRecording({ NODE_LEASE_SEC: 3, FLOW_MAX_CONCURRENT: 2 });
+    await using other = await openTestService({
+      config: { DATABASE_URL: url, NODE_LEASE_SEC: 3, WORKER_THREADS: 4, FLOW_MAX_CONCURRENT: 2 },
+      files: { "recording.ts": RECORDING },
+    });
+    const start = async (service: TestService, ms: number) => {
+      const { headers } = await service.call("recording", `?async&ms=${ms}`);
+      return headers["flowhook-execution-id"] ?? "";
+    };
+    const ended = async (service: TestService, id: string) =>
+      poll("its ending", async () => {
+        const answer = await service.api("GET", `/execution/${id}/wait`);
+        const row = answer.status === 200 ? (JSON.parse(answer.text) as StoredRow) : null;
+        return row?.status.startsWith("ENDED") ? row : null;
+      });
+    const leg = await one.call("recording", "?ms=600");
+    const { search } = new URL(leg.headers["location"] ?? "", "http://a/b/call");
+    assert.equal((await other.call("recording", search)).status, 200, "a leg on the other");
+    const long = await start(one, 60_000);
+    await poll("its start", async () => ((await readStarted(one)).includes(long) ? true : null));
+    const cancelled = await other.api("POST", `/execution/${long}/cancel`);
+    assert.match(cancelled.text, /"status":"ENDED_CANCELLED"/);
+    const many = await Promise.all(Array.from({ length: 10 }, () => start(one, 1500)));
+    for (const id of many) assert.equal((await ended(other, id)).status, "ENDED_SUCCESS");
+    assert.ok((await readStarted(other)).length > 0, "what waited at one was run by the other");
+    const lost = await start(one, 60_000);
+    await poll("its start", async () => ((await readStarted(one)).includes(lost) ? true : null));
+    await one.kill();
+    assert.match((await ended(other, lost)).status_message ?? "", /its node was lost/);
+    const started = [...(await readStarted(one)), ...(await readStarted(other))];
+    assert.equal(new Set(started).size, started.length, "started twice");
   });
 
   const REFUSED: Readonly<Record<string, [change: (url: URL) => void, RegExp]>> = {

@@ -35,7 +35,11 @@ function begin(row: ExecutionRow, input: Partial<PayloadInput> = {}): LedgerReco
 
 function append(store: Store, record: LedgerRecord, text: string | null = null): Promise<void> {
   return new Promise((resolve, reject) =>
-    store.ledger.append(record, text, { applied: resolve, failed: reject }),
+    store.ledger.append(record, text, {
+      applied: resolve,
+      overtaken: () => resolve(),
+      failed: reject,
+    }),
   );
 }
 

@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
+import { newId } from "../../src/shared/id.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 
 /** The same cases on each store. */
@@ -36,7 +37,15 @@ export async function openStoreOf(kind: Kind, name: string): Promise<Store> {
   }
   const url = await urlOf(name);
   const thread = join(SOURCES, "postgres/thread.ts");
-  return openPostgresStore({ url, durability, connections: 8, thread, name: "flowhook test" });
+  const node = { name: "test", version: "0", leaseMs: 15_000, folderId: newId(), folderPlace: "" };
+  return openPostgresStore({
+    url,
+    durability,
+    connections: 8,
+    thread,
+    name: "flowhook test",
+    node,
+  });
 }
 
 /** Of a database that is new at its first use. */

@@ -26,7 +26,7 @@ export const cancelExecution = defineRoute({
   async act(api, { principal, params }) {
     const row = await requireExecution(api, principal, params["id"] ?? "");
     requireIn(principal, "execution.cancel", row.project_id);
-    const live = api.executions.find(row.id);
+    const live = api.executions.follow(row);
     if (isEnded(row.status) || live === undefined || !cancel(api, principal, row.id))
       throw new RequestError("already_ended", `The execution has ended as ${row.status} already`);
     await live.ended;
@@ -69,10 +69,11 @@ async function cancelAll(
   for (let before = -1; found.size > before;) {
     before = found.size;
     const endings: Promise<unknown>[] = [];
-    for await (const { id, project_id } of listAll(api, query)) {
+    for await (const row of listAll(api, query)) {
+      const { id, project_id } = row;
       if (found.has(id) || !isVisible(principal, "execution.read", project_id)) continue;
       found.add(id);
-      const live = api.executions.find(id);
+      const live = api.executions.follow(row);
       if (live !== undefined && cancel(api, principal, id)) endings.push(live.ended);
     }
     await Promise.all(endings);

@@ -80,6 +80,17 @@ export const CONFIG_SCHEMA = v.strictObject({
       "give it with FLOWHOOK_DATA_KEY_FILE. It wins over the file, and is never written to it.",
     "that of `DATA_DIR/secret.key`, which a first start makes",
   ),
+  NODE_NAME: key(
+    orNull(text("1 to 100 characters without blanks", (value) => /^\S{1,100}$/.test(value))),
+    null,
+    "What this service is called among those that share a database of PostgreSQL.",
+    "the host's name",
+  ),
+  NODE_LEASE_SEC: key(
+    seconds(3, 300),
+    15,
+    "A service that shares a database and says nothing for so long is given up by the others.",
+  ),
   DURABILITY: key(
     choice("full", "normal"),
     "full",

@@ -30,6 +30,8 @@ export interface ActiveExecution {
   recordedIn: number | null;
   /** It could not be recorded: nobody knows of it. */
   isRefused: boolean;
+  /** Another node has it, or has ended it: nothing is written of it here any more. */
+  isElsewhere: boolean;
   /** The tables have its ending. */
   isApplied: boolean;
   /** Characters of its input that are kept while it waits. */
@@ -71,6 +73,7 @@ export function newActive(
     queue: null,
     recordedIn: null,
     isRefused: false,
+    isElsewhere: false,
     isApplied: false,
     kept: 0,
     watchers: 0,

@@ -23,6 +23,8 @@ export interface EndingsOptions {
   readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
   /** Is told that an ending is on disk. */
   readonly reportEnding: ReportEnding;
+  /** It has ended elsewhere, and otherwise. */
+  readonly overtaken?: (execution: ActiveExecution) => void;
 }
 
 /** How executions end: what a thread reports is judged, written, and told to whoever waits. */
@@ -56,6 +58,7 @@ export class Endings {
     this.#journal.end(outcome, endedAt, {
       synced: () => this.synced(execution, outcome, endedAt),
       applied: () => this.applied(execution),
+      overtaken: () => this.#options.overtaken?.(execution),
     });
   }
 

@@ -17,6 +17,7 @@ import { DuplicateLog } from "./duplicate-log.ts";
 import { findPlace } from "../../shared/error-place.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
 import { toJob, type Input } from "./input.ts";
+import { Elsewhere } from "./elsewhere.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";
 import { Handover } from "./handover.ts";
 import { Journal } from "./journal.ts";
@@ -56,6 +57,7 @@ export class Executions implements RunEvents {
   readonly #active = new ActiveExecutions();
   readonly #stopListeners = new SlotList<() => void>();
   readonly #endings: Endings;
+  readonly #elsewhere: Elsewhere;
   /** Of calls that were answered with an execution of an earlier one. */
   readonly duplicates: DuplicateLog;
   readonly #kept = new KeptInputs();
@@ -65,12 +67,15 @@ export class Executions implements RunEvents {
     this.#options = options;
     this.#journal = new Journal(options.store, options.log);
     this.duplicates = new DuplicateLog(this.#journal);
-    this.#endings = new Endings(options, this.#journal, this.#active);
+    this.#elsewhere = new Elsewhere(options.store, options.log);
+    const overtaken = (execution: ActiveExecution): void => this.#leave(execution);
+    this.#endings = new Endings({ ...options, overtaken }, this.#journal, this.#active);
     const handover = new Handover({
       ...options,
       journal: this.#journal,
       kept: this.#kept,
       giveUp: (execution, error) => this.#giveUp(execution, error),
+      overtaken,
     });
     this.#scheduler = new Scheduler({
       ...options,
@@ -114,7 +119,7 @@ export class Executions implements RunEvents {
     const { maxQueued } = this.#options;
     const queued = this.#scheduler.queued + this.#queues.held;
     if (queued >= maxQueued) throw refuseQueued(`${queued} executions wait already`);
-    const own = this.#scheduler.queuedOf(flow) + this.#queues.heldOf(flow);
+    const own = this.queuedOf(flow);
     if (own >= Math.max(1, Math.floor(maxQueued / 2)))
       throw refuseQueued(`${own} executions of this flow wait already, half of the queue`);
   }
@@ -206,10 +211,64 @@ export class Executions implements RunEvents {
     return this.#active.find(id);
   }
 
+  /**
+   * As `find`, of an execution that another node may have.
+   *
+   * @param row as it was read
+   */
+  follow(row: ExecutionRow): ActiveExecution | undefined {
+    return this.#active.find(row.id) ?? this.#elsewhere.follow(row);
+  }
+
   /** Ends it as ENDED_CANCELLED; false where an ending was decided before. */
   cancel(id: string, reason: string): boolean {
     const execution = this.#active.find(id);
-    return execution !== undefined && this.#cutShort(execution, "ENDED_CANCELLED", reason);
+    if (execution === undefined) return this.#elsewhere.cancel(id, reason);
+    return this.#cutShort(execution, "ENDED_CANCELLED", reason);
+  }
+
+  /** How many more of a flow could have a thread at once. */
+  roomOf(flow: string): number {
+    return this.#scheduler.roomOf(flow);
+  }
+
+  /** Of which no ending was decided here. */
+  listUndecided(): string[] {
+    return [...this.#active].filter(({ decided }) => decided === null).map(({ id }) => id);
+  }
+
+  /** It has ended elsewhere, or another node has it. */
+  leave(id: string): void {
+    const execution = this.#active.find(id);
+    if (execution?.decided === null) this.#leave(execution);
+  }
+
+  /** This node was given up: all that it has is others'. */
+  leaveAll(): void {
+    for (const id of this.listUndecided()) this.leave(id);
+  }
+
+  /** How many of a flow wait for a thread. */
+  queuedOf(flow: string): number {
+    return this.#scheduler.queuedOf(flow) + this.#queues.heldOf(flow);
+  }
+
+  /** Whoever waits for it gets what is written elsewhere. */
+  #leave(execution: ActiveExecution): void {
+    if (execution.isElsewhere) return;
+    execution.isElsewhere = true;
+    execution.decided ??= decide(execution.id, "ENDED_ERROR", "Another node has it");
+    if (execution.run !== null) this.#abort(execution, execution.run, "Another node has it");
+    this.#leaveRun(execution);
+    execution.queue?.ended(execution);
+    this.#kept.release(execution);
+    this.#active.delete(execution);
+    this.#elsewhere.await(execution);
+  }
+
+  /** The service stops. */
+  get isClosing(): boolean {
+    return this.#journal.isClosing;
   }
 
   /** Now in a thread, and now waiting for one. */

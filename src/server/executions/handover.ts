@@ -14,6 +14,8 @@ export interface HandoverDeps {
   readonly baseUrl: string;
   /** The turn of an execution has come, and it cannot run. */
   readonly giveUp: (execution: ActiveExecution, error: unknown) => void;
+  /** It has ended, or is another node's. */
+  readonly overtaken: (execution: ActiveExecution) => void;
 }
 
 type HandOver = (recorded: readonly Run[]) => void;
@@ -48,6 +50,10 @@ export class Handover {
       own.map(({ id }) => id),
       row,
       {
+        overtaken: (ids) => {
+          for (const { execution } of own)
+            if (ids.includes(execution.id)) this.#deps.overtaken(execution);
+        },
         started: () => this.#onStarted(own, handOver),
         // The service stops before it could be written: they stay PENDING.
         failed: () => (journal.isClosing ? handOver([]) : this.#start(own, handOver)),
@@ -55,8 +61,9 @@ export class Handover {
     );
   }
 
-  #onStarted(runs: readonly ExecutionRun[], handOver: HandOver): void {
+  #onStarted(all: readonly ExecutionRun[], handOver: HandOver): void {
     const startedAt = now();
+    const runs = all.filter(({ execution }) => !execution.isElsewhere);
     for (const { execution } of runs) {
       execution.startedAt = startedAt;
       this.#deps.kept.release(execution);

@@ -76,16 +76,24 @@ export class Journal {
    */
   start(ids: readonly string[], row: number | null, events: StartEvents): void {
     const record: LedgerRecord = { kind: "start", ids, at: now() };
+    let own = ids;
+    const overtaken = (lost: readonly string[]): void => {
+      events.overtaken(lost);
+      own = ids.filter((id) => !lost.includes(id));
+      if (own.length === 0) events.started();
+    };
     const started = (): void => {
       events.started();
-      for (const id of ids) this.changes.publish(id, "status");
+      for (const id of own) this.changes.publish(id, "status");
     };
     const failed = (error: StoreError): void => {
       this.#log.error({ error: String(error) }, "Cannot write that executions run");
       setTimeout(() => events.failed(), RETRY_MS).unref();
     };
     const isTogether = row !== null && row === this.#store.ledger.next;
-    const told = isTogether ? { written: started, failed } : { synced: started, failed };
+    const told = isTogether
+      ? { written: started, overtaken, failed }
+      : { synced: started, overtaken, failed };
     this.#store.ledger.append(record, null, told);
   }
 
@@ -100,7 +108,11 @@ export class Journal {
   }
 
   /** Writes an ending, however long it cannot be written. */
-  end(outcome: Outcome, ended_at: number, events: Pick<RecordEvents, "synced" | "applied">): void {
+  end(
+    outcome: Outcome,
+    ended_at: number,
+    events: Pick<RecordEvents, "synced" | "applied" | "overtaken">,
+  ): void {
     const { id, status, status_message, output_value, warnings } = outcome;
     if (warnings.length > 0)
       this.addLog(
@@ -183,8 +195,10 @@ export class Journal {
 /** What is recorded of a new execution beside its row and its input. */
 export type BeginMembers = Pick<BeginRecord, "month" | "claims" | "replaces">;
 
-/** Whether runs may be handed over. One of both is called. */
+/** Whether runs may be handed over. */
 export interface StartEvents {
+  /** Before `started`: these have ended, or are another node's. */
+  overtaken(ids: readonly string[]): void;
   started(): void;
   /** It could not be written, for some time. */
   failed(): void;

@@ -71,8 +71,13 @@ export class Scheduler implements WorkerEvents {
 
   /** Whether a run of this flow that comes now need not wait for others. */
   isFree(name: string): boolean {
+    return this.roomOf(name) > 0;
+  }
+
+  /** How many runs of this flow that come now need not wait for others. */
+  roomOf(name: string): number {
     const flow = this.#flowOf(name);
-    return flow.uncovered < this.#slots.freeFor(flow);
+    return Math.max(0, this.#slots.freeFor(flow) - flow.uncovered);
   }
 
   /** How many wait for others. */

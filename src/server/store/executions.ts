@@ -237,6 +237,28 @@ export async function findInput(store: Store, id: string): Promise<PayloadInput 
   return row;
 }
 
+/** Those of them that are there. */
+export function findExecutions(store: Store, ids: readonly string[]): Promise<ExecutionRow[]> {
+  const keys = ids.flatMap((id) => toKey(id) ?? []);
+  return store.rows
+    .selectFrom("execution")
+    .select(COLUMNS)
+    .where("key", "in", keys)
+    .where("id", "in", ids)
+    .execute();
+}
+
+/** Ends an execution, whoever has it, unless it has ended. */
+export function cancelUnended(store: Store, id: string, reason: string, at: number): Statement {
+  const query = store.rows
+    .updateTable("execution")
+    .set({ status: "ENDED_CANCELLED", status_message: reason, ended_at: at })
+    .where("key", "=", requireKey(id))
+    .where("id", "=", id)
+    .where("ended_at", "is", null);
+  return toStatement(query);
+}
+
 /** Unended executions, oldest first, after an identifier; after "" from the first on. */
 export function listUnended(
   store: Store,

@@ -1,7 +1,7 @@
 import type { LedgerRecord } from "./ledger-record.ts";
 import type { StoreError } from "./store-error.ts";
 
-/** What becomes of a record. Each is called at most once, in this order. */
+/** What becomes of a record. Each is called at most once. */
 export interface RecordEvents {
   /** It outlives this process. */
   written?(): void;
@@ -9,6 +9,11 @@ export interface RecordEvents {
   synced?(): void;
   /** The store's tables have it. */
   applied?(): void;
+  /**
+   * Before `written`: of these executions nothing was, because they have ended, or are another
+   * node's by now. A record of none other is told no more.
+   */
+  overtaken?(ids: readonly string[]): void;
   /** It was not written, and will not be. */
   failed(error: StoreError): void;
 }

@@ -1,4 +1,5 @@
 import type { Generated } from "kysely";
+import type { NodeState } from "./node.ts";
 import type { ExecutionSummary, LogLine } from "../../shared/contract/execution.ts";
 import type { Members } from "../../shared/contract/webhook-members.ts";
 import type { Webhook } from "../../shared/contract/webhook.ts";
@@ -28,6 +29,7 @@ export interface Schema {
   secret: SecretTable;
   audit: AuditTable;
   key_check: KeyCheckTable;
+  node: NodeTable;
 }
 
 export interface MigrationTable {
@@ -161,6 +163,26 @@ type Converted =
 type AsAnswered = {
   -readonly [Name in Exclude<keyof ExecutionSummary, Converted>]: ExecutionSummary[Name];
 };
+
+/** PostgreSQL only: the services that share the database. */
+export interface NodeTable {
+  /** New at each start. */
+  id: string;
+  /** NODE_NAME. */
+  name: string;
+  version: string;
+  /** Of DATA_DIR: the number in its node.id, and its lock's place on the machine's disks. */
+  folder_id: string;
+  folder_place: string;
+  /** Of its keys; see shared/id.ts. */
+  slot: number;
+  state: NodeState;
+  running: number;
+  waiting: number;
+  started_at: number;
+  /** By the database's clock. */
+  lease_until: number;
+}
 
 /** The narrow columns that lists and filters read. */
 export interface ExecutionTable extends AsAnswered {

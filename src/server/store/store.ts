@@ -1,6 +1,7 @@
 import type { Kysely, RawBuilder, SqlBool } from "kysely";
 import type { Kept } from "./kept-rows.ts";
 import type { Ledger } from "./ledger.ts";
+import type { StoreNode } from "./node.ts";
 import type { Schema } from "./schema.ts";
 import type { Statement, Unit } from "./statement.ts";
 
@@ -32,6 +33,8 @@ export interface Store {
   commit(unit: Unit): Promise<readonly number[]>;
   /** What the life of executions is written to first. */
   readonly ledger: Ledger;
+  /** null: no other service shares this store. */
+  readonly node: StoreNode | null;
   /**
    * Before executions are read: resolves once the tables have all that the ledger has now.
    *

@@ -40,6 +40,8 @@ async function follow({ executions, store }: CallDeps, id: string): Promise<Foll
   const issuedAt = now();
   if (live !== null) return { id, live, outcome: null, issuedAt };
   const row = await findExecution(store, id);
+  const elsewhere = row === undefined ? undefined : executions.follow(row);
+  if (elsewhere !== undefined) return { id, live: elsewhere, outcome: null, issuedAt };
   const outcome = row === undefined ? null : readOutcome(row, await findPayload(store, id));
   return { id, live: null, outcome, issuedAt };
 }

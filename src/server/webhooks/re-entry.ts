@@ -1,4 +1,5 @@
 import { readOutcome, type Outcome } from "../executions/outcome.ts";
+import type { ActiveExecution } from "../executions/active.ts";
 import { waitFor } from "../executions/wait.ts";
 import { discardBody } from "../request/body.ts";
 import { now } from "../../shared/clock.ts";
@@ -21,7 +22,7 @@ export async function continueWaiting(
   discardBody(call.incoming);
   const rules = answerRulesOf(deps, webhook);
   const id = deps.legs.toExecutionId(value);
-  const live = id === null ? undefined : deps.executions.find(id);
+  const live = id === null ? undefined : await findLive(deps, id);
   if (live !== undefined && live.row.webhook_id === webhook.id) {
     const waited = await waitFor(deps, live, call.outgoing, deps.windowMs);
     if (isOutcome(waited)) return respondOutcome(waited.outcome, rules);
@@ -30,6 +31,17 @@ export async function continueWaiting(
   const outcome = id === null ? null : await readEnded(deps, caller, id, issueOf(value));
   if (outcome !== null) return respondOutcome(outcome, rules);
   throw new RequestError("not_found", `Webhook "${webhook.name}" has no such execution`);
+}
+
+/** An execution that has not ended, of this node or of another. */
+async function findLive(
+  { executions, store }: CallDeps,
+  id: string,
+): Promise<ActiveExecution | undefined> {
+  const own = executions.find(id);
+  if (own !== undefined || store.node === null) return own;
+  const row = await findExecution(store, id);
+  return row === undefined ? undefined : executions.follow(row);
 }
 
 /** @throws RequestError not_authenticated where a signature has outlived its execution */

@@ -10,6 +10,7 @@ import * as inputCheck from "./0009-input-check.ts";
 import * as executionFilters from "./0010-execution-filters.ts";
 import * as auditChanges from "./0011-audit-changes.ts";
 import * as rawBodyBytes from "./0012-raw-body-bytes.ts";
+import * as nodes from "./0013-nodes.ts";
 import * as shared from "./0014-shared.ts";
 import type { Migration } from "./migration.ts";
 
@@ -27,8 +28,13 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0010-execution-filters", executionFilters.up],
   ["0011-audit-changes", auditChanges.up],
   ["0012-raw-body-bytes", rawBodyBytes.up],
+  ["0013-nodes", nodes.up],
   ["0014-shared", shared.up],
 ]);
 
 /** Those that SQLite has no use for, and does not apply. */
-export const POSTGRES_ONLY: ReadonlySet<string> = new Set(["0012-raw-body-bytes", "0014-shared"]);
+export const POSTGRES_ONLY: ReadonlySet<string> = new Set([
+  "0012-raw-body-bytes",
+  "0013-nodes",
+  "0014-shared",
+]);

@@ -10,7 +10,9 @@ export interface Batch {
   /** For the server, which plans it once. */
   readonly name: string;
   readonly text: string;
-  readonly values: readonly (readonly unknown[])[];
+  readonly values: readonly unknown[];
+  /** Executions that it changes, if they are this node's; empty where that is not asked. */
+  readonly ids: readonly string[];
 }
 
 type Types = Readonly<Record<string, "bigint" | "text" | "bytea">>;
@@ -63,13 +65,24 @@ function columns(types: Types): string {
   return Object.keys(types).join(", ");
 }
 
+/** The parameter behind the lists: the node that writes. */
+function nodeAfter(types: Types): string {
+  return `$${Object.keys(types).length + 1}::text`;
+}
+
+/** Whether the node that writes still is one: what others may have given up changes nothing. */
+function isNode(types: Types): string {
+  return `exists (select from node where node.id = ${nodeAfter(types)})`;
+}
+
 /**
  * Answers the keys that were inserted. One that is there already was inserted by a try whose
- * answer was lost, or is another's: `findTaken` tells.
+ * answer was lost, or is another's. Where the node is none any more, nothing is inserted.
  */
 const BEGIN = `with given as materialized (select * from ${unnest(BEGIN_TYPES)}),
-  begun as (insert into execution (${columns(ROW_TYPES)})
-    select ${columns(ROW_TYPES)} from given order by place on conflict (key) do nothing returning key),
+  begun as (insert into execution (${columns(ROW_TYPES)}, node_id)
+    select ${columns(ROW_TYPES)}, ${nodeAfter(BEGIN_TYPES)} from given where ${isNode(BEGIN_TYPES)}
+    order by place on conflict (key) do nothing returning key),
   input as (insert into execution_input (execution_key, input_value, raw_body_at, raw_body, target)
     select key, input_value, raw_body_at, raw_body, target from given join begun using (key)),
   output as (insert into execution_output (execution_key, output_value, response)
@@ -86,18 +99,33 @@ const CLAIM = `insert into execution_claim (${columns(CLAIM_TYPES)})
   on conflict (hash) do update set execution_key = excluded.execution_key,
     fingerprint = excluded.fingerprint, expires_at = excluded.expires_at`;
 
-/** An ended status never changes, and what was answered neither. */
+/** An ended status never changes, and what was answered neither. Answers the keys that ended. */
 const END = `with given as materialized (select * from ${unnest(END_TYPES)}),
   ended as (update execution set status = given.status, status_message = given.status_message,
       ended_at = given.ended_at
     from given where execution.key = given.key and execution.status in ('PENDING', 'RUNNING')
-    returning execution.key)
-  insert into execution_output (execution_key, output_value, response)
+      and execution.node_id = ${nodeAfter(END_TYPES)}
+    returning execution.key),
+  output as (insert into execution_output (execution_key, output_value, response)
     select key, output_value, response from given join ended using (key)
-    where output_value is not null or response is not null`;
+    where output_value is not null or response is not null)
+  select key from ended`;
 
+/** Answers the keys that moved. */
 const MOVE = `update execution set status = given.status, started_at = given.started_at
-  from ${unnest(MOVE_TYPES)} where execution.key = given.key and execution.status = given.was`;
+  from ${unnest(MOVE_TYPES)} where execution.key = given.key and execution.status = given.was
+    and execution.node_id = ${nodeAfter(MOVE_TYPES)} and ${isNode(MOVE_TYPES)}
+  returning execution.key`;
+
+/** Those that a try whose answer was lost has changed already: they are as they were to be. */
+export const CHANGED_BEFORE: Readonly<Record<string, string>> = {
+  end: `select execution.key from ${unnest(END_TYPES)} join execution using (key)
+    where execution.node_id = ${nodeAfter(END_TYPES)} and execution.status = given.status
+      and execution.ended_at = given.ended_at`,
+  move: `select execution.key from ${unnest(MOVE_TYPES)} join execution using (key)
+    where execution.node_id = ${nodeAfter(MOVE_TYPES)} and execution.status = given.status
+      and execution.started_at is not distinct from given.started_at`,
+};
 
 const LOG = `insert into execution_log (${columns(LOG_TYPES)})
   select ${columns(LOG_TYPES)} from ${unnest(LOG_TYPES)} order by place`;
@@ -108,10 +136,20 @@ function toBatch(name: string, text: string, types: Types, rows: readonly Cells[
   const values = Object.keys(types).map((column) =>
     rows.map((row) => toValue(row[column] ?? null)),
   );
-  return { name, text, values };
+  return { name, text, values, ids: [] };
 }
 
-export function toBeginBatch(begun: readonly Begun[]): Batch {
+/** @param node that writes it */
+function toNodeBatch(
+  [name, text, types]: readonly [name: string, text: string, types: Types],
+  node: string,
+  rows: readonly (Cells & { readonly id: string })[],
+): Batch {
+  const { values } = toBatch(name, text, types, rows);
+  return { name, text, values: [...values, node], ids: rows.map(({ id }) => id) };
+}
+
+export function toBeginBatch(begun: readonly Begun[], node: string): Batch {
   const rows = begun.map(({ row, begin, input_value, output }) => ({
     ...row,
     key: requireKey(row.id),
@@ -123,7 +161,7 @@ export function toBeginBatch(begun: readonly Begun[]): Batch {
     response: output?.response ?? null,
     month: begin.month,
   }));
-  return toBatch("begin", BEGIN, BEGIN_TYPES, rows);
+  return toNodeBatch(["begin", BEGIN, BEGIN_TYPES], node, rows);
 }
 
 /** Of one hash the last: a statement writes each row once. */
@@ -136,21 +174,25 @@ export function toClaimBatch(begun: readonly Begun[]): Batch | null {
 }
 
 /** Of one execution the first ending holds. */
-export function toEndBatch(ended: readonly EndedRow[]): Batch {
-  const rows = new Map<string, Cells>();
+export function toEndBatch(ended: readonly EndedRow[], node: string): Batch {
+  const rows = new Map<string, Cells & { readonly id: string }>();
   for (const row of ended) if (!rows.has(row.id)) rows.set(row.id, { ...row, key: toKey(row.id) });
-  return toBatch("end", END, END_TYPES, [...rows.values()]);
+  return toNodeBatch(["end", END, END_TYPES], node, [...rows.values()]);
 }
 
 /** @param at of each: when it was handed to a thread; null: it waits again */
-export function toMoveBatch(moves: readonly { id: string; at: number | null }[]): Batch {
+export function toMoveBatch(
+  moves: readonly { id: string; at: number | null }[],
+  node: string,
+): Batch {
   const rows = moves.map(({ id, at }) => ({
+    id,
     key: toKey(id),
     status: at === null ? "PENDING" : "RUNNING",
     started_at: at,
     was: at === null ? "RUNNING" : "PENDING",
   }));
-  return toBatch("move", MOVE, MOVE_TYPES, rows);
+  return toNodeBatch(["move", MOVE, MOVE_TYPES], node, rows);
 }
 
 export function toLogBatch(records: readonly LogRecord[]): Batch {

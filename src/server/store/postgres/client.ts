@@ -1,17 +1,21 @@
 import { Worker } from "node:worker_threads";
 import { StartError } from "../../../shared/errors.ts";
-import type { Query } from "../read-queue.ts";
+import type { ExecutionRow } from "../execution-row.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
+import type { NodeFigures, Wanted } from "../node.ts";
+import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
 import type { SharedTask } from "../store.ts";
 import { StoreError } from "../store-error.ts";
 import type {
   Answer,
   Event,
+  Joined,
   Lane,
   NamedQuery,
   Opened,
-  RecordErrors,
+  Recorded,
+  Renewed,
   Request,
   StopRequest,
   ThreadData,
@@ -21,7 +25,7 @@ import type {
 export interface ClientEvents {
   /** A line of what a start that takes long is doing. */
   tell(line: string): void;
-  /** Another service has the database, or the thread was lost: nothing can be written any more. */
+  /** The thread was lost: nothing can be written any more. */
   lost(error: Error): void;
 }
 
@@ -88,9 +92,36 @@ export class Client {
     return this.#ask({ unit }, ({ changes }: { changes: readonly number[] }) => changes);
   }
 
-  /** @returns why some were not written */
-  record(lane: Lane, records: readonly LedgerEntry[]): Promise<RecordErrors> {
-    return this.#ask({ records, lane }, ({ errors }: { errors: RecordErrors }) => errors);
+  record(lane: Lane, records: readonly LedgerEntry[]): Promise<Recorded> {
+    return this.#ask({ records, lane }, (answer: Recorded) => answer);
+  }
+
+  renew(renew: NodeFigures): Promise<Renewed> {
+    return this.#ask({ renew }, ({ renewed }: { renewed: Renewed }) => renewed);
+  }
+
+  sweep(): Promise<number | null> {
+    return this.#ask({ sweep: true }, ({ swept }: { swept: number | null }) => swept);
+  }
+
+  listLost(listLost: readonly string[]): Promise<string[]> {
+    return this.#ask({ listLost }, ({ names }: { names: string[] }) => names);
+  }
+
+  listWaiting(): Promise<string[]> {
+    return this.#ask({ listWaiting: true }, ({ names }: { names: string[] }) => names);
+  }
+
+  take(take: Wanted): Promise<ExecutionRow[]> {
+    return this.#ask({ take }, ({ taken }: { taken: ExecutionRow[] }) => taken);
+  }
+
+  rejoin(): Promise<Joined> {
+    return this.#ask({ rejoin: true }, ({ joined }: { joined: Joined }) => joined);
+  }
+
+  leave(): Promise<void> {
+    return this.#ask({ leave: true }, () => {});
   }
 
   /** @returns null where another service has the task */
@@ -127,7 +158,6 @@ export class Client {
     if ("opened" in event) this.#opening.resolve(event.opened);
     else if ("line" in event) this.#events.tell(event.line);
     else if ("isReachable" in event) this.#awaySince = event.isReachable ? null : performance.now();
-    else if ("taken" in event) this.#lose(new Error(event.taken));
     else {
       this.#lost = new StartError(event.refused, event.exitCode);
       this.#opening.reject(this.#lost);

@@ -5,9 +5,9 @@ import { now } from "../../../shared/clock.ts";
 import { toEndBatch } from "./batches.ts";
 import { Session } from "./connection.ts";
 import { isLost, toUnitError } from "./error.ts";
-import type { Guard } from "./guard.ts";
+import type { Membership } from "./membership.ts";
 import { writeRecords } from "./records.ts";
-import type { Lane, RecordErrors, ThreadData } from "./thread-protocol.ts";
+import type { Lane, Recorded, ThreadData } from "./thread-protocol.ts";
 
 /** How long a batch is tried again where the connection was lost, in milliseconds. */
 const PATIENCE_MS = 5000;
@@ -18,10 +18,11 @@ export class Lanes {
   readonly #lanes: Readonly<Record<Lane, Session>>;
   /** Executions that may have been recorded though whoever started them was told otherwise. */
   readonly #doubtful = new Set<string>();
+  readonly #membership: Membership;
 
-  constructor(data: ThreadData, guard: Guard) {
+  constructor(data: ThreadData, membership: Membership) {
+    this.#membership = membership;
     const prepare = async (client: Client): Promise<void> => {
-      await guard.require();
       if (data.durability === "normal") await client.query("set synchronous_commit = off");
       await this.#settleDoubtful(client);
     };
@@ -29,13 +30,13 @@ export class Lanes {
     this.#lanes = { begin: open(), end: open(), log: open() };
   }
 
-  /** Tries for 5 seconds. @returns why some were not written */
-  async write(lane: Lane, entries: readonly LedgerEntry[]): Promise<RecordErrors> {
+  /** Tries for 5 seconds. */
+  async write(lane: Lane, entries: readonly LedgerEntry[]): Promise<Recorded> {
     let isDoubtful = false;
     for (const until = performance.now() + PATIENCE_MS; ; await wait(RETRY_MS))
       try {
         return await this.#lanes[lane].run((client) =>
-          writeRecords(client, entries).catch((error: unknown) => {
+          writeRecords(client, this.#membership.id, entries).catch((error: unknown) => {
             isDoubtful = true;
             throw error;
           }),
@@ -43,7 +44,8 @@ export class Lanes {
       } catch (error) {
         if (isLost(error) && performance.now() < until) continue;
         if (isDoubtful) this.#doubt(entries);
-        return entries.map((_, at) => [at, toUnitError(error)] as const);
+        const errors = entries.map((_, at) => [at, toUnitError(error)] as const);
+        return { errors, overtaken: [] };
       }
   }
 
@@ -63,7 +65,7 @@ export class Lanes {
     const ended = { status: "ENDED_ERROR", ended_at: now(), output_value: null } as const;
     const status_message = "not started: the database was away when it was recorded";
     const rows = ids.map((id) => ({ id, ...ended, status_message, response: null }));
-    const { text, values } = toEndBatch(rows);
+    const { text, values } = toEndBatch(rows, this.#membership.id);
     await client.query(text, [...values]);
     for (const id of ids) this.#doubtful.delete(id);
   }

@@ -1,11 +1,11 @@
 import type { Ledger, RecordEvents } from "../ledger.ts";
 import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
 import { newUnavailable, StoreError } from "../store-error.ts";
-import type { Lane, RecordErrors } from "./thread-protocol.ts";
+import type { Lane, Recorded } from "./thread-protocol.ts";
 
 export interface LedgerOptions {
-  /** Writes a batch, and tells why some of its records were not written. @throws StoreError */
-  record(lane: Lane, records: readonly LedgerEntry[]): Promise<RecordErrors>;
+  /** Writes a batch. @throws StoreError */
+  record(lane: Lane, records: readonly LedgerEntry[]): Promise<Recorded>;
   /** Something that was told of a record failed. */
   onDamage(error: Error): void;
 }
@@ -115,7 +115,7 @@ export class PostgresLedger implements Ledger {
 }
 
 interface LaneOptions {
-  write(records: readonly LedgerEntry[]): Promise<RecordErrors>;
+  write(records: readonly LedgerEntry[]): Promise<Recorded>;
   /** It was written, or will not be. */
   done(entry: LedgerEntry): void;
   onDamage(error: Error): void;
@@ -176,7 +176,7 @@ class LaneQueue {
     this.#underWay = true;
     const records = entries.map(({ record, text }) => ({ record, text }));
     this.#options.write(records).then(
-      (errors) => this.#written(number, entries, new Map(errors)),
+      (recorded) => this.#written(number, entries, recorded),
       (error: unknown) => this.#written(number, entries, failAll(entries, error)),
     );
   }
@@ -192,27 +192,32 @@ class LaneQueue {
     return this.#gathered.splice(0, count);
   }
 
-  #written(
-    number: number,
-    entries: readonly Waiting[],
-    errors: ReadonlyMap<number, ConstructorParameters<typeof StoreError>[0]>,
-  ): void {
+  #written(number: number, entries: readonly Waiting[], recorded: Recorded): void {
     this.#underWay = false;
-    this.#isWell = errors.size === 0;
+    this.#isWell = recorded.errors.length === 0;
+    const errors = new Map(recorded.errors);
+    const overtaken = new Set(recorded.overtaken);
     // The next batch is under way while these are told.
     this.#flush();
     entries.forEach((entry, at) => {
       const error = errors.get(at);
       this.#options.done(entry);
-      const { events } = entry;
-      if (error !== undefined) return this.#tell(() => events.failed(new StoreError(error)));
-      this.#tell(() => events.written?.());
-      this.#tell(() => events.synced?.());
-      this.#tell(() => events.applied?.());
+      if (error !== undefined) this.#tell(() => entry.events.failed(new StoreError(error)));
+      else this.#tellWritten(entry, overtaken);
     });
     const due = this.#readers.filter(({ batch }) => batch <= number);
     this.#readers = this.#readers.filter(({ batch }) => batch > number);
     for (const reader of due) reader.resolve(this.#isWell);
+  }
+
+  #tellWritten({ record, events }: Waiting, overtaken: ReadonlySet<string>): void {
+    const own = overtaken.size === 0 ? [] : idsOf(record);
+    const lost = own.filter((id) => overtaken.has(id));
+    if (lost.length > 0) this.#tell(() => events.overtaken?.(lost));
+    if (own.length > 0 && lost.length === own.length) return;
+    this.#tell(() => events.written?.());
+    this.#tell(() => events.synced?.());
+    this.#tell(() => events.applied?.());
   }
 
   /** One that throws keeps no other from being told. */
@@ -225,7 +230,14 @@ class LaneQueue {
   }
 }
 
-function failAll(entries: readonly Waiting[], error: unknown) {
+/** Executions that a record changes; one that begins is nobody else's. */
+function idsOf(record: LedgerRecord): readonly string[] {
+  if (record.kind === "end") return [record.id];
+  return record.kind === "start" || record.kind === "wait" ? record.ids : [];
+}
+
+function failAll(entries: readonly Waiting[], error: unknown): Recorded {
   const { kind = "other", code = "POSTGRES", message = "" } = error as Partial<StoreError>;
-  return new Map(entries.map((_, at) => [at, { kind, code, message }] as const));
+  const errors = entries.map((_, at) => [at, { kind, code, message }] as const);
+  return { errors, overtaken: [] };
 }

@@ -3,6 +3,7 @@ import { requireKey } from "../execution-key.ts";
 import { gatherRecords, type Begun, type Later } from "../gathered-records.ts";
 import { listReplaced, type LedgerEntry } from "../ledger-record.ts";
 import {
+  CHANGED_BEFORE,
   toBeginBatch,
   toClaimBatch,
   toEndBatch,
@@ -12,47 +13,47 @@ import {
 } from "./batches.ts";
 import { transact } from "./connection.ts";
 import { isLost, toUnitError } from "./error.ts";
-import type { RecordErrors } from "./thread-protocol.ts";
+import type { Recorded } from "./thread-protocol.ts";
 
 /**
  * Writes records, together where that is possible. Each may be written once more after its
  * answer was lost: what is there stays as it is.
  *
- * @returns why some were not written
+ * @param node that writes them
  * @throws {Error} where the connection was lost: what was written is not known
  */
 export async function writeRecords(
   client: Client,
+  node: string,
   entries: readonly LedgerEntry[],
-): Promise<RecordErrors> {
+): Promise<Recorded> {
   try {
-    await writeTogether(client, entries);
-    return [];
+    return { errors: [], overtaken: await writeTogether(client, node, entries) };
   } catch (error) {
     if (isLost(error)) throw error;
     const parts = toParts(entries);
-    if (parts.length === 1) return entries.map((_, at) => [at, toUnitError(error)] as const);
-    return writeApart(client, entries, parts);
+    if (parts.length > 1) return writeApart(client, node, entries, parts);
+    return { errors: entries.map((_, at) => [at, toUnitError(error)] as const), overtaken: [] };
   }
 }
 
 async function writeApart(
   client: Client,
+  node: string,
   entries: readonly LedgerEntry[],
   parts: readonly number[][],
-): Promise<RecordErrors> {
-  const errors: RecordErrors[number][] = [];
+): Promise<Recorded> {
+  const errors: Recorded["errors"][number][] = [];
+  const overtaken: string[] = [];
   for (const part of parts)
     try {
-      await writeTogether(
-        client,
-        part.map((at) => entries[at] as LedgerEntry),
-      );
+      const own = part.map((at) => entries[at] as LedgerEntry);
+      overtaken.push(...(await writeTogether(client, node, own)));
     } catch (error) {
       if (isLost(error)) throw error;
       for (const at of part) errors.push([at, toUnitError(error)]);
     }
-  return errors;
+  return { errors, overtaken };
 }
 
 /** Places of records that are written together or not at all: those of one execution. */
@@ -72,20 +73,27 @@ function idOf(record: LedgerEntry["record"]): string {
   return "ids" in record ? (record.ids[0] ?? "") : record.id;
 }
 
-async function writeTogether(client: Client, entries: readonly LedgerEntry[]): Promise<void> {
+/** @returns executions that were to be changed, and are not this node's any more */
+async function writeTogether(
+  client: Client,
+  node: string,
+  entries: readonly LedgerEntry[],
+): Promise<string[]> {
   const whole = entries.flatMap((entry) =>
     entry.record.kind === "begin" ? [entry, ...listReplaced(entry.record)] : entry,
   );
   const { begun, later } = gatherRecords(whole);
   const claim = toClaimBatch(begun);
-  const rest = [...(claim === null ? [] : [claim]), ...toBatches(later)];
+  const rest = [...(claim === null ? [] : [claim]), ...toBatches(later, node)];
   const count = rest.length + (begun.length > 0 ? 1 : 0);
-  const write = async (): Promise<void> => {
-    if (begun.length > 0) await begin(client, begun);
-    for (const batch of rest) await run(client, batch);
+  const write = async (): Promise<string[]> => {
+    if (begun.length > 0) await begin(client, node, begun);
+    const overtaken: string[] = [];
+    for (const batch of rest) overtaken.push(...(await change(client, batch)));
+    return overtaken;
   };
   // One statement is a transaction by itself.
-  await (count === 1 ? write() : transact(client, write));
+  return count === 1 ? write() : transact(client, write);
 }
 
 async function run(client: Client, { name, text, values }: Batch): Promise<{ key: number }[]> {
@@ -93,9 +101,9 @@ async function run(client: Client, { name, text, values }: Batch): Promise<{ key
   return rows;
 }
 
-/** @throws {Error} where another execution has the key of one */
-async function begin(client: Client, begun: readonly Begun[]): Promise<void> {
-  const inserted = await run(client, toBeginBatch(begun));
+/** @throws {Error} where another execution has the key of one, or the node is none any more */
+async function begin(client: Client, node: string, begun: readonly Begun[]): Promise<void> {
+  const inserted = await run(client, toBeginBatch(begun, node));
   if (inserted.length === begun.length) return;
   const keys = new Set(inserted.map(({ key }) => key));
   const ids = begun.map(({ row }) => row.id).filter((id) => !keys.has(requireKey(id)));
@@ -104,18 +112,37 @@ async function begin(client: Client, begun: readonly Begun[]): Promise<void> {
     values: [ids.map(requireKey), ids],
   });
   if (rows.length === ids.length) return;
+  if (inserted.length === 0) await requireNode(client, node);
   throw Object.assign(new Error("Another execution has this key"), { code: "23505" });
 }
 
+/** A node that was given up joins again soon: until then it is as if the store were away. */
+async function requireNode(client: Client, node: string): Promise<void> {
+  const { rowCount } = await client.query("select from node where id = $1", [node]);
+  if (rowCount === 0)
+    throw Object.assign(new Error("The node was given up"), { kind: "unavailable", code: "node" });
+}
+
+/** @returns executions that it did not change */
+async function change(client: Client, batch: Batch): Promise<string[]> {
+  const changed = await run(client, batch);
+  if (changed.length === batch.ids.length) return [];
+  const before = CHANGED_BEFORE[batch.name];
+  if (before === undefined) return [];
+  const { rows } = await client.query<{ key: number }>(before, [...batch.values]);
+  const keys = new Set([...changed, ...rows].map(({ key }) => key));
+  return batch.ids.filter((id) => !keys.has(requireKey(id)));
+}
+
 /** Neighbours of one kind are one statement, which has each execution once; their order stays. */
-function toBatches(later: readonly Later[]): Batch[] {
+function toBatches(later: readonly Later[], node: string): Batch[] {
   const groups: Later[][] = [];
   for (const one of later) {
     const group = groups.at(-1);
     if (group !== undefined && fitsInto(group, one)) group.push(one);
     else groups.push([one]);
   }
-  return groups.map(toBatchOf);
+  return groups.map((group) => toBatchOf(group, node));
 }
 
 function fitsInto(group: readonly Later[], one: Later): boolean {
@@ -123,11 +150,17 @@ function fitsInto(group: readonly Later[], one: Later): boolean {
   return one.kind !== "move" || group.every((other) => !("id" in other) || other.id !== one.id);
 }
 
-function toBatchOf(later: readonly Later[]): Batch {
+function toBatchOf(later: readonly Later[], node: string): Batch {
   const [first] = later;
   if (first?.kind === "end")
-    return toEndBatch(later.flatMap((one) => (one.kind === "end" ? one.ended : [])));
+    return toEndBatch(
+      later.flatMap((one) => (one.kind === "end" ? one.ended : [])),
+      node,
+    );
   if (first?.kind === "log")
     return toLogBatch(later.flatMap((one) => (one.kind === "log" ? one.record : [])));
-  return toMoveBatch(later.flatMap((one) => (one.kind === "move" ? one : [])));
+  return toMoveBatch(
+    later.flatMap((one) => (one.kind === "move" ? one : [])),
+    node,
+  );
 }

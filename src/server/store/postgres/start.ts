@@ -5,8 +5,9 @@ import { StartError } from "../../../shared/errors.ts";
 import { apply, listDue, openProgress, refuseNewer } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { toDialect } from "./compiler.ts";
-import { describePlace, type Session } from "./connection.ts";
+import { describePlace, transact, type Session } from "./connection.ts";
 import { toUnitError } from "./error.ts";
+import { NODES_LOCK } from "./locks.ts";
 import type { Opened, ThreadData } from "./thread-protocol.ts";
 
 /** What a start looks at before anything else uses the database. */
@@ -79,63 +80,21 @@ async function requireUsable(client: Client): Promise<void> {
     throw new StartError(`Found a database with the encoding ${encoding}, expected UTF8`, 78);
 }
 
-/** "flowhook" as a number: what whoever serves a database holds as long as it is connected. */
-const LOCK = "7381204592834211435";
-/** A service that was killed leaves its session for a moment. */
-const LOCK_PATIENCE_MS = 5000;
-
-/** Takes the database for one service. @throws StartError where another one has it */
-export async function takeDatabase(client: Client, { url }: ThreadData): Promise<void> {
-  for (const until = performance.now() + LOCK_PATIENCE_MS; ; await wait(RETRY_MS / 2)) {
-    if (await tryLock(client)) return;
-    if (performance.now() < until) continue;
-    throw new StartError(
-      `Another service uses the ${describePlace(url)}${await describeHolder(client)}. A database ` +
-        `serves one service: stop that one, or name another database with DATABASE_URL. One whose ` +
-        `machine is gone holds it for half a minute`,
-      78,
-    );
-  }
-}
-
-export async function tryLock(client: Client): Promise<boolean> {
-  // The server notices within half a minute that this machine is gone.
-  await client.query(
-    "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4",
-  );
-  const { rows } = await client.query<{ locked: boolean }>(
-    `select pg_try_advisory_lock(${LOCK}) as locked`,
-  );
-  return rows[0]?.locked === true;
-}
-
-/** As the server's own list of sessions has it. */
-async function describeHolder(client: Client): Promise<string> {
-  const { rows } = await client.query<{ name: string; address: string | null }>(
-    `select application_name as name, client_addr::text as address from pg_stat_activity
-     where pid in (select pid from pg_locks where locktype = 'advisory' and granted
-       and ((classid::bigint << 32) | objid::bigint) = ${LOCK}
-       and database = (select oid from pg_database where datname = current_database()))`,
-  );
-  const [row] = rows;
-  if (row === undefined) return "";
-  return row.address === null ? ` ("${row.name}")` : ` ("${row.name}", from ${row.address})`;
-}
-
-/** Brings the tables up to this version, and tells what they hold. @throws StartError */
-export async function prepareTables(client: Client, tell: (line: string) => void): Promise<Opened> {
+/** Brings the tables up to this version, one node at a time. @throws StartError */
+export async function prepareTables(
+  client: Client,
+  tell: (line: string) => void,
+): Promise<Pick<Opened, "moved">> {
   const db = new Kysely<Schema>({ dialect: toDialect(() => new ClientDriver(client)) });
-  const applied = await readApplied(client);
-  refuseNewer(applied);
-  const due = listDue(applied, true);
-  if (applied.length > 0 && due.length > 0) tell("The database is brought up to date");
-  if (due.length > 0) await apply(db, due, openProgress(tell));
-  const moved = await db.selectFrom("execution_moved").selectAll().execute();
-  const { largest } = await db
-    .selectFrom("execution")
-    .select((e) => e.fn.max<number | null>("key").as("largest"))
-    .executeTakeFirstOrThrow();
-  return { moved, largestKey: largest };
+  await transact(client, async () => {
+    await client.query(NODES_LOCK);
+    const applied = await readApplied(client);
+    refuseNewer(applied);
+    const due = listDue(applied, true);
+    if (applied.length > 0 && due.length > 0) tell("The database is brought up to date");
+    if (due.length > 0) await apply(db, due, openProgress(tell));
+  });
+  return { moved: await db.selectFrom("execution_moved").selectAll().execute() };
 }
 
 async function readApplied(client: Client): Promise<string[]> {
@@ -149,7 +108,7 @@ async function readApplied(client: Client): Promise<string[]> {
   return found.rows.map(({ name }) => name);
 }
 
-/** Kysely over one connection. */
+/** Kysely over one connection that is in a transaction already. */
 class ClientDriver implements Driver {
   readonly #client: Client;
 
@@ -171,17 +130,11 @@ class ClientDriver implements Driver {
     };
   }
 
-  async beginTransaction(): Promise<void> {
-    await this.#client.query("begin");
-  }
+  async beginTransaction(): Promise<void> {}
 
-  async commitTransaction(): Promise<void> {
-    await this.#client.query("commit");
-  }
+  async commitTransaction(): Promise<void> {}
 
-  async rollbackTransaction(): Promise<void> {
-    await this.#client.query("rollback");
-  }
+  async rollbackTransaction(): Promise<void> {}
 
   async releaseConnection(): Promise<void> {}
 

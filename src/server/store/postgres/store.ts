@@ -5,7 +5,6 @@ import {
   type Driver,
   type QueryResult,
 } from "kysely";
-import { continueAfter } from "../../../shared/id.ts";
 import { addMoved } from "../execution-key.ts";
 import { KeptRows, type Kept } from "../kept-rows.ts";
 import type { Ledger } from "../ledger.ts";
@@ -19,6 +18,8 @@ import { Client } from "./client.ts";
 import { StoreCompiler, toDialect } from "./compiler.ts";
 import { POSTGRES_DIALECT } from "./dialect.ts";
 import { PostgresLedger } from "./ledger.ts";
+import { openNode } from "./node.ts";
+import type { NodeData } from "./thread-protocol.ts";
 
 export interface PostgresOptions {
   readonly url: string;
@@ -29,9 +30,10 @@ export interface PostgresOptions {
   readonly thread: string;
   /** How the server's list of sessions names this one. */
   readonly name: string;
+  readonly node: NodeData;
   /** Longest read of a list, in milliseconds. */
   readonly listMs?: number;
-  /** The service may have it open too: the database is not taken, and nothing is recorded. */
+  /** A service may have it open too: it is no node, and nothing is recorded. */
   readonly isBeside?: boolean;
   /** Something is wrong. @param isLost nothing can be written any more */
   readonly onDamage?: (error: Error, isLost: boolean) => void;
@@ -41,22 +43,23 @@ export interface PostgresOptions {
 
 const LIST_MS = 5000;
 
-/** Takes the database for this service, and brings its tables up to date. @throws StartError */
+/** Brings the tables up to date, and becomes a node of the database. @throws StartError */
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   const { thread, isBeside = false, listMs = LIST_MS, onDamage = rethrow } = options;
-  const { url, durability, connections, name, tell = () => {} } = options;
-  const data = { url, durability, connections, name, listMs, isBeside };
+  const { url, durability, connections, name, node: nodeData, tell = () => {} } = options;
+  const data = { url, durability, connections, name, listMs, isBeside, node: nodeData };
   const client = new Client(thread, data, { tell, lost: (error) => onDamage(error, true) });
   await using opened = new AsyncDisposableStack();
   opened.defer(() => client.close());
-  const { moved, largestKey } = await client.opened;
+  const { moved, joined } = await client.opened;
   addMoved(moved);
-  // Where the clock was set back, keys go on from the largest.
-  opened.defer(continueAfter(largestKey ?? Number.NEGATIVE_INFINITY, () => EVERY_COUNT));
+  const node = joined === null ? null : openNode(client, joined);
   const ledger = new PostgresLedger({
     record: (lane, records) => client.record(lane, records),
     onDamage: (error) => onDamage(error, false),
   });
+  // What it has written is its own until then.
+  if (!isBeside) opened.defer(() => client.leave().catch(() => {}));
   if (!isBeside) opened.defer(() => ledger.close());
   const settled = (): Promise<boolean> => ledger.settled();
   const { rows, lists } = openTables(client, settled);
@@ -77,6 +80,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       kept.findLater(table, key, async () => (await find(ask(key))) as Found | undefined),
     commit: writer.commit,
     ledger: isBeside ? NO_LEDGER : ledger,
+    node,
     settled,
     maintain: async () => ({ used: await readSize(client), free: 0 }),
     counts() {
@@ -92,8 +96,6 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
   };
 }
-
-const EVERY_COUNT = 4095;
 
 function openTables(client: Client, settled: () => Promise<boolean>) {
   const queue = new ReadQueue(() => new PostgresListReader(client));

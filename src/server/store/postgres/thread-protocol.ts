@@ -1,4 +1,6 @@
+import type { ExecutionRow } from "../execution-row.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
+import type { NodeFigures, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
 import type { SharedTask } from "../store.ts";
@@ -13,10 +15,23 @@ export interface ThreadData {
   readonly connections: number;
   /** Longest read of a list, in milliseconds. */
   readonly listMs: number;
-  /** The service may have it open too: no lock is taken, and nothing is recorded. */
+  /** A service may have it open too: it is no node, and nothing is recorded. */
   readonly isBeside: boolean;
+  readonly node: NodeData;
   /** How the server's own lists of sessions name this one. */
   readonly name: string;
+}
+
+/** What a node tells of itself when it joins. */
+export interface NodeData {
+  /** NODE_NAME. */
+  readonly name: string;
+  readonly version: string;
+  /** The number in DATA_DIR/node.id, and where its lock lies: a copy has the number alone. */
+  readonly folderId: string;
+  readonly folderPlace: string;
+  /** NODE_LEASE_SEC. */
+  readonly leaseMs: number;
 }
 
 /** A query with its name, where it was prepared. */
@@ -40,8 +55,19 @@ export type Request = { readonly id: number } & (
   /** A task that only one service does at a time; `release` lets it go, by the id of this. */
   | { readonly hold: SharedTask; readonly isWaited: boolean }
   | { readonly release: number }
+  | NodeAct
   | { readonly close: true }
 );
+
+/** What it does as a node. */
+export type NodeAct =
+  | { readonly renew: NodeFigures }
+  | { readonly sweep: true }
+  | { readonly listLost: readonly string[] }
+  | { readonly listWaiting: true }
+  | { readonly take: Wanted }
+  | { readonly rejoin: true }
+  | { readonly leave: true };
 
 export interface StopRequest {
   /** Id of a list. */
@@ -50,13 +76,24 @@ export interface StopRequest {
 
 export type Lane = "begin" | "end" | "log";
 
-/** Why a record was not written, by its place in the batch. */
-export type RecordErrors = readonly (readonly [number, UnitError])[];
+/** What became of a batch of records. */
+export interface Recorded {
+  /** Why a record was not written, by its place in the batch. */
+  readonly errors: readonly (readonly [number, UnitError])[];
+  /** Executions that are no longer this node's, or have ended: nothing was written of those. */
+  readonly overtaken: readonly string[];
+}
 
 export type Answer = { readonly id: number } & (
   | { readonly rows: Row[] }
   | { readonly changes: readonly number[] }
-  | { readonly errors: RecordErrors }
+  | Recorded
+  | { readonly renewed: Renewed }
+  | { readonly swept: number | null }
+  | { readonly names: string[] }
+  | { readonly taken: ExecutionRow[] }
+  | { readonly joined: Joined }
+  | { readonly left: true }
   | { readonly error: UnitError }
   | { readonly isHeld: boolean }
   | { readonly closed: true }
@@ -69,13 +106,31 @@ export type Event =
   | { readonly refused: string; readonly exitCode: 1 | 78 }
   | { readonly line: string }
   /** Whether PostgreSQL can be reached. */
-  | { readonly isReachable: boolean }
-  /** Another service has the database now. */
-  | { readonly taken: string };
+  | { readonly isReachable: boolean };
 
 /** What the store knows once it is open. */
 export interface Opened {
   readonly moved: readonly { readonly id: string; readonly key: number }[];
+  /** null: it is no node. */
+  readonly joined: Joined | null;
+}
+
+/** As what the service takes part. */
+export interface Joined {
+  /** Of the node. */
+  readonly id: string;
+  /** Of its keys; see shared/id.ts. */
+  readonly slot: number;
   /** Of all executions; null without any. */
   readonly largestKey: number | null;
+  /** Executions that the last start in this DATA_DIR had left running. */
+  readonly interrupted: number;
+}
+
+export interface Renewed {
+  readonly isMember: boolean;
+  /** The clock of the database, in milliseconds since the epoch. */
+  readonly at: number;
+  /** How many other nodes live. */
+  readonly others: number;
 }

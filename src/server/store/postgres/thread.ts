@@ -2,13 +2,21 @@ import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { StartError } from "../../../shared/errors.ts";
 import { addMoved } from "../execution-key.ts";
 import { toUnitError } from "./error.ts";
-import { Guard } from "./guard.ts";
 import { Holds } from "./holds.ts";
 import { Lanes } from "./lanes.ts";
+import { Membership } from "./membership.ts";
 import { Reads } from "./reads.ts";
 import { prepareTables } from "./start.ts";
-import type { Answer, Event, Request, StopRequest, ThreadData } from "./thread-protocol.ts";
+import type {
+  Answer,
+  Event,
+  NodeAct,
+  Request,
+  StopRequest,
+  ThreadData,
+} from "./thread-protocol.ts";
 import { commitUnit } from "./units.ts";
+import { Writer } from "./writer.ts";
 
 /** Entry of the store's thread: whatever is said to PostgreSQL costs the HTTP loop nothing. */
 
@@ -24,15 +32,23 @@ function answer(message: Answer): void {
 }
 
 async function serve(): Promise<void> {
-  const guard = new Guard(data, tell);
-  const opened = await guard.open((client) => prepareTables(client, (line) => tell({ line })));
+  const writer = new Writer(data, tell);
+  const membership = new Membership(data);
+  const opened = await writer.open(async (client) => {
+    const { moved } = await prepareTables(client, (line) => tell({ line }));
+    return { moved, joined: data.isBeside ? null : await membership.join(client) };
+  });
   addMoved(opened.moved);
-  const reads = new Reads(data);
-  const lanes = new Lanes(data, guard);
-  const holds = new Holds(data);
+  const parts = {
+    writer,
+    membership,
+    reads: new Reads(data),
+    lanes: new Lanes(data, membership),
+    holds: new Holds(data),
+  };
   port.on("message", (request: Request | StopRequest) => {
-    if ("stop" in request) return reads.stop(request.stop);
-    respond(request, { guard, reads, lanes, holds }).then(answer, (error: unknown) =>
+    if ("stop" in request) return parts.reads.stop(request.stop);
+    respond(request, parts).then(answer, (error: unknown) =>
       answer({ id: request.id, error: toUnitError(error) }),
     );
   });
@@ -40,7 +56,8 @@ async function serve(): Promise<void> {
 }
 
 interface Parts {
-  readonly guard: Guard;
+  readonly writer: Writer;
+  readonly membership: Membership;
   readonly reads: Reads;
   readonly lanes: Lanes;
   readonly holds: Holds;
@@ -48,18 +65,37 @@ interface Parts {
 
 async function respond(request: Request, parts: Parts): Promise<Answer> {
   const { id } = request;
-  const { guard, reads, lanes, holds } = parts;
+  const { writer, reads, lanes, holds } = parts;
   if ("query" in request) return { id, rows: await reads.query(request.query) };
   if ("list" in request) return { id, rows: await reads.list(id, request.list) };
   if ("unit" in request)
-    return { id, changes: await guard.run((client) => commitUnit(client, request.unit)) };
-  if ("records" in request) return { id, errors: await lanes.write(request.lane, request.records) };
+    return { id, changes: await writer.run((client) => commitUnit(client, request.unit)) };
+  if ("records" in request) return { id, ...(await lanes.write(request.lane, request.records)) };
   if ("hold" in request)
     return { id, isHeld: await holds.take(id, request.hold, request.isWaited) };
   if ("release" in request) return { id, isHeld: await holds.release(request.release) };
+  if (!("close" in request)) return respondAsNode(request, parts);
   await Promise.all([lanes.close(), reads.close(), holds.close()]);
-  await guard.close();
+  await writer.close();
   return { id, closed: true };
+}
+
+function respondAsNode(
+  request: NodeAct & { readonly id: number },
+  { writer, membership }: Parts,
+): Promise<Answer> {
+  const { id } = request;
+  return writer.run(async (client) => {
+    if ("renew" in request) return { id, renewed: await membership.renew(client, request.renew) };
+    if ("sweep" in request) return { id, swept: await membership.sweep(client) };
+    if ("listLost" in request)
+      return { id, names: await membership.listLost(client, request.listLost) };
+    if ("listWaiting" in request) return { id, names: await membership.listWaiting(client) };
+    if ("take" in request) return { id, taken: await membership.take(client, request.take) };
+    if ("rejoin" in request) return { id, joined: await membership.join(client) };
+    await membership.leave(client);
+    return { id, left: true };
+  });
 }
 
 serve().catch((error: unknown) => {

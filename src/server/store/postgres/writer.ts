@@ -1,7 +1,6 @@
 import type { Client } from "pg";
-import { StartError } from "../../../shared/errors.ts";
-import { describePlace, Session } from "./connection.ts";
-import { reach, takeDatabase, tryLock } from "./start.ts";
+import { Session } from "./connection.ts";
+import { reach } from "./start.ts";
 import type { Event, ThreadData } from "./thread-protocol.ts";
 
 /** How often it is asked whether the database is there, in milliseconds. */
@@ -9,32 +8,24 @@ const ASK_MS = 1000;
 /** An answer that takes longer is none. */
 const ANSWER_MS = 2000;
 
-/**
- * Holds the database for this service, by a lock that ends with its connection, and writes what
- * is no record. Whoever cannot hold it writes nothing.
- */
-export class Guard {
+/** Writes what is no record, and tells whether the database can be reached. */
+export class Writer {
   readonly #data: ThreadData;
   readonly #tell: (event: Event) => void;
   readonly #session: Session;
-  #isOpen = false;
   #isReachable = true;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(data: ThreadData, tell: (event: Event) => void) {
     this.#data = data;
     this.#tell = tell;
-    this.#session = new Session(data, (client) => this.#retake(client));
+    this.#session = new Session(data, async () => {});
   }
 
-  /** Reaches the server, takes the database and prepares it. @throws StartError */
+  /** Reaches the server, and prepares the database. @throws StartError */
   async open<T>(prepare: (client: Client) => Promise<T>): Promise<T> {
     await reach(this.#session, this.#data, (line) => this.#tell({ line }));
-    const prepared = await this.#session.run(async (client) => {
-      if (!this.#data.isBeside) await takeDatabase(client, this.#data);
-      return prepare(client);
-    });
-    this.#isOpen = true;
+    const prepared = await this.#session.run(prepare);
     this.#timer = setInterval(() => this.#ask(), ASK_MS);
     return prepared;
   }
@@ -43,25 +34,9 @@ export class Guard {
     return this.#session.run(act);
   }
 
-  /** Resolves while the database is held. @throws {Error} where it cannot be reached */
-  async require(): Promise<void> {
-    if (!this.#session.isConnected) await this.#session.run(async () => {});
-  }
-
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#session.close();
-  }
-
-  /** On a new connection: nobody else may have taken the database meanwhile. */
-  async #retake(client: Client): Promise<void> {
-    if (!this.#isOpen || this.#data.isBeside) return;
-    if (await tryLock(client)) return;
-    await takeDatabase(client, this.#data).catch((error: unknown) => {
-      if (error instanceof StartError)
-        this.#tell({ taken: `Another service has taken the ${describePlace(this.#data.url)}` });
-      throw error;
-    });
   }
 
   #ask(): void {

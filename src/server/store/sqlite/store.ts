@@ -88,6 +88,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       });
     },
     ledger,
+    node: null,
     settled,
     maintain: () => writer.maintain(),
     counts() {

@@ -1,0 +1,94 @@
+import { correctClock } from "../../shared/clock.ts";
+import type { Log } from "../../shared/log.ts";
+import type { NodeFigures, StoreNode } from "../store/node.ts";
+
+export interface LeaseOptions {
+  readonly node: StoreNode;
+  /** NODE_LEASE_SEC, in milliseconds. */
+  readonly leaseMs: number;
+  readonly log: Log;
+  /** What the node tells of itself. */
+  figures(): NodeFigures;
+  /** The others have given it up: what it had is theirs. */
+  onGivenUp(): void;
+}
+
+/** Renewals in the time of a lease. */
+const RENEWALS = 3;
+/** So long, in leases, a node has to have had its own without a gap before it ends others'. */
+const TRUST = 2;
+/** A clock that differs by less is left alone; by more than the second, its operator is told. */
+const [CLOCK_MS, CLOCK_WARNING_MS] = [100, 1000];
+
+/**
+ * Keeps the service one of the nodes that share its store, by a lease which the server's own loop
+ * renews: one that hangs loses it. Gives up nodes that have lost theirs.
+ */
+export class Lease {
+  readonly #options: LeaseOptions;
+  readonly #timer: NodeJS.Timeout;
+  /** When it was renewed last, and since when it was without a gap, as performance.now(). */
+  #renewedAt = performance.now();
+  #heldSince = performance.now();
+  #behindMs = 0;
+  #renewing: Promise<void> | null = null;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#renewQuietly(), options.leaseMs / RENEWALS);
+    this.#renewQuietly();
+  }
+
+  /** Whether it holds, as far as can be told here: others may have given the node up already. */
+  get isHeld(): boolean {
+    return performance.now() - this.#renewedAt < this.#options.leaseMs;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#renewing;
+  }
+
+  #renewQuietly(): void {
+    this.#renewing ??= this.#renew()
+      .catch((error: unknown) =>
+        this.#options.log.debug({ error: String(error) }, "Cannot renew the lease of this node"),
+      )
+      .finally(() => (this.#renewing = null));
+  }
+
+  async #renew(): Promise<void> {
+    const { node, log, figures, leaseMs } = this.#options;
+    const askedAt = performance.now();
+    const { isMember, behindMs } = await node.renew(figures());
+    if (!isMember) await this.#rejoin();
+    if (!isMember || askedAt - this.#renewedAt >= leaseMs) this.#heldSince = askedAt;
+    this.#renewedAt = askedAt;
+    this.#correct(behindMs);
+    if (askedAt - this.#heldSince < TRUST * leaseMs) return;
+    const interrupted = await node.sweep();
+    if (interrupted !== null && interrupted > 0)
+      log.warn({ interrupted }, "Executions of a node that was lost were ended");
+  }
+
+  async #rejoin(): Promise<void> {
+    const { node, log, onGivenUp } = this.#options;
+    log.error({ node: node.id }, "This node was given up by the others: what it ran is theirs now");
+    onGivenUp();
+    await node.rejoin();
+    log.info({ node: node.id }, "This node is one of the others again");
+  }
+
+  /** Times and identifiers of all nodes agree: they are those of the store's clock. */
+  #correct(behindMs: number): void {
+    const total = this.#behindMs + behindMs;
+    if (Math.abs(behindMs) < CLOCK_MS) return;
+    if (Math.abs(behindMs) > CLOCK_WARNING_MS)
+      this.#options.log.warn(
+        { clock_difference_ms: total },
+        "The clock of this machine differs from that of the database, which is used",
+      );
+    this.#behindMs = total;
+    correctClock(total);
+  }
+}

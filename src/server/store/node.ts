@@ -1,0 +1,48 @@
+import type { ExecutionRow } from "./execution-row.ts";
+
+/** This service as one of those that share its store: a node of them. */
+export interface StoreNode {
+  /** New at each start, and each time that it was given up. */
+  readonly id: string;
+  /** How many others live, as of the latest renewal. */
+  readonly others: number;
+  /** Prolongs its lease. @throws StoreError where the store cannot be reached */
+  renew(figures: NodeFigures): Promise<Renewal>;
+  /** After it was given up: goes on as a new one. @throws StoreError */
+  rejoin(): Promise<void>;
+  /**
+   * Ends what ran on nodes that are lost, and forgets those.
+   *
+   * @returns how many executions; null: another node does so just now
+   */
+  sweep(): Promise<number | null>;
+  /** Those of these executions that have ended, or are another node's. */
+  listLost(ids: readonly string[]): Promise<readonly string[]>;
+  /** Flows of which executions wait elsewhere. */
+  listWaiting(): Promise<readonly string[]>;
+  /** Takes executions that wait elsewhere, of each flow the oldest first. */
+  take(wanted: Wanted): Promise<readonly ExecutionRow[]>;
+}
+
+/** What a node tells of itself. */
+export interface NodeFigures {
+  readonly state: NodeState;
+  readonly running: number;
+  readonly waiting: number;
+}
+
+export type NodeState = "ready" | "draining";
+
+export interface Renewal {
+  /** Whether it still was a node: not where others have given it up. */
+  readonly isMember: boolean;
+  /** By how much its clock is behind that of the store, in milliseconds. */
+  readonly behindMs: number;
+}
+
+export interface Wanted {
+  /** How many of each flow at most. */
+  readonly room: readonly { readonly flow: string; readonly count: number }[];
+  /** Of nodes that live, too, what has waited since this time; null: of lost ones alone. */
+  readonly waitingSince: number | null;
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from "node:crypto";
+import type { Client } from "pg";
+import { StartError } from "../../../shared/errors.ts";
+import { requireKey } from "../execution-key.ts";
+import type { ExecutionRow } from "../execution-row.ts";
+import { COLUMNS } from "../executions.ts";
+import type { NodeFigures, Wanted } from "../node.ts";
+import { describePlace, transact } from "./connection.ts";
+import { NODES_LOCK, tryNodesLock } from "./locks.ts";
+import type { Joined, Renewed, ThreadData } from "./thread-protocol.ts";
+
+/** Milliseconds since the epoch by the clock of the database, which alone decides leases. */
+const CLOCK = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
+
+/** Keys tell so many nodes apart; see shared/id.ts. */
+const SLOTS = 64;
+
+/** This service among the nodes of the database: the only home of their leases. */
+export class Membership {
+  readonly #data: ThreadData;
+  #id = randomUUID() as string;
+
+  constructor(data: ThreadData) {
+    this.#data = data;
+  }
+
+  /** What its executions are marked with; see `execution.node_id`. */
+  get id(): string {
+    return this.#id;
+  }
+
+  /**
+   * Becomes a node. What the last start in this DATA_DIR left running ends as interrupted: its
+   * folder's lock says that it is gone.
+   *
+   * @throws StartError where another node lives in a copy of its folder
+   */
+  async join(client: Client): Promise<Joined> {
+    const id = randomUUID() as string;
+    const joined = await transact(client, async () => {
+      await client.query(NODES_LOCK);
+      await this.#refuseCopy(client);
+      const interrupted = await this.#endLast(client);
+      const slot = await this.#takeSlot(client);
+      const { name, version, folderId, folderPlace, leaseMs } = this.#data.node;
+      await client.query(
+        `insert into node (id, name, version, folder_id, folder_place, slot, state, running,
+            waiting, started_at, lease_until)
+          values ($1, $2, $3, $4, $5, $6, 'ready', 0, 0, ${CLOCK}, ${CLOCK} + $7::bigint)`,
+        [id, name, version, folderId, folderPlace, slot, leaseMs],
+      );
+      return { slot, interrupted };
+    });
+    this.#id = id;
+    const { rows } = await client.query<{ largest: number | null }>(
+      "select max(key) as largest from execution",
+    );
+    return { ...joined, id, largestKey: rows[0]?.largest ?? null };
+  }
+
+  async renew(client: Client, { state, running, waiting }: NodeFigures): Promise<Renewed> {
+    const { rows } = await client.query<{ renewed: number; at: number; others: number }>({
+      name: "renew",
+      text: `with renewed as (update node set state = $2, running = $3, waiting = $4,
+            lease_until = ${CLOCK} + $5::bigint where id = $1 returning id)
+          select (select count(*) from renewed) as renewed, ${CLOCK} as at,
+            (select count(*) from node where id <> $1 and lease_until > ${CLOCK}) as others`,
+      values: [this.#id, state, running, waiting, this.#data.node.leaseMs],
+    });
+    const { renewed = 0, at = 0, others = 0 } = rows[0] ?? {};
+    return { isMember: renewed > 0, at, others };
+  }
+
+  /** Ends what ran on nodes whose lease is over. @returns null: another node does so just now */
+  async sweep(client: Client): Promise<number | null> {
+    return transact(client, async () => {
+      if (!(await tryNodesLock(client))) return null;
+      await client.query(`delete from node where lease_until < ${CLOCK}`);
+      const { rowCount } = await client.query(
+        `update execution set status = 'ENDED_ERROR', ended_at = ${CLOCK},
+            status_message = 'interrupted: its node was lost'
+          where status = 'RUNNING' and ended_at is null
+            and not exists (select from node where node.id = execution.node_id)`,
+      );
+      return rowCount ?? 0;
+    });
+  }
+
+  /** Those of these executions that have ended, or are another node's. */
+  async listLost(client: Client, ids: readonly string[]): Promise<string[]> {
+    const { rows } = await client.query<{ id: string }>({
+      name: "lost",
+      text: `select id from execution where key = any($2::bigint[]) and id = any($3::text[])
+        and (ended_at is not null or node_id is distinct from $1)`,
+      values: [this.#id, ids.map(requireKey), ids],
+    });
+    return rows.map(({ id }) => id);
+  }
+
+  /** Flows of which executions wait elsewhere. */
+  async listWaiting(client: Client): Promise<string[]> {
+    const { rows } = await client.query<{ flow: string }>({
+      name: "waiting",
+      text: `select distinct flow from execution where status = 'PENDING' and ended_at is null
+        and node_id is distinct from $1`,
+      values: [this.#id],
+    });
+    return rows.map(({ flow }) => flow);
+  }
+
+  /** Takes executions that wait on nodes that are lost, or have waited on another for long. */
+  async take(client: Client, { room, waitingSince }: Wanted): Promise<ExecutionRow[]> {
+    const { rows } = await client.query<ExecutionRow>({
+      name: "take",
+      text: `with room as (select * from unnest($2::text[], $3::bigint[]) as room (flow, count)),
+        wanted as (select waiting.key from room, lateral (
+            select key from execution where execution.flow = room.flow and status = 'PENDING'
+                and ended_at is null and node_id is distinct from $1
+                and (created_at <= $4::bigint
+                  or not exists (select from node where node.id = execution.node_id))
+              order by key limit room.count for update skip locked) as waiting)
+        update execution set node_id = $1 from wanted where execution.key = wanted.key
+          and exists (select from node where node.id = $1)
+          returning ${COLUMNS.map((name) => `execution.${name}`).join(", ")}`,
+      values: [
+        this.#id,
+        room.map(({ flow }) => flow),
+        room.map(({ count }) => count),
+        waitingSince,
+      ],
+    });
+    return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  async leave(client: Client): Promise<void> {
+    await client.query("delete from node where id = $1", [this.#id]);
+  }
+
+  /** Two folders with one number: one is a copy of the other. */
+  async #refuseCopy(client: Client): Promise<void> {
+    const { folderId, folderPlace } = this.#data.node;
+    const { rows } = await client.query<{ name: string }>(
+      `select name from node
+        where folder_id = $1 and folder_place <> $2 and lease_until > ${CLOCK}`,
+      [folderId, folderPlace],
+    );
+    const [other] = rows;
+    if (other === undefined) return;
+    throw new StartError(
+      `The node "${other.name}" of the ${describePlace(this.#data.url)} has the same ` +
+        `DATA_DIR/node.id: this folder is a copy of its folder. Remove node.id here, and start again`,
+      78,
+    );
+  }
+
+  async #endLast(client: Client): Promise<number> {
+    const { rowCount } = await client.query(
+      `with last as (delete from node where folder_id = $1 returning id)
+        update execution set status = 'ENDED_ERROR', ended_at = ${CLOCK},
+            status_message = 'interrupted by a restart'
+          from last where execution.node_id = last.id and status = 'RUNNING' and ended_at is null`,
+      [this.#data.node.folderId],
+    );
+    return rowCount ?? 0;
+  }
+
+  async #takeSlot(client: Client): Promise<number> {
+    const { rows } = await client.query<{ slot: number }>(
+      `select slot from generate_series(0, ${SLOTS - 1}) as slot
+        where not exists (select from node where node.slot = slot.slot) order by slot limit 1`,
+    );
+    const [free] = rows;
+    if (free !== undefined) return Number(free.slot);
+    throw new StartError(
+      `The ${describePlace(this.#data.url)} has ${SLOTS} nodes, which is the most it can have`,
+    );
+  }
+}

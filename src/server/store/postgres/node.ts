@@ -1,0 +1,36 @@
+import { now } from "../../../shared/clock.ts";
+import { useSlot } from "../../../shared/id.ts";
+import type { StoreNode } from "../node.ts";
+import type { Client } from "./client.ts";
+import type { Joined } from "./thread-protocol.ts";
+
+/** The service as a node, which its first joining has made it. */
+export function openNode(client: Client, joined: Joined): StoreNode {
+  let { id } = joined;
+  let others = 0;
+  useSlot(joined.slot, joined.largestKey);
+  return {
+    get id() {
+      return id;
+    },
+    get others() {
+      return others;
+    },
+    async renew(figures) {
+      const asked = now();
+      const { isMember, at, others: count } = await client.renew(figures);
+      others = count;
+      // The answer was made somewhere between the question and now.
+      return { isMember, behindMs: Math.round(at - (asked + now()) / 2) };
+    },
+    async rejoin() {
+      const again = await client.rejoin();
+      useSlot(again.slot, again.largestKey);
+      id = again.id;
+    },
+    sweep: () => client.sweep(),
+    listLost: (ids) => client.listLost(ids),
+    listWaiting: () => client.listWaiting(),
+    take: (wanted) => client.take(wanted),
+  };
+}
