@@ -1,4 +1,5 @@
 import type { ExecutionRow } from "./execution-row.ts";
+import type { NodeTable } from "./schema.ts";
 
 /** This service as one of those that share its store: a node of them. */
 export interface StoreNode {
@@ -26,12 +27,10 @@ export interface StoreNode {
 
 /** What a node tells of itself. */
 export interface NodeFigures {
-  readonly state: NodeState;
+  readonly state: NodeTable["state"];
   readonly running: number;
   readonly waiting: number;
 }
-
-export type NodeState = "ready" | "draining";
 
 export interface Renewal {
   /** Whether it still was a node: not where others have given it up. */

@@ -1,5 +1,4 @@
 import type { Generated } from "kysely";
-import type { NodeState } from "./node.ts";
 import type { ExecutionSummary, LogLine } from "../../shared/contract/execution.ts";
 import type { Members } from "../../shared/contract/webhook-members.ts";
 import type { Webhook } from "../../shared/contract/webhook.ts";
@@ -176,7 +175,7 @@ export interface NodeTable {
   folder_place: string;
   /** Of its keys; see shared/id.ts. */
   slot: number;
-  state: NodeState;
+  state: "ready" | "draining";
   running: number;
   waiting: number;
   started_at: number;
