@@ -40,6 +40,9 @@ export const getExecutionEvents = defineRoute({
 /** Log lines are read at most so often while an execution writes them, in milliseconds. */
 const GATHER_MS = 100;
 
+/** An execution of another node is looked at so often, in milliseconds. */
+const ELSEWHERE_MS = 1000;
+
 /** Log lines of one look. */
 const LINES = 500;
 
@@ -94,9 +97,12 @@ function followOne(api: Api, stream: EventStream, id: string, start: number): ()
   const unsubscribe = api.executions.changes.subscribe((changed) => {
     if (changed === id) later();
   });
+  const isShared = api.store.node !== null;
+  const elsewhere = isShared ? setInterval(later, ELSEWHERE_MS) : undefined;
   watch();
   return () => {
     unsubscribe();
+    clearInterval(elsewhere);
     clearTimeout(timer);
   };
 }

@@ -3,7 +3,7 @@ import { allowedProjects } from "../access/permission.ts";
 import type { Changes } from "../executions/changes.ts";
 import { toSummary } from "../executions/record.ts";
 import type { Store } from "../store/store.ts";
-import { findExecution } from "../store/executions.ts";
+import { findExecution, newestStatuses } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import { renewOrClose, toEvent, type EventStream } from "./event-streams.ts";
 
@@ -15,6 +15,9 @@ export interface ExecutionFeed {
 
 /** Changes are gathered for so long: of several of one execution the last is told. */
 const GATHER_MS = 100;
+
+/** What other nodes do is looked for so often, in milliseconds, among so many executions. */
+const [OTHERS_MS, NEWEST] = [1000, 100];
 
 /** Executions that are read before others have their turn in the loop. */
 const SLICE = 50;
@@ -33,6 +36,20 @@ export function openExecutionFeed(deps: {
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let unsubscribe = (): void => {};
+  let others: NodeJS.Timeout | undefined;
+  let statuses: ReadonlyMap<string, string> | null = null;
+
+  async function gatherOthers(): Promise<void> {
+    const known = statuses;
+    statuses = await newestStatuses(deps.store, NEWEST);
+    if (known === null) return;
+    for (const [id, status] of statuses) if (known.get(id) !== status) gather(id);
+  }
+
+  function watchOthers(): void {
+    statuses = null;
+    others = setInterval(() => void gatherOthers().catch(() => {}), OTHERS_MS);
+  }
 
   function gather(id: string): void {
     changed.add(id);
@@ -59,14 +76,18 @@ export function openExecutionFeed(deps: {
 
   return {
     subscribe(stream) {
-      if (streams.size === 0)
+      if (streams.size === 0) {
+        if (deps.store.node !== null) watchOthers();
         unsubscribe = deps.changes.subscribe((id, change) => {
           if (change === "status") gather(id);
         });
+      }
       streams.add(stream);
       return () => {
         streams.delete(stream);
-        if (streams.size === 0) unsubscribe();
+        if (streams.size > 0) return;
+        clearInterval(others);
+        unsubscribe();
       };
     },
   };

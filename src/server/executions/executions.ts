@@ -69,7 +69,12 @@ export class Executions implements RunEvents {
     this.duplicates = new DuplicateLog(this.#journal);
     this.#elsewhere = new Elsewhere(options.store, options.log);
     const overtaken = (execution: ActiveExecution): void => this.#leave(execution);
-    this.#endings = new Endings({ ...options, overtaken }, this.#journal, this.#active);
+    const endedElsewhere = (execution: ActiveExecution): void => this.#leaveCancelled(execution);
+    this.#endings = new Endings(
+      { ...options, overtaken: endedElsewhere },
+      this.#journal,
+      this.#active,
+    );
     const handover = new Handover({
       ...options,
       journal: this.#journal,
@@ -91,6 +96,11 @@ export class Executions implements RunEvents {
   /** The limits that a webhook has from now on. */
   limit(webhook: LimitedWebhook): void {
     this.#queues.limit(webhook);
+  }
+
+  /** These are all webhooks that have limits from now on. */
+  limitOnly(webhooks: readonly LimitedWebhook[]): void {
+    this.#queues.limitOnly(webhooks);
   }
 
   /** Of webhooks with limits: how many executions run and wait. */
@@ -251,6 +261,14 @@ export class Executions implements RunEvents {
   /** How many of a flow wait for a thread. */
   queuedOf(flow: string): number {
     return this.#scheduler.queuedOf(flow) + this.#queues.heldOf(flow);
+  }
+
+  /** Its ending could not be written, because it is not here any more: a cancel goes after it. */
+  #leaveCancelled(execution: ActiveExecution): void {
+    const { id, decided } = execution;
+    this.#leave(execution);
+    if (decided?.status === "ENDED_CANCELLED")
+      this.#elsewhere.cancel(id, decided.status_message ?? "");
   }
 
   /** Whoever waits for it gets what is written elsewhere. */

@@ -1,10 +1,13 @@
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { StoreNode } from "../store/node.ts";
+import type { Store } from "../store/store.ts";
+import { listLimited } from "../store/webhooks.ts";
 import type { Executions } from "./executions.ts";
 import type { StartRequest } from "./start-request.ts";
 
 export interface PickupOptions {
+  readonly store: Store;
   readonly node: StoreNode;
   readonly executions: Executions;
   readonly log: Log;
@@ -20,7 +23,7 @@ const BATCH = 200;
 
 /**
  * Takes up what waits elsewhere: executions of nodes that are lost, and of nodes with more waiting
- * than they can run. Leaves what others have ended or taken.
+ * than they can run. Leaves what others have ended or taken, and keeps to the limits that they set.
  */
 export class Pickup {
   readonly #options: PickupOptions;
@@ -58,7 +61,8 @@ export class Pickup {
   /** @returns whether something waits elsewhere */
   async #poll(): Promise<boolean> {
     await this.#leaveOthers();
-    const { node } = this.#options;
+    const { node, store, executions } = this.#options;
+    if (node.others > 0) executions.limitOnly(await listLimited(store));
     const flows = await node.listWaiting();
     if (flows.length === 0) return false;
     await this.#take(flows, (flow) => this.#roomForLost(flow), null);

@@ -53,6 +53,14 @@ export class WebhookQueues {
     if (limits === null) this.#entries.delete(id);
   }
 
+  /** These are all that have limits now. */
+  limitOnly(webhooks: readonly LimitedWebhook[]): void {
+    for (const webhook of webhooks) this.limit(webhook);
+    const limited = new Set(webhooks.map(({ id }) => id));
+    for (const [id, { name }] of this.#entries)
+      if (!limited.has(id)) this.limit({ id, name, limits: null });
+  }
+
   /** How many runs are held back. */
   get held(): number {
     let held = 0;

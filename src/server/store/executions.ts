@@ -248,6 +248,17 @@ export function findExecutions(store: Store, ids: readonly string[]): Promise<Ex
     .execute();
 }
 
+/** Status of the newest executions, by their ids. */
+export async function newestStatuses(store: Store, limit: number): Promise<Map<string, string>> {
+  const rows = await store.rows
+    .selectFrom("execution")
+    .select(["id", "status"])
+    .orderBy("key", "desc")
+    .limit(limit)
+    .execute();
+  return new Map(rows.map(({ id, status }) => [id, status]));
+}
+
 /** Ends an execution, whoever has it, unless it has ended. */
 export function cancelUnended(store: Store, id: string, reason: string, at: number): Statement {
   const query = store.rows

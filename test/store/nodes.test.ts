@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { join } from "node:path";
+import { keyOf, newExecutionId, newId } from "../../src/shared/id.ts";
+import { findExecution } from "../../src/server/store/executions.ts";
+import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
+import type { StoreNode } from "../../src/server/store/node.ts";
+import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
+import { openPostgres } from "../postgres-server.ts";
+import { INPUT, newRow } from "./rows.ts";
+
+/** Nodes of one database: who has an execution, and what becomes of those of a lost one. */
+
+const THREAD = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
+const LEASE_MS = 700;
+const FIGURES = { state: "ready", running: 0, waiting: 0 } as const;
+
+const server = await openPostgres();
+after(() => server.stop());
+
+type NodeStore = Store & { readonly node: StoreNode };
+
+async function openNodeStore(url: string, folderId = newId(), place = "1:1"): Promise<NodeStore> {
+  const node = { name: "n", version: "0", leaseMs: LEASE_MS, folderId, folderPlace: place };
+  const options = { url, durability: "normal", connections: 8, thread: THREAD, name: "t" } as const;
+  const store = await openPostgresStore({ ...options, node });
+  assert.ok(store.node !== null);
+  return store as NodeStore;
+}
+
+/** Resolves with what became of it. */
+function append(store: Store, record: LedgerRecord, text: string | null = null): Promise<string> {
+  return new Promise((resolve, reject) => {
+    store.ledger.append(record, text, {
+      applied: () => resolve("applied"),
+      overtaken: (ids) => resolve(`overtaken ${ids.join()}`),
+      failed: reject,
+    });
+  });
+}
+
+async function begin(store: Store): Promise<string> {
+  const { input_value: _, ...input } = INPUT;
+  const row = newRow(newExecutionId(), { status: "PENDING", started_at: null, ended_at: null });
+  await append(store, { kind: "begin", row, input, month: null }, "1");
+  return row.id;
+}
+
+const start = (store: Store, id: string) => append(store, { kind: "start", ids: [id], at: 7 });
+
+function end(store: Store, id: string): Promise<string> {
+  const ending = { status: "ENDED_SUCCESS", status_message: null, ended_at: 9 } as const;
+  return append(store, { kind: "end", id, ...ending, response: null }, '"done"');
+}
+
+const ALL = { room: [{ flow: newRow(newExecutionId(), {}).flow, count: 9 }], waitingSince: null };
+
+test("what waits is one node's, and who loses it changes nothing any more", async () => {
+  const url = await server.createDatabase();
+  await using one = await openNodeStore(url);
+  await using other = await openNodeStore(url);
+  const id = await begin(one);
+  assert.deepEqual(await other.node.take(ALL), [], "its node lives, and it has not waited long");
+  assert.deepEqual(await other.node.listWaiting(), [ALL.room[0]?.flow]);
+  const taken = await other.node.take({ ...ALL, waitingSince: Number.MAX_SAFE_INTEGER });
+  assert.deepEqual(
+    taken.map((row) => row.id),
+    [id],
+  );
+  assert.deepEqual(await one.node.listLost([id]), [id]);
+  assert.equal(await start(one, id), `overtaken ${id}`);
+  assert.equal(await end(one, id), `overtaken ${id}`);
+  assert.equal((await findExecution(one, id))?.status, "PENDING");
+  assert.equal(await start(other, id), "applied");
+  assert.equal(await end(other, id), "applied");
+  assert.equal((await findExecution(one, id))?.status, "ENDED_SUCCESS");
+});
+
+test("two nodes that want the same take each execution once", async () => {
+  const url = await server.createDatabase();
+  await using one = await openNodeStore(url);
+  await using two = await openNodeStore(url);
+  await using three = await openNodeStore(url);
+  const ids = await Promise.all(Array.from({ length: 30 }, () => begin(one)));
+  const wanted = { ...ALL, waitingSince: Number.MAX_SAFE_INTEGER };
+  const own = new Map<StoreNode, Set<string>>([two, three].map(({ node }) => [node, new Set()]));
+  for (let round = 0; round < 5; round += 1)
+    await Promise.all(
+      [...own].map(async ([node, taken]) => {
+        for (const row of await node.take(wanted)) taken.add(row.id);
+      }),
+    );
+  // One may have taken what the other had: each knows what it has lost.
+  for (const [node, taken] of own)
+    for (const id of await node.listLost([...taken])) taken.delete(id);
+  const kept = [...own.values()].flatMap((taken) => [...taken]);
+  assert.equal(new Set(kept).size, kept.length, "taken by both");
+  assert.deepEqual(kept.toSorted(), (await one.node.listLost(ids)).toSorted());
+});
+
+test("a node whose lease is over is given up, with what ran there; it comes back as a new one", async () => {
+  const url = await server.createDatabase();
+  await using one = await openNodeStore(url);
+  await using other = await openNodeStore(url);
+  const [ran, waits] = [await begin(one), await begin(one)];
+  await start(one, ran);
+  await wait(LEASE_MS + 100);
+  assert.ok((await other.node.renew(FIGURES)).isMember, "only another can give it up");
+  assert.equal(await other.node.sweep(), 1);
+  const lost = await findExecution(other, ran);
+  assert.deepEqual(
+    [lost?.status, lost?.status_message],
+    ["ENDED_ERROR", "interrupted: its node was lost"],
+  );
+  assert.equal(await end(one, ran), `overtaken ${ran}`);
+  assert.equal(await start(one, waits), `overtaken ${waits}`, "it is no node any more");
+  const [taken] = await other.node.take(ALL);
+  assert.equal(taken?.id, waits);
+  assert.equal((await one.node.renew(FIGURES)).isMember, false);
+  const before = one.node.id;
+  await one.node.rejoin();
+  assert.notEqual(one.node.id, before);
+  assert.equal(await start(one, await begin(one)), "applied");
+  assert.equal((await other.node.renew(FIGURES), other.node.others), 1);
+});
+
+test("a start in the same folder ends what its last one ran, and nobody else's", async () => {
+  const url = await server.createDatabase();
+  await using other = await openNodeStore(url);
+  const theirs = await begin(other);
+  await start(other, theirs);
+  const folder = newId();
+  const first = await openNodeStore(url, folder);
+  const ran = await begin(first);
+  await start(first, ran);
+  // As after a kill: its row is there still.
+  await using again = await openNodeStore(url, folder);
+  assert.equal((await findExecution(again, ran))?.status_message, "interrupted by a restart");
+  assert.equal((await findExecution(again, theirs))?.status, "RUNNING");
+  await assert.rejects(openNodeStore(url, folder, "2:2"), /this folder is a copy of its folder/);
+  await first[Symbol.asyncDispose]();
+});
+
+test("keys of nodes are apart, whatever their clocks say", async () => {
+  const url = await server.createDatabase();
+  const slots = new Set<number>();
+  const ids = new Set<string>();
+  await using stores = new AsyncDisposableStack();
+  for (let n = 0; n < 4; n += 1) {
+    const store = stores.use(await openNodeStore(url));
+    const made = Array.from({ length: 200 }, () => newExecutionId());
+    for (const id of made) ids.add(String(keyOf(id)));
+    slots.add(Math.floor(((keyOf(made[0] as string) as number) % 4096) / 64));
+    await begin(store);
+  }
+  assert.equal(slots.size, 4);
+  assert.equal(ids.size, 800);
+});
