@@ -107,21 +107,33 @@ export function newExecutionId(): string {
 /** Keys of a millisecond that a node may use, from its slot times so many on. */
 const SLOT_ROOM = 64;
 /** Of this service, where others make keys for the same store; null: it alone does. */
-let slot: { readonly first: number; at: number; count: number } | null = null;
+let slot: Slot | null = null;
+
+interface Slot {
+  readonly first: number;
+  /** The latest millisecond that has keys, and how many. */
+  at: number;
+  count: number;
+}
 
 /**
  * From now on keys have this slot in their counter, so that no two nodes make the same key.
  *
  * @param number from 0 to 63, of no other node that lives
  * @param key the largest in the store: an earlier node of this slot may have made it
+ * @returns gives the slot up
  */
-export function useSlot(number: number, key: number | null): void {
+export function useSlot(number: number, key: number | null): () => void {
   const at = key === null ? Number.NEGATIVE_INFINITY : Math.floor(key / COUNTS);
-  slot = { first: number * SLOT_ROOM, at, count: SLOT_ROOM };
+  const own = { first: number * SLOT_ROOM, at, count: SLOT_ROOM };
+  slot = own;
+  return () => {
+    if (slot === own) slot = null;
+  };
 }
 
 /** Keys of a node grow, whatever its clock does: it goes on from the latest. */
-function nextOfSlot(own: NonNullable<typeof slot>): number {
+function nextOfSlot(own: Slot): number {
   const at = Math.floor(firstKeyOf(Math.min(now(), LAST_MS)) / COUNTS);
   if (at > own.at) {
     own.at = at;

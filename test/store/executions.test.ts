@@ -17,12 +17,11 @@ import {
   findPayload,
   insertExecution,
   insertLogLine,
-  interruptRunning,
-  listUnended,
   requeueExecution,
   runExecution,
   type EndedRow,
 } from "../../src/server/store/executions.ts";
+import { interruptRunning, listUnended } from "../../src/server/store/unended.ts";
 import { SQLITE_DIALECT } from "../../src/server/store/sqlite/dialect.ts";
 import { GO_ON } from "../../src/server/store/sqlite/go-on.ts";
 import {

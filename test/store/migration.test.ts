@@ -18,9 +18,9 @@ import {
   findExecution,
   findPayload,
   insertLogLine,
-  listUnended,
   runExecution,
 } from "../../src/server/store/executions.ts";
+import { listUnended } from "../../src/server/store/unended.ts";
 import { deleteExecutions } from "../../src/server/store/retention.ts";
 import { inspectDatabase } from "../../src/server/store/sqlite/connection.ts";
 import { MIGRATIONS } from "../../src/server/store/migrations/migrations.ts";

@@ -1,7 +1,8 @@
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
-import { cancelUnended, findExecutions, findPayload } from "../store/executions.ts";
+import { findExecutions, findPayload } from "../store/executions.ts";
+import { cancelUnended } from "../store/unended.ts";
 import type { Store } from "../store/store.ts";
 import { newActive, type ActiveExecution } from "./active.ts";
 import { isEnded } from "../../shared/contract/status.ts";

@@ -26,6 +26,7 @@ import type { Onlooker } from "./onlooker.ts";
 import { decide } from "./outcome.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
+import { Watchers } from "./watchers.ts";
 import { WebhookQueues, type LimitedWebhook } from "./webhook-queues.ts";
 import { toReplacedMessage } from "../store/ledger-record.ts";
 import type { EndedStatus } from "../../shared/contract/status.ts";
@@ -60,6 +61,8 @@ export class Executions implements RunEvents {
   readonly #elsewhere: Elsewhere;
   /** Of calls that were answered with an execution of an earlier one. */
   readonly duplicates: DuplicateLog;
+  /** Who waits on executions. */
+  readonly watchers: Watchers;
   readonly #kept = new KeptInputs();
   readonly #queues: WebhookQueues;
 
@@ -67,6 +70,7 @@ export class Executions implements RunEvents {
     this.#options = options;
     this.#journal = new Journal(options.store, options.log);
     this.duplicates = new DuplicateLog(this.#journal);
+    this.watchers = new Watchers(options.store.node);
     this.#elsewhere = new Elsewhere(options.store, options.log);
     const overtaken = (execution: ActiveExecution): void => this.#leave(execution);
     const endedElsewhere = (execution: ActiveExecution): void => this.#leaveCancelled(execution);

@@ -1,6 +1,6 @@
 import { now } from "../../shared/clock.ts";
 import type { Store } from "../store/store.ts";
-import { interruptRunning, listUnended } from "../store/executions.ts";
+import { interruptRunning, listUnended } from "../store/unended.ts";
 import type { Executions } from "./executions.ts";
 import type { StartRequest } from "./start-request.ts";
 

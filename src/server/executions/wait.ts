@@ -14,7 +14,7 @@ export type Waited =
   | "stopping";
 
 export interface WaitRules {
-  readonly executions: Pick<Executions, "cancel" | "onStop">;
+  readonly executions: Pick<Executions, "cancel" | "onStop" | "watchers">;
   /** WEBHOOK_CANCEL_ENABLED, for the legs of a synchronous call. */
   readonly isCancelling: boolean;
 }
@@ -31,7 +31,8 @@ export async function waitFor(
   outgoing: ServerResponse,
   windowMs: number | null,
 ): Promise<Waited> {
-  execution.watchers += 1;
+  const { watchers } = rules.executions;
+  watchers.add(execution);
   const { promise, resolve, reject } = Promise.withResolvers<Waited>();
   const onClose = (): void => resolve("gone");
   outgoing.once("close", onClose);
@@ -43,13 +44,14 @@ export async function waitFor(
   clearTimeout(timer);
   outgoing.off("close", onClose);
   forget();
-  execution.watchers -= 1;
-  if (
-    waited === "gone" &&
-    execution.watchers === 0 &&
-    execution.row.is_async === 0 &&
-    rules.isCancelling
-  )
-    rules.executions.cancel(execution.id, "Cancelled: the caller's connection was closed");
+  watchers.delete(execution);
+  if (waited === "gone" && execution.watchers === 0) onLeft(rules, execution);
   return waited;
+}
+
+function onLeft({ executions, isCancelling }: WaitRules, execution: ActiveExecution): void {
+  if (!isCancelling || execution.row.is_async !== 0) return;
+  executions.watchers.whenAlone(execution, () =>
+    executions.cancel(execution.id, "Cancelled: the caller's connection was closed"),
+  );
 }

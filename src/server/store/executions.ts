@@ -4,9 +4,9 @@ import type { Store } from "./store.ts";
 import type { ExecutionRow, PayloadInput } from "./execution-row.ts";
 import { requireKey, toKey } from "./execution-key.ts";
 import { newUnavailable } from "./store-error.ts";
-import { builder, derive, prepare, toStatement } from "./prepared.ts";
+import { builder, derive, prepare } from "./prepared.ts";
 import type { ExecutionLogTable, ExecutionOutputTable } from "./schema.ts";
-import type { Statement, Unit } from "./statement.ts";
+import type { Unit } from "./statement.ts";
 
 export type PayloadRow = PayloadInput & Omit<Selectable<ExecutionOutputTable>, "execution_key">;
 export type LogRow = Omit<Selectable<ExecutionLogTable>, "execution_key">;
@@ -257,44 +257,6 @@ export async function newestStatuses(store: Store, limit: number): Promise<Map<s
     .limit(limit)
     .execute();
   return new Map(rows.map(({ id, status }) => [id, status]));
-}
-
-/** Ends an execution, whoever has it, unless it has ended. */
-export function cancelUnended(store: Store, id: string, reason: string, at: number): Statement {
-  const query = store.rows
-    .updateTable("execution")
-    .set({ status: "ENDED_CANCELLED", status_message: reason, ended_at: at })
-    .where("key", "=", requireKey(id))
-    .where("id", "=", id)
-    .where("ended_at", "is", null);
-  return toStatement(query);
-}
-
-/** Unended executions, oldest first, after an identifier; after "" from the first on. */
-export function listUnended(
-  store: Store,
-  status: (typeof UNENDED)[number],
-  page: { after: string; limit: number },
-): Promise<ExecutionRow[]> {
-  return store.rows
-    .selectFrom("execution")
-    .select(COLUMNS)
-    .where("status", "=", status)
-    .where("ended_at", "is", null)
-    .where("key", ">", toKey(page.after) ?? Number.MIN_SAFE_INTEGER)
-    .orderBy("key")
-    .limit(page.limit)
-    .execute();
-}
-
-/** Ends every execution that was in a thread when the service stopped (section 3.2). */
-export function interruptRunning(store: Store, at: number): Statement {
-  const query = store.rows
-    .updateTable("execution")
-    .set({ status: "ENDED_ERROR", status_message: "interrupted by a restart", ended_at: at })
-    .where("status", "=", "RUNNING")
-    .where("ended_at", "is", null);
-  return toStatement(query);
 }
 
 /** Connections by month. */

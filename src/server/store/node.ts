@@ -17,6 +17,10 @@ export interface StoreNode {
    * @returns how many executions; null: another node does so just now
    */
   sweep(): Promise<number | null>;
+  /** Tells the others that somebody waits on these executions here, for a second. */
+  tellAwaited(ids: readonly string[]): Promise<void>;
+  /** Whether somebody waits on it at another node. */
+  isAwaited(id: string): Promise<boolean>;
   /** Those of these executions that have ended, or are another node's. */
   listLost(ids: readonly string[]): Promise<readonly string[]>;
   /** Flows of which executions wait elsewhere. */

@@ -17,4 +17,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("lease_until", "bigint", (c) => c.notNull())
     .execute();
   await sql`alter table execution add column node_id text`.execute(db);
+  // What is lost with a crash of the database is told again within a second.
+  await sql`create unlogged table awaited (execution_key bigint not null, node_id text not null,
+    until_at bigint not null, primary key (execution_key, node_id))`.execute(db);
 }

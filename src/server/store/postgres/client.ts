@@ -104,6 +104,14 @@ export class Client {
     return this.#ask({ sweep: true }, ({ swept }: { swept: number | null }) => swept);
   }
 
+  tellAwaited(tellAwaited: readonly string[]): Promise<void> {
+    return this.#ask({ tellAwaited }, () => {});
+  }
+
+  isAwaited(id: string): Promise<boolean> {
+    return this.#ask({ isAwaited: id }, (answer: { isAwaited: boolean }) => answer.isAwaited);
+  }
+
   listLost(listLost: readonly string[]): Promise<string[]> {
     return this.#ask({ listLost }, ({ names }: { names: string[] }) => names);
   }

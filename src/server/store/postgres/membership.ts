@@ -12,6 +12,9 @@ import type { Joined, Renewed, ThreadData } from "./thread-protocol.ts";
 /** Milliseconds since the epoch by the clock of the database, which alone decides leases. */
 const CLOCK = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
+/** How long it counts that somebody waits on an execution, in milliseconds. */
+const AWAITED_MS = 1000;
+
 /** Keys tell so many nodes apart; see shared/id.ts. */
 const SLOTS = 64;
 
@@ -76,6 +79,7 @@ export class Membership {
     return transact(client, async () => {
       if (!(await tryNodesLock(client))) return null;
       await client.query(`delete from node where lease_until < ${CLOCK}`);
+      await client.query(`delete from awaited where until_at < ${CLOCK}`);
       const { rowCount } = await client.query(
         `update execution set status = 'ENDED_ERROR', ended_at = ${CLOCK},
             status_message = 'interrupted: its node was lost'
@@ -84,6 +88,25 @@ export class Membership {
       );
       return rowCount ?? 0;
     });
+  }
+
+  /** Tells the others that somebody waits on these executions here. */
+  async tellAwaited(client: Client, ids: readonly string[]): Promise<void> {
+    await client.query({
+      name: "awaited",
+      text: `insert into awaited (execution_key, node_id, until_at)
+        select key, $1, ${CLOCK} + ${AWAITED_MS} from unnest($2::bigint[]) as given (key)
+        on conflict (execution_key, node_id) do update set until_at = excluded.until_at`,
+      values: [this.#id, ids.map(requireKey)],
+    });
+  }
+
+  async isAwaited(client: Client, id: string): Promise<boolean> {
+    const { rowCount } = await client.query(
+      `select from awaited where execution_key = $1 and node_id <> $2 and until_at > ${CLOCK}`,
+      [requireKey(id), this.#id],
+    );
+    return (rowCount ?? 0) > 0;
   }
 
   /** Those of these executions that have ended, or are another node's. */

@@ -4,12 +4,13 @@ import type { StoreNode } from "../node.ts";
 import type { Client } from "./client.ts";
 import type { Joined } from "./thread-protocol.ts";
 
-/** The service as a node, which its first joining has made it. */
-export function openNode(client: Client, joined: Joined): StoreNode {
+/** The service as a node, which its first joining has made it; disposed of, it makes no keys. */
+export function openNode(client: Client, joined: Joined): StoreNode & Disposable {
   let { id } = joined;
   let others = 0;
-  useSlot(joined.slot, joined.largestKey);
+  let release = useSlot(joined.slot, joined.largestKey);
   return {
+    [Symbol.dispose]: () => release(),
     get id() {
       return id;
     },
@@ -25,10 +26,12 @@ export function openNode(client: Client, joined: Joined): StoreNode {
     },
     async rejoin() {
       const again = await client.rejoin();
-      useSlot(again.slot, again.largestKey);
+      release = useSlot(again.slot, again.largestKey);
       id = again.id;
     },
     sweep: () => client.sweep(),
+    tellAwaited: (ids) => client.tellAwaited(ids),
+    isAwaited: (asked) => client.isAwaited(asked),
     listLost: (ids) => client.listLost(ids),
     listWaiting: () => client.listWaiting(),
     take: (wanted) => client.take(wanted),

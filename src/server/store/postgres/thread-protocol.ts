@@ -63,6 +63,8 @@ export type Request = { readonly id: number } & (
 export type NodeAct =
   | { readonly renew: NodeFigures }
   | { readonly sweep: true }
+  | { readonly tellAwaited: readonly string[] }
+  | { readonly isAwaited: string }
   | { readonly listLost: readonly string[] }
   | { readonly listWaiting: true }
   | { readonly take: Wanted }
@@ -90,6 +92,8 @@ export type Answer = { readonly id: number } & (
   | Recorded
   | { readonly renewed: Renewed }
   | { readonly swept: number | null }
+  | { readonly told: true }
+  | { readonly isAwaited: boolean }
   | { readonly names: string[] }
   | { readonly taken: ExecutionRow[] }
   | { readonly joined: Joined }

@@ -88,6 +88,12 @@ function respondAsNode(
   return writer.run(async (client) => {
     if ("renew" in request) return { id, renewed: await membership.renew(client, request.renew) };
     if ("sweep" in request) return { id, swept: await membership.sweep(client) };
+    if ("tellAwaited" in request) {
+      await membership.tellAwaited(client, request.tellAwaited);
+      return { id, told: true };
+    }
+    if ("isAwaited" in request)
+      return { id, isAwaited: await membership.isAwaited(client, request.isAwaited) };
     if ("listLost" in request)
       return { id, names: await membership.listLost(client, request.listLost) };
     if ("listWaiting" in request) return { id, names: await membership.listWaiting(client) };

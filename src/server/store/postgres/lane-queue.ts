@@ -1,0 +1,140 @@
+import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
+import type { RecordEvents } from "../ledger.ts";
+import { StoreError } from "../store-error.ts";
+import type { Recorded } from "./thread-protocol.ts";
+
+/** A record, and who is told what becomes of it. */
+export interface Waiting extends LedgerEntry {
+  readonly events: RecordEvents;
+}
+
+/** Records of one batch at most, and their texts: a statement has its limits too. */
+const [MOST_RECORDS, MOST_BATCH_LENGTH] = [500, 16 * 1024 * 1024];
+
+export interface LaneOptions {
+  write(records: readonly LedgerEntry[]): Promise<Recorded>;
+  /** It was written, or will not be. */
+  done(entry: LedgerEntry): void;
+  onDamage(error: Error): void;
+}
+
+/** Records of one lane: at most one batch is under way. */
+export class LaneQueue {
+  readonly #options: LaneOptions;
+  #gathered: Waiting[] = [];
+  #before: (() => void)[] = [];
+  #next = 1;
+  #isFlushing = false;
+  #underWay = false;
+  /** Whether the latest batch was written. */
+  #isWell = true;
+  #readers: { readonly batch: number; resolve(isSettled: boolean): void }[] = [];
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+  }
+
+  /** Number of the batch that is sent next. */
+  get next(): number {
+    return this.#next;
+  }
+
+  add(entry: Waiting): void {
+    this.#gathered.push(entry);
+    this.#flushSoon();
+  }
+
+  beforeWrite(act: () => void): void {
+    this.#before.push(act);
+    this.#flushSoon();
+  }
+
+  settled(): Promise<boolean> {
+    const isIdle = this.#gathered.length === 0;
+    if (isIdle && !this.#underWay) return Promise.resolve(true);
+    const batch = isIdle ? this.#next - 1 : this.#next;
+    return new Promise((resolve) => this.#readers.push({ batch, resolve }));
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushing || this.#underWay) return;
+    this.#isFlushing = true;
+    setImmediate(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    for (const act of this.#before.splice(0)) this.#tell(act);
+    const entries = this.#take();
+    if (entries.length === 0) return;
+    const number = this.#next++;
+    this.#underWay = true;
+    const records = entries.map(({ record, text }) => ({ record, text }));
+    this.#options.write(records).then(
+      (recorded) => this.#written(number, entries, recorded),
+      (error: unknown) => this.#written(number, entries, failAll(entries, error)),
+    );
+  }
+
+  /** As many as one batch takes. */
+  #take(): Waiting[] {
+    let [count, length] = [0, 0];
+    for (const { text } of this.#gathered) {
+      length += text?.length ?? 0;
+      if (count >= MOST_RECORDS || (count > 0 && length > MOST_BATCH_LENGTH)) break;
+      count += 1;
+    }
+    return this.#gathered.splice(0, count);
+  }
+
+  #written(number: number, entries: readonly Waiting[], recorded: Recorded): void {
+    this.#underWay = false;
+    this.#isWell = recorded.errors.length === 0;
+    const errors = new Map(recorded.errors);
+    const overtaken = new Set(recorded.overtaken);
+    // The next batch is under way while these are told.
+    this.#flush();
+    entries.forEach((entry, at) => {
+      const error = errors.get(at);
+      this.#options.done(entry);
+      if (error !== undefined) this.#tell(() => entry.events.failed(new StoreError(error)));
+      else this.#tellWritten(entry, overtaken);
+    });
+    const due = this.#readers.filter(({ batch }) => batch <= number);
+    this.#readers = this.#readers.filter(({ batch }) => batch > number);
+    for (const reader of due) reader.resolve(this.#isWell);
+  }
+
+  #tellWritten({ record, events }: Waiting, overtaken: ReadonlySet<string>): void {
+    const own = overtaken.size === 0 ? [] : idsOf(record);
+    const lost = own.filter((id) => overtaken.has(id));
+    if (lost.length > 0) this.#tell(() => events.overtaken?.(lost));
+    if (own.length > 0 && lost.length === own.length) return;
+    this.#tell(() => events.written?.());
+    this.#tell(() => events.synced?.());
+    this.#tell(() => events.applied?.());
+  }
+
+  /** One that throws keeps no other from being told. */
+  #tell(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#options.onDamage(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+}
+
+/** Executions that a record changes; one that begins is nobody else's. */
+function idsOf(record: LedgerRecord): readonly string[] {
+  if (record.kind === "end") return [record.id];
+  return record.kind === "start" || record.kind === "wait" ? record.ids : [];
+}
+
+function failAll(entries: readonly Waiting[], error: unknown): Recorded {
+  const { kind = "other", code = "POSTGRES", message = "" } = error as Partial<StoreError>;
+  const errors = entries.map((_, at) => [at, { kind, code, message }] as const);
+  return { errors, overtaken: [] };
+}

@@ -1,0 +1,45 @@
+import type { UNENDED } from "../../shared/contract/status.ts";
+import { requireKey, toKey } from "./execution-key.ts";
+import type { ExecutionRow } from "./execution-row.ts";
+import { COLUMNS } from "./executions.ts";
+import { toStatement } from "./prepared.ts";
+import type { Statement } from "./statement.ts";
+import type { Store } from "./store.ts";
+
+/** Unended executions, oldest first, after an identifier; after "" from the first on. */
+export function listUnended(
+  store: Store,
+  status: (typeof UNENDED)[number],
+  page: { after: string; limit: number },
+): Promise<ExecutionRow[]> {
+  return store.rows
+    .selectFrom("execution")
+    .select(COLUMNS)
+    .where("status", "=", status)
+    .where("ended_at", "is", null)
+    .where("key", ">", toKey(page.after) ?? Number.MIN_SAFE_INTEGER)
+    .orderBy("key")
+    .limit(page.limit)
+    .execute();
+}
+
+/** Ends every execution that was in a thread when the service stopped (section 3.2). */
+export function interruptRunning(store: Store, at: number): Statement {
+  const query = store.rows
+    .updateTable("execution")
+    .set({ status: "ENDED_ERROR", status_message: "interrupted by a restart", ended_at: at })
+    .where("status", "=", "RUNNING")
+    .where("ended_at", "is", null);
+  return toStatement(query);
+}
+
+/** Ends an execution, whoever has it, unless it has ended. */
+export function cancelUnended(store: Store, id: string, reason: string, at: number): Statement {
+  const query = store.rows
+    .updateTable("execution")
+    .set({ status: "ENDED_CANCELLED", status_message: reason, ended_at: at })
+    .where("key", "=", requireKey(id))
+    .where("id", "=", id)
+    .where("ended_at", "is", null);
+  return toStatement(query);
+}
