@@ -18,6 +18,8 @@ import { ROOT } from "./targets.ts";
  *   --hostile_sec N  seconds of hostile flows (600)
  *   --interrupted N, --clients N, --reloads N, --queued N, --guesses N   as in test/faults/sizes.ts
  *   --calls N      calls of the load after a tenth of them (1000000; 0: none)
+ *   --nodes N      only kills of nodes: so many on one PostgreSQL, of which random ones are killed under
+ *                  load, in --rounds rounds
  *   --only TEXT    only files of test/faults whose path contains it
  *   --seed N       of the first pass
  */
@@ -33,13 +35,16 @@ const { values: given } = parseArgs({
     queued: { type: "string", default: "1000" },
     guesses: { type: "string", default: "1000" },
     hostile_sec: { type: "string", default: "600" },
-    calls: { type: "string", default: "1000000" },
-    only: { type: "string", default: "" },
+    nodes: { type: "string" },
+    calls: { type: "string" },
+    only: { type: "string" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31) + 1) },
   },
 });
 
-const { minutes, calls, only, seed, ...sizes } = given;
+const alone = given.nodes !== undefined;
+const { minutes, seed, ...rest } = given;
+const { calls = alone ? "0" : "1000000", only = alone ? "node-kills" : "", ...sizes } = rest;
 const ends_at = performance.now() + Number(minutes) * 60_000;
 let failed = 0;
 let pass = 0;
@@ -62,7 +67,7 @@ async function runFamilies(own: string): Promise<boolean> {
   if (files.length === 0) return true;
   const env: NodeJS.ProcessEnv = { ...process.env, FLOWHOOK_FAULTS_SEED: own };
   for (const [name, value] of Object.entries(sizes))
-    env[`FLOWHOOK_FAULTS_${name.toUpperCase()}`] = value;
+    if (value !== undefined) env[`FLOWHOOK_FAULTS_${name.toUpperCase()}`] = value;
   const args = ["--test", "--test-force-exit", "--test-concurrency=1", ...files];
   const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: "inherit" });
   const [code] = (await once(child, "exit")) as [number | null];

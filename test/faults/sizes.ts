@@ -11,8 +11,10 @@ function read(name: string, short: number): number {
   return value;
 }
 
-/** Kills of the server, and as many of runners. */
+/** Kills of the server, and as many of runners and of nodes. */
 export const ROUNDS = read("ROUNDS", 5);
+/** Nodes on one database. */
+export const NODES = read("NODES", 3);
 /** Generated requests, and generated answers of flows. */
 export const CASES = read("CASES", 600);
 /** Ended executions that the store holds before the start after a crash. */

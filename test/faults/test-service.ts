@@ -59,6 +59,8 @@ export interface TestServiceOptions {
   /** Whether the server leads a group of processes of its own. */
   readonly leads_group?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  /** Another program than that of all tests. */
+  readonly target?: Target;
 }
 
 /** The built binary, unless FLOWHOOK_TARGET says otherwise; FLOWHOOK_BINARY names another copy. */
@@ -93,7 +95,7 @@ function watchForDeath(child: ChildProcess): void {
 }
 
 export async function openTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const target = errorTarget();
+  const target = options.target ?? errorTarget();
   const directory = await realpath(await mkdtemp(join(tmpdir(), "flowhook-faults-")));
   await furnish(directory, options);
   const service = toTestService(target, directory, options);

@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+
+/** Stands before a server, and breaks the network between it and whoever uses it. */
+export interface FaultProxy {
+  /** A URL of the server, through this one. */
+  through(url: string): string;
+  /** Resets all connections, and each new one. */
+  drop(): void;
+  /**
+   * Nothing comes through, either way, and nobody is told. Bytes are kept as TCP keeps them: they
+   * arrive late where the connection lives until `open`.
+   */
+  hold(): void;
+  open(): void;
+  close(): Promise<void>;
+}
+
+type Mode = "open" | "held" | "dropped";
+
+const HOST = "127.0.0.1";
+
+export async function openFaultProxy(url: string): Promise<FaultProxy> {
+  const { hostname: host, port } = new URL(url);
+  const links = new Set<Link>();
+  let mode: Mode = "open";
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+    if (mode === "dropped") return client.resetAndDestroy();
+    const link = new Link(client, () => connect({ host, port: Number(port), allowHalfOpen: true }));
+    links.add(link);
+    client.once("close", () => links.delete(link));
+    if (mode === "open") link.open();
+  });
+  server.listen(0, HOST);
+  await once(server, "listening");
+  const own = (server.address() as AddressInfo).port;
+  return {
+    through(given) {
+      const changed = new URL(given);
+      changed.host = `${HOST}:${own}`;
+      return changed.href;
+    },
+    drop() {
+      mode = "dropped";
+      for (const link of links) link.reset();
+    },
+    hold() {
+      mode = "held";
+      for (const link of links) link.hold();
+    },
+    open() {
+      mode = "open";
+      for (const link of links) link.open();
+    },
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      for (const link of links) link.reset();
+      await closed;
+    },
+  };
+}
+
+/** One connection, and that to the server behind it, which is made once something may pass. */
+class Link {
+  readonly #client: Socket;
+  readonly #connect: () => Socket;
+  #server: Socket | null = null;
+  #isHeld = true;
+
+  constructor(client: Socket, toServer: () => Socket) {
+    this.#client = client;
+    this.#connect = toServer;
+    client.pause().on("error", () => this.reset());
+  }
+
+  open(): void {
+    this.#isHeld = false;
+    if (this.#server === null) {
+      this.#server = this.#connect();
+      this.#server.on("error", () => this.reset());
+      this.#pass(this.#client, this.#server);
+      this.#pass(this.#server, this.#client);
+    }
+    this.#client.resume();
+    this.#server.resume();
+  }
+
+  hold(): void {
+    this.#isHeld = true;
+    this.#client.pause();
+    this.#server?.pause();
+  }
+
+  reset(): void {
+    this.#client.resetAndDestroy();
+    this.#server?.resetAndDestroy();
+  }
+
+  #pass(from: Socket, to: Socket): void {
+    from.on("data", (bytes: Buffer) => {
+      if (!to.write(bytes)) from.pause();
+    });
+    to.on("drain", () => {
+      if (!this.#isHeld) from.resume();
+    });
+    from.on("end", () => to.end());
+    from.once("close", () => {
+      if (!from.readableEnded) to.destroy();
+    });
+  }
+}

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
+import { ADMIN_PASSWORD } from "../blackbox/service.ts";
+import { send } from "../blackbox/client.ts";
+import { openPostgres, type PostgresServer } from "../postgres-server.ts";
+import { assertNothingLost, openLoad, Told } from "./cluster-load.ts";
+import { openCluster, type Cluster, type ClusterNode } from "./cluster.ts";
+import { figure, NODES, openRandom, SEED } from "./sizes.ts";
+import { openTestService, type TestService } from "./test-service.ts";
+
+/** What one node decided holds at all others, at once, and so does the end of one that is stopped. */
+
+const random = openRandom(SEED);
+
+let server: PostgresServer;
+
+before(async () => {
+  server = await openPostgres();
+});
+after(() => server.stop());
+
+function pick({ nodes }: Cluster): ClusterNode {
+  return nodes[Math.floor(random() * nodes.length)] as ClusterNode;
+}
+
+async function authenticate(service: TestService, change: object): Promise<void> {
+  const body = { password: ADMIN_PASSWORD, require_login: false, ...change };
+  const answer = await service.api("PUT", "/webhook/held/authentication", body);
+  assert.equal(answer.status, 200, answer.text);
+}
+
+function callAll({ nodes }: Cluster, path = "?async"): Promise<number[]> {
+  return Promise.all(nodes.map(async ({ service }) => (await service.call("held", path)).status));
+}
+
+/** Calls with one key, at each node in turn. @returns the ids that were told */
+async function repeat(
+  nodes: readonly ClusterNode[],
+  key: string,
+  count: number,
+): Promise<(string | null)[]> {
+  const paths = ["?async&ms=20", "?ms=20&async", "?async=1&ms=20", "?ms=20"];
+  return Promise.all(
+    Array.from({ length: count }, async (_, n) => {
+      const { service } = nodes[n % nodes.length] as ClusterNode;
+      const headers = { "content-type": "application/json", "idempotency-key": key };
+      const call = { method: "POST", body: "{}", headers };
+      const answer = await service.call("once", paths[n % paths.length], call).catch(() => null);
+      if (answer === null) return null;
+      assert.ok([201, 303].includes(answer.status), `${answer.status} ${answer.text}`);
+      return answer.headers["flowhook-execution-id"] ?? "";
+    }),
+  );
+}
+
+describe("nodes agree", () => {
+  test("calls with one key at all nodes, of which one is killed, are one execution", async () => {
+    await using cluster = await openCluster(server, { nodes: NODES });
+    for (let round = 1; round <= 4; round += 1) {
+      const nodes = [...cluster.nodes];
+      const victim = pick(cluster);
+      const calls = repeat(nodes, `key-${round}`, 90);
+      await wait(random() * 60);
+      await victim.service.kill();
+      const ids = await calls;
+      await victim.service.start();
+      ids.push(...(await repeat(nodes, `key-${round}`, 30)));
+      const told = new Set(ids.filter((id) => id !== null));
+      figure("nodes: calls with one key that were answered", ids.filter(Boolean).length);
+      assert.equal(told.size, 1, `told of ${[...told].join(", ")}`);
+      const rows = await cluster.settled();
+      assert.equal(rows.size, round, "one execution for each key");
+      const started = await cluster.started();
+      assert.equal(new Set(started).size, started.length, "started twice");
+    }
+  });
+
+  test("a webhook that is disabled at one node is called at no other from the answer on", async () => {
+    await using cluster = await openCluster(server, { nodes: NODES });
+    const expected = (status: number) => cluster.nodes.map(() => status);
+    for (let round = 0; round < 8; round += 1) {
+      assert.deepEqual(await callAll(cluster), expected(201), "enabled");
+      await authenticate(pick(cluster).service, { is_enabled: false, key: null });
+      assert.deepEqual(await callAll(cluster), expected(404), "disabled");
+      await authenticate(pick(cluster).service, { is_enabled: true, key: null });
+    }
+  });
+
+  test("a key that is changed at one node is the key of all from the answer on", async () => {
+    await using cluster = await openCluster(server, { nodes: NODES });
+    const expected = (status: number) => cluster.nodes.map(() => status);
+    for (let round = 0; round < 8; round += 1) {
+      const key = (n: number) => `key-of-all-nodes-${n}`;
+      const begun = performance.now();
+      await authenticate(pick(cluster).service, { is_enabled: true, key: key(round) });
+      if (round === 0) figure("nodes: a change of a key", performance.now() - begun, "ms");
+      assert.deepEqual(await callAll(cluster, `?async&key=${key(round)}`), expected(201));
+      assert.deepEqual(await callAll(cluster, `?async&key=${key(round - 1)}`), expected(401));
+    }
+  });
+
+  test("a node with another data key is refused", async () => {
+    await using cluster = await openCluster(server, { nodes: 1 });
+    await using stranger = await openTestService({
+      config: { DATABASE_URL: cluster.url },
+      start: false,
+    });
+    await assert.rejects(stranger.start(), (error: Error) => {
+      assert.match(error.message, /ended with 78/);
+      assert.match(error.message, /secret\.key/);
+      assert.match(error.message, /DATA_KEY/);
+      return true;
+    });
+  });
+
+  test("one node after the other is stopped and started under load, and no call fails", async () => {
+    const config = { SHUTDOWN_GRACE_SEC: 10 };
+    await using cluster = await openCluster(server, { nodes: NODES, config });
+    const told = new Told();
+    await using running = openLoad(cluster, told, { callers: 6, random });
+    for (const node of cluster.nodes.slice()) {
+      node.service.signal("SIGTERM");
+      await withdraw(cluster, node);
+      assert.equal(await node.service.ended(), 0);
+      told.note(await cluster.rows());
+      await node.service.start();
+      cluster.nodes.push(node);
+      await wait(300);
+    }
+    await running[Symbol.asyncDispose]();
+    figure("nodes: acknowledged through a roll-out", told.acknowledged.size);
+    figure("nodes: answers 503 of one that is stopped", told.answers.get(503) ?? 0);
+    assert.equal(told.broken, 0, "broken connections");
+    await assertNothingLost(cluster, told, 50);
+    const rows = [...(await cluster.rows()).values()];
+    assert.deepEqual(
+      rows.filter(({ status }) => status !== "ENDED_SUCCESS"),
+      [],
+    );
+  });
+});
+
+/** As a balancer that looks each 250 ms: calls go on until it has seen that the node is not ready. */
+async function withdraw(cluster: Cluster, node: ClusterNode): Promise<void> {
+  for (;;) {
+    const { status } = await send(node.service.origin, { target: "/health/ready" });
+    if (status === 503) break;
+    await wait(250);
+  }
+  cluster.nodes.splice(cluster.nodes.indexOf(node), 1);
+}
