@@ -40,6 +40,31 @@ const OF_ONE_NODE: readonly (Pick<Exception, "group" | "reason"> & {
     ],
   },
   {
+    group: "refused calls",
+    reason: "each node lists the calls that it has refused",
+    rows: [
+      "a refused call is listed with its reason, its address and the hash of its body",
+      "keys, tokens and the header that is a secret are nowhere in it",
+      "the header that is the secret is hidden whatever its name, right or wrong",
+      "of long headers and reasons a little is kept, and of signatures their own",
+      "the hash of a body is listed however large it is, where it cannot be parsed",
+      "a disabled webhook lists who called it; the limit is 1 to 100",
+    ],
+  },
+  {
+    group: "input check",
+    reason: "each node lists the calls that it has refused, and warns once for itself",
+    rows: [
+      "every refusal is listed with its reason, without the body",
+      "a later version without a schema runs, and is warned of once",
+    ],
+  },
+  {
+    group: "signatures",
+    reason: "the figures of a node are its own",
+    rows: ["observe: what is wrong passes, is logged and counted; what is right is verified"],
+  },
+  {
     group: "doors without proxies",
     reason: "each node warns once for itself",
     rows: ["the log warns once for each webhook with addresses that a proxy calls"],
