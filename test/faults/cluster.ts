@@ -1,4 +1,4 @@
-import { cpSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,7 +85,7 @@ export async function openCluster(
   const out = await mkdtemp(join(tmpdir(), "flowhook-faults-out-"));
   opened.defer(() => rm(out, { recursive: true, force: true, maxRetries: 5 }));
   const nodes: ClusterNode[] = [];
-  let key: string | null = null;
+  const key = randomBytes(32).toString("hex");
 
   async function add(program: Program = {}): Promise<ClusterNode> {
     const proxy = await openFaultProxy(url);
@@ -95,6 +95,7 @@ export async function openCluster(
         ...program,
         config: {
           DATABASE_URL: proxy.through(url),
+          DATA_KEY: key,
           NODE_LEASE_SEC: LEASE_SEC,
           WORKER_THREADS: 4,
           FLOW_MAX_CONCURRENT: 4,
@@ -103,20 +104,16 @@ export async function openCluster(
         },
         files: { "recording.ts": RECORDING.replaceAll("<out>", out) },
         leads_group: options.leads_group ?? false,
-        prepare: (directory) => {
-          if (key !== null) cpSync(key, join(directory, "data/secret.key"));
-        },
       }),
     );
-    key ??= join(service.data, "secret.key");
     const node = { service, proxy };
     nodes.push(node);
     return node;
   }
 
-  const { service } = await add();
-  await createWebhooks(service);
-  await Promise.all(Array.from({ length: options.nodes - 1 }, () => add()));
+  // Each may be the one that fills the database.
+  const [first] = await Promise.all(Array.from({ length: options.nodes }, () => add()));
+  if (first !== undefined) await createWebhooks(first.service);
   const disposal = opened.move();
   return {
     url,
