@@ -80,7 +80,8 @@ export async function openCluster(
   server: PostgresServer,
   options: ClusterOptions,
 ): Promise<Cluster> {
-  await using opened = new AsyncDisposableStack();
+  await using opening = new AsyncDisposableStack();
+  let opened = opening;
   const url = await server.createDatabase();
   const out = await mkdtemp(join(tmpdir(), "flowhook-faults-out-"));
   opened.defer(() => rm(out, { recursive: true, force: true, maxRetries: 5 }));
@@ -114,7 +115,7 @@ export async function openCluster(
   // Each may be the one that fills the database.
   const [first] = await Promise.all(Array.from({ length: options.nodes }, () => add()));
   if (first !== undefined) await createWebhooks(first.service);
-  const disposal = opened.move();
+  opened = opening.move();
   return {
     url,
     nodes,
@@ -123,7 +124,7 @@ export async function openCluster(
     ticks: () => readLines(join(out, "alive")),
     rows: () => readRows(url),
     settled: () => settled(url),
-    [Symbol.asyncDispose]: () => disposal.disposeAsync(),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 

@@ -66,6 +66,6 @@ describe("kills of nodes", () => {
       await running[Symbol.asyncDispose]();
     }
     figure("nodes: acknowledged, through 3 kills of all", told.acknowledged.size);
-    await assertNothingLost(cluster, told, 50);
+    await assertNothingLost(cluster, told, 10);
   });
 });
