@@ -1,5 +1,5 @@
 import pg from "pg";
-import { toUnitError } from "./error.ts";
+import { isLost, toUnitError } from "./error.ts";
 import type { ThreadData } from "./thread-protocol.ts";
 
 /** How the thread connects, and what values are like on both sides. */
@@ -18,6 +18,11 @@ const TYPES: pg.CustomTypesConfig = {
 
 /** Longest wait for a connection, in milliseconds. */
 const CONNECT_MS = 5000;
+/**
+ * Longest wait for an answer to what is usually answered at once, in milliseconds: a network that
+ * swallows what is sent tells nobody.
+ */
+export const ANSWER_MS = 5000;
 
 export function toClientConfig({ url, name }: ThreadData): pg.ClientConfig {
   return {
@@ -57,15 +62,27 @@ export async function requireWritable(client: pg.Client | pg.PoolClient): Promis
  * callers wait for each other.
  */
 export class Session {
-  readonly #data: ThreadData;
   readonly #prepare: (client: pg.Client) => Promise<void>;
+  readonly #config: pg.ClientConfig;
   #client: pg.Client | null = null;
+  /** The newest, though it may not be connected yet, or any more. */
+  #latest: pg.Client | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
-  /** @param prepare what a new connection needs before it is used */
-  constructor(data: ThreadData, prepare: (client: pg.Client) => Promise<void>) {
-    this.#data = data;
+  /**
+   * @param prepare what a new connection needs before it is used
+   * @param answerMs a connection without an answer for so long is given up; null: it is waited for
+   */
+  constructor(
+    data: ThreadData,
+    prepare: (client: pg.Client) => Promise<void>,
+    answerMs: number | null = null,
+  ) {
+    this.#config = {
+      ...toClientConfig(data),
+      ...(answerMs === null ? {} : { query_timeout: answerMs }),
+    };
     this.#prepare = prepare;
   }
 
@@ -76,8 +93,17 @@ export class Session {
   /** @throws {Error} of PostgreSQL or of the connection */
   run<T>(act: (client: pg.Client) => Promise<T>): Promise<T> {
     const result = this.#turn.then(async () => act(await this.#connect()));
-    this.#turn = result.catch(() => {});
+    this.#turn = result.catch((error: unknown) => {
+      if (isLost(error)) this.giveUp();
+    });
     return result;
+  }
+
+  /** Closes the connection at once: what runs on it fails. */
+  giveUp(): void {
+    // The driver's own end waits for an answer.
+    this.#latest?.connection.stream.destroy();
+    this.#client = null;
   }
 
   async close(): Promise<void> {
@@ -90,7 +116,8 @@ export class Session {
   async #connect(): Promise<pg.Client> {
     if (this.#client !== null) return this.#client;
     if (this.#isClosed) throw Object.assign(new Error("The store is closed"), { code: "57P01" });
-    const client = new pg.Client(toClientConfig(this.#data));
+    const client = new pg.Client(this.#config);
+    this.#latest = client;
     const forget = (): void => {
       if (this.#client === client) this.#client = null;
     };

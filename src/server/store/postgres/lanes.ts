@@ -3,7 +3,7 @@ import type { Client } from "pg";
 import type { LedgerEntry } from "../ledger-record.ts";
 import { now } from "../../../shared/clock.ts";
 import { toEndBatch } from "./batches.ts";
-import { Session } from "./connection.ts";
+import { ANSWER_MS, Session } from "./connection.ts";
 import { isLost, toUnitError } from "./error.ts";
 import type { Membership } from "./membership.ts";
 import { writeRecords } from "./records.ts";
@@ -26,7 +26,7 @@ export class Lanes {
       if (data.durability === "normal") await client.query("set synchronous_commit = off");
       await this.#settleDoubtful(client);
     };
-    const open = (): Session => new Session(data, prepare);
+    const open = (): Session => new Session(data, prepare, ANSWER_MS);
     this.#lanes = { begin: open(), end: open(), log: open() };
   }
 

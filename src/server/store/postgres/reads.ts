@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
-import { toClientConfig, toValue } from "./connection.ts";
+import { ANSWER_MS, toClientConfig, toValue } from "./connection.ts";
 import type { NamedQuery, ThreadData } from "./thread-protocol.ts";
 
 /** What is not for reads: one to hold the database, and three to record. */
@@ -19,8 +19,10 @@ export class Reads {
   constructor(data: ThreadData) {
     const config = { ...toClientConfig(data), idleTimeoutMillis: 60_000 };
     const lists = data.connections < MANY ? 1 : MOST_LISTS;
-    this.#rows = new pg.Pool({ ...config, max: data.connections - OTHERS - lists });
-    this.#lists = new pg.Pool({ ...config, max: lists, statement_timeout: data.listMs });
+    const max = data.connections - OTHERS - lists;
+    this.#rows = new pg.Pool({ ...config, max, query_timeout: ANSWER_MS });
+    const limits = { statement_timeout: data.listMs, query_timeout: data.listMs + ANSWER_MS };
+    this.#lists = new pg.Pool({ ...config, ...limits, max: lists });
     // One that ends while nobody uses it is made again at the next use.
     for (const pool of [this.#rows, this.#lists]) pool.on("error", () => {});
   }

@@ -5,8 +5,8 @@ import type { Event, ThreadData } from "./thread-protocol.ts";
 
 /** How often it is asked whether the database is there, in milliseconds. */
 const ASK_MS = 1000;
-/** An answer that takes longer is none. */
-const ANSWER_MS = 2000;
+/** An answer that takes longer is none; after the second, the connection is given up. */
+const [ANSWER_MS, LOST_MS] = [2000, 10_000];
 
 /** Writes what is no record, and tells whether the database can be reached. */
 export class Writer {
@@ -41,13 +41,17 @@ export class Writer {
 
   #ask(): void {
     const late = setTimeout(() => this.#report(false), ANSWER_MS);
+    const lost = setTimeout(() => this.#session.giveUp(), LOST_MS);
     this.#session
       .run((client) => client.query("select 1"))
       .then(
         () => this.#report(true),
         () => this.#report(false),
       )
-      .finally(() => clearTimeout(late));
+      .finally(() => {
+        clearTimeout(late);
+        clearTimeout(lost);
+      });
   }
 
   #report(isReachable: boolean): void {
