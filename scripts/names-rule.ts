@@ -28,7 +28,7 @@ const OTHERS = `request_id trace_id duration_ms wait_ms free_bytes jump_ms clock
   async_hooks diagnostics_channel perf_hooks string_decoder
   standard_webhooks gitlab_token signature_missing signature_wrong timestamp_missing
   timestamp_outside secret_unusable leg_signature_wrong
-  application_name statement_timeout`;
+  application_name statement_timeout query_timeout`;
 
 /** What is said instead of these: slot, prefetch, average, poll, registry, audit, throttle, deps. */
 const PRIVATE =
