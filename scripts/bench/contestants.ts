@@ -1,5 +1,6 @@
 import { fillHistory } from "./history.ts";
 import { toBody, type Order } from "./load.ts";
+import { startOnPostgres } from "./nodes.ts";
 import { startNodeRed } from "./node-red.ts";
 import { startFloor, startService, type Server } from "./server.ts";
 
@@ -29,6 +30,7 @@ export const SERVERS: Readonly<Record<string, () => Promise<Server>>> = {
   async: () => startService({ MAX_QUEUED_EXECUTIONS: 1_000_000 }),
   history: startWithHistory,
   "node-red": startNodeRed,
+  "hold-postgres": startOnPostgres,
 };
 
 /** In the order of a round. */
@@ -49,6 +51,7 @@ export const CONTESTANTS: Readonly<Record<string, Contestant>> = {
   "hold-normal-1": { server: "hold-normal", order: SINGLE },
   "floor-pool-200k": { server: "floor-pool", order: LARGE },
   "hold-200k": { server: "hold", order: LARGE },
+  "hold-postgres": { server: "hold-postgres" },
 };
 
 async function startWithHistory(): Promise<Server> {

@@ -2,6 +2,7 @@ import { FLOWS, writeFlows, type Figures } from "./alone.ts";
 import { HELD } from "./contestants.ts";
 import { fillHistory } from "./history.ts";
 import { load, toBody, type Order } from "./load.ts";
+import { measureNodes } from "./nodes.ts";
 import { callOf, request, startService, using } from "./server.ts";
 
 /** How the cost of a call grows with what there is; figures without a unit are calls per second. */
@@ -74,4 +75,5 @@ export const SCALES: Readonly<Record<string, (seconds: number) => Promise<Figure
   rows: (seconds) => measureSizes(SIZES.rows, seconds),
   threads: (seconds) => measureSizes(SIZES.threads, seconds),
   many: measureMany,
+  nodes: (seconds) => measureNodes(seconds + 2),
 };

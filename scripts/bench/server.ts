@@ -53,10 +53,11 @@ export async function startProgram(toArguments: (port: number) => string[]): Pro
   return { url, call: url, child, pids, folder: null, stop: () => kill(child) };
 }
 
-/** The service with an enabled webhook for each of the flows `echo` and `slow`. */
+/** The service with an enabled webhook for each of the flows `echo` and `slow`, unless told otherwise. */
 export async function startService(
   config: Record<string, string | number>,
   prepare: (folder: string) => void = () => {},
+  webhooks: readonly string[] = ["echo", "slow"],
 ): Promise<Server> {
   const folder = mkdtempSync(join(FOLDER, "service-"));
   mkdirSync(join(folder, "plugins"));
@@ -71,7 +72,7 @@ export async function startService(
   });
   started.add(child);
   const url = await untilListening(child);
-  for (const flow of ["echo", "slow"]) await createWebhook(url, flow);
+  for (const flow of webhooks) await createWebhook(url, flow);
   return {
     url,
     call: callOf(url, "echo"),

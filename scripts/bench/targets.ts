@@ -45,6 +45,7 @@ const TARGETS: readonly Target[] = [
   most("p99, hold / floor-pool", ["p99_ms", "hold", "floor-pool"], 1.5, 1),
   rates("hold / Node-RED 5", "hold", "node-red", 0.7, 1),
   rates("history of 1,000,000 / hold", "history", "hold", 0.95, 1),
+  rates("hold on PostgreSQL / on SQLite", "hold-postgres", "hold", 0.65, 0.8),
   rates("bodies of 200 KB, hold / floor-pool", "hold-200k", "floor-pool-200k", 0.4, 0.6),
   most("memory per waiting request", ["idle-10k", "waiting_kb"], 20, 12, "KB"),
   most("start to the first answer", ["start", "start_s"], 0.5, 0.3, "s"),
