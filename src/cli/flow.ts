@@ -66,6 +66,9 @@ export function addFlowCommands(
     .action(async (dir, options) => (await import("./flow-test.ts")).testFlows(dir, options));
 }
 
+/** Only where a flow comes from another node. */
+const NODE: Column<Flow> = { title: "FROM NODE", of: (flow) => flow.node };
+
 async function listFlows(
   options: ConnectionOptions & ListOptions & { broken?: true },
 ): Promise<void> {
@@ -75,7 +78,8 @@ async function listFlows(
   const empty = options.broken
     ? "No flow is broken"
     : "No flows yet. Write one with: flowhook flow new NAME";
-  printList(items, COLUMNS, { ...options, empty });
+  const columns = items.some(({ node }) => node !== null) ? [...COLUMNS, NODE] : COLUMNS;
+  printList(items, columns, { ...options, empty });
   if (options.json) return;
   for (const { name, file, error } of items)
     if (error !== null)

@@ -1,10 +1,14 @@
+import type { DataKey } from "./access/data-key.ts";
+import { openFlowSeal } from "./access/flow-seal.ts";
 import { openRuntime, type Runtime } from "../assets/runtime.ts";
 import { type Config } from "./config/resolve.ts";
 import { openCatalog, type Catalog } from "./flows/catalog.ts";
+import type { Offers } from "./flows/offers.ts";
 import type { Log } from "../shared/log.ts";
 import type { DebuggedFlow } from "./workers/debugged-flow.ts";
 import type { Runners } from "./workers/runners.ts";
 import { openRunners } from "./workers/supervisor.ts";
+import type { Store } from "./store/store.ts";
 
 /** The flows and the runners that load them: what serving and checking have in common. */
 export interface Flows {
@@ -13,13 +17,20 @@ export interface Flows {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+interface SharedPlace {
+  readonly store: Store;
+  readonly dataKey: DataKey;
+}
+
 export async function openFlows(options: {
   config: Config;
   log: Log;
   runtime?: Runtime;
   debug?: DebuggedFlow | undefined;
+  /** Of a service: what nodes offer each other is in its store, and sealed with its key. */
+  shared?: SharedPlace;
 }): Promise<Flows> {
-  const { config, log } = options;
+  const { config, log, shared } = options;
   await using opened = new AsyncDisposableStack();
   const runners = opened.use(
     await openRunners({
@@ -28,7 +39,8 @@ export async function openFlows(options: {
       ...(options.debug && { debug: options.debug }),
     }),
   );
-  const catalog = opened.use(await openCatalogOf(config, log, runners));
+  const offers = shared && (await openOffersOf(config, log, shared));
+  const catalog = opened.use(await openCatalogOf(config, log, runners, offers));
   runners.connect(catalog);
   const disposal = opened.move();
   return { runners, catalog, [Symbol.asyncDispose]: () => disposal.disposeAsync() };
@@ -51,8 +63,33 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
   };
 }
 
-function openCatalogOf(config: Config, log: Log, runners: Runners): Promise<Catalog> {
+/** A store without nodes has none. */
+async function openOffersOf(
+  config: Config,
+  log: Log,
+  { store, dataKey }: SharedPlace,
+): Promise<Offers | undefined> {
+  const { node } = store;
+  if (node === null) return undefined;
+  // Not loaded where it is not used.
+  const { Offers } = await import("./flows/offers.ts");
+  return Offers.open({
+    store,
+    nodeId: () => node.id,
+    seal: openFlowSeal(dataKey.derive("flows")),
+    isBorrowing: config.FLOWS_SHARED,
+    log,
+  });
+}
+
+function openCatalogOf(
+  config: Config,
+  log: Log,
+  runners: Runners,
+  offers: Offers | undefined,
+): Promise<Catalog> {
   return openCatalog({
+    ...(offers && { offers }),
     plugins_dir: config.PLUGINS_DIR,
     dataDir: config.DATA_DIR,
     inspect: (spec) => runners.inspect(spec),

@@ -83,7 +83,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const secrets = openSecretBox(dataKey.derive("secrets"));
   await warnOfUnreadable(config, log, store, secrets);
   const parser = openParser(() => openRuntime(config.DATA_DIR).parserThread, config.MAX_BODY_BYTES);
-  const flows = opened.use(await openFlows({ config, log, runtime, debug: options.debug }));
+  const shared = { store, dataKey };
+  const { debug } = options;
+  const flows = opened.use(await openFlows({ config, log, runtime, debug, shared }));
   const { runners, catalog } = flows;
   const allowance = new Allowance(config.CONNECTION_ALLOWANCE, await connectionsByMonth(store));
   const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });
@@ -177,7 +179,8 @@ async function putInOrder(
   const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
   for (const webhook of await listLimited(store)) executions.limit(webhook);
   const { node } = store;
-  if (node !== null) return takePart({ ...parts, node, findFlow }, opened);
+  const isServed = (flow: string) => (catalog.find(flow)?.spec ?? null) !== null;
+  if (node !== null) return takePart({ ...parts, node, findFlow, isServed }, opened);
   const recovered = await recover({ ...parts, findFlow });
   if (recovered.interrupted + recovered.resumed > 0)
     log.warn(recovered, "Executions of the last run were put in order");
@@ -186,7 +189,7 @@ async function putInOrder(
 
 /** As a node among others. */
 function takePart(
-  parts: Unended & Pick<PickupOptions, "node" | "findFlow">,
+  parts: Unended & Pick<PickupOptions, "node" | "findFlow" | "isServed">,
   opened: AsyncDisposableStack,
 ): { isHeld(): boolean } {
   const { config, executions } = parts;
@@ -210,9 +213,9 @@ function openRetentionOf(config: Config, store: Store, log: Log): Retention {
   return new Retention(store, limits, log);
 }
 
-function findVersion(catalog: Catalog, name: string, version: string | null) {
+async function findVersion(catalog: Catalog, name: string, version: string | null) {
   const flow = catalog.find(name);
-  const kept = version === null ? undefined : catalog.findVersion(name, version);
+  const kept = version === null ? undefined : await catalog.findVersion(name, version);
   return kept === undefined ? flow : { spec: kept, timeoutMs: flow?.timeoutMs ?? 300_000 };
 }
 

@@ -27,7 +27,7 @@ async function recoverFrom(store: Store, known: readonly string[] = []) {
   const counts = await recover({
     store,
     executions: executions as unknown as Executions,
-    findFlow: (name, version) =>
+    findFlow: async (name, version) =>
       name === "gone" ? undefined : ({ timeoutMs: Number(version) } as RunnableFlow),
   });
   return { resumed, counts };

@@ -140,7 +140,7 @@ suite("catalog", { timeout: 60_000 }, () => {
     const { spec } = await changed;
     assert.match(await readFile(join(spec?.directory ?? "", "_word.ts"), "utf8"), /two/);
     assert.deepEqual(fixture.retired, [first?.key]);
-    assert.equal(catalog.findVersion("a", first?.version ?? "")?.key, first?.key);
+    assert.equal((await catalog.findVersion("a", first?.version ?? ""))?.key, first?.key);
 
     const added = fixture.change(isReady("sub.b"));
     await fixture.write("sub/b.ts", greet("b"));
@@ -149,7 +149,7 @@ suite("catalog", { timeout: 60_000 }, () => {
     await fixture.remove("sub");
     await gone;
     assert.equal(catalog.find("sub.b"), undefined);
-    assert.ok(catalog.findVersion("sub.b", (await fixture.versions("sub.b"))[0] ?? ""));
+    assert.ok(await catalog.findVersion("sub.b", (await fixture.versions("sub.b"))[0] ?? ""));
   });
 
   test("serves the last good version while the newest is broken, also after a restart", async () => {
@@ -541,7 +541,7 @@ suite("catalog", { timeout: 60_000 }, () => {
     await first[Symbol.asyncDispose]();
     const second = await fixture.open({ allow: { net: false, read: [], write: [] } });
     assert.equal(second.find("net")?.spec, null);
-    assert.equal(second.findVersion("net", version), undefined);
+    assert.equal(await second.findVersion("net", version), undefined);
   });
 
   test("flows belong to the nearest bundle", async () => {
@@ -573,7 +573,7 @@ suite("catalog", { timeout: 60_000 }, () => {
     catalog.markBroken(spec?.key ?? "", "It took the runner down three times");
     assert.equal(catalog.find("a")?.state, "broken");
     assert.equal(catalog.find("a")?.spec, null);
-    assert.equal(catalog.findVersion("a", version ?? ""), undefined);
+    assert.equal(await catalog.findVersion("a", version ?? ""), undefined);
     assert.deepEqual(fixture.retired, [spec?.key]);
     await fixture.write("b.ts", greet("b"));
     await catalog.idle();
@@ -594,8 +594,8 @@ suite("catalog", { timeout: 60_000 }, () => {
     }
     assert.equal(new Set(seen).size, 15);
     assert.deepEqual(await fixture.versions("a"), seen.slice(-11).toSorted());
-    assert.equal(catalog.findVersion("a", seen[0] ?? ""), undefined);
-    assert.ok(catalog.findVersion("a", seen[4] ?? ""));
+    assert.equal(await catalog.findVersion("a", seen[0] ?? ""), undefined);
+    assert.ok(await catalog.findVersion("a", seen[4] ?? ""));
     await fixture.write("a.ts", greet("4"));
     await catalog.reload();
     assert.equal(catalog.find("a")?.version, seen[4]);

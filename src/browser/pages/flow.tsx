@@ -63,12 +63,12 @@ function Trouble({ flow }: { flow: Flow }) {
 }
 
 function Source({ flow }: { flow: Flow }) {
-  const { source = null, file } = flow;
+  const { source = null, file, node } = flow;
   return (
     <>
-      <p class="soft">{file}</p>
+      <p class="soft">{node === null ? file : `${file}, on node ${node}`}</p>
       {source === null ? (
-        <p>The file is gone.</p>
+        <p>{node === null ? "The file is gone." : "This node has none of its versions."}</p>
       ) : (
         <SourceView source={source} errorLine={lineOf(flow)} />
       )}

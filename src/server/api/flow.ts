@@ -28,6 +28,7 @@ function toFlow(flow: CatalogFlow): Flow {
     state: flow.state,
     error: flow.error,
     file: flow.file,
+    node: flow.node,
     permissions: flow.manifest?.permissions ?? null,
     granted: flow.spec?.grants ?? null,
     timeout_sec: flow.timeoutMs / 1000,

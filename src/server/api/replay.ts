@@ -27,7 +27,7 @@ export const replayExecution = defineRoute({
     await requireUsable(api.store, principal, row);
     const live = await api.executions.start({
       flowName: row.flow,
-      flow: findVersion(api, row, body.flow_version),
+      flow: await findVersion(api, row, body.flow_version),
       webhook: null,
       input: await inputOf(api, row, body),
       is_productive: row.is_productive === 1,
@@ -55,10 +55,10 @@ async function inputOf(
   return payload ?? toInput("null");
 }
 
-function findVersion(api: Api, row: ExecutionRow, version: string | undefined) {
+async function findVersion(api: Api, row: ExecutionRow, version: string | undefined) {
   const flow = api.catalog.find(row.flow);
   if (version === undefined) return flow;
-  const spec = api.catalog.findVersion(row.flow, version);
+  const spec = await api.catalog.findVersion(row.flow, version);
   if (spec === undefined)
     throw invalid("flow_version", `version "${version}" of "${row.flow}" is not kept any more`);
   return { spec, timeoutMs: flow?.timeoutMs ?? 300_000 };

@@ -97,6 +97,12 @@ export const CONFIG_SCHEMA = v.strictObject({
     "`full`: a commit survives power loss; `normal`: it survives a crash of the process.",
   ),
   PLUGINS_DIR: key(path("folder"), "./plugins", "Where flows are dropped in."),
+  FLOWS_SHARED: key(
+    boolean(),
+    true,
+    "Whether flows that this folder lacks are borrowed from the folders of other services on the " +
+      "same PostgreSQL. What this folder has is offered to them in any case.",
+  ),
   WAIT_POLL_WINDOW_SEC: key(seconds(0.05, 3600), 20, "Longest wait of one leg."),
   WEBHOOK_CANCEL_ENABLED: key(
     boolean(),

@@ -1,5 +1,6 @@
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
+import type { ExecutionRow } from "../store/execution-row.ts";
 import type { StoreNode } from "../store/node.ts";
 import type { Store } from "../store/store.ts";
 import { listLimited } from "../store/webhooks.ts";
@@ -11,7 +12,10 @@ export interface PickupOptions {
   readonly node: StoreNode;
   readonly executions: Executions;
   readonly log: Log;
-  readonly findFlow: (name: string, version: string | null) => StartRequest["flow"];
+  /** Fetches the version from another node where it is not here. @throws StoreError */
+  readonly findFlow: (name: string, version: string | null) => Promise<StartRequest["flow"]>;
+  /** Whether a version of the flow serves here. */
+  readonly isServed: (flow: string) => boolean;
 }
 
 /** How often it is looked, in milliseconds: while something waits elsewhere, and otherwise. */
@@ -30,6 +34,8 @@ export class Pickup {
   #timer: NodeJS.Timeout | undefined;
   #polling: Promise<void> = Promise.resolve();
   #isClosed = false;
+  /** Of this node, and not queued yet: their versions are still looked for. */
+  readonly #taken: ExecutionRow[] = [];
 
   constructor(options: PickupOptions) {
     this.#options = options;
@@ -61,6 +67,7 @@ export class Pickup {
   /** @returns whether something waits elsewhere */
   async #poll(): Promise<boolean> {
     await this.#leaveOthers();
+    await this.#resume();
     const { node, store, executions } = this.#options;
     if (node.others > 0) executions.limitOnly(await listLimited(store));
     const flows = await node.listWaiting();
@@ -76,20 +83,30 @@ export class Pickup {
     roomFor: (flow: string) => number,
     waitingSince: number | null,
   ): Promise<void> {
-    const { node, executions, findFlow, log } = this.#options;
+    const { node, log } = this.#options;
     const room = flows
       .map((flow) => ({ flow, count: roomFor(flow) }))
       .filter(({ count }) => count > 0);
     if (room.length === 0 || this.#isClosed) return;
     const rows = await node.take({ room, waitingSince });
-    for (const row of rows) executions.resume(row, findFlow(row.flow, row.flow_version));
+    this.#taken.push(...rows);
+    await this.#resume();
     if (rows.length > 0) log.info({ executions: rows.length }, "Took up what waited elsewhere");
+  }
+
+  /** Where the store is away meanwhile, the rest comes with the next poll. */
+  async #resume(): Promise<void> {
+    const { executions, findFlow } = this.#options;
+    for (let row = this.#taken[0]; row !== undefined; row = this.#taken[0]) {
+      executions.resume(row, await findFlow(row.flow, row.flow_version));
+      this.#taken.shift();
+    }
   }
 
   /** A flow that no node has ends what waits for it: that is said by who has no others. */
   #canRun(flow: string): boolean {
-    const { node, findFlow } = this.#options;
-    return node.others === 0 || findFlow(flow, null) !== undefined;
+    const { node, isServed } = this.#options;
+    return node.others === 0 || isServed(flow);
   }
 
   #roomForLost(flow: string): number {

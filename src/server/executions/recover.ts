@@ -14,7 +14,7 @@ const PAGE = 500;
 export async function recover(options: {
   store: Store;
   executions: Executions;
-  findFlow: (name: string, version: string | null) => StartRequest["flow"];
+  findFlow: (name: string, version: string | null) => Promise<StartRequest["flow"]>;
 }): Promise<{ interrupted: number; resumed: number }> {
   const { store, executions, findFlow } = options;
   const [interrupted = 0] = await store.commit([interruptRunning(store, now())]);
@@ -24,7 +24,7 @@ export async function recover(options: {
     const rows = await listUnended(store, "PENDING", { after, limit: PAGE });
     for (const row of rows) {
       if (executions.find(row.id) !== undefined) continue;
-      executions.resume(row, findFlow(row.flow, row.flow_version));
+      executions.resume(row, await findFlow(row.flow, row.flow_version));
       resumed += 1;
     }
     if (rows.length < PAGE) return { interrupted, resumed };

@@ -5,9 +5,11 @@ import type { Flow } from "./flow.ts";
 import { FolderSync } from "./sync.ts";
 import type { Limits } from "./grants.ts";
 import { FlowRegistry } from "./registry.ts";
-import type { FlowPaths } from "./paths.ts";
 import { messageOf, Sources } from "./sources.ts";
 import { Loader } from "./loader.ts";
+import type { Offers } from "./offers.ts";
+import { listOwnFlows } from "./own-flows.ts";
+import { PinnedVersions } from "./pinned-versions.ts";
 import type { VersionFile } from "./version-file.ts";
 import { Versions } from "./versions.ts";
 import { openWatch } from "./watch.ts";
@@ -24,6 +26,8 @@ export interface CatalogOptions extends Limits {
   /** The version does not serve any longer: its idle threads can go. */
   retire(key: string): void;
   readonly log: Log;
+  /** What other nodes have, and are told of this one; alone without it. */
+  readonly offers?: Offers;
   /** Between two looks at PLUGINS_DIR without an event, in milliseconds; 5000 unless told. */
   readonly pollMs?: number;
   /** A flow was taken up, broke, or is gone (then `find` does not know it any longer). */
@@ -36,8 +40,13 @@ export interface Catalog {
   /** Sorted by name. */
   list(): readonly Flow[];
   bundles(): readonly Bundle[];
-  /** A kept version, for replay and recovery; also of a flow whose file is gone. */
-  findVersion(name: string, version: string): FlowSpec | undefined;
+  /**
+   * A version that an execution names, also of a flow whose file is gone: one that is kept, or is
+   * fetched because another node has taken it up. Undefined where it is neither, or cannot run here.
+   *
+   * @throws {StoreError} where it cannot be asked for
+   */
+  findVersion(name: string, version: string): Promise<FlowSpec | undefined>;
   /**
    * Makes sure that the files of a version are those that were taken up; for the first thread of
    * it in a runner. It takes less than a millisecond while nobody has touched them.
@@ -47,8 +56,8 @@ export interface Catalog {
    */
   verify(spec: FlowSpec): void;
   /**
-   * A file of a kept version, the flow's own unless told; also of a flow whose file is gone. Null
-   * where the version is not kept any more.
+   * A file of a version, the flow's own unless told; also of a flow whose file is gone. Null where
+   * the version is not kept any more.
    */
   versionFile(name: string, version: string, path?: string): Promise<VersionFile | null>;
   /** Text of the flow's file as it is in PLUGINS_DIR; null where it is gone. */
@@ -67,28 +76,29 @@ export interface Catalog {
 
 /** Opens the catalog. Resolves when the first scan has been taken up. */
 export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
-  const { plugins_dir, dataDir, log, pollMs } = options;
+  const { plugins_dir, dataDir, log, pollMs, offers = null } = options;
   const registry = new FlowRegistry(options);
   const sources = new Sources();
   const versions = await Versions.open(dataDir);
-  const loader = new Loader({ sources, versions, limits: options, inspect: options.inspect });
-  const parts = { plugins_dir, dataDir, registry, sources, loader, versions, log, pollMs };
+  const loader = new Loader({ versions, limits: options, inspect: options.inspect });
+  const parts = { plugins_dir, dataDir, registry, sources, loader, versions, offers, log, pollMs };
   const sync = await FolderSync.open(parts);
   const { debounce } = sync;
   const watch = await openWatch(plugins_dir, sync.paths.own, () => debounce.changed(), log);
   debounce.immediately();
   await debounce.idle();
+  offers?.follow({
+    list: () => listOwnFlows(registry),
+    othersChanged: () => sync.offersChanged(),
+  });
+  const paths = () => sync.paths;
+  const pinned = new PinnedVersions({ registry, versions, loader, offers, paths, log });
 
   return {
     find: (name) => registry.find(name),
     list: () => registry.list(),
     bundles: () => registry.bundles(),
-    findVersion(name, version) {
-      if (registry.isGivenUp(`${name}@${version}`)) return undefined;
-      const serving = registry.find(name)?.spec;
-      if (serving?.version === version) return serving;
-      return keptSpec(versions, loader, sync.paths, name, version);
-    },
+    findVersion: (name, version) => pinned.find(name, version),
     verify(spec) {
       try {
         versions.verify(spec);
@@ -99,13 +109,16 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
         throw error;
       }
     },
-    versionFile: (name, version, path) => versions.file(name, version, path),
+    versionFile: (name, version, path) => pinned.file(name, version, path),
     async source(name) {
       const flow = registry.find(name);
-      return flow === undefined ? null : sources.text(sync.paths, flow.file);
+      if (flow === undefined) return null;
+      if (flow.node === null) return sources.text(sync.paths, flow.file);
+      return (await versions.file(name, flow.version ?? ""))?.text ?? null;
     },
     async reload() {
       registry.forgive();
+      offers?.renew();
       debounce.immediately();
       await debounce.idle();
     },
@@ -115,25 +128,9 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     },
     idle: () => debounce.idle(),
     async [Symbol.asyncDispose]() {
+      await offers?.[Symbol.asyncDispose]();
       await watch[Symbol.asyncDispose]();
       await sync.stop();
     },
   };
-}
-
-function keptSpec(
-  versions: Versions,
-  loader: Loader,
-  paths: FlowPaths,
-  name: string,
-  version: string,
-): FlowSpec | undefined {
-  const kept = versions.find(name, version);
-  if (kept === undefined) return undefined;
-  try {
-    return loader.serve(name, paths, kept)?.spec;
-  } catch {
-    // What it asks for is not allowed any longer.
-    return undefined;
-  }
 }

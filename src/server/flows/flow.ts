@@ -21,12 +21,16 @@ export interface Flow {
   readonly bundle: string | null;
   /** Path of its file relative to PLUGINS_DIR, parts joined by `/`. */
   readonly file: string;
+  /** Name of the node whose folder it comes from; null: this one's own. */
+  readonly node: string | null;
 }
 
 /** What is known about one name. */
 export interface Entry {
   readonly name: string;
   file: string;
+  /** Name of the node whose folder the newest version is from; null: this one's own. */
+  node: string | null;
   /** What was taken up, or found wrong, last. */
   seen: string | null;
   served: Served | null;
@@ -43,12 +47,12 @@ export interface Entry {
 
 export function newEntry(name: string): Entry {
   const nothing = { seen: null, served: null, error: null, restless: null, retryAt: null };
-  return { name, file: "", ...nothing, pause: 0, attempt: 0 };
+  return { name, file: "", node: null, ...nothing, pause: 0, attempt: 0 };
 }
 
 /** The flow of an entry; null where there is none: nothing taken up yet, or a module. */
 export function toFlow(entry: Entry, bundles: readonly Bundle[], timeoutMs: number): Flow | null {
-  const { name, file, served, error } = entry;
+  const { name, file, node, served, error } = entry;
   if (served === null && error === null) return null;
   return {
     name,
@@ -61,5 +65,6 @@ export function toFlow(entry: Entry, bundles: readonly Bundle[], timeoutMs: numb
     timeoutMs: served?.timeoutMs ?? timeoutMs,
     bundle: bundleOf(file, bundles),
     file,
+    node: served === null ? node : served.node,
   };
 }

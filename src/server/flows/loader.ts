@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import * as v from "valibot";
 import type { FlowSpec, Inspection, Manifest } from "../../shared/wire/protocol.ts";
-import type { Closure } from "./closure.ts";
 import { allot, type Limits } from "./grants.ts";
 import { ManifestText } from "../../shared/manifest.ts";
 import { checkSchemas, membersOf } from "./json-schema.ts";
 import type { FlowPaths } from "./paths.ts";
-import { messageOf, SourceMovedError, type Sources } from "./sources.ts";
+import { messageOf, SourceMovedError } from "./sources.ts";
 import { openLimit } from "./limit.ts";
+import { VersionRefusedError, type Candidate, type VersionSource } from "./version-source.ts";
 import type { KeptVersion, Versions } from "./versions.ts";
 
 /** A version that can run. */
@@ -15,6 +15,8 @@ export interface Served {
   readonly spec: FlowSpec;
   readonly manifest: Manifest;
   readonly timeoutMs: number;
+  /** Name of the node whose folder it is from; null: this one's own. */
+  readonly node: string | null;
 }
 
 /** Why a version cannot run. */
@@ -37,13 +39,12 @@ export type TakenUp =
   | { readonly kind: "moved" };
 
 export interface LoaderOptions {
-  readonly sources: Sources;
   readonly versions: Versions;
   readonly limits: Limits;
   inspect(spec: FlowSpec): Promise<Inspection>;
 }
 
-/** Turns closures into versions that can run. Each content is inspected once, also over restarts. */
+/** Turns candidates into versions that can run. Each content is inspected once, also over restarts. */
 export class Loader {
   readonly #options: LoaderOptions;
   // Two, so that one file that loops when imported does not hold up all others.
@@ -56,15 +57,18 @@ export class Loader {
     this.#options = options;
   }
 
-  async take(flow: string, paths: FlowPaths, closure: Closure): Promise<TakenUp> {
-    if (closure.isModule) return { kind: "module" };
+  async take(flow: string, paths: FlowPaths, candidate: Candidate): Promise<TakenUp> {
     try {
-      const kept = await this.#keep(flow, paths, closure);
+      const source = await candidate.read();
+      if (source.closure.isModule) return { kind: "module" };
+      const kept = await this.#keep(flow, paths, source);
       return "message" in kept
         ? { kind: "broken", error: kept }
-        : this.#toTakenUp(flow, paths, kept);
+        : this.#toTakenUp(flow, paths, kept, candidate.node);
     } catch (error) {
       if (error instanceof SourceMovedError) return { kind: "moved" };
+      if (error instanceof VersionRefusedError)
+        return { kind: "broken", error: { message: error.message, stack: null, retry: "later" } };
       const message = `Cannot copy the flow's files: ${messageOf(error)}`;
       return { kind: "broken", error: { message, stack: null, retry: "soon" } };
     }
@@ -72,15 +76,17 @@ export class Loader {
 
   /**
    * How to run a kept version under today's limits; null for a module.
+   *
+   * @param node whose folder it is from; null: this one's own
    * @throws {Error} where they forbid it.
    */
-  serve(flow: string, paths: FlowPaths, kept: KeptVersion): Served | null {
+  serve(flow: string, paths: FlowPaths, kept: KeptVersion, node: string | null): Served | null {
     if (kept.manifest === null) return null;
     const { grants, timeoutMs, memory_mb } = allot(kept.manifest, this.#options.limits, paths.root);
     const { isolation, schemas } = kept.manifest;
     const input_members = membersOf(schemas?.input ?? null);
     const spec = { ...bareSpec(flow, paths, kept), grants, memory_mb, isolation, input_members };
-    return { spec, manifest: kept.manifest, timeoutMs };
+    return { spec, manifest: kept.manifest, timeoutMs, node };
   }
 
   /** Gives up the inspections that are under way. */
@@ -88,21 +94,24 @@ export class Loader {
     for (const reject of this.#stops) reject(new Error("The service is closing"));
   }
 
-  #toTakenUp(flow: string, paths: FlowPaths, kept: KeptVersion): TakenUp {
+  #toTakenUp(flow: string, paths: FlowPaths, kept: KeptVersion, node: string | null): TakenUp {
     try {
-      const served = this.serve(flow, paths, kept);
+      const served = this.serve(flow, paths, kept, node);
       return served === null ? { kind: "module" } : { kind: "flow", served };
     } catch (error) {
       return { kind: "broken", error: { message: messageOf(error), stack: null } };
     }
   }
 
-  async #keep(flow: string, paths: FlowPaths, closure: Closure): Promise<KeptVersion | FlowError> {
-    const { sources, versions } = this.#options;
+  async #keep(
+    flow: string,
+    paths: FlowPaths,
+    { closure, content }: VersionSource,
+  ): Promise<KeptVersion | FlowError> {
+    const { versions } = this.#options;
     const { version, entry } = closure;
     const known = versions.find(flow, version);
     if (known?.manifest === null) return known;
-    const content = (path: string, hash: string) => sources.content(paths, path, hash);
     const directory = await this.#copying(() => versions.make(flow, closure, content));
     const isServing = versions.serving(flow)?.version === version;
     if (known !== undefined && isDescribed(known) && isServing) return known;

@@ -48,6 +48,10 @@ export class FlowRegistry {
     return [...this.#entries.keys()];
   }
 
+  entries(): Iterable<Entry> {
+    return this.#entries.values();
+  }
+
   entry(name: string): Entry {
     const entry = this.#entries.get(name) ?? newEntry(name);
     this.#entries.set(name, entry);
@@ -63,7 +67,8 @@ export class FlowRegistry {
     const { key, version } = served.spec;
     this.#givenUp.delete(key);
     const took = duration_ms === null ? {} : { duration_ms };
-    this.#options.log.info({ flow: entry.name, version, ...took }, "Flow is ready");
+    const from = served.node === null ? "" : `, from node "${served.node}"`;
+    this.#options.log.info({ flow: entry.name, version, ...took }, `Flow is ready${from}`);
   }
 
   /** The newest version is broken; what is given as good serves. */

@@ -1,25 +1,23 @@
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
-import { readBundles } from "./bundles.ts";
+import { readBundles, type Bundle } from "./bundles.ts";
 import { closureOf, type Closure } from "./closure.ts";
+import { Debounce } from "./debounce.ts";
+import { EntryUpdater } from "./entry-updater.ts";
 import type { Entry } from "./flow.ts";
+import type { Loader } from "./loader.ts";
 import { describeExtension } from "./misplaced.ts";
 import { nameError } from "./names.ts";
-import { Debounce } from "./debounce.ts";
-import type { FlowRegistry } from "./registry.ts";
+import type { Offer, Offers } from "./offers.ts";
 import { findPaths, type FlowPaths } from "./paths.ts";
+import type { FlowRegistry } from "./registry.ts";
 import { scan, type Scan } from "./scan.ts";
 import { messageOf, QUIET_MS, SourceMovedError, type Sources } from "./sources.ts";
-import type { FlowError, Served, Loader } from "./loader.ts";
-import { isWhole } from "./version-folder.ts";
+import { VersionRefusedError, type Candidate } from "./version-source.ts";
 import type { Versions } from "./versions.ts";
 
-/** Files that change without pause are taken as they are after this time, in milliseconds. */
-const RESTLESS_MAX_MS = 2000;
 /** Between two scans without an event, in milliseconds. */
 const POLL_MS = 5000;
-/** Longest pause between two tries of a version that cannot be imported, in milliseconds: 1 hour. */
-const PAUSE_MAX_MS = 3_600_000;
 /** Scanning takes at most one part in so many of the time. */
 const SCAN_SHARE = 100;
 
@@ -30,6 +28,8 @@ export interface FolderSyncOptions {
   readonly sources: Sources;
   readonly loader: Loader;
   readonly versions: Versions;
+  /** Of other nodes; null without any. */
+  readonly offers: Offers | null;
   readonly log: Log;
   /** Between two scans without an event, in milliseconds; 5000 unless told. */
   readonly pollMs?: number | undefined;
@@ -46,11 +46,11 @@ interface Pass {
   }[];
 }
 
-/** Lets the registry follow what lies in PLUGINS_DIR. */
+/** Lets the registry follow what lies in PLUGINS_DIR, and what other nodes offer beside it. */
 export class FolderSync {
   readonly debounce = new Debounce(() => this.#pass());
   readonly #options: FolderSyncOptions;
-  readonly #openedAt = now();
+  readonly #updater: EntryUpdater;
   #paths: FlowPaths;
   #nextScan: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -58,6 +58,12 @@ export class FolderSync {
   private constructor(options: FolderSyncOptions, paths: FlowPaths) {
     this.#options = options;
     this.#paths = paths;
+    this.#updater = new EntryUpdater({
+      ...options,
+      debounce: this.debounce,
+      paths: () => this.#paths,
+      pauseMs: 2 * (options.pollMs ?? POLL_MS),
+    });
   }
 
   static async open(options: FolderSyncOptions): Promise<FolderSync> {
@@ -71,15 +77,20 @@ export class FolderSync {
 
   /** Remembers on disk what serves, for the next start. */
   remember(flow: string, version: string | null): void {
-    const work = this.#options.versions.serve(flow, version).catch((error: unknown) => {
-      this.#options.log.warn({ flow, version, err: error }, "Cannot record which version serves");
-    });
-    this.debounce.during(work);
+    this.#updater.remember(flow, version);
+  }
+
+  /** Other nodes offer something else, which may be what could not be borrowed before. */
+  offersChanged(): void {
+    for (const entry of this.#options.registry.entries())
+      if (entry.node !== null && entry.error !== null) entry.seen = null;
+    this.debounce.immediately();
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#nextScan);
+    this.#updater.stop();
     this.#options.loader.stop();
     await this.debounce.stop();
   }
@@ -93,16 +104,19 @@ export class FolderSync {
   }
 
   async #scan(): Promise<void> {
-    const { plugins_dir, dataDir, registry, versions, sources, log } = this.#options;
+    const { plugins_dir, dataDir, registry, versions, sources, offers, log } = this.#options;
     this.#paths = await findPaths(plugins_dir, dataDir);
     const found = await scan(this.#paths);
-    registry.setBundles(await readBundles(this.#paths.root, found.bundles, log));
+    const offered = offers?.list() ?? new Map<string, Offer>();
+    const bundles = await readBundles(this.#paths.root, found.bundles, log);
+    registry.setBundles(withBorrowed(bundles, offered));
     const pass: Pass = { imported: new Set(), mistaken: [] };
     for (const [name, files] of found.flows)
       await this.#consider(registry.entry(name), files, pass);
-    const misplaced = await this.#takeMisplaced(found, pass);
+    const own = new Set([...found.flows.keys(), ...(await this.#takeMisplaced(found, pass))]);
+    for (const [name, offer] of offered) if (!own.has(name)) this.#borrow(name, offer);
     for (const name of new Set([...registry.names(), ...versions.names()])) {
-      if (!found.flows.has(name) && !misplaced.has(name)) this.#remove(registry.entry(name));
+      if (!own.has(name) && !offered.has(name)) this.#updater.remove(registry.entry(name));
     }
     sources.sweep();
   }
@@ -114,16 +128,15 @@ export class FolderSync {
   async #takeMisplaced(found: Scan, { imported, mistaken }: Pass): Promise<Set<string>> {
     const { registry } = this.#options;
     for (const { entry, closure, mistake } of mistaken) {
-      if (imported.has(entry.file)) this.#settled(entry, closure);
-      else await this.#wrong(entry, mistake);
+      if (imported.has(entry.file)) this.#updater.update(entry, this.#toCandidate(closure));
+      else await this.#updater.refuse(entry, mistake);
     }
     const others = [...found.misplaced].filter(
       ([name, file]) => !found.flows.has(name) && !imported.has(file),
     );
     for (const [name, file] of others) {
-      const entry = registry.entry(name);
-      entry.file = file;
-      await this.#wrong(entry, nameError(name) ?? describeExtension(file));
+      const entry = ownEntry(registry.entry(name), file);
+      await this.#updater.refuse(entry, nameError(name) ?? describeExtension(file));
     }
     return new Set(others.map(([name]) => name));
   }
@@ -139,26 +152,26 @@ export class FolderSync {
   }
 
   async #consider(entry: Entry, files: readonly string[], pass: Pass): Promise<void> {
-    entry.file = files[0] ?? entry.file;
+    ownEntry(entry, files[0] ?? entry.file);
     const wrong = nameError(entry.name) ?? sharedName(entry.name, files);
-    if (wrong !== null) return this.#wrong(entry, wrong);
+    if (wrong !== null) return this.#updater.refuse(entry, wrong);
     try {
       const closure = await closureOf(this.#options.sources, this.#paths, entry.file);
       // A link to nothing, or deleted since the scan.
-      if (closure === null) return this.#remove(entry);
+      if (closure === null) return this.#updater.remove(entry);
       if (closure.isBlank && this.#wasFlow(entry)) {
-        return this.#wrong(
+        return this.#updater.refuse(
           entry,
           `The file '${entry.file}' is empty; delete it to remove the flow`,
         );
       }
       for (const { path } of closure.files) if (path !== entry.file) pass.imported.add(path);
       const { mistake } = closure;
-      if (mistake === null) this.#settled(entry, closure);
+      if (mistake === null) this.#updater.update(entry, this.#toCandidate(closure));
       else pass.mistaken.push({ entry, closure, mistake });
     } catch (error) {
       if (error instanceof SourceMovedError) return this.debounce.after(QUIET_MS);
-      return this.#wrong(entry, messageOf(error));
+      return this.#updater.refuse(entry, messageOf(error));
     }
   }
 
@@ -166,82 +179,55 @@ export class FolderSync {
     return entry.served !== null || this.#options.versions.serving(entry.name) !== undefined;
   }
 
-  /** Takes a closure up once it has come to rest, unless it has been seen before. */
-  #settled(entry: Entry, closure: Closure): void {
-    const seen = JSON.stringify([this.#paths.root, closure.entry, closure.version]);
-    const isDue = entry.retryAt !== null && now() >= entry.retryAt;
-    if (entry.seen === seen && !isDue) {
-      entry.restless = null;
-      return;
-    }
-    if (entry.seen !== seen) entry.pause = 2 * (this.#options.pollMs ?? POLL_MS);
-    const rest = closure.since + QUIET_MS - now();
-    entry.restless ??= now();
-    if (rest > 0 && now() - entry.restless < RESTLESS_MAX_MS) return this.debounce.after(rest);
-    entry.restless = null;
-    entry.retryAt = null;
-    entry.seen = seen;
-    const take = this.#take(entry, closure).catch((error: unknown) => {
-      this.#options.log.error({ flow: entry.name, err: error }, "Cannot take up a flow");
+  #toCandidate(closure: Closure): Candidate {
+    const { entry, version, since } = closure;
+    const paths = this.#paths;
+    const content = (path: string, hash: string) =>
+      this.#options.sources.content(paths, path, hash);
+    return {
+      key: JSON.stringify([paths.root, entry, version]),
+      since,
+      node: null,
+      read: async () => ({ closure, content }),
+    };
+  }
+
+  #borrow(name: string, { version, node, file }: Offer): void {
+    const { registry, offers } = this.#options;
+    const entry = registry.entry(name);
+    entry.file = file;
+    entry.node = node;
+    this.#updater.update(entry, {
+      key: JSON.stringify([this.#paths.root, "borrowed", node, version]),
+      since: 0,
+      node,
+      read: async () => (await offers?.find(name, version)) ?? refuseMissing(name, version, node),
     });
-    this.debounce.during(take);
   }
+}
 
-  async #take(entry: Entry, closure: Closure): Promise<void> {
-    const { registry, loader } = this.#options;
-    const attempt = ++entry.attempt;
-    const taken = await loader.take(entry.name, this.#paths, closure);
-    if (attempt !== entry.attempt || this.#isStopped) return;
-    if (taken.kind === "broken") return this.#break(entry, taken.error);
-    if (taken.kind === "moved") {
-      entry.seen = null;
-      return this.debounce.after(QUIET_MS);
-    }
-    if (taken.kind === "flow") registry.serve(entry, taken.served, this.#tookSince(closure.since));
-    else registry.clear(entry);
-    this.remember(entry.name, entry.served?.spec.version ?? null);
-  }
+function ownEntry(entry: Entry, file: string): Entry {
+  entry.file = file;
+  entry.node = null;
+  return entry;
+}
 
-  #tookSince(since: number): number | null {
-    return since < this.#openedAt ? null : now() - since;
-  }
+function refuseMissing(name: string, version: string, node: string): never {
+  throw new VersionRefusedError(
+    `Version ${version} of '${name}', which node '${node}' offers, is not in the database any more`,
+  );
+}
 
-  /** A fault that shows without a look into the file. */
-  async #wrong(entry: Entry, message: string): Promise<void> {
-    if (entry.seen === message) return;
-    entry.seen = message;
-    entry.attempt++;
-    await this.#break(entry, { message, stack: null });
+/** The own folder decides over its folders and names. */
+function withBorrowed(own: readonly Bundle[], offered: ReadonlyMap<string, Offer>): Bundle[] {
+  const bundles = [...own];
+  for (const { bundle } of offered.values()) {
+    if (bundle === null) continue;
+    const { name, directory } = bundle;
+    const isKnown = bundles.some((known) => known.name === name || known.directory === directory);
+    if (!isKnown) bundles.push(bundle);
   }
-
-  async #break(entry: Entry, error: FlowError): Promise<void> {
-    if (error.retry === "soon") entry.seen = null;
-    if (error.retry === "later") {
-      entry.retryAt = now() + entry.pause;
-      entry.pause = Math.min(entry.pause * 6, PAUSE_MAX_MS);
-    }
-    const { attempt } = entry;
-    const lastGood = entry.served ?? (await this.#servedBefore(entry.name));
-    if (attempt === entry.attempt) this.#options.registry.break(entry, error, lastGood);
-  }
-
-  /** The version that served before a restart, where it is whole and today's limits allow it. */
-  async #servedBefore(flow: string): Promise<Served | null> {
-    const kept = this.#options.versions.serving(flow);
-    if (kept === undefined || !(await isWhole(kept.directory, kept.entry, kept.version)))
-      return null;
-    try {
-      return this.#options.loader.serve(flow, this.#paths, kept);
-    } catch {
-      return null;
-    }
-  }
-
-  #remove(entry: Entry): void {
-    entry.attempt++;
-    this.#options.registry.remove(entry);
-    if (this.#options.versions.serving(entry.name) !== undefined) this.remember(entry.name, null);
-  }
+  return bundles;
 }
 
 function sharedName(name: string, files: readonly string[]): string | null {

@@ -29,6 +29,10 @@ export interface Schema {
   audit: AuditTable;
   key_check: KeyCheckTable;
   node: NodeTable;
+  flow_file: FlowFileTable;
+  flow_version: FlowVersionTable;
+  node_flow: NodeFlowTable;
+  flow_offers: FlowOffersTable;
 }
 
 export interface MigrationTable {
@@ -287,4 +291,47 @@ export interface KeyCheckTable {
   id: number;
   /** HMAC-SHA-256 with their data key, base64url. */
   hmac: string;
+}
+
+/** PostgreSQL only, as the next three: the files of flows that nodes offer each other. */
+export interface FlowFileTable {
+  /** SHA-256, hexadecimal. */
+  hash: string;
+  bytes: Uint8Array;
+  /** When a node that offers it last said so, by the clock of the database. */
+  offered_at: number;
+}
+
+/** A version of a flow, as a node has taken it up. */
+export interface FlowVersionTable {
+  flow: string;
+  version: string;
+  /** Path of the flow's file among its files. */
+  entry: string;
+  /** JSON list of {path, hash}. */
+  files: string;
+  /** HMAC of the rest with the data key, base64url: who writes tables brings no code in. */
+  seal: string;
+  offered_at: number;
+}
+
+/** What the own folder of a node has; it stays when the node is gone. */
+export interface NodeFlowTable {
+  /** Of the node's DATA_DIR, which outlives its starts. */
+  folder_id: string;
+  flow: string;
+  /** The one that serves there. */
+  version: string;
+  /** JSON text of the bundle that it belongs to; null: none. */
+  bundle: string | null;
+  node_id: string;
+  node_name: string;
+  /** Since when this version serves there, by the clock of the database. */
+  taken_at: number;
+}
+
+/** One row. */
+export interface FlowOffersTable {
+  /** Raised in each transaction that changes node_flow. */
+  revision: number;
 }

@@ -20,6 +20,10 @@ const FLOW_MEMBERS = {
   state: v.picklist(["ready", "broken"]),
   error: v.nullable(v.strictObject({ message: v.string(), stack: MAYBE_TEXT })),
   file: v.string(),
+  node: v.pipe(
+    MAYBE_TEXT,
+    v.description("Name of the node whose folder it comes from; null: the answering node's own"),
+  ),
   permissions: v.pipe(v.nullable(ACCESS), v.description("What it declares")),
   granted: v.pipe(v.nullable(ACCESS), v.description("What the operator's ALLOW_* let it have")),
   timeout_sec: v.number(),

@@ -12,6 +12,7 @@ import * as auditChanges from "./0011-audit-changes.ts";
 import * as rawBodyBytes from "./0012-raw-body-bytes.ts";
 import * as nodes from "./0013-nodes.ts";
 import * as shared from "./0014-shared.ts";
+import * as sharedFlows from "./0015-shared-flows.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -30,6 +31,7 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0012-raw-body-bytes", rawBodyBytes.up],
   ["0013-nodes", nodes.up],
   ["0014-shared", shared.up],
+  ["0015-shared-flows", sharedFlows.up],
 ]);
 
 /** Those that SQLite has no use for, and does not apply. */
@@ -37,4 +39,5 @@ export const POSTGRES_ONLY: ReadonlySet<string> = new Set([
   "0012-raw-body-bytes",
   "0013-nodes",
   "0014-shared",
+  "0015-shared-flows",
 ]);

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { poll } from "../blackbox/scenario.ts";
+import { openPostgres, type PostgresServer } from "../postgres-server.ts";
+import { openTestService, type TestService } from "./test-service.ts";
+
+/** Two services on one database, and files in the folder of the first alone. */
+
+let server: PostgresServer;
+
+const greet = (word: string) => `export default () => ${JSON.stringify(word)};\n`;
+
+async function openNode(url: string, files: Readonly<Record<string, string>> = {}) {
+  const config = { DATABASE_URL: url, DATA_KEY: "0123456789abcdef".repeat(4) };
+  return openTestService({ config, files });
+}
+
+async function hold(service: TestService): Promise<string> {
+  const { status, text } = await service.call("w", "", { headers: { prefer: "wait=20" } });
+  return `${status} ${text}`;
+}
+
+const write = (service: TestService, word: string) =>
+  writeFile(join(service.plugins, "hello.ts"), greet(word));
+
+/** Resolves once it holds. */
+const until = (holds: () => Promise<boolean>) =>
+  poll("a flow of another node", async () => ((await holds()) ? true : null));
+
+interface ShownFlow {
+  readonly version: string;
+  readonly state: string;
+  readonly node: string | null;
+  readonly error: { readonly message: string } | null;
+}
+
+async function findFlow(service: TestService): Promise<ShownFlow | null> {
+  const { status, text } = await service.api("GET", "/flow/hello");
+  return status === 200 ? (JSON.parse(text) as ShownFlow) : null;
+}
+
+describe("flows that services share", { timeout: 120_000 }, () => {
+  before(async () => {
+    server = await openPostgres();
+  });
+  after(() => server.stop());
+
+  test("what one folder has answers on both, in its version, until the file is deleted", async () => {
+    const url = await server.createDatabase();
+    await using one = await openNode(url, { "hello.ts": greet("first") });
+    await using two = await openNode(url);
+    await one.createWebhook("w", "hello", { sync_mode: "hold" });
+    await until(async () => (await hold(two)) === '200 "first"');
+    const first = await findFlow(two);
+    assert.equal(typeof first?.node, "string");
+    assert.equal((await findFlow(one))?.node, null);
+    const started = await two.api("POST", "/flow/hello/execution", {});
+    const { id } = JSON.parse(started.text) as { id: string };
+
+    await write(one, "second");
+    await until(async () => (await hold(two)) === '200 "second"');
+    await write(one, "");
+    await writeFile(join(one.plugins, "hello.ts"), "export default 7;");
+    await until(async () => (await findFlow(one))?.state === "broken");
+    assert.equal(await hold(one), '200 "second"');
+    assert.equal(await hold(two), '200 "second"');
+
+    await using three = await openNode(url);
+    const flow_version = first?.version;
+    const again = await three.api("POST", `/execution/${id}/replay`, { flow_version });
+    assert.equal(again.status, 201, again.text);
+    const replayed = JSON.parse(again.text) as { id: string };
+    const ended = await three.api("GET", `/execution/${replayed.id}/wait`);
+    const { output_value } = JSON.parse(ended.text) as { output_value: unknown };
+    assert.equal(output_value, "first", "a version that no folder has any longer");
+
+    await rm(join(one.plugins, "hello.ts"));
+    await until(async () => (await findFlow(two)) === null && (await findFlow(three)) === null);
+  });
+
+  test("what its node has left is served by others, and code of others is not", async () => {
+    const url = await server.createDatabase();
+    await using one = await openNode(url, { "hello.ts": greet("mine") });
+    await one.createWebhook("w", "hello", { sync_mode: "hold" });
+    await using two = await openNode(url);
+    await until(async () => (await hold(two)) === '200 "mine"');
+    await one.kill();
+    await two.stop();
+    await rm(two.data, { recursive: true });
+    await two.start();
+    assert.equal(await hold(two), '200 "mine"', "from the first call on");
+
+    await two.stop();
+    await rm(two.data, { recursive: true });
+    const client = new pg.Client(url);
+    await client.connect();
+    await client.query("update flow_file set bytes = convert_to($1, 'UTF8')", [greet("evil")]);
+    await client.end();
+    await two.start();
+    const flow = await findFlow(two);
+    assert.equal(flow?.state, "broken");
+    assert.match(flow?.error?.message ?? "", /'hello.ts' .* was changed in the database/);
+    assert.doesNotMatch(await hold(two), /evil|mine/);
+    await one.start();
+    await until(async () => (await hold(two)) === '200 "mine"');
+  });
+});
