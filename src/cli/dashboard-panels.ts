@@ -182,6 +182,17 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
           [`sum(increase(flowhook_lockouts_total{${SERVICE}}[$__rate_interval]))`, "lock-outs"],
         ],
       },
+      {
+        title: "Nodes",
+        description: "Of a database of PostgreSQL, and what waits at all of them: flowhook nodes",
+        unit: "short",
+        width: 6,
+        lines: [
+          [`max by (state) (flowhook_cluster_nodes{${SERVICE}})`, "{{state}}"],
+          [`max(flowhook_cluster_waiting{${SERVICE}})`, "executions that wait"],
+          [`sum(increase(flowhook_nodes_lost_total{${SERVICE}}[$__rate_interval]))`, "lost"],
+        ],
+      },
     ],
   },
 ];

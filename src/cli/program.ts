@@ -15,6 +15,7 @@ import { init } from "./init.ts";
 import { toPort } from "./input.ts";
 import { printLicenses } from "./licenses.ts";
 import { login, logout } from "./login.ts";
+import { addNodesCommand } from "./nodes.ts";
 import { addOperatingCommands } from "./operating.ts";
 import { toLines } from "./table.ts";
 import { addWebhookCommands } from "./webhook.ts";
@@ -45,6 +46,7 @@ export function createProgram(): Command {
   addLoginCommands(program);
   addUserCommands(program);
   addOperatingCommands(program, CONFIG);
+  addNodesCommand(program, URL);
   addMonitoringCommands(program);
   addReadingCommands(program);
   addCertificates(program);

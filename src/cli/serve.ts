@@ -2,7 +2,7 @@ import { VERSION } from "../assets/read.ts";
 import { readCertificate } from "../server/config/certificate.ts";
 import { openDataFolder } from "../server/config/data-folder.ts";
 import type { Loaded } from "../server/config/load.ts";
-import { showDatabase } from "../server/config/resolve.ts";
+import { databaseFile, nodeName, showDatabase, type Config } from "../server/config/resolve.ts";
 import { warnOfPlugins } from "../server/config/plugins-folder.ts";
 import { StartError } from "../shared/errors.ts";
 import { openLog } from "../shared/log.ts";
@@ -19,7 +19,11 @@ import { welcome } from "./welcome.ts";
 export async function serve(options: { config?: string; demo?: true }): Promise<void> {
   const loaded = readConfiguration(options);
   const { config, credentials } = loaded;
-  const log = openLog({ level: config.LOG_LEVEL, format: config.LOG_FORMAT });
+  const log = openLog({
+    level: config.LOG_LEVEL,
+    format: config.LOG_FORMAT,
+    node: sharedName(config),
+  });
   logStrayErrors(log);
   const isDemo = options.demo === true;
   // Before the data folder is opened: who writes flows may be another user.
@@ -43,6 +47,11 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   await signals.first;
   await service.stop(signals.second);
   log.info("Stopped");
+}
+
+/** Of the node that the service is; null where it has its store alone. */
+function sharedName(config: Config): string | null {
+  return databaseFile(config) === null ? nodeName(config) : null;
 }
 
 /** What an operator asks first. */

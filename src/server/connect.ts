@@ -11,7 +11,7 @@ import { openEventStreams } from "./api/event-streams.ts";
 import { openLoginAudit } from "./api/login-audit.ts";
 import { openExecutionFeed } from "./api/execution-feed.ts";
 import type { Configuration } from "./config/load.ts";
-import { prefixOf, type Config } from "./config/resolve.ts";
+import { nodeName, prefixOf, type Config } from "./config/resolve.ts";
 import { Claims } from "./executions/claims.ts";
 import type { Executions } from "./executions/executions.ts";
 import type { Catalog } from "./flows/catalog.ts";
@@ -21,6 +21,7 @@ import type { Log } from "../shared/log.ts";
 import type { Meters } from "./metrics/meters.ts";
 import type { Runners } from "./workers/runners.ts";
 import type { AppDeps } from "./http/app.ts";
+import type { Lease } from "./nodes/lease.ts";
 import type { Store } from "./store/store.ts";
 import { openInputCheck } from "./webhooks/input-check.ts";
 import { openKeyUse } from "./webhooks/key-use.ts";
@@ -48,6 +49,8 @@ interface Parts {
   readonly defaultProjectId: string;
   readonly meters: Meters;
   readonly isReady: () => boolean;
+  /** null: the store is this service's alone. */
+  readonly lease: Lease | null;
 }
 
 /** Gives each part of the HTTP side what it uses, each value from the one place that knows it. */
@@ -117,6 +120,7 @@ function toApiParts(parts: Parts, logins: Logins) {
     catalog,
     secrets,
     pluginsDir: config.PLUGINS_DIR,
+    nodeName: nodeName(config),
     startedAt: now(),
     callModeOf: (webhook: WebhookRow) =>
       callModeOf(webhook, {
@@ -130,10 +134,11 @@ function toApiParts(parts: Parts, logins: Logins) {
 }
 
 /** What health and metrics alone use. */
-function toMonitoringParts({ catalog, isReady }: Parts) {
+function toMonitoringParts({ catalog, isReady, lease }: Parts) {
   return {
     catalog,
     isReady,
+    lease,
   };
 }
 

@@ -1,7 +1,6 @@
-import { hostname } from "node:os";
 import { VERSION } from "../assets/read.ts";
 import type { Runtime } from "../assets/runtime.ts";
-import { databaseFile, type Config } from "./config/resolve.ts";
+import { databaseFile, nodeName, type Config } from "./config/resolve.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
 import type { Store } from "./store/store.ts";
 
@@ -29,7 +28,7 @@ export async function openStore(
   // Not loaded where it is not used.
   const { openPostgresStore } = await import("./store/postgres/store.ts");
   const { identifyFolder } = await import("./store/postgres/folder-id.ts");
-  const name = config.NODE_NAME ?? hostname();
+  const name = nodeName(config);
   const leaseMs = config.NODE_LEASE_SEC * 1000;
   const folder = options.isBeside ? NO_FOLDER : identifyFolder(config.DATA_DIR);
   return openPostgresStore({

@@ -95,11 +95,11 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     allowance,
     onlooker: options.onlooker ?? null,
   });
-  const { isHeld } = await putInOrder({ config, store, executions, catalog, log }, opened);
+  const lease = await putInOrder({ config, store, executions, catalog, log }, opened);
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
-  const isReady = () => isServing && isReachable(store) && isHeld();
-  const parts = { ...given, configuration, dataKey, executions, isReady, defaultProjectId };
+  const isReady = () => isServing && isReachable(store) && (lease?.isHeld ?? true);
+  const parts = { ...given, configuration, dataKey, executions, isReady, defaultProjectId, lease };
   const server = await listen(config, await connect(parts), options.localNames ?? null);
   opened.defer(() => closeServer(server));
   async function stop(hurried: Promise<void>): Promise<void> {
@@ -171,10 +171,7 @@ interface Unended {
 }
 
 /** What the last stop, or a crash, left unended; of several nodes, what others leave. */
-async function putInOrder(
-  parts: Unended,
-  opened: AsyncDisposableStack,
-): Promise<{ isHeld(): boolean }> {
+async function putInOrder(parts: Unended, opened: AsyncDisposableStack): Promise<Lease | null> {
   const { store, executions, catalog, log } = parts;
   const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
   for (const webhook of await listLimited(store)) executions.limit(webhook);
@@ -184,24 +181,28 @@ async function putInOrder(
   const recovered = await recover({ ...parts, findFlow });
   if (recovered.interrupted + recovered.resumed > 0)
     log.warn(recovered, "Executions of the last run were put in order");
-  return { isHeld: () => true };
+  return null;
 }
 
 /** As a node among others. */
 function takePart(
   parts: Unended & Pick<PickupOptions, "node" | "findFlow" | "isServed">,
   opened: AsyncDisposableStack,
-): { isHeld(): boolean } {
+): Lease {
   const { config, executions } = parts;
-  const lease = new Lease({
-    ...parts,
-    leaseMs: config.NODE_LEASE_SEC * 1000,
-    figures: () => ({ state: executions.isClosing ? "draining" : "ready", ...executions.counts() }),
-    onGivenUp: () => executions.leaveAll(),
-  });
-  opened.use(lease);
+  const lease = opened.use(
+    new Lease({
+      ...parts,
+      leaseMs: config.NODE_LEASE_SEC * 1000,
+      figures: () => ({
+        state: executions.isClosing ? "draining" : "ready",
+        ...executions.counts(),
+      }),
+      onGivenUp: () => executions.leaveAll(),
+    }),
+  );
   opened.use(new Pickup(parts));
-  return { isHeld: () => lease.isHeld };
+  return lease;
 }
 
 function openRetentionOf(config: Config, store: Store, log: Log): Retention {

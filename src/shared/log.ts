@@ -3,13 +3,21 @@ import pretty from "pino-pretty";
 
 export type Log = Logger;
 
+export interface LogOptions {
+  readonly level: string;
+  readonly format: "json" | "pretty";
+  /** NODE_NAME, a member of each line; null unless told: no other service shares the store. */
+  readonly node?: string | null;
+}
+
 /**
  * The service's log: one line per event on standard output, JSON or, for people, pretty.
  * Never give it a key, a token, a password, a body or a header.
  */
-export function openLog({ level, format }: { level: string; format: "json" | "pretty" }): Log {
+export function openLog({ level, format, node = null }: LogOptions): Log {
+  const base = node === null ? null : { node };
   if (format === "json")
-    return pino({ ...JSON_LINES, level }, pino.destination({ fd: 1, sync: true }));
+    return pino({ ...JSON_LINES, base, level }, pino.destination({ fd: 1, sync: true }));
   const destination = pretty({
     colorize: process.stdout.isTTY === true,
     ignore: "pid,hostname",
@@ -18,7 +26,7 @@ export function openLog({ level, format }: { level: string; format: "json" | "pr
     customPrettifiers: { stack: toLogLines },
     sync: true,
   });
-  return pino({ base: null, level, formatters: { log: withoutNulls } }, destination);
+  return pino({ base, level, formatters: { log: withoutNulls } }, destination);
 }
 
 /** An entry of the log as whoever shows it in words of their own gets it. */

@@ -169,13 +169,19 @@ describe("dashboard and alerts", { skip: target.skip ?? false }, () => {
       [],
     );
     const missing = Object.keys(METRICS).filter((name) => !names.includes(name));
-    // Of what has not happened, or is not set.
+    // Of what has not happened, is not set, or is of PostgreSQL.
     assert.deepEqual(missing, [
       "flowhook_signature_total",
       "flowhook_duplicates_total",
       "flowhook_webhook_executions_running",
       "flowhook_webhook_executions_waiting",
       "flowhook_connection_allowance",
+      "flowhook_cluster_nodes",
+      "flowhook_cluster_waiting",
+      "flowhook_node_lease_seconds",
+      "flowhook_node_given_up_total",
+      "flowhook_nodes_lost_total",
+      "flowhook_clock_difference_seconds",
     ]);
   });
 });
@@ -196,7 +202,7 @@ const ADDED = ["instance", "job", "le"];
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   status: [...STATUSES, "2xx", "3xx", "4xx", "5xx"],
   code: Object.keys(ERRORS),
-  state: ["ready", "broken"],
+  state: ["ready", "broken", "draining", "lost"],
 };
 
 function checkLabel(name: string, label: string, given: string): void {

@@ -103,6 +103,24 @@ export const CASES: readonly AlertCase[] = [
     fires: { [`flowhook_lockouts_total{${JOB}}`]: "0x5 1x10" },
     quiet: { [`flowhook_lockouts_total{${JOB}}`]: "3x20" },
   },
+  {
+    alert: "FlowhookNodeLost",
+    at: "10m",
+    fires: { [`flowhook_nodes_lost_total{${JOB}}`]: "0x5 1x10" },
+    quiet: { [`flowhook_nodes_lost_total{${JOB}}`]: "2x20" },
+  },
+  {
+    alert: "FlowhookNodeGivenUp",
+    at: "10m",
+    fires: { [`flowhook_node_given_up_total{${JOB}}`]: "0x5 1x10" },
+    quiet: { [`flowhook_node_given_up_total{${JOB}}`]: "1x20" },
+  },
+  {
+    alert: "FlowhookClockDiffers",
+    at: "10m",
+    fires: { [`flowhook_clock_difference_seconds{${JOB}}`]: "-7x20" },
+    quiet: { [`flowhook_clock_difference_seconds{${JOB}}`]: "0.2x20" },
+  },
 ];
 
 function waits(within: string, all: string): AlertCase["fires"] {

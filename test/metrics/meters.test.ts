@@ -8,6 +8,7 @@ const READINGS = {
   ...Object.fromEntries(Object.keys(READ).map((name) => [name, 1])),
   flowhook_webhook_executions_running: { other: 1 },
   flowhook_webhook_executions_waiting: { other: 2 },
+  flowhook_cluster_nodes: { ready: 3, draining: 0, lost: 0 },
   flowhook_flows: { ready: 2, broken: 0 },
 } as unknown as Readings;
 

@@ -108,7 +108,7 @@ test("a node whose lease is over is given up, with what ran there; it comes back
   await start(one, ran);
   await wait(LEASE_MS + 100);
   assert.ok((await other.node.renew(FIGURES)).isMember, "only another can give it up");
-  assert.equal(await other.node.sweep(), 1);
+  assert.deepEqual(await other.node.sweep(), { nodes: ["n"], interrupted: 1 });
   const lost = await findExecution(other, ran);
   assert.deepEqual(
     [lost?.status, lost?.status_message],

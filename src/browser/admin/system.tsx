@@ -4,7 +4,8 @@ import { number, size } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { complain } from "../notice.tsx";
 import type { Workspace } from "../resources.ts";
-import { Empty, Pairs, Table, type Column } from "../table.tsx";
+import { Badge } from "../status.tsx";
+import { Empty, NamedCell, Pairs, Table, type Column } from "../table.tsx";
 import { Tile, Tiles } from "../tiles.tsx";
 import { Time } from "../time.tsx";
 
@@ -31,6 +32,7 @@ export function System() {
         <p class="soft">Processes apart from the service, whose threads run the flows.</p>
         <Runners processes={workspace.runners.processes} />
       </section>
+      <Nodes nodes={workspace.nodes} />
       <div class="halves">
         <Store store={workspace.store} />
         <Service workspace={workspace} />
@@ -79,6 +81,46 @@ function Runners({ processes }: { processes: readonly Process[] }) {
     return <Empty title="No runner is up">The next call starts one.</Empty>;
   const items = processes.map((process, at) => [at + 1, process] as const);
   return <Table caption="Runners" columns={COLUMNS} items={items} />;
+}
+
+type Node = Workspace["nodes"][number];
+
+const NODE_COLUMNS: readonly Column<Node>[] = [
+  [
+    "Node",
+    (node) => <NamedCell name={node.name} note={node.is_self ? "answers you" : null} />,
+    "head",
+  ],
+  ["State", ({ state }) => <Badge label={STATES[state].label} state={STATES[state].colour} />],
+  ["Running", ({ running }) => number(running), "figure"],
+  ["Waiting", ({ waiting }) => number(waiting), "figure"],
+  ["Version", ({ version }) => version, "wide"],
+  ["Started", ({ started_at }) => <Time of={started_at} />, "wide"],
+];
+
+const STATES = {
+  ready: { label: "Ready", colour: "good" },
+  draining: { label: "Draining", colour: "busy" },
+  lost: { label: "Lost", colour: "bad" },
+} as const;
+
+/** With SQLite there are none: the service stands for itself. */
+function Nodes({ nodes }: Pick<Workspace, "nodes">) {
+  if (nodes.every(({ id }) => id === null)) return null;
+  return (
+    <section id="nodes">
+      <h2>Nodes</h2>
+      <p class="soft">
+        Services that share the database. The figures above are those of the node that answers you.
+      </p>
+      <Table
+        caption="Nodes"
+        columns={NODE_COLUMNS}
+        items={nodes}
+        rowOf={({ id }) => ({ id: id ?? "" })}
+      />
+    </section>
+  );
 }
 
 function Store({ store }: Pick<Workspace, "store">) {

@@ -46,6 +46,8 @@ export interface Api {
   readonly mostWaiting: number;
   /** PLUGINS_DIR, absolute. */
   readonly pluginsDir: string;
+  /** NODE_NAME. */
+  readonly nodeName: string;
   /** When the service was started, milliseconds since the epoch. */
   readonly startedAt: number;
   /** MAX_BODY_BYTES. */

@@ -4,12 +4,13 @@ import { now, toIso } from "../../shared/clock.ts";
 import { VERSION } from "../../assets/read.ts";
 import { RUNTIME } from "../metrics/runtime-metrics.ts";
 import type { Store } from "../store/store.ts";
+import { readNodes } from "./nodes.ts";
 import { defineRoute } from "./route.ts";
 
 export const getWorkspace = defineRoute({
   method: "GET",
   path: "/workspace",
-  summary: "Version, connections used this month, executions, runners, folders and sizes",
+  summary: "Version, connections used this month, executions, runners, nodes, folders and sizes",
   needs: "workspace.read",
   answer: WORKSPACE,
   async act(api) {
@@ -32,6 +33,7 @@ export const getWorkspace = defineRoute({
           waiting_limit: api.mostWaiting,
         },
         runners: { restarts, processes: runners.map(({ pid: _pid, ...process }) => process) },
+        nodes: await readNodes(api),
         store: await readStore(api.store),
       },
     };

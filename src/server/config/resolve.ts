@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Settings } from "./schema.ts";
 
@@ -65,6 +66,11 @@ export function showDatabase({ DATABASE_URL }: Pick<Config, "DATABASE_URL">): st
 
 function isFile(url: string): boolean {
   return url.startsWith("sqlite:");
+}
+
+/** What the service is called among others. */
+export function nodeName({ NODE_NAME }: Pick<Config, "NODE_NAME">): string {
+  return NODE_NAME ?? hostname();
 }
 
 /** The path of BASE_URL, under which the service serves; empty without one. */

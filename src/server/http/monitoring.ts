@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { ConnectionReader } from "../access/probe.ts";
+import type { Lease } from "../nodes/lease.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { Catalog, Flow } from "../flows/catalog.ts";
 import type { Meters } from "../metrics/meters.ts";
@@ -8,11 +9,14 @@ import type { Readings } from "../metrics/metric-table.ts";
 import { TEXT_FORMAT } from "../metrics/text-format.ts";
 import type { Store } from "../store/store.ts";
 import type { Runners } from "../workers/runners.ts";
+import { readNodes } from "./node-readings.ts";
 import { shareText } from "./shared-text.ts";
 
 /** What health and metrics read. */
 export interface MonitoringDeps {
-  readonly store: Pick<Store, "counts" | "fileSizes" | "ledger">;
+  readonly store: Store;
+  /** null: the store is this service's alone. */
+  readonly lease: Pick<Lease, "figures"> | null;
   readonly executions: Pick<Executions, "counts" | "countsByWebhook" | "connectionsUsed">;
   readonly catalog: Pick<Catalog, "list">;
   readonly runnersStatus: Runners["status"];
@@ -54,6 +58,7 @@ async function print(deps: MonitoringDeps): Promise<string> {
     ...readWebhooks(deps),
     ...readRunners(deps),
     ...(await readStore(deps)),
+    ...(await readNodes(deps)),
     flowhook_flows: countStates(deps.catalog.list()),
   });
 }

@@ -168,6 +168,36 @@ export const READ = {
     labels: [],
     help: "How full the ledger's backlog is; from 1 on new executions wait, or are refused",
   },
+  flowhook_cluster_nodes: {
+    type: "gauge",
+    labels: ["state"],
+    help: "Nodes of the database: ready, draining, lost; all nodes say the same, as the next one",
+  },
+  flowhook_cluster_waiting: {
+    type: "gauge",
+    labels: [],
+    help: "Executions of all nodes that wait for a thread",
+  },
+  flowhook_node_lease_seconds: {
+    type: "gauge",
+    labels: [],
+    help: "What is left of the lease of this node; at 0 the others may give it up",
+  },
+  flowhook_node_given_up_total: {
+    type: "counter",
+    labels: [],
+    help: "How often the others gave this node up",
+  },
+  flowhook_nodes_lost_total: {
+    type: "counter",
+    labels: [],
+    help: "Other nodes that this one found lost: each lost one is counted by one",
+  },
+  flowhook_clock_difference_seconds: {
+    type: "gauge",
+    labels: [],
+    help: "How far the clock of this machine is behind that of the database, from a tenth of a second on",
+  },
   flowhook_disk_free_bytes: {
     type: "gauge",
     labels: [],

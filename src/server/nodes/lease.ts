@@ -1,6 +1,6 @@
 import { correctClock } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
-import type { NodeFigures, StoreNode } from "../store/node.ts";
+import type { NodeFigures, StoreNode, Swept } from "../store/node.ts";
 
 export interface LeaseOptions {
   readonly node: StoreNode;
@@ -13,12 +13,25 @@ export interface LeaseOptions {
   onGivenUp(): void;
 }
 
+export interface LeaseFigures {
+  /** Of the lease, as far as can be told here. */
+  readonly leftMs: number;
+  /** Of the machine's clock, against that of the database. */
+  readonly behindMs: number;
+  /** Others that this one has found lost. */
+  readonly lost: number;
+  /** How often the others gave this one up. */
+  readonly givenUp: number;
+}
+
 /** Renewals in the time of a lease. */
 const RENEWALS = 3;
 /** So long, in leases, a node has to have had its own without a gap before it ends others'. */
 const TRUST = 2;
 /** A clock that differs by less is left alone; by more than the second, its operator is told. */
 const [CLOCK_MS, CLOCK_WARNING_MS] = [100, 1000];
+
+const NOTHING: Swept = { nodes: [], interrupted: 0 };
 
 /**
  * Keeps the service one of the nodes that share its store, by a lease which the server's own loop
@@ -31,6 +44,8 @@ export class Lease {
   #renewedAt = performance.now();
   #heldSince = performance.now();
   #behindMs = 0;
+  #lost = 0;
+  #givenUp = 0;
   #renewing: Promise<void> | null = null;
 
   constructor(options: LeaseOptions) {
@@ -42,6 +57,17 @@ export class Lease {
   /** Whether it holds, as far as can be told here: others may have given the node up already. */
   get isHeld(): boolean {
     return performance.now() - this.#renewedAt < this.#options.leaseMs;
+  }
+
+  /** What became of it and of the others since the start, for whoever watches. */
+  get figures(): LeaseFigures {
+    const leftMs = this.#renewedAt + this.#options.leaseMs - performance.now();
+    return {
+      leftMs: Math.max(0, leftMs),
+      behindMs: this.#behindMs,
+      lost: this.#lost,
+      givenUp: this.#givenUp,
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -58,25 +84,30 @@ export class Lease {
   }
 
   async #renew(): Promise<void> {
-    const { node, log, figures, leaseMs } = this.#options;
+    const { node, figures, leaseMs } = this.#options;
     const askedAt = performance.now();
     const { isMember, behindMs } = await node.renew(figures());
     if (!isMember) await this.#rejoin();
     if (!isMember || askedAt - this.#renewedAt >= leaseMs) this.#heldSince = askedAt;
     this.#renewedAt = askedAt;
     this.#correct(behindMs);
-    if (askedAt - this.#heldSince < TRUST * leaseMs) return;
-    const interrupted = await node.sweep();
-    if (interrupted !== null && interrupted > 0)
-      log.warn({ interrupted }, "Executions of a node that was lost were ended");
+    if (askedAt - this.#heldSince >= TRUST * leaseMs) await this.#sweep();
+  }
+
+  async #sweep(): Promise<void> {
+    const { nodes, interrupted } = (await this.#options.node.sweep()) ?? NOTHING;
+    this.#lost += nodes.length;
+    if (nodes.length > 0 || interrupted > 0)
+      this.#options.log.warn({ nodes, interrupted }, "Nodes were lost: what ran there was ended");
   }
 
   async #rejoin(): Promise<void> {
     const { node, log, onGivenUp } = this.#options;
-    log.error({ node: node.id }, "This node was given up by the others: what it ran is theirs now");
+    this.#givenUp += 1;
+    log.error("This node was given up by the others: what it ran is theirs now");
     onGivenUp();
     await node.rejoin();
-    log.info({ node: node.id }, "This node is one of the others again");
+    log.info("This node is one of the others again");
   }
 
   /** Times and identifiers of all nodes agree: they are those of the store's clock. */

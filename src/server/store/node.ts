@@ -11,12 +11,8 @@ export interface StoreNode {
   renew(figures: NodeFigures): Promise<Renewal>;
   /** After it was given up: goes on as a new one. @throws StoreError */
   rejoin(): Promise<void>;
-  /**
-   * Ends what ran on nodes that are lost, and forgets those.
-   *
-   * @returns how many executions; null: another node does so just now
-   */
-  sweep(): Promise<number | null>;
+  /** Ends what ran on nodes that are lost, and forgets those; null: another node does so just now. */
+  sweep(): Promise<Swept | null>;
   /** Tells the others that somebody waits on these executions here, for a second. */
   tellAwaited(ids: readonly string[]): Promise<void>;
   /** Whether somebody waits on it at another node. */
@@ -41,6 +37,13 @@ export interface Renewal {
   readonly isMember: boolean;
   /** By how much its clock is behind that of the store, in milliseconds. */
   readonly behindMs: number;
+}
+
+export interface Swept {
+  /** Names of the nodes that were lost. */
+  readonly nodes: readonly string[];
+  /** How many executions were ended. */
+  readonly interrupted: number;
 }
 
 export interface Wanted {

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { StartError } from "../../../shared/errors.ts";
 import type { ExecutionRow } from "../execution-row.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
-import type { NodeFigures, Wanted } from "../node.ts";
+import type { NodeFigures, Swept, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
 import type { SharedTask } from "../store.ts";
@@ -100,8 +100,8 @@ export class Client {
     return this.#ask({ renew }, ({ renewed }: { renewed: Renewed }) => renewed);
   }
 
-  sweep(): Promise<number | null> {
-    return this.#ask({ sweep: true }, ({ swept }: { swept: number | null }) => swept);
+  sweep(): Promise<Swept | null> {
+    return this.#ask({ sweep: true }, ({ swept }: { swept: Swept | null }) => swept);
   }
 
   tellAwaited(tellAwaited: readonly string[]): Promise<void> {

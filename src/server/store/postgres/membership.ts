@@ -4,7 +4,7 @@ import { StartError } from "../../../shared/errors.ts";
 import { requireKey } from "../execution-key.ts";
 import type { ExecutionRow } from "../execution-row.ts";
 import { COLUMNS } from "../executions.ts";
-import type { NodeFigures, Wanted } from "../node.ts";
+import type { NodeFigures, Swept, Wanted } from "../node.ts";
 import { describePlace, transact } from "./connection.ts";
 import { NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Joined, Renewed, ThreadData } from "./thread-protocol.ts";
@@ -75,10 +75,12 @@ export class Membership {
   }
 
   /** Ends what ran on nodes whose lease is over. @returns null: another node does so just now */
-  async sweep(client: Client): Promise<number | null> {
+  async sweep(client: Client): Promise<Swept | null> {
     return transact(client, async () => {
       if (!(await tryNodesLock(client))) return null;
-      await client.query(`delete from node where lease_until < ${CLOCK}`);
+      const { rows } = await client.query<{ name: string }>(
+        `delete from node where lease_until < ${CLOCK} returning name`,
+      );
       await client.query(`delete from awaited where until_at < ${CLOCK}`);
       const { rowCount } = await client.query(
         `update execution set status = 'ENDED_ERROR', ended_at = ${CLOCK},
@@ -86,7 +88,7 @@ export class Membership {
           where status = 'RUNNING' and ended_at is null
             and not exists (select from node where node.id = execution.node_id)`,
       );
-      return rowCount ?? 0;
+      return { nodes: rows.map(({ name }) => name), interrupted: rowCount ?? 0 };
     });
   }
 

@@ -1,6 +1,6 @@
 import type { ExecutionRow } from "../execution-row.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
-import type { NodeFigures, Wanted } from "../node.ts";
+import type { NodeFigures, Swept, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
 import type { SharedTask } from "../store.ts";
@@ -91,7 +91,7 @@ export type Answer = { readonly id: number } & (
   | { readonly changes: readonly number[] }
   | Recorded
   | { readonly renewed: Renewed }
-  | { readonly swept: number | null }
+  | { readonly swept: Swept | null }
   | { readonly told: true }
   | { readonly isAwaited: boolean }
   | { readonly names: string[] }
