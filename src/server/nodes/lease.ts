@@ -28,6 +28,8 @@ export interface LeaseFigures {
 const RENEWALS = 3;
 /** So long, in leases, a node has to have had its own without a gap before it ends others'. */
 const TRUST = 2;
+/** A renewal that is so late, in leases, is a gap: others may have missed one more than this one. */
+const GAP = 2 / 3;
 /** A clock that differs by less is left alone; by more than the second, its operator is told. */
 const [CLOCK_MS, CLOCK_WARNING_MS] = [100, 1000];
 
@@ -77,9 +79,11 @@ export class Lease {
 
   #renewQuietly(): void {
     this.#renewing ??= this.#renew()
-      .catch((error: unknown) =>
-        this.#options.log.debug({ error: String(error) }, "Cannot renew the lease of this node"),
-      )
+      .catch((error: unknown) => {
+        // Nor may others have been able to: none is given up for that.
+        this.#heldSince = performance.now();
+        this.#options.log.debug({ error: String(error) }, "Cannot renew the lease of this node");
+      })
       .finally(() => (this.#renewing = null));
   }
 
@@ -88,7 +92,8 @@ export class Lease {
     const askedAt = performance.now();
     const { isMember, behindMs } = await node.renew(figures());
     if (!isMember) await this.#rejoin();
-    if (!isMember || askedAt - this.#renewedAt >= leaseMs) this.#heldSince = askedAt;
+    if (!isMember || performance.now() - this.#renewedAt >= GAP * leaseMs)
+      this.#heldSince = askedAt;
     this.#renewedAt = askedAt;
     this.#correct(behindMs);
     if (askedAt - this.#heldSince >= TRUST * leaseMs) await this.#sweep();
