@@ -111,7 +111,7 @@ function Nodes({ nodes }: Pick<Workspace, "nodes">) {
     <section id="nodes">
       <h2>Nodes</h2>
       <p class="soft">
-        Services that share the database. The figures above are those of the node that answers you.
+        Services that share the database. Runners and threads above are of the one that answers you.
       </p>
       <Table
         caption="Nodes"
@@ -125,17 +125,16 @@ function Nodes({ nodes }: Pick<Workspace, "nodes">) {
 
 function Store({ store }: Pick<Workspace, "store">) {
   const { database_bytes, wal_bytes, ledger_bytes, disk_free_bytes, disk_bytes } = store;
+  const isFile = disk_bytes !== null;
+  const files: [string, string][] = [
+    ["Write-ahead log", size(wal_bytes)],
+    ["Ledger", size(ledger_bytes)],
+    ["Free on its disk", `${size(disk_free_bytes)} of ${size(disk_bytes)}`],
+  ];
   return (
     <section>
       <h2>Store</h2>
-      <Pairs
-        of={[
-          ["Database", size(database_bytes)],
-          ["Write-ahead log", size(wal_bytes)],
-          ["Ledger", size(ledger_bytes)],
-          ["Free on its disk", `${size(disk_free_bytes)} of ${size(disk_bytes)}`],
-        ]}
-      />
+      <Pairs of={[["Database", size(database_bytes)], ...(isFile ? files : [])]} />
     </section>
   );
 }
