@@ -23,6 +23,7 @@ const ORDER: readonly string[] = [
   "install",
   "proxies",
   "operating",
+  "nodes",
   "backup",
   "security",
   "errors",
