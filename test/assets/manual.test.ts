@@ -46,7 +46,7 @@ describe("the pages", () => {
 });
 
 test("README.md is short: everything else has a page", () => {
-  assert.ok(read("README.md").split("\n").length <= 131);
+  assert.ok(read("README.md").split("\n").length <= 132);
 });
 
 describe("generated parts", () => {
