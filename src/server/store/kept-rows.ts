@@ -9,8 +9,6 @@ export type Kept = "webhook";
 export class KeptRows {
   readonly #rows: Readonly<Record<Kept, Map<string, object>>> = { webhook: new Map() };
 
-  #changes = 0;
-
   find<Row extends object>(
     kept: Kept,
     name: string,
@@ -24,23 +22,7 @@ export class KeptRows {
     return row;
   }
 
-  /** The same of a store that answers later: what was changed meanwhile is not kept. */
-  async findLater<Row extends object>(
-    kept: Kept,
-    name: string,
-    read: () => Promise<Row | undefined>,
-  ): Promise<Readonly<Row> | undefined> {
-    const rows = this.#rows[kept] as Map<string, Readonly<Row>>;
-    const found = rows.get(name);
-    if (found !== undefined) return found;
-    const changes = this.#changes;
-    const row = await read();
-    if (row !== undefined && changes === this.#changes) rows.set(name, Object.freeze(row));
-    return row;
-  }
-
   forget(kept: Kept): void {
-    this.#changes += 1;
     this.#rows[kept].clear();
   }
 }

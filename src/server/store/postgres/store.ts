@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import {
   Kysely,
   type CompiledQuery,
@@ -6,7 +7,7 @@ import {
   type QueryResult,
 } from "kysely";
 import { addMoved } from "../execution-key.ts";
-import { KeptRows, type Kept } from "../kept-rows.ts";
+import type { Kept } from "../kept-rows.ts";
 import type { Ledger } from "../ledger.ts";
 import { queryOf } from "../prepared.ts";
 import { ReadQueue, type ListReader, type Query } from "../read-queue.ts";
@@ -14,6 +15,7 @@ import { currentReading } from "../reading.ts";
 import type { Schema } from "../schema.ts";
 import type { Row, Statement, Unit } from "../statement.ts";
 import type { FileSizes, Store } from "../store.ts";
+import { AgedRows, KEPT_MS } from "./aged-rows.ts";
 import { Client } from "./client.ts";
 import { StoreCompiler, toDialect } from "./compiler.ts";
 import { POSTGRES_DIALECT } from "./dialect.ts";
@@ -64,7 +66,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const settled = (): Promise<boolean> => ledger.settled();
   const { rows, lists } = openTables(client, settled);
   const find = openFinder(client);
-  const kept = new KeptRows();
+  const kept = new AgedRows();
   const writer = openWriter(client, kept);
   const disposal = opened.move();
   return {
@@ -77,7 +79,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       key: string,
       ask: (key: string) => Statement,
     ): Promise<Readonly<Found> | undefined> =>
-      kept.findLater(table, key, async () => (await find(ask(key))) as Found | undefined),
+      kept.find(table, key, async () => (await find(ask(key))) as Found | undefined),
     commit: writer.commit,
     ledger: isBeside ? NO_LEDGER : ledger,
     node,
@@ -109,22 +111,29 @@ function openTables(client: Client, settled: () => Promise<boolean>) {
 }
 
 /** Each unit is a transaction of its own. */
-function openWriter(client: Client, kept: KeptRows) {
+function openWriter(client: Client, kept: AgedRows) {
   let count = 0;
   return {
     count: () => count,
     async commit(unit: Unit): Promise<readonly number[]> {
-      try {
-        const changes = await client.commit(
-          unit.map((statement) => ({ ...textOf(statement), expect: statement.text.expect })),
-        );
-        count += 1;
-        return changes;
-      } finally {
-        for (const { text } of unit) if (text.changes !== null) kept.forget(text.changes);
-      }
+      const tables = unit.flatMap(({ text }) => text.changes ?? []);
+      const statements = unit.map((one) => ({ ...textOf(one), expect: one.text.expect }));
+      const changes = await client.commit(statements).finally(() => {
+        for (const table of tables) kept.forget(table);
+      });
+      count += 1;
+      // What others have kept is older than this change by then.
+      if (tables.length > 0 && (await hasOthers(client))) await wait(KEPT_MS);
+      return changes;
     },
   };
+}
+
+/** Whether other services use the database, for all that is known: one that seems lost may be back. */
+async function hasOthers(client: Client): Promise<boolean> {
+  const sql = "select count(*) > 1 as found from node";
+  const rows = await client.query({ sql, parameters: [], name: "others" }).catch(() => null);
+  return rows === null || rows[0]?.["found"] === true;
 }
 
 function rethrow(error: Error): never {
