@@ -1,4 +1,5 @@
 import { openActivity } from "./access/activity.ts";
+import { openOwnCounts, openSharedCounts } from "./access/failure-counts.ts";
 import { openLockout } from "./access/lockout.ts";
 import { onceForRange, openAddressReader, openProxyTrust } from "./access/client-address.ts";
 import type { DataKey } from "./access/data-key.ts";
@@ -166,15 +167,14 @@ const UNTRUSTED =
   "X-Forwarded-For came from a peer that is not in TRUSTED_PROXIES: everybody behind it counts as " +
   "one client. If it is your proxy, add it there";
 
+const ATTEMPT_LIMITS = { free: 3, most: 10, mostOfAddress: 100, windowMs: 15 * 60 * 1000 };
+
 /** Who asks, and how often they may be wrong. */
 async function openAccess({ config, dataKey, log, store, meters }: Parts) {
   const activity = await openActivity(store);
-  const lockout = openLockout({
-    free: 3,
-    most: 10,
-    mostOfAddress: 100,
-    windowMs: 15 * 60 * 1000,
-  });
+  const counts =
+    store.shared === null ? openOwnCounts(ATTEMPT_LIMITS) : openSharedCounts(store, ATTEMPT_LIMITS);
+  const lockout = openLockout(ATTEMPT_LIMITS, counts);
   const ttlMs = config.LOGIN_TOKEN_TTL_SEC * 1000;
   const isTrusted = openProxyTrust(config.TRUSTED_PROXIES);
   const addressOf = openAddressReader(

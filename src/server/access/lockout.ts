@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { RequestError } from "../../shared/errors.ts";
+import { openOwnCounts, type FailureCounts } from "./failure-counts.ts";
 import { networkOf } from "./network.ts";
 
 /** Who tries what: the failures of both together, and of the address alone, are counted. */
@@ -13,7 +14,7 @@ export interface Attempt {
 /**
  * Slows and then refuses whoever fails again and again. A subject is locked for the address that
  * failed, so that nobody can lock out somebody else; an address that fails with many subjects is
- * locked for all of them. Addresses of one network count as one. Kept in memory: a restart forgives.
+ * locked for all of them. Addresses of one network count as one.
  */
 export interface Lockout {
   /**
@@ -43,60 +44,27 @@ export interface AttemptLimits {
   readonly windowMs: number;
 }
 
-interface Failures {
-  count: number;
-  /** By the monotonic clock: a lock does not last longer because the time was set. */
-  at: number;
-}
-
-/** Beyond it the oldest are forgotten, so that many names cost no memory. */
-const MOST_KEYS = 10_000;
-
-export function openLockout(limits: AttemptLimits): Lockout {
-  const failures = new Map<string, Failures>();
-
-  function count(key: string): number {
-    const found = failures.get(key);
-    if (found === undefined) return 0;
-    if (found.at + limits.windowMs > performance.now()) return found.count;
-    failures.delete(key);
-    return 0;
-  }
-
-  function add(key: string): void {
-    const failed = count(key) + 1;
-    failures.delete(key);
-    failures.set(key, { count: failed, at: performance.now() });
-    if (failures.size > MOST_KEYS) failures.delete(failures.keys().next().value as string);
-  }
-
-  /** Takes back one failure that was counted before. */
-  function forgive(key: string): void {
-    const found = failures.get(key);
-    if (found !== undefined) found.count -= 1;
-  }
-
+/** @param counts kept in memory, unless others are told */
+export function openLockout(
+  limits: AttemptLimits,
+  counts: FailureCounts = openOwnCounts(limits),
+): Lockout {
   return {
     async guard({ subject, address }, check, onFailed = () => {}) {
       const all = networkOf(address);
-      const pair = `${all} ${hashOf(subject)}`;
-      const failed = count(pair);
-      const failedOfAddress = count(all);
-      if (failed >= limits.most || failedOfAddress >= limits.mostOfAddress)
-        throw refuse(limits.windowMs);
-      // Counted before the check, so that many attempts at once are not all free.
-      add(pair);
-      add(all);
+      const keys = { pair: `${all} ${hashOf(subject)}`, address: all };
+      const failed = await counts.add(keys);
+      if (failed === null) throw refuse(limits.windowMs);
       const passed = await check();
       if (passed !== null) {
-        failures.delete(pair);
-        forgive(all);
+        await counts.forgive(keys);
         return passed;
       }
+      const { ofPair, ofAddress } = failed;
       // Each attempt knows its own number: of many at once, one is the last.
-      if (failedOfAddress + 1 === limits.mostOfAddress) onFailed("address");
-      else onFailed(failed + 1 === limits.most ? "subject" : null);
-      if (failed >= limits.free) await wait(Math.min(100 * 2 ** (failed - limits.free), 3000));
+      if (ofAddress + 1 === limits.mostOfAddress) onFailed("address");
+      else onFailed(ofPair + 1 === limits.most ? "subject" : null);
+      if (ofPair >= limits.free) await wait(Math.min(100 * 2 ** (ofPair - limits.free), 3000));
       return null;
     },
   };

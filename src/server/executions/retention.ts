@@ -2,6 +2,7 @@ import { now, toIso } from "../../shared/clock.ts";
 import { ClockWatch, type Clocks } from "./clock-watch.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
+import { deleteOldAttempts } from "../store/attempts.ts";
 import { deleteExpiredClaims } from "../store/claims.ts";
 import { deleteExpiredTokens } from "../store/people.ts";
 import {
@@ -61,7 +62,11 @@ export class Retention {
     this.#sweepQuietly();
   }
 
-  /** Deletes what is beyond the limits now; resolves with how many were deleted. */
+  /**
+   * Deletes what is beyond the limits now; of the services on one database one at a time, none twice.
+   *
+   * @returns how many were deleted
+   */
   sweep(): Promise<number> {
     this.#sweeping ??= this.#sweepOnce().finally(() => (this.#sweeping = null));
     return this.#sweeping;
@@ -80,10 +85,17 @@ export class Retention {
   }
 
   async #sweepOnce(): Promise<number> {
-    const { days, maxExecutions, maxBytes } = this.#limits;
     // Read before the clocks are compared: what is set after that does not count here.
     const at = this.#wall();
     const isTrusted = await this.#isTimeTrusted(at);
+    const { shared } = this.#store;
+    if (shared === null) return this.#deleteAll(at, isTrusted);
+    await using turn = await shared.hold("retention", false);
+    return turn === null ? 0 : this.#deleteAll(at, isTrusted);
+  }
+
+  async #deleteAll(at: number, isTrusted: boolean): Promise<number> {
+    const { days, maxExecutions, maxBytes } = this.#limits;
     let deleted = days === null || !isTrusted ? 0 : await this.#deleteOld(at - days * DAY_MS);
     if (maxExecutions !== null) deleted += await this.#deleteSurplus(maxExecutions);
     if (maxBytes !== null) deleted += await this.#deleteLarge(maxBytes);
@@ -92,6 +104,7 @@ export class Retention {
         deleteExpiredTokens(this.#store, at),
         deleteExpiredClaims(this.#store, at),
       ]);
+    if (this.#store.shared !== null) await this.#store.commit([deleteOldAttempts(this.#store)]);
     const { free } = await this.#store.maintain();
     if (deleted > 0) this.#log.info({ deleted, free_bytes: free }, "Old executions were deleted");
     return deleted;

@@ -33,6 +33,7 @@ export interface Schema {
   flow_version: FlowVersionTable;
   node_flow: NodeFlowTable;
   flow_offers: FlowOffersTable;
+  attempt: AttemptTable;
 }
 
 export interface MigrationTable {
@@ -247,7 +248,7 @@ export interface LedgerTable {
 
 /** Calls to productive webhooks, per calendar month (UTC). */
 export interface ConnectionUsageTable {
-  /** `2026-11` */
+  /** `2026-11`; one row, or several parts where several services use the store. */
   month: string;
   used: number;
 }
@@ -334,4 +335,10 @@ export interface NodeFlowTable {
 export interface FlowOffersTable {
   /** Raised in each transaction that changes node_flow. */
   revision: number;
+/** Failed logins, where several services use the store. */
+export interface AttemptTable {
+  /** Address, or address and SHA-256 of the name. */
+  key: string;
+  failures: number;
+  failed_at: number;
 }

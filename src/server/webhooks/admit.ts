@@ -39,7 +39,7 @@ export interface AdmissionRules {
  * @throws RequestError no_active_user, rate_limited, body_too_large, unsupported_type, bad_body, overloaded, queue_full
  */
 export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admission | Handshake> {
-  if (caller.webhook.is_productive !== 1) requireActiveUser(rules);
+  if (caller.webhook.is_productive !== 1) await requireActiveUser(rules);
   takeToken(rules.rates, caller);
   const isRead = takesBody(caller.call.method);
   if (!isRead) discardBody(caller.call.incoming);
@@ -52,8 +52,8 @@ export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admi
 }
 
 /** Section 3.1: a development webhook answers only while somebody works in the UI. */
-function requireActiveUser({ activity, inactivityMs }: AdmissionRules): void {
-  const idleMs = activity.idleFor();
+async function requireActiveUser({ activity, inactivityMs }: AdmissionRules): Promise<void> {
+  const idleMs = await activity.idleFor(inactivityMs);
   if (idleMs !== null && idleMs <= inactivityMs) return;
   throw new RequestError(
     "no_active_user",

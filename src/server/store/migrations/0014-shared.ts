@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 
 /** What services on one database have to know of each other. */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -7,4 +7,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("id", "integer", (c) => c.primaryKey())
     .addColumn("hmac", "text", (c) => c.notNull())
     .execute();
+  // Not worth a write that outlives a crash of the server.
+  await sql`create unlogged table attempt
+    (key text primary key, failures integer not null, failed_at bigint not null)`.execute(db);
 }

@@ -1,0 +1,81 @@
+import type { Store } from "../store/store.ts";
+import { addAttempt, forgiveAttempt } from "../store/attempts.ts";
+
+/** By what failures are counted. */
+export interface AttemptKeys {
+  /** An address with one subject, whose success forgives all. */
+  readonly pair: string;
+  /** An address with any subject, to which a success forgives one. */
+  readonly address: string;
+}
+
+export interface CountLimits {
+  readonly most: number;
+  readonly mostOfAddress: number;
+  readonly windowMs: number;
+}
+
+/** Failures of each key before this attempt. */
+export interface Failed {
+  readonly ofPair: number;
+  readonly ofAddress: number;
+}
+
+/** Counts attempts as failed before they are checked, so that many at once are not all free. */
+export interface FailureCounts {
+  /** @returns null where one of both has reached its limit: nothing is counted */
+  add(keys: AttemptKeys): Promise<Failed | null>;
+  /** It has not failed. */
+  forgive(keys: AttemptKeys): Promise<void>;
+}
+
+interface Failures {
+  count: number;
+  /** By the monotonic clock: a lock does not last longer because the time was set. */
+  at: number;
+}
+
+/** Beyond it the oldest are forgotten, so that many names cost no memory. */
+const MOST_KEYS = 10_000;
+
+/** In memory: a restart forgives. */
+export function openOwnCounts({ most, mostOfAddress, windowMs }: CountLimits): FailureCounts {
+  const failures = new Map<string, Failures>();
+
+  function count(key: string): number {
+    const found = failures.get(key);
+    if (found === undefined) return 0;
+    if (found.at + windowMs > performance.now()) return found.count;
+    failures.delete(key);
+    return 0;
+  }
+
+  function add(key: string, failed: number): void {
+    failures.delete(key);
+    failures.set(key, { count: failed + 1, at: performance.now() });
+    if (failures.size > MOST_KEYS) failures.delete(failures.keys().next().value as string);
+  }
+
+  return {
+    async add({ pair, address }) {
+      const [ofPair, ofAddress] = [count(pair), count(address)];
+      if (ofPair >= most || ofAddress >= mostOfAddress) return null;
+      add(pair, ofPair);
+      add(address, ofAddress);
+      return { ofPair, ofAddress };
+    },
+    async forgive({ pair, address }) {
+      failures.delete(pair);
+      const found = failures.get(address);
+      if (found !== undefined) found.count -= 1;
+    },
+  };
+}
+
+/** In the store, over all services that use it. A crash of the database server forgives. */
+export function openSharedCounts(store: Store, limits: CountLimits): FailureCounts {
+  return {
+    add: (keys) => addAttempt(store, keys, limits),
+    forgive: (keys) => forgiveAttempt(store, keys),
+  };
+}
