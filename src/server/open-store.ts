@@ -36,6 +36,7 @@ export async function openStore(
     url: config.DATABASE_URL,
     durability,
     connections: config.DATABASE_CONNECTIONS,
+    allowance: config.CONNECTION_ALLOWANCE,
     thread: runtime.postgresThread,
     name: `flowhook ${name} ${process.pid}`,
     node: { name, version: VERSION, leaseMs, ...folder },

@@ -6,7 +6,7 @@ import { VERSION } from "../assets/read.ts";
 import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
 import type { Configuration } from "./config/load.ts";
 import type { Config } from "./config/resolve.ts";
-import { Allowance } from "./executions/allowance.ts";
+import { openAllowance, type Allowance } from "./executions/allowance.ts";
 import { Executions } from "./executions/executions.ts";
 import { Retention } from "./executions/retention.ts";
 import { openEndingReport, type ReportEnding } from "./executions/ending-report.ts";
@@ -21,7 +21,6 @@ import type { Runners } from "./workers/runners.ts";
 import { Lease } from "./nodes/lease.ts";
 import { openStore } from "./open-store.ts";
 import type { Store } from "./store/store.ts";
-import { connectionsByMonth } from "./store/executions.ts";
 import { takeLock } from "./store/sqlite/lock.ts";
 import { listLimited } from "./store/webhooks.ts";
 import { allSecrets } from "./store/workspace.ts";
@@ -87,7 +86,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const { debug } = options;
   const flows = opened.use(await openFlows({ config, log, runtime, debug, shared }));
   const { runners, catalog } = flows;
-  const allowance = new Allowance(config.CONNECTION_ALLOWANCE, await connectionsByMonth(store));
+  const allowance = await openAllowance(store, config.CONNECTION_ALLOWANCE);
   const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });
   const given = { config, log, store, secrets, runners, catalog, parser, meters };
   const executions = openExecutionsOf({

@@ -25,11 +25,8 @@ import { Journal } from "../../src/server/executions/journal.ts";
 import { backupTo, restoreFrom } from "../../src/server/store/sqlite/backup.ts";
 import { openSqliteStore, type SqliteOptions } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
-import {
-  connectionsByMonth,
-  findExecution,
-  findPayload,
-} from "../../src/server/store/executions.ts";
+import { connectionsByMonth } from "../../src/server/store/connection-usage.ts";
+import { findExecution, findPayload } from "../../src/server/store/executions.ts";
 import { StoreError } from "../../src/server/store/store-error.ts";
 import {
   SqliteLedger,

@@ -3,12 +3,8 @@ import { test } from "node:test";
 import { newExecutionId } from "../../src/shared/id.ts";
 import { listLog } from "../../src/server/store/execution-lists.ts";
 import type { ExecutionRow, PayloadInput } from "../../src/server/store/execution-row.ts";
-import {
-  connectionsByMonth,
-  findExecution,
-  findInput,
-  findPayload,
-} from "../../src/server/store/executions.ts";
+import { connectionsByMonth } from "../../src/server/store/connection-usage.ts";
+import { findExecution, findInput, findPayload } from "../../src/server/store/executions.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import {
   deletePeople,

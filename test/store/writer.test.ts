@@ -6,7 +6,7 @@ import { after, test } from "node:test";
 import { StartError } from "../../src/shared/errors.ts";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
-import { connectionsByMonth, countConnection } from "../../src/server/store/executions.ts";
+import { connectionsByMonth, countConnection } from "../../src/server/store/connection-usage.ts";
 import { takeLock } from "../../src/server/store/sqlite/lock.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
 import type { Unit } from "../../src/server/store/statement.ts";

@@ -15,7 +15,7 @@ export const getWorkspace = defineRoute({
   answer: WORKSPACE,
   async act(api) {
     const month = monthOf(now());
-    const used = api.executions.connectionsUsed();
+    const used = await api.executions.connectionsUsed();
     const { running, waiting } = api.executions.counts();
     const { restarts, runners } = api.runnersStatus();
     return {

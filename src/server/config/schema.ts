@@ -140,7 +140,7 @@ export const CONFIG_SCHEMA = v.strictObject({
   CONNECTION_ALLOWANCE: key(
     orNull(whole(0, Number.MAX_SAFE_INTEGER)),
     null,
-    "Calls to productive webhooks per calendar month (UTC).",
+    "Calls to productive webhooks per calendar month (UTC); of all nodes together.",
     "`null` (unlimited)",
   ),
   WORKER_THREADS: key(

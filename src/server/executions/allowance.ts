@@ -1,5 +1,8 @@
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
+import { connectionsByMonth } from "../store/connection-usage.ts";
+import { isAllowanceUsed, isPassing } from "../store/store-error.ts";
+import type { Store } from "../store/store.ts";
 
 let month = { name: "", from: 0, to: 0 };
 
@@ -14,42 +17,70 @@ export function monthOf(at: number): string {
 }
 
 /** The connection allowance of a calendar month in UTC (section 8). */
-export class Allowance {
-  readonly #limit: number;
-  readonly #used: Map<string, number>;
-
-  /**
-   * @param limit CONNECTION_ALLOWANCE; null: unlimited
-   * @param used connections until now, by month
-   */
-  constructor(limit: number | null, used: ReadonlyMap<string, number>) {
-    this.#limit = limit ?? Infinity;
-    this.#used = new Map(used);
-  }
-
+export interface Allowance {
   /**
    * Counts one connection.
    *
    * @returns its month
    * @throws RequestError allowance_used
    */
-  take(at: number): string {
-    const name = monthOf(at);
-    const used = this.#used.get(name) ?? 0;
-    if (used >= this.#limit) throw refuseConnection();
-    this.#used.set(name, used + 1);
-    return name;
-  }
-
+  take(at: number): string;
   /** Connections of the month. */
-  usedAt(at: number): number {
-    return this.#used.get(monthOf(at)) ?? 0;
-  }
+  usedAt(at: number): Promise<number>;
+  /** It was not recorded after all. @returns what its caller is told */
+  giveBack(month: string, error: unknown): unknown;
+}
 
-  /** It was not recorded after all. */
-  giveBack(name: string): void {
-    this.#used.set(name, (this.#used.get(name) ?? 1) - 1);
-  }
+/** @param limit CONNECTION_ALLOWANCE; null: unlimited */
+export async function openAllowance(store: Store, limit: number | null): Promise<Allowance> {
+  if (store.shared !== null) return openSharedAllowance(store);
+  return openOwnAllowance(limit ?? Infinity, await connectionsByMonth(store));
+}
+
+/** Counted in memory first, because this service alone writes to the store. */
+function openOwnAllowance(limit: number, used: Map<string, number>): Allowance {
+  return {
+    take(at) {
+      const name = monthOf(at);
+      const count = used.get(name) ?? 0;
+      if (count >= limit) throw refuseConnection();
+      used.set(name, count + 1);
+      return name;
+    },
+    usedAt: async (at) => used.get(monthOf(at)) ?? 0,
+    giveBack(name, error) {
+      used.set(name, (used.get(name) ?? 1) - 1);
+      return error;
+    },
+  };
+}
+
+/** Counted by the store, with the begin: each begin beyond the limit is refused there. */
+function openSharedAllowance(store: Store): Allowance {
+  let usedUp: string | null = null;
+  /** As it was read last. */
+  let used: ReadonlyMap<string, number> = new Map();
+  return {
+    take(at) {
+      const name = monthOf(at);
+      // What is used stays used.
+      if (name === usedUp) throw refuseConnection();
+      return name;
+    },
+    async usedAt(at) {
+      try {
+        used = await connectionsByMonth(store);
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+      }
+      return used.get(monthOf(at)) ?? 0;
+    },
+    giveBack(name, error) {
+      if (!isAllowanceUsed(error)) return error;
+      usedUp = name;
+      return refuseConnection();
+    },
+  };
 }
 
 function refuseConnection(): RequestError {

@@ -39,7 +39,8 @@ interface Pending {
 
 /**
  * What only one execution is started for, each by a hash. Committed with the execution; what the
- * tables do not have yet is in memory, because this process alone writes to the store.
+ * tables do not have yet is in memory. Where other services use the store, that decides which begin
+ * gets its claim: who does not takes it again, and finds the execution of the other.
  */
 export class Claims {
   readonly #store: Store;
@@ -79,7 +80,8 @@ export class Claims {
       forget();
       resolve(null);
     };
-    const found = await this.#find(wanted, at).catch((error: unknown) => {
+    const over = new Map<string, string>();
+    const found = await this.#find(wanted, at, over).catch((error: unknown) => {
       release();
       throw error;
     });
@@ -87,17 +89,23 @@ export class Claims {
       release();
       return found;
     }
-    const rows = hashes.map((hash) => ({ hash, fingerprint, expires_at: at + lifeMs }));
+    const rows = hashes.map((hash) => {
+      const replaces = over.get(hash);
+      const row = { hash, fingerprint, expires_at: at + lifeMs };
+      return replaces === undefined ? row : { ...row, replaces };
+    });
     const settle = (executionId: string): void => resolve({ executionId, fingerprint });
     return { rows, settle, release, applied: forget };
   }
 
-  async #find(wanted: Wanted, at: number): Promise<Duplicate | null> {
+  /** @param over is given the executions that count no more, by the hashes of their claims */
+  async #find(wanted: Wanted, at: number, over: Map<string, string>): Promise<Duplicate | null> {
     for (const hash of wanted.hashes) {
       const found = await findClaim(this.#store, hash, at);
       if (found === undefined) continue;
       const duplicate = { executionId: found.id, fingerprint: found.fingerprint };
       if (!(await isOver(wanted, duplicate))) return duplicate;
+      over.set(hash, found.id);
     }
     return null;
   }

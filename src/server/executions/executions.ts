@@ -177,10 +177,9 @@ export class Executions implements RunEvents {
         },
       }),
       refused: (refused) => {
-        if (month !== null) allowance.giveBack(month);
         this.#refuse(execution);
         for (const one of replaced) this.#restore(one);
-        reject(refused);
+        reject(month === null ? refused : allowance.giveBack(month, refused));
       },
     });
     this.#enqueue(execution, input);
@@ -300,7 +299,7 @@ export class Executions implements RunEvents {
   }
 
   /** Connections of this month (section 8). */
-  connectionsUsed(): number {
+  connectionsUsed(): Promise<number> {
     return this.#options.allowance.usedAt(now());
   }
 

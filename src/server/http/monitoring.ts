@@ -54,7 +54,7 @@ export function createMonitoring(deps: MonitoringDeps): Hono<{ Bindings: HttpBin
 
 async function print(deps: MonitoringDeps): Promise<string> {
   return deps.meters.print({
-    ...readExecutions(deps),
+    ...(await readExecutions(deps)),
     ...readWebhooks(deps),
     ...readRunners(deps),
     ...(await readStore(deps)),
@@ -63,14 +63,14 @@ async function print(deps: MonitoringDeps): Promise<string> {
   });
 }
 
-function readExecutions(deps: MonitoringDeps) {
+async function readExecutions(deps: MonitoringDeps) {
   const { running, waiting } = deps.executions.counts();
   return {
     flowhook_executions_running: running,
     flowhook_executions_running_limit: deps.mostRunning,
     flowhook_executions_waiting: waiting,
     flowhook_executions_waiting_limit: deps.mostWaiting,
-    flowhook_connections_used: deps.executions.connectionsUsed(),
+    flowhook_connections_used: await deps.executions.connectionsUsed(),
     flowhook_connection_allowance: deps.connectionAllowance,
   } satisfies Partial<Readings>;
 }

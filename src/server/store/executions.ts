@@ -161,16 +161,6 @@ export const insertLogLine = prepare<LogLine>((row) =>
   }),
 );
 
-/** One connection of a month. */
-export const countConnection = prepare<{ month: string }>(({ month }) =>
-  builder
-    .insertInto("connection_usage")
-    .values({ month, used: 1 })
-    .onConflict((conflict) =>
-      conflict.column("month").doUpdateSet((e) => ({ used: e("connection_usage.used", "+", 1) })),
-    ),
-);
-
 const EXECUTION = prepare<{ id: string }>(({ id }) =>
   builder.selectFrom("execution").select(COLUMNS).where("key", "=", KEY).where("id", "=", id),
 );
@@ -257,11 +247,4 @@ export async function newestStatuses(store: Store, limit: number): Promise<Map<s
     .limit(limit)
     .execute();
   return new Map(rows.map(({ id, status }) => [id, status]));
-}
-
-/** Connections by month. */
-export async function connectionsByMonth(store: Store): Promise<Map<string, number>> {
-  await store.settled();
-  const rows = await store.rows.selectFrom("connection_usage").selectAll().execute();
-  return new Map(rows.map(({ month, used }) => [month, used]));
 }

@@ -335,6 +335,8 @@ export interface NodeFlowTable {
 export interface FlowOffersTable {
   /** Raised in each transaction that changes node_flow. */
   revision: number;
+}
+
 /** Failed logins, where several services use the store. */
 export interface AttemptTable {
   /** Address, or address and SHA-256 of the name. */

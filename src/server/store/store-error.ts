@@ -5,6 +5,8 @@ import { RequestError } from "../../shared/errors.ts";
  * - `unique`: a row of this name or key is there already
  * - `reference`: something still refers to the row, or it refers to none
  * - `expected`: a statement of the unit changed no row; `code` is what it expected
+ * - `claimed`: what was to be claimed is another execution's
+ * - `allowance`: the connections of its month are used
  * - `unavailable`: the store cannot be read or written just now; later it can
  * - `too_long`: a list took longer than it may
  * - `other`: a defect, of the service or of the store
@@ -13,6 +15,8 @@ export type StoreErrorKind =
   | "unique"
   | "reference"
   | "expected"
+  | "claimed"
+  | "allowance"
   | "unavailable"
   | "too_long"
   | "other";
@@ -42,6 +46,21 @@ export class StoreError extends Error {
 /** Whether the store can be read and written again later: its disk is full, or it is locked. */
 export function isPassing(error: unknown): boolean {
   return error instanceof StoreError && error.kind === "unavailable";
+}
+
+/** Whether the tables were asked, and said no: nothing is missing in them. */
+export function isRefusal(kind: StoreErrorKind): boolean {
+  return kind === "claimed" || kind === "allowance";
+}
+
+/** Whether an execution was not begun because another has what it was to claim. */
+export function isClaimed(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "claimed";
+}
+
+/** Whether an execution was not begun because the connections of its month are used. */
+export function isAllowanceUsed(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "allowance";
 }
 
 /** @param message what waits, or cannot be read, for the store's sake */

@@ -1,4 +1,5 @@
 import type { StartRequest } from "../executions/start-request.ts";
+import { isClaimed } from "../store/store-error.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { toTrace } from "../request/trace.ts";
 import { admit } from "./admit.ts";
@@ -119,18 +120,34 @@ async function begin(
   claim: HeldClaim | null,
 ): Promise<Reply> {
   const request = toStartRequest(deps, admission, mode);
-  if (claim === null) {
-    deps.requireRoom(request.flowName, admission.webhook.id);
-    const until = isHeld(deps, admission, mode) ? "written" : "synced";
-    const live = await deps.executions.start(request, until);
-    return answer(deps, admission, mode, toFollowed(live));
-  }
-  const live = await deps.executions.start({ ...request, claim }).catch((error: unknown) => {
+  if (claim !== null) return beginClaimed(deps, admission, mode, { ...request, claim });
+  deps.requireRoom(request.flowName, admission.webhook.id);
+  const until = isHeld(deps, admission, mode) ? "written" : "synced";
+  const live = await deps.executions.start(request, until);
+  return answer(deps, admission, mode, toFollowed(live));
+}
+
+/** Where another node was first, its execution is found by a second look. */
+async function beginClaimed(
+  deps: CallDeps,
+  admission: Admission,
+  mode: Mode,
+  request: StartRequest & { readonly claim: HeldClaim },
+): Promise<Reply> {
+  const { claim } = request;
+  const live = await deps.executions.start(request).catch((error: unknown) => {
     claim.release();
+    if (isClaimed(error)) return null;
     throw error;
   });
-  claim.settle(live.id);
-  return answer(deps, admission, mode, toFollowed(live));
+  if (live !== null) {
+    claim.settle(live.id);
+    return answer(deps, admission, mode, toFollowed(live));
+  }
+  const again = await takeClaim(deps, admission);
+  if (again === null) throw new Error("A call that had a claim has none any more");
+  if ("executionId" in again) return answerDuplicate(deps, admission, mode, again.executionId);
+  return beginClaimed(deps, admission, mode, { ...request, claim: again });
 }
 
 function toStartRequest(deps: CallDeps, admission: Admission, mode: Mode): StartRequest {

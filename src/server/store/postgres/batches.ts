@@ -1,7 +1,9 @@
+import type { Client } from "pg";
 import { COLUMNS, type EndedRow } from "../executions.ts";
 import { requireKey, toKey } from "../execution-key.ts";
 import type { Begun } from "../gathered-records.ts";
-import type { LogRecord } from "../ledger-record.ts";
+import type { BeginRecord, LogRecord } from "../ledger-record.ts";
+import { now } from "../../../shared/clock.ts";
 import { toValue } from "./connection.ts";
 
 /** The statements that write many rows at once, each from one list for each column. */
@@ -33,6 +35,7 @@ const BEGIN_TYPES: Types = {
   output_value: "text",
   response: "text",
   month: "text",
+  part: "bigint",
 };
 
 const CLAIM_TYPES: Types = {
@@ -41,6 +44,8 @@ const CLAIM_TYPES: Types = {
   fingerprint: "text",
   expires_at: "bigint",
 };
+
+const CLAIMED_TYPES: Types = { ...CLAIM_TYPES, replaced: "bigint", at: "bigint" };
 
 const END_TYPES: Types = {
   key: "bigint",
@@ -53,6 +58,14 @@ const END_TYPES: Types = {
 
 const MOVE_TYPES: Types = { key: "bigint", status: "text", started_at: "bigint", was: "text" };
 const LOG_TYPES: Types = { execution_key: "bigint", at: "bigint", level: "text", text: "text" };
+
+export async function runBatch<Row = unknown>(
+  client: Client,
+  { name, text, values }: Batch,
+): Promise<Row[]> {
+  const { rows } = await client.query({ name, text, values: [...values] });
+  return rows as Row[];
+}
 
 /** A row with these columns, from a list for each of them. */
 function unnest(types: Types, from = 1): string {
@@ -88,16 +101,26 @@ const BEGIN = `with given as materialized (select * from ${unnest(BEGIN_TYPES)})
   output as (insert into execution_output (execution_key, output_value, response)
     select key, output_value, response from given join begun using (key)
     where output_value is not null or response is not null),
-  usage as (insert into connection_usage (month, used)
-    select month, count(*) from given join begun using (key) where month is not null group by month
-    on conflict (month) do update set used = connection_usage.used + excluded.used)
+  usage as (insert into connection_usage (month, part, used)
+    select month, part, count(*) from given join begun using (key) where month is not null
+    group by month, part on conflict (month, part) do update set used = connection_usage.used + excluded.used)
   select key from begun`;
 
-/** In the place of expired ones. */
-const CLAIM = `insert into execution_claim (${columns(CLAIM_TYPES)})
-  select ${columns(CLAIM_TYPES)} from ${unnest(CLAIM_TYPES)}
+/**
+ * In the place of those that have expired or that may be replaced. Answers what was claimed: the
+ * rest is another execution's, perhaps of another node. In one order, so that no two nodes wait for
+ * each other.
+ */
+const CLAIM = `with given as materialized (select * from ${unnest(CLAIMED_TYPES)})
+  insert into execution_claim (${columns(CLAIM_TYPES)})
+  select ${columns(CLAIM_TYPES)} from given order by hash
   on conflict (hash) do update set execution_key = excluded.execution_key,
-    fingerprint = excluded.fingerprint, expires_at = excluded.expires_at`;
+    fingerprint = excluded.fingerprint, expires_at = excluded.expires_at
+  where execution_claim.execution_key = excluded.execution_key
+    or exists (select from given where given.hash = execution_claim.hash
+      and (execution_claim.expires_at <= given.at
+        or execution_claim.execution_key = given.replaced))
+  returning hash, execution_key as key`;
 
 /** An ended status never changes, and what was answered neither. Answers the keys that ended. */
 const END = `with given as materialized (select * from ${unnest(END_TYPES)}),
@@ -149,7 +172,8 @@ function toNodeBatch(
   return { name, text, values: [...values, node], ids: rows.map(({ id }) => id) };
 }
 
-export function toBeginBatch(begun: readonly Begun[], node: string): Batch {
+/** @param part of its month that connections are counted in */
+export function toBeginBatch(begun: readonly Begun[], node: string, part: number): Batch {
   const rows = begun.map(({ row, begin, input_value, output }) => ({
     ...row,
     key: requireKey(row.id),
@@ -160,17 +184,32 @@ export function toBeginBatch(begun: readonly Begun[], node: string): Batch {
     output_value: output?.output_value ?? null,
     response: output?.response ?? null,
     month: begin.month,
+    part,
   }));
   return toNodeBatch(["begin", BEGIN, BEGIN_TYPES], node, rows);
 }
 
-/** Of one hash the last: a statement writes each row once. */
-export function toClaimBatch(begun: readonly Begun[]): Batch | null {
+/** Of one hash the first: a statement writes each row once. */
+export function toClaimBatch(begins: readonly BeginRecord[]): Batch | null {
   const rows = new Map<string, Cells>();
-  for (const { row, begin } of begun)
-    for (const claim of begin.claims ?? [])
-      rows.set(claim.hash, { ...claim, execution_key: requireKey(row.id) });
-  return rows.size === 0 ? null : toBatch("claim", CLAIM, CLAIM_TYPES, [...rows.values()]);
+  const at = now();
+  for (const { row, claims = [] } of begins)
+    for (const { replaces, ...claim } of claims)
+      if (!rows.has(claim.hash))
+        rows.set(claim.hash, {
+          ...claim,
+          execution_key: requireKey(row.id),
+          replaced: replaces === undefined ? null : toKey(replaces),
+          at,
+        });
+  return rows.size === 0 ? null : toBatch("claim", CLAIM, CLAIMED_TYPES, [...rows.values()]);
+}
+
+/** Takes back the claims of executions that have not got all of theirs. */
+export function toUnclaimBatch(begins: readonly BeginRecord[]): Batch {
+  const keys = begins.map(({ row }) => requireKey(row.id));
+  const text = "delete from execution_claim where execution_key = any($1::bigint[])";
+  return { name: "unclaim", text, values: [keys], ids: [] };
 }
 
 /** Of one execution the first ending holds. */

@@ -1,6 +1,6 @@
 import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
 import type { RecordEvents } from "../ledger.ts";
-import { StoreError } from "../store-error.ts";
+import { isRefusal, StoreError } from "../store-error.ts";
 import type { Recorded } from "./thread-protocol.ts";
 
 /** A record, and who is told what becomes of it. */
@@ -91,7 +91,7 @@ export class LaneQueue {
 
   #written(number: number, entries: readonly Waiting[], recorded: Recorded): void {
     this.#underWay = false;
-    this.#isWell = recorded.errors.length === 0;
+    this.#isWell = recorded.errors.every(([, { kind }]) => isRefusal(kind));
     const errors = new Map(recorded.errors);
     const overtaken = new Set(recorded.overtaken);
     // The next batch is under way while these are told.

@@ -3,10 +3,11 @@ import type { Client } from "pg";
 import type { LedgerEntry } from "../ledger-record.ts";
 import { now } from "../../../shared/clock.ts";
 import { toEndBatch } from "./batches.ts";
+import { toCounting, type Counting } from "./begins.ts";
 import { ANSWER_MS, Session } from "./connection.ts";
 import { isLost, toUnitError } from "./error.ts";
 import type { Membership } from "./membership.ts";
-import { writeRecords } from "./records.ts";
+import { writeRecords, type Recorder } from "./records.ts";
 import type { Lane, Recorded, ThreadData } from "./thread-protocol.ts";
 
 /** How long a batch is tried again where the connection was lost, in milliseconds. */
@@ -19,9 +20,11 @@ export class Lanes {
   /** Executions that may have been recorded though whoever started them was told otherwise. */
   readonly #doubtful = new Set<string>();
   readonly #membership: Membership;
+  readonly #counting: Counting;
 
   constructor(data: ThreadData, membership: Membership) {
     this.#membership = membership;
+    this.#counting = toCounting(data.allowance);
     const prepare = async (client: Client): Promise<void> => {
       if (data.durability === "normal") await client.query("set synchronous_commit = off");
       await this.#settleDoubtful(client);
@@ -36,7 +39,7 @@ export class Lanes {
     for (const until = performance.now() + PATIENCE_MS; ; await wait(RETRY_MS))
       try {
         return await this.#lanes[lane].run((client) =>
-          writeRecords(client, this.#membership.id, entries).catch((error: unknown) => {
+          writeRecords(client, this.#recorder, entries).catch((error: unknown) => {
             isDoubtful = true;
             throw error;
           }),
@@ -47,6 +50,10 @@ export class Lanes {
         const errors = entries.map((_, at) => [at, toUnitError(error)] as const);
         return { errors, overtaken: [] };
       }
+  }
+
+  get #recorder(): Recorder {
+    return { node: this.#membership.id, counting: this.#counting };
   }
 
   async close(): Promise<void> {

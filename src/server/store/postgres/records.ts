@@ -4,42 +4,51 @@ import { gatherRecords, type Begun, type Later } from "../gathered-records.ts";
 import { listReplaced, type LedgerEntry } from "../ledger-record.ts";
 import {
   CHANGED_BEFORE,
+  runBatch,
   toBeginBatch,
-  toClaimBatch,
   toEndBatch,
   toLogBatch,
   toMoveBatch,
   type Batch,
 } from "./batches.ts";
+import { isConditional, leaveOut, refuseBegins, toErrors, type Counting } from "./begins.ts";
 import { transact } from "./connection.ts";
 import { isLost, toUnitError } from "./error.ts";
 import type { Recorded } from "./thread-protocol.ts";
+
+/** Who writes records. */
+export interface Recorder {
+  /** Id of the node. */
+  readonly node: string;
+  readonly counting: Counting;
+}
 
 /**
  * Writes records, together where that is possible. Each may be written once more after its
  * answer was lost: what is there stays as it is.
  *
- * @param node that writes them
  * @throws {Error} where the connection was lost: what was written is not known
  */
 export async function writeRecords(
   client: Client,
-  node: string,
+  recorder: Recorder,
   entries: readonly LedgerEntry[],
 ): Promise<Recorded> {
+  const write: Write = (some) => writeTogether(client, recorder, some);
   try {
-    return { errors: [], overtaken: await writeTogether(client, node, entries) };
+    return await write(entries);
   } catch (error) {
     if (isLost(error)) throw error;
     const parts = toParts(entries);
-    if (parts.length > 1) return writeApart(client, node, entries, parts);
+    if (parts.length > 1) return writeApart(write, entries, parts);
     return { errors: entries.map((_, at) => [at, toUnitError(error)] as const), overtaken: [] };
   }
 }
 
+type Write = (entries: readonly LedgerEntry[]) => Promise<Recorded>;
+
 async function writeApart(
-  client: Client,
-  node: string,
+  write: Write,
   entries: readonly LedgerEntry[],
   parts: readonly number[][],
 ): Promise<Recorded> {
@@ -47,8 +56,9 @@ async function writeApart(
   const overtaken: string[] = [];
   for (const part of parts)
     try {
-      const own = part.map((at) => entries[at] as LedgerEntry);
-      overtaken.push(...(await writeTogether(client, node, own)));
+      const recorded = await write(part.map((at) => entries[at] as LedgerEntry));
+      overtaken.push(...recorded.overtaken);
+      for (const [at, error] of recorded.errors) errors.push([part[at] as number, error]);
     } catch (error) {
       if (isLost(error)) throw error;
       for (const at of part) errors.push([at, toUnitError(error)]);
@@ -73,37 +83,63 @@ function idOf(record: LedgerEntry["record"]): string {
   return "ids" in record ? (record.ids[0] ?? "") : record.id;
 }
 
-/** @returns executions that were to be changed, and are not this node's any more */
 async function writeTogether(
   client: Client,
-  node: string,
+  recorder: Recorder,
   entries: readonly LedgerEntry[],
-): Promise<string[]> {
+): Promise<Recorded> {
+  if (!isConditional(entries, recorder.counting)) {
+    const { count, write } = prepareWrite(client, recorder, entries);
+    // One statement is a transaction by itself.
+    return { errors: [], overtaken: await (count === 1 ? write() : transact(client, write)) };
+  }
+  return transact(client, async () => {
+    const refused = await refuseBegins(client, entries, recorder.counting);
+    const { write } = prepareWrite(client, recorder, leaveOut(entries, refused));
+    const overtaken = await write();
+    return {
+      errors: toErrors(entries, refused),
+      overtaken: overtaken.filter((id) => !refused.has(id)),
+    };
+  });
+}
+
+interface Prepared {
+  /** Statements. */
+  readonly count: number;
+  /** @returns executions that were to be changed, and are not this node's any more */
+  write(): Promise<string[]>;
+}
+
+function prepareWrite(
+  client: Client,
+  recorder: Recorder,
+  entries: readonly LedgerEntry[],
+): Prepared {
   const whole = entries.flatMap((entry) =>
     entry.record.kind === "begin" ? [entry, ...listReplaced(entry.record)] : entry,
   );
   const { begun, later } = gatherRecords(whole);
-  const claim = toClaimBatch(begun);
-  const rest = [...(claim === null ? [] : [claim]), ...toBatches(later, node)];
-  const count = rest.length + (begun.length > 0 ? 1 : 0);
-  const write = async (): Promise<string[]> => {
-    if (begun.length > 0) await begin(client, node, begun);
-    const overtaken: string[] = [];
-    for (const batch of rest) overtaken.push(...(await change(client, batch)));
-    return overtaken;
+  const rest = toBatches(later, recorder.node);
+  return {
+    count: rest.length + (begun.length > 0 ? 1 : 0),
+    async write() {
+      if (begun.length > 0) await begin(client, recorder, begun);
+      const overtaken: string[] = [];
+      for (const batch of rest) overtaken.push(...(await change(client, batch)));
+      return overtaken;
+    },
   };
-  // One statement is a transaction by itself.
-  return count === 1 ? write() : transact(client, write);
-}
-
-async function run(client: Client, { name, text, values }: Batch): Promise<{ key: number }[]> {
-  const { rows } = await client.query<{ key: number }>({ name, text, values: [...values] });
-  return rows;
 }
 
 /** @throws {Error} where another execution has the key of one, or the node is none any more */
-async function begin(client: Client, node: string, begun: readonly Begun[]): Promise<void> {
-  const inserted = await run(client, toBeginBatch(begun, node));
+async function begin(
+  client: Client,
+  { node, counting }: Recorder,
+  begun: readonly Begun[],
+): Promise<void> {
+  const batch = toBeginBatch(begun, node, counting.part);
+  const inserted = await runBatch<{ key: number }>(client, batch);
   if (inserted.length === begun.length) return;
   const keys = new Set(inserted.map(({ key }) => key));
   const ids = begun.map(({ row }) => row.id).filter((id) => !keys.has(requireKey(id)));
@@ -125,7 +161,7 @@ async function requireNode(client: Client, node: string): Promise<void> {
 
 /** @returns executions that it did not change */
 async function change(client: Client, batch: Batch): Promise<string[]> {
-  const changed = await run(client, batch);
+  const changed = await runBatch<{ key: number }>(client, batch);
   if (changed.length === batch.ids.length) return [];
   const before = CHANGED_BEFORE[batch.name];
   if (before === undefined) return [];

@@ -33,6 +33,8 @@ export interface PostgresOptions {
   /** How the server's list of sessions names this one. */
   readonly name: string;
   readonly node: NodeData;
+  /** CONNECTION_ALLOWANCE; null unless told. */
+  readonly allowance?: number | null;
   /** Longest read of a list, in milliseconds. */
   readonly listMs?: number;
   /** A service may have it open too: it is no node, and nothing is recorded. */
@@ -48,8 +50,9 @@ const LIST_MS = 5000;
 /** Brings the tables up to date, and becomes a node of the database. @throws StartError */
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   const { thread, isBeside = false, listMs = LIST_MS, onDamage = rethrow } = options;
-  const { url, durability, connections, name, node: nodeData, tell = () => {} } = options;
-  const data = { url, durability, connections, name, listMs, isBeside, node: nodeData };
+  const { url, durability, connections, name, allowance = null, tell = () => {} } = options;
+  const own = { url, durability, connections, name, allowance, listMs, isBeside };
+  const data = { ...own, node: options.node };
   const client = new Client(thread, data, { tell, lost: (error) => onDamage(error, true) });
   await using opened = new AsyncDisposableStack();
   opened.defer(() => client.close());

@@ -15,6 +15,8 @@ export interface ThreadData {
   readonly connections: number;
   /** Longest read of a list, in milliseconds. */
   readonly listMs: number;
+  /** Connections of a month at most; null: they are only counted. */
+  readonly allowance: number | null;
   /** A service may have it open too: it is no node, and nothing is recorded. */
   readonly isBeside: boolean;
   readonly node: NodeData;

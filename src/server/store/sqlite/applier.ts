@@ -1,8 +1,8 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { putClaim } from "../claims.ts";
 import { learnMoved } from "./taken-keys.ts";
+import { countConnection } from "../connection-usage.ts";
 import {
-  countConnection,
   endExecution,
   insertExecution,
   insertLogLine,
