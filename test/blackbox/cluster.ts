@@ -61,18 +61,13 @@ export async function openCluster<N extends Node>(
   return { ...balancer, nodes, logs: gather(nodes) };
 }
 
-/** Flows are lent by the first node from when its folder alone has them. */
-const LENDS_FLOWS = false;
-
-/** The first node's configuration and data key in a folder of its own. */
+/** The first node's configuration and data key in a folder of its own; flows are lent. */
 async function furnish(first: string, name: string): Promise<string> {
   const directory = join(first, name);
   await mkdir(join(directory, "data"), { recursive: true });
   await mkdir(join(directory, "plugins"));
   await cp(join(first, "flowhook.yaml"), join(directory, "flowhook.yaml"));
   await cp(join(first, "data/secret.key"), join(directory, "data/secret.key"));
-  if (!LENDS_FLOWS)
-    await cp(join(first, "plugins"), join(directory, "plugins"), { recursive: true });
   return directory;
 }
 

@@ -20,10 +20,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     "no more wait than may wait",
     "the newest takes the place of those that wait; what runs goes on",
   ]),
-  ...listExceptions("queue", "what one node has no thread for runs where one is free", [
-    "beyond the queue's room a call is refused, and let in when there is room again",
-    "a queued execution can be cancelled by a user",
-  ]),
 ];
 
 /** Of several nodes. */
@@ -55,6 +51,14 @@ const OF_ONE_NODE: readonly (Pick<Exception, "group" | "reason"> & {
       "who is refused before takes no token",
       "a duplicate takes a token",
       "tokens come back as fast as the rate says",
+    ],
+  },
+  {
+    group: "queue",
+    reason: "a node leaves what waits on another to that one for a second",
+    rows: [
+      "beyond the queue's room a call is refused, and let in when there is room again",
+      "a queued execution can be cancelled by a user",
     ],
   },
   {

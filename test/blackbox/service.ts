@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { send, type Answer, type Origin } from "./client.ts";
 import { alone, openCluster, type Serving } from "./cluster.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
+import { poll } from "./scenario.ts";
 import { environment, isOnPostgres, openTarget, type Target } from "./target.ts";
 
 export const ADMIN_PASSWORD = "correct horse battery staple 7";
@@ -73,6 +74,8 @@ export interface Service {
     headers?: Record<string, string>,
   ): Promise<ApiAnswer>;
   createWebhook(name: string, flow: string, options?: WebhookOptions): Promise<void>;
+  /** Takes up what was changed in PLUGINS_DIR; resolves once each node serves it. */
+  reloadFlows(): Promise<void>;
   /** Whether each connection from now on goes to one node alone, where there are several. */
   pin(isPinned: boolean): void;
   /** Throws when a process that was started has ended or does not answer. */
@@ -101,7 +104,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         ? await openCluster(directory, start, ({ child }) => terminate(child))
         : alone(await start(directory));
     const service = toService(options, target, directory, serving);
-    await loginOrStop(service);
+    await readyOrStop(service, async () => {
+      await service.login();
+      await service.untilShared();
+    });
     return service;
   } catch (error) {
     await rm(directory, { recursive: true, force: true, maxRetries: 3 });
@@ -119,9 +125,9 @@ export async function databaseFor({ name }: Target): Promise<Record<string, stri
 /** One for the process, which scripts/test.ts has opened for all. */
 let server: Promise<PostgresServer> | null = null;
 
-async function loginOrStop(service: Service): Promise<void> {
+async function readyOrStop(service: Service, prepare: () => Promise<void>): Promise<void> {
   try {
-    await service.login();
+    await prepare();
   } catch (error) {
     await service.stop();
     throw error;
@@ -217,7 +223,7 @@ function toService(
   target: Target,
   directory: string,
   serving: Serving<Running>,
-): Service {
+): Service & { untilShared(): Promise<void> } {
   const { origin, nodes } = serving;
   const prefix = options.prefix ?? "";
   let token = "";
@@ -230,13 +236,16 @@ function toService(
     return issued;
   }
 
-  async function api(
+  const api: Service["api"] = (...request) => apiAt(origin, ...request);
+
+  async function apiAt(
+    at: Origin,
     method: string,
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<ApiAnswer> {
-    const answer = await send(origin, {
+    const answer = await send(at, {
       method,
       target: `${prefix}/api/latest${path}`,
       headers: {
@@ -247,6 +256,30 @@ function toService(
       body: body === undefined ? null : JSON.stringify(body),
     });
     return toApiAnswer(answer);
+  }
+
+  async function listFlows(node: Running): Promise<string> {
+    const answer = await apiAt(node.origin, "GET", "/flow");
+    expectStatus(answer, 200, "Listing the flows");
+    const { items } = answer.body as { items: { name: string; version: string }[] };
+    return items.map(({ name, version }) => `${name} ${version}`).join("\n");
+  }
+
+  /** The others borrow what the folder of the first has. */
+  async function untilShared(): Promise<void> {
+    const [first, ...others] = nodes;
+    if (others.length === 0) return;
+    const offered = await listFlows(first);
+    await poll("all nodes to serve the same flows", async () => {
+      const served = await Promise.all(others.map(listFlows));
+      return served.every((flows) => flows === offered) ? true : null;
+    });
+  }
+
+  async function reloadFlows(): Promise<void> {
+    const reloaded = await apiAt(nodes[0].origin, "POST", "/flow/reload");
+    expectStatus(reloaded, 200, "Reloading the flows");
+    await untilShared();
   }
 
   return {
@@ -260,6 +293,8 @@ function toService(
     login,
     api,
     createWebhook: (name, flow, webhook = {}) => createWebhook(api, name, flow, webhook),
+    reloadFlows,
+    untilShared,
     pin: serving.pin,
     assertAlive: async () => {
       for (const node of nodes) await assertAlive(node, prefix);

@@ -17,7 +17,7 @@ async function writeFlow(service: Service, name: string, input: string): Promise
 export default defineFlow({ input: ${input}, run: () => null });
 `;
   await writeFile(join(service.directory, "plugins", `${name}.ts`), text);
-  assert.equal((await service.api("POST", "/flow/reload")).status, 200);
+  await service.reloadFlows();
 }
 
 const UNFIT = { name: 7, address: { city: null } };
@@ -227,7 +227,7 @@ const STORIES: StoryRow[] = [
       const text = 'export default () => "no schema";\n';
       assert.equal((await post(service, "later", UNFIT)).status, 422);
       await writeFile(path, text);
-      assert.equal((await service.api("POST", "/flow/reload")).status, 200);
+      await service.reloadFlows();
       for (const answer of [await post(service, "later", 1), await post(service, "later", 2)])
         assert.equal(answer.status, 201, answer.text);
       const warned = service.logs().match(/Input is not checked before the run/g);
