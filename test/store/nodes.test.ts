@@ -48,7 +48,7 @@ async function begin(store: Store): Promise<string> {
   return row.id;
 }
 
-const start = (store: Store, id: string) => append(store, { kind: "start", ids: [id], at: 7 });
+const start = (store: Store, id: string, at = 7) => append(store, { kind: "start", ids: [id], at });
 
 function end(store: Store, id: string): Promise<string> {
   const ending = { status: "ENDED_SUCCESS", status_message: null, ended_at: 9 } as const;
@@ -76,6 +76,16 @@ test("what waits is one node's, and who loses it changes nothing any more", asyn
   assert.equal(await start(other, id), "applied");
   assert.equal(await end(other, id), "applied");
   assert.equal((await findExecution(one, id))?.status, "ENDED_SUCCESS");
+});
+
+test("a node starts again what it could not write that it waits", async () => {
+  await using store = await openNodeStore(await server.createDatabase());
+  const id = await begin(store);
+  assert.equal(await start(store, id, 7), "applied");
+  assert.equal(await start(store, id, 8), "applied", "it would run for ever, and nowhere");
+  assert.equal((await findExecution(store, id))?.started_at, 8);
+  assert.equal(await end(store, id), "applied");
+  assert.equal(await start(store, id, 9), `overtaken ${id}`);
 });
 
 test("two nodes that want the same take each execution once", async () => {

@@ -134,9 +134,13 @@ const END = `with given as materialized (select * from ${unnest(END_TYPES)}),
     where output_value is not null or response is not null)
   select key from ended`;
 
-/** Answers the keys that moved. */
+/**
+ * Answers the keys that moved. One that runs in the tables and waits here is started all the same:
+ * an answer to its last start was lost, or that it waits again could not be written.
+ */
 const MOVE = `update execution set status = given.status, started_at = given.started_at
-  from ${unnest(MOVE_TYPES)} where execution.key = given.key and execution.status = given.was
+  from ${unnest(MOVE_TYPES)} where execution.key = given.key
+    and execution.status in (given.was, 'RUNNING')
     and execution.node_id = ${nodeAfter(MOVE_TYPES)} and ${isNode(MOVE_TYPES)}
   returning execution.key`;
 
