@@ -41,9 +41,10 @@ function append(store: Store, record: LedgerRecord, text: string | null = null):
   });
 }
 
-async function begin(store: Store): Promise<string> {
+async function begin(store: Store, webhook_id: string | null = null): Promise<string> {
   const { input_value: _, ...input } = INPUT;
-  const row = newRow(newExecutionId(), { status: "PENDING", started_at: null, ended_at: null });
+  const waiting = { status: "PENDING", started_at: null, ended_at: null } as const;
+  const row = newRow(newExecutionId(), { ...waiting, webhook_id });
   await append(store, { kind: "begin", row, input, month: null }, "1");
   return row.id;
 }
@@ -55,7 +56,11 @@ function end(store: Store, id: string): Promise<string> {
   return append(store, { kind: "end", id, ...ending, response: null }, '"done"');
 }
 
-const ALL = { room: [{ flow: newRow(newExecutionId(), {}).flow, count: 9 }], waitingSince: null };
+const ALL = {
+  room: [{ flow: newRow(newExecutionId(), {}).flow, count: 9 }],
+  waitingSince: null,
+  busyWebhooks: [],
+};
 
 test("what waits is one node's, and who loses it changes nothing any more", async () => {
   const url = await server.createDatabase();
@@ -86,6 +91,18 @@ test("a node starts again what it could not write that it waits", async () => {
   assert.equal((await findExecution(store, id))?.started_at, 8);
   assert.equal(await end(store, id), "applied");
   assert.equal(await start(store, id, 9), `overtaken ${id}`);
+});
+
+test("what a webhook holds back here too is taken from lost nodes alone", async () => {
+  const url = await server.createDatabase();
+  const one = await openNodeStore(url);
+  await using other = await openNodeStore(url);
+  const [busy, free] = [await begin(one, "busy"), await begin(one, "free")];
+  const wanted = { ...ALL, waitingSince: Number.MAX_SAFE_INTEGER, busyWebhooks: ["busy"] };
+  const take = async () => (await other.node.take(wanted)).map(({ id }) => id);
+  assert.deepEqual(await take(), [free]);
+  await one[Symbol.asyncDispose]();
+  assert.deepEqual(await take(), [busy]);
 });
 
 test("two nodes that want the same take each execution once", async () => {

@@ -28,6 +28,8 @@ export interface ActiveExecution {
   queue: WebhookQueue<ActiveExecution> | null;
   /** The ledger's row that it was recorded in; null: before this start of the service. */
   recordedIn: number | null;
+  /** The ledger has its record. */
+  isRecorded: boolean;
   /** It could not be recorded: nobody knows of it. */
   isRefused: boolean;
   /** Another node has it, or has ended it: nothing is written of it here any more. */
@@ -72,6 +74,7 @@ export function newActive(
     run: null,
     queue: null,
     recordedIn: null,
+    isRecorded: false,
     isRefused: false,
     isElsewhere: false,
     isApplied: false,

@@ -10,6 +10,8 @@ import { decide, readOutcome, type Outcome } from "./outcome.ts";
 
 /** How often endings are looked for while somebody waits for one, in milliseconds. */
 const POLL_MS = 250;
+/** Executions read at once: a statement has at most 65535 parameters. */
+const PAGE = 500;
 
 /** Executions that other nodes have, as long as somebody waits for them here: one look for all. */
 export class Elsewhere {
@@ -42,8 +44,11 @@ export class Elsewhere {
     return true;
   }
 
-  /** Settles it with the ending that is written elsewhere. */
+  /** Settles it with the ending that is written elsewhere, and who was waited for before it. */
   await(execution: ActiveExecution): void {
+    const before = this.#followed.get(execution.id);
+    if (before !== undefined && before !== execution)
+      execution.ended.then((outcome) => before.settle(outcome)).catch(() => {});
     this.#followed.set(execution.id, execution);
     if (!this.#isPolling) this.#pollSoon();
   }
@@ -56,14 +61,22 @@ export class Elsewhere {
   async #poll(): Promise<void> {
     try {
       const waiting = [...this.#followed.values()];
-      const rows = await findExecutions(this.#store, [...this.#followed.keys()]);
-      const found = new Map(rows.map((row) => [row.id, row]));
-      await Promise.all(waiting.map((execution) => this.#settle(execution, found)));
+      for (let at = 0; at < waiting.length; at += PAGE)
+        await this.#settleEnded(waiting.slice(at, at + PAGE));
     } catch (error) {
       this.#log.debug({ error: String(error) }, "Cannot look for endings; tried again");
     }
     this.#isPolling = false;
     if (this.#followed.size > 0) this.#pollSoon();
+  }
+
+  async #settleEnded(waiting: readonly ActiveExecution[]): Promise<void> {
+    const rows = await findExecutions(
+      this.#store,
+      waiting.map(({ id }) => id),
+    );
+    const found = new Map(rows.map((row) => [row.id, row]));
+    await Promise.all(waiting.map((execution) => this.#settle(execution, found)));
   }
 
   async #settle(
@@ -73,7 +86,7 @@ export class Elsewhere {
     const row = found.get(execution.id);
     if (row !== undefined && row.ended_at === null) return;
     const outcome = await this.#read(execution.id, row);
-    this.#followed.delete(execution.id);
+    if (this.#followed.get(execution.id) === execution) this.#followed.delete(execution.id);
     if (outcome !== null) execution.settle(outcome);
   }
 

@@ -161,6 +161,7 @@ export class Executions implements RunEvents {
     };
     execution.recordedIn = this.#journal.begin(row, input, more, {
       written: () => {
+        execution.isRecorded = true;
         this.#kept.keep(execution);
         if (until === "written") resolve(execution);
       },
@@ -173,9 +174,12 @@ export class Executions implements RunEvents {
       ...((claim !== null || replaced.length > 0) && {
         applied: () => {
           claim?.applied();
-          for (const one of replaced) this.#endings.applied(one);
+          for (const one of replaced) if (!one.isElsewhere) this.#endings.applied(one);
         },
       }),
+      overtaken: (ids) => {
+        for (const one of replaced) if (ids.includes(one.id)) this.#leave(one);
+      },
       refused: (refused) => {
         this.#refuse(execution);
         for (const one of replaced) this.#restore(one);
@@ -216,7 +220,9 @@ export class Executions implements RunEvents {
 
   /** Queues an execution that was recorded before this start of the service. */
   resume(row: ExecutionRow, flow: RunnableFlow | undefined): void {
-    this.#enqueue(newActive(row, flow, null), null);
+    const execution = newActive(row, flow, null);
+    execution.isRecorded = true;
+    this.#enqueue(execution, null);
   }
 
   /** An execution that has not ended, whose thread is busy, or whose ending the tables lack. */
@@ -256,9 +262,18 @@ export class Executions implements RunEvents {
     if (execution?.decided === null) this.#leave(execution);
   }
 
-  /** This node was given up: all that it has is others'. */
+  /**
+   * This node was given up: all that it has is others'. What is not recorded yet will be this
+   * node's, once it is one again, or is refused.
+   */
   leaveAll(): void {
-    for (const id of this.listUndecided()) this.leave(id);
+    const recorded = [...this.#active].filter(({ isRecorded }) => isRecorded);
+    for (const execution of recorded) if (execution.decided === null) this.#leave(execution);
+  }
+
+  /** Webhooks of which no other execution may run here just now. */
+  listBusyWebhooks(): string[] {
+    return this.#queues.listBusy();
   }
 
   /** How many of a flow wait for a thread. */
@@ -424,6 +439,7 @@ export class Executions implements RunEvents {
   }
 
   #onReplaced(execution: ActiveExecution, endedAt: number): void {
+    if (execution.isElsewhere) return;
     execution.run = null;
     this.#kept.release(execution);
     if (execution.decided !== null) this.#endings.synced(execution, execution.decided, endedAt);

@@ -3,6 +3,7 @@ import type { Log } from "../../shared/log.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import type { StoreNode } from "../store/node.ts";
 import type { Store } from "../store/store.ts";
+import { listWaitingOf } from "../store/unended.ts";
 import { listLimited } from "../store/webhooks.ts";
 import type { Executions } from "./executions.ts";
 import type { StartRequest } from "./start-request.ts";
@@ -36,6 +37,8 @@ export class Pickup {
   #isClosed = false;
   /** Of this node, and not queued yet: their versions are still looked for. */
   readonly #taken: ExecutionRow[] = [];
+  /** The last taking was not answered: what it took is not known. */
+  #isDoubtful = false;
 
   constructor(options: PickupOptions) {
     this.#options = options;
@@ -67,6 +70,7 @@ export class Pickup {
   /** @returns whether something waits elsewhere */
   async #poll(): Promise<boolean> {
     await this.#leaveOthers();
+    if (this.#isDoubtful) await this.#findTaken();
     await this.#resume();
     const { node, store, executions } = this.#options;
     if (node.others > 0) executions.limitOnly(await listLimited(store));
@@ -83,24 +87,43 @@ export class Pickup {
     roomFor: (flow: string) => number,
     waitingSince: number | null,
   ): Promise<void> {
-    const { node, log } = this.#options;
+    const { node, log, executions } = this.#options;
     const room = flows
       .map((flow) => ({ flow, count: roomFor(flow) }))
       .filter(({ count }) => count > 0);
-    if (room.length === 0 || this.#isClosed) return;
-    const rows = await node.take({ room, waitingSince });
+    if (room.length === 0 || this.#isClosed || executions.isClosing) return;
+    this.#isDoubtful = true;
+    const busyWebhooks = executions.listBusyWebhooks();
+    const rows = await node.take({ room, waitingSince, busyWebhooks });
+    this.#isDoubtful = false;
     this.#taken.push(...rows);
     await this.#resume();
     if (rows.length > 0) log.info({ executions: rows.length }, "Took up what waited elsewhere");
   }
 
-  /** Where the store is away meanwhile, the rest comes with the next poll. */
+  /**
+   * Where the store is away meanwhile, the rest comes with the next poll; so does what is still
+   * known here from before it was another's: nothing is queued twice.
+   */
   async #resume(): Promise<void> {
     const { executions, findFlow } = this.#options;
-    for (let row = this.#taken[0]; row !== undefined; row = this.#taken[0]) {
-      executions.resume(row, await findFlow(row.flow, row.flow_version));
-      this.#taken.shift();
+    for (const row of this.#taken.slice()) {
+      const flow = await findFlow(row.flow, row.flow_version);
+      if (executions.find(row.id) !== undefined) continue;
+      executions.resume(row, flow);
+      this.#taken.splice(this.#taken.indexOf(row), 1);
     }
+  }
+
+  /** What was taken though the answer was lost: it is this node's, which does not know of it. */
+  async #findTaken(): Promise<void> {
+    const { node, executions, store } = this.#options;
+    const known = new Set(this.#taken.map(({ id }) => id));
+    const rows = await listWaitingOf(store, node.id);
+    this.#isDoubtful = false;
+    this.#taken.push(
+      ...rows.filter(({ id }) => !known.has(id) && executions.find(id) === undefined),
+    );
   }
 
   /** A flow that no node has ends what waits for it: that is said by who has no others. */

@@ -68,6 +68,11 @@ export class WebhookQueues {
     return held;
   }
 
+  /** Of which another run would be held back. */
+  listBusy(): string[] {
+    return [...this.#entries].filter(([, { queue }]) => !queue.isFree).map(([id]) => id);
+  }
+
   /** As `held`, of one flow: a webhook's runs are of one, but for a while after it was changed. */
   heldOf(flow: string): number {
     let held = 0;

@@ -51,4 +51,6 @@ export interface Wanted {
   readonly room: readonly { readonly flow: string; readonly count: number }[];
   /** Of nodes that live, too, what has waited since this time; null: of lost ones alone. */
   readonly waitingSince: number | null;
+  /** Webhooks whose executions stay where they are, unless their node is lost. */
+  readonly busyWebhooks: readonly string[];
 }

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { UNENDED } from "../../shared/contract/status.ts";
 import { requireKey, toKey } from "./execution-key.ts";
 import type { ExecutionRow } from "./execution-row.ts";
@@ -20,6 +21,18 @@ export function listUnended(
     .where("key", ">", toKey(page.after) ?? Number.MIN_SAFE_INTEGER)
     .orderBy("key")
     .limit(page.limit)
+    .execute();
+}
+
+/** Executions that wait on a node, oldest first. */
+export function listWaitingOf(store: Store, node: string): Promise<ExecutionRow[]> {
+  return store.rows
+    .selectFrom("execution")
+    .select(COLUMNS)
+    .where("status", "=", "PENDING")
+    .where("ended_at", "is", null)
+    .where(sql.ref("node_id"), "=", node)
+    .orderBy("key")
     .execute();
 }
 

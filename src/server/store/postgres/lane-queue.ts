@@ -111,7 +111,7 @@ export class LaneQueue {
     const own = overtaken.size === 0 ? [] : idsOf(record);
     const lost = own.filter((id) => overtaken.has(id));
     if (lost.length > 0) this.#tell(() => events.overtaken?.(lost));
-    if (own.length > 0 && lost.length === own.length) return;
+    if (record.kind !== "begin" && own.length > 0 && lost.length === own.length) return;
     this.#tell(() => events.written?.());
     this.#tell(() => events.synced?.());
     this.#tell(() => events.applied?.());
@@ -127,8 +127,9 @@ export class LaneQueue {
   }
 }
 
-/** Executions that a record changes; one that begins is nobody else's. */
+/** Executions that a record changes; one that begins is nobody else's, those that it replaces may be. */
 function idsOf(record: LedgerRecord): readonly string[] {
+  if (record.kind === "begin") return record.replaces ?? [];
   if (record.kind === "end") return [record.id];
   return record.kind === "start" || record.kind === "wait" ? record.ids : [];
 }

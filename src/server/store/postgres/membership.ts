@@ -134,7 +134,10 @@ export class Membership {
   }
 
   /** Takes executions that wait on nodes that are lost, or have waited on another for long. */
-  async take(client: Client, { room, waitingSince }: Wanted): Promise<ExecutionRow[]> {
+  async take(
+    client: Client,
+    { room, waitingSince, busyWebhooks }: Wanted,
+  ): Promise<ExecutionRow[]> {
     const { rows } = await client.query<ExecutionRow>({
       name: "take",
       text: `with room as (select * from unnest($2::text[], $3::bigint[]) as room (flow, count)),
@@ -142,6 +145,7 @@ export class Membership {
             select key from execution where execution.flow = room.flow and status = 'PENDING'
                 and ended_at is null and node_id is distinct from $1
                 and (created_at <= $4::bigint
+                    and coalesce(webhook_id <> all($5::text[]), true)
                   or not exists (select from node where node.id = execution.node_id))
               order by key limit room.count for update skip locked) as waiting)
         update execution set node_id = $1 from wanted where execution.key = wanted.key
@@ -152,6 +156,7 @@ export class Membership {
         room.map(({ flow }) => flow),
         room.map(({ count }) => count),
         waitingSince,
+        busyWebhooks,
       ],
     });
     return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));

@@ -1,0 +1,240 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { join } from "node:path";
+import { newActive, type ActiveExecution } from "../../src/server/executions/active.ts";
+import { openAllowance } from "../../src/server/executions/allowance.ts";
+import { Elsewhere } from "../../src/server/executions/elsewhere.ts";
+import { Executions } from "../../src/server/executions/executions.ts";
+import { Pickup } from "../../src/server/executions/pickup.ts";
+import { newExecutionId, newId } from "../../src/shared/id.ts";
+import { openLog } from "../../src/shared/log.ts";
+import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
+import type { StoreNode } from "../../src/server/store/node.ts";
+import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
+import type { Store } from "../../src/server/store/store.ts";
+import { poll } from "../blackbox/scenario.ts";
+import { openPostgres } from "../postgres-server.ts";
+import { newRow } from "../store/rows.ts";
+
+/** What becomes of executions of which another node has, or seems to have, some. */
+
+const THREAD = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
+const LOG = openLog({ level: "silent", format: "json" });
+const SPEC: FlowSpec = {
+  key: "f@1",
+  flow: "f",
+  version: "1",
+  grants: { net: false, read: [], write: [], secrets: [] },
+  directory: "/",
+  entry: "/flow.ts",
+  plugins_dir: "/",
+  isolation: "flow",
+  memory_mb: 64,
+  input_members: null,
+};
+const FLOW = { spec: SPEC, timeoutMs: 1e6 };
+const WEBHOOK = { id: "w", name: "w" };
+
+const server = await openPostgres();
+after(() => server.stop());
+
+type NodeStore = Store & { readonly node: StoreNode };
+
+async function openNodeStore(url: string): Promise<NodeStore> {
+  const node = { name: "n", version: "0", leaseMs: 60_000, folderId: newId(), folderPlace: "1:1" };
+  const options = { url, durability: "normal", connections: 8, thread: THREAD, name: "t" } as const;
+  const store = await openPostgresStore({ ...options, node });
+  assert.ok(store.node !== null);
+  return store as NodeStore;
+}
+
+/** Without threads: nothing of it begins. */
+async function openExecutions(store: Store): Promise<Executions> {
+  return new Executions({
+    store,
+    log: LOG,
+    workerThreads: 4,
+    flowMaxConcurrent: 4,
+    warmThreads: 0,
+    cancelGraceMs: 100,
+    maxQueued: 100,
+    allowance: await openAllowance(store, null),
+    baseUrl: "http://flowhook",
+    onlooker: null,
+    limits: { max_output_bytes: 1e6, sandboxed: false },
+    reportEnding: () => {},
+    judgeLarge: () => Promise.reject(new Error("Nothing ends")),
+    operate: () => Promise.reject(new Error("Nothing begins")),
+    startWorker() {
+      throw new Error("Nothing begins");
+    },
+  });
+}
+
+function start(executions: Executions): Promise<ActiveExecution> {
+  return executions.start({
+    flowName: "f",
+    flow: FLOW,
+    webhook: WEBHOOK,
+    input: { input_value: "1", raw_body: null, raw_body_at: null, target: null },
+    is_productive: true,
+    is_async: true,
+    project_id: "p",
+    role_id: null,
+    acts_for: null,
+    created_by: null,
+    parent_id: null,
+    replay_of: null,
+    isConnection: false,
+  });
+}
+
+const ALL = {
+  room: [{ flow: "f", count: 9 }],
+  waitingSince: Number.MAX_SAFE_INTEGER,
+  busyWebhooks: [],
+};
+
+/** As what another node runs, to its end. */
+async function runOn(store: Store, id: string): Promise<void> {
+  const ending = { status: "ENDED_SUCCESS", status_message: null, ended_at: 9 } as const;
+  for (const record of [
+    { kind: "start", ids: [id], at: 7 },
+    { kind: "end", id, ...ending, response: null },
+  ] as const)
+    await new Promise<void>((resolve, reject) =>
+      store.ledger.append(record, record.kind === "end" ? "2" : null, {
+        applied: resolve,
+        overtaken: reject,
+        failed: reject,
+      }),
+    );
+}
+
+function pickUp(store: NodeStore, executions: Executions, node: StoreNode): Pickup {
+  const findFlow = async () => FLOW;
+  return new Pickup({ store, node, executions, log: LOG, findFlow, isServed: () => true });
+}
+
+/** The node, but for these acts. */
+function withActs(node: StoreNode, acts: Partial<StoreNode>): StoreNode {
+  return {
+    ...acts,
+    id: node.id,
+    others: 1,
+    renew: (figures) => node.renew(figures),
+    rejoin: () => node.rejoin(),
+    sweep: () => node.sweep(),
+    tellAwaited: (ids) => node.tellAwaited(ids),
+    isAwaited: (id) => node.isAwaited(id),
+    listLost: acts.listLost ?? ((ids) => node.listLost(ids)),
+    listWaiting: acts.listWaiting ?? (() => node.listWaiting()),
+    take: acts.take ?? ((wanted) => node.take(wanted)),
+  };
+}
+
+test("what is recorded after its node was given up stays the node's", async () => {
+  await using store = await openNodeStore(await server.createDatabase());
+  const executions = await openExecutions(store);
+  const starting = start(executions);
+  await turn();
+  executions.leaveAll();
+  const { id } = await starting;
+  assert.deepEqual(executions.listUndecided(), [id], "nobody else takes it while this node lives");
+  executions.leaveAll();
+  assert.deepEqual(executions.listUndecided(), []);
+});
+
+test("one that was to be replaced, and that another node has, ends as it ends there", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  await using other = await openNodeStore(url);
+  const executions = await openExecutions(store);
+  const limits = { max_concurrent: 1, when_busy: "replace", max_queued: null };
+  executions.limit({ ...WEBHOOK, limits: JSON.stringify(limits) });
+  const first = await start(executions);
+  assert.equal((await other.node.take(ALL)).length, 1);
+  const second = await start(executions);
+  assert.equal(first.isElsewhere, true);
+  assert.deepEqual(executions.listUndecided(), [second.id]);
+  await runOn(other, first.id);
+  assert.equal((await first.ended).status, "ENDED_SUCCESS");
+});
+
+test("what was taken though the answer was lost is found", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  const other = await openNodeStore(url);
+  const { id } = await start(await openExecutions(other));
+  await other[Symbol.asyncDispose]();
+  const executions = await openExecutions(store);
+  let tries = 0;
+  const node = withActs(store.node, {
+    async take(wanted) {
+      const taken = await store.node.take(wanted);
+      tries += 1;
+      if (tries === 1) throw new Error("The connection was lost");
+      return taken;
+    },
+  });
+  await using _pickup = pickUp(store, executions, node);
+  await poll("it to be found", async () => (executions.find(id) === undefined ? null : true));
+});
+
+test("what comes back before its node knew that it was away is queued once", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  await using other = await openNodeStore(url);
+  const executions = await openExecutions(store);
+  await start(executions);
+  await other.node.take(ALL);
+  const back = Promise.withResolvers<void>();
+  const node = withActs(store.node, {
+    listLost: async () => [],
+    async take(wanted) {
+      const taken = await store.node.take({ ...wanted, waitingSince: Number.MAX_SAFE_INTEGER });
+      if (taken.length > 0) setImmediate(back.resolve);
+      return taken;
+    },
+  });
+  await using _pickup = pickUp(store, executions, node);
+  await back.promise;
+  assert.equal(executions.counts().waiting, 1);
+});
+
+test("a node that stops takes nothing", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  const other = await openNodeStore(url);
+  await start(await openExecutions(other));
+  await other[Symbol.asyncDispose]();
+  const executions = await openExecutions(store);
+  await executions.drain(0);
+  const acts = { polls: 0, takes: 0 };
+  const node = withActs(store.node, {
+    take(wanted) {
+      acts.takes += 1;
+      return store.node.take(wanted);
+    },
+    listWaiting() {
+      acts.polls += 1;
+      return store.node.listWaiting();
+    },
+  });
+  await using _pickup = pickUp(store, executions, node);
+  await poll("some polls", async () => (acts.polls > 2 ? true : null));
+  assert.equal(acts.takes, 0);
+});
+
+test("all that wait for executions of other nodes are told, however many", async () => {
+  await using store = await openNodeStore(await server.createDatabase());
+  const elsewhere = new Elsewhere(store, LOG);
+  const row = newRow(newExecutionId());
+  const twice = [newActive(row, FLOW, null), newActive(row, FLOW, null)];
+  const others = Array.from({ length: 40_000 }, () =>
+    newActive(newRow(newExecutionId()), FLOW, null),
+  );
+  for (const execution of [...twice, ...others]) elsewhere.await(execution);
+  await Promise.all([...twice, ...others].map(({ ended }) => ended));
+});
