@@ -170,6 +170,17 @@ test("a start in the same folder ends what its last one ran, and nobody else's",
   await first[Symbol.asyncDispose]();
 });
 
+test("what runs when a node leaves ends then, and what waits is for others", async () => {
+  const url = await server.createDatabase();
+  await using other = await openNodeStore(url);
+  const one = await openNodeStore(url);
+  const [ran, waits] = [await begin(one), await begin(one)];
+  await start(one, ran);
+  await one[Symbol.asyncDispose]();
+  assert.equal((await findExecution(other, ran))?.status_message, "interrupted by a restart");
+  assert.equal((await other.node.take(ALL))[0]?.id, waits);
+});
+
 test("keys of nodes are apart, whatever their clocks say", async () => {
   const url = await server.createDatabase();
   const slots = new Set<number>();

@@ -43,7 +43,8 @@ export class Membership {
     const joined = await transact(client, async () => {
       await client.query(NODES_LOCK);
       await this.#refuseCopy(client);
-      const interrupted = await this.#endLast(client);
+      const { folderId: last } = this.#data.node;
+      const interrupted = await this.#endGone(client, "folder_id", last);
       const slot = await this.#takeSlot(client);
       const { name, version, folderId, folderPlace, leaseMs } = this.#data.node;
       await client.query(
@@ -162,8 +163,9 @@ export class Membership {
     return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   }
 
+  /** What its stop left running ends as interrupted. */
   async leave(client: Client): Promise<void> {
-    await client.query("delete from node where id = $1", [this.#id]);
+    await this.#endGone(client, "id", this.#id);
   }
 
   /** Two folders with one number: one is a copy of the other. */
@@ -183,13 +185,13 @@ export class Membership {
     );
   }
 
-  async #endLast(client: Client): Promise<number> {
+  async #endGone(client: Client, column: "id" | "folder_id", value: string): Promise<number> {
     const { rowCount } = await client.query(
-      `with last as (delete from node where folder_id = $1 returning id)
+      `with gone as (delete from node where ${column} = $1 returning id)
         update execution set status = 'ENDED_ERROR', ended_at = ${CLOCK},
             status_message = 'interrupted by a restart'
-          from last where execution.node_id = last.id and status = 'RUNNING' and ended_at is null`,
-      [this.#data.node.folderId],
+          from gone where execution.node_id = gone.id and status = 'RUNNING' and ended_at is null`,
+      [value],
     );
     return rowCount ?? 0;
   }
