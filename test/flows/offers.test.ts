@@ -338,6 +338,20 @@ suite("what somebody changed in the database", { timeout: 60_000 }, () => {
       await until(two, "a", ({ state }) => state === "ready");
     });
 
+  test("a file that is larger than any of a flow is not read", async () => {
+    await using cluster = await Cluster.open();
+    const one = await cluster.join("one", { "a.ts": greet("one") });
+    const three = await cluster.join("three", {});
+    await until(three, "a", ({ state }) => state === "ready");
+    await run(
+      one.store,
+      sql`update flow_file set bytes = convert_to(repeat('x', 33 * 1024 * 1024), 'UTF8')`,
+    );
+    const two = await cluster.join("two", {});
+    const message = two.catalog.find("a")?.error?.message ?? "";
+    assert.match(message, /'a.ts'.+ is not in the database any more/);
+  });
+
   test("what another data key sealed is refused", async () => {
     await using cluster = await Cluster.open();
     await cluster.join("one", { "a.ts": greet("one") }, { key: Buffer.alloc(32, 2) });

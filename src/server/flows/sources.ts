@@ -10,7 +10,7 @@ import { isMissing, type FlowPaths } from "./paths.ts";
 /** A file without change for this long, in milliseconds, is taken as completely written. */
 export const QUIET_MS = 100;
 /** Larger files cannot be part of a flow. */
-const FILE_BYTES_MAX = 32 * 1024 * 1024;
+export const FILE_BYTES_MAX = 32 * 1024 * 1024;
 
 /** One file inside PLUGINS_DIR as it was read. */
 export interface Source {

@@ -16,7 +16,7 @@ import type { Statement } from "../store/statement.ts";
 import type { Store } from "../store/store.ts";
 import { versionOf, type Closure } from "./closure.ts";
 import { flowName } from "./names.ts";
-import { sha256 } from "./sources.ts";
+import { FILE_BYTES_MAX, sha256 } from "./sources.ts";
 import { filesOf } from "./version-folder.ts";
 import { VersionRefusedError, type VersionSource } from "./version-source.ts";
 import { KEPT_VERSIONS } from "./versions.ts";
@@ -104,7 +104,7 @@ export class StoredVersions {
   }
 
   async #content({ flow, version }: FlowVersionRow, path: string, hash: string): Promise<Buffer> {
-    const bytes = await findFlowFile(this.#store, hash);
+    const bytes = await findFlowFile(this.#store, hash, FILE_BYTES_MAX);
     if (bytes !== null && sha256(bytes) === hash) return bytes;
     const found =
       bytes === null ? "is not in the database any more" : "was changed in the database";

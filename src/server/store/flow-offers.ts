@@ -61,12 +61,18 @@ export function findFlowVersion(
     .executeTakeFirst();
 }
 
-export async function findFlowFile(store: Store, hash: string): Promise<Buffer | null> {
+/** @param mostBytes a larger one was put there by somebody else: it is not read */
+export async function findFlowFile(
+  store: Store,
+  hash: string,
+  mostBytes: number,
+): Promise<Buffer | null> {
   const row = await store.rows
     .selectFrom("flow_file")
     // The store reads bytes as text.
     .select(sql<string>`encode(bytes, 'base64')`.as("base64"))
     .where("hash", "=", hash)
+    .where(sql<number>`octet_length(bytes)`, "<=", mostBytes)
     .executeTakeFirst();
   return row === undefined ? null : Buffer.from(row.base64, "base64");
 }
