@@ -1,5 +1,6 @@
 import { StartError } from "../../shared/errors.ts";
 import { findKeyCheck, insertKeyCheck } from "../store/key-check.ts";
+import { allSecrets } from "../store/workspace.ts";
 import type { Unit } from "../store/statement.ts";
 import type { Store } from "../store/store.ts";
 import {
@@ -21,7 +22,7 @@ export interface CheckedKey {
 
 /**
  * The data key, the same for all services on one database. One is made only where the store was
- * never filled with another.
+ * never filled with another: one of an earlier version has secrets, and no check.
  *
  * @throws StartError where it is not that of the store
  */
@@ -29,6 +30,8 @@ export async function openCheckedKey(store: Store, place: KeyPlace): Promise<Che
   if (store.shared === null) return { key: openDataKey(place), unit: [] };
   const hmac = await findKeyCheck(store);
   if (hmac === undefined) {
+    if (readDataKey(place) === null && (await allSecrets(store)).length > 0)
+      throw new StartError(explain(place, false), 78);
     const key = openDataKey(place);
     return { key, unit: [insertKeyCheck(store, toCheck(key))] };
   }

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { openCheckedKey } from "../../src/server/access/key-check.ts";
+import { insertSecret } from "../../src/server/store/workspace.ts";
+import { openStoreOf } from "../store/stores.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-key-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a database with secrets and without a check gets no new key", async () => {
+  await using store = await openStoreOf("postgres", "key-check");
+  const place = { DATA_DIR: folder, DATA_KEY: null };
+  const secret = { name: "S", sealed: "AAAA", created_at: 1, modified_at: 1 };
+  await store.commit([insertSecret(store, secret)]);
+  await assert.rejects(openCheckedKey(store, place), /Found no data key/);
+  assert.ok(!existsSync(join(folder, "secret.key")), "it would be the one of the database");
+  const { unit } = await openCheckedKey(store, { ...place, DATA_KEY: "ab".repeat(32) });
+  assert.equal(unit.length, 1);
+});
