@@ -64,7 +64,7 @@ export interface Catalog {
   source(name: string): Promise<string | null>;
   /**
    * Looks again now, also at broken flows that did not change. Resolves when everything that
-   * changed has been taken up.
+   * changed has been taken up, and is offered to other nodes.
    */
   reload(): Promise<void>;
   /** The runner gave a version up: it does not serve until its flow changes or is reloaded. */
@@ -118,8 +118,9 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     },
     async reload() {
       registry.forgive();
-      offers?.renew();
       debounce.immediately();
+      await debounce.idle();
+      await offers?.renew();
       await debounce.idle();
     },
     markBroken(key, message) {

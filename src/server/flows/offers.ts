@@ -124,25 +124,33 @@ export class Offers {
   /** Offers what this folder has, from now on. */
   follow(folder: OwnFolder): void {
     this.#folder = folder;
-    this.#schedule();
+    this.#pollNow();
   }
 
-  /** Stores once more what this folder has: somebody may have changed it. */
-  renew(): void {
+  /**
+   * Stores once more what this folder has, because somebody may have changed it, and asks what
+   * others have. Resolves when that is done, or could not be.
+   */
+  async renew(): Promise<void> {
     this.#told.clear();
+    this.#pollNow();
+    await this.#polling;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
     await this.#polling;
+    clearTimeout(this.#timer);
   }
 
-  #schedule(): void {
-    if (this.#isClosed) return;
-    this.#timer = setTimeout(() => {
-      this.#polling = this.#poll().finally(() => this.#schedule());
-    }, this.#options.pollMs ?? POLL_MS).unref();
+  /** One after the other. */
+  #pollNow(): void {
+    this.#polling = this.#polling.then(async () => {
+      clearTimeout(this.#timer);
+      if (this.#isClosed) return;
+      await this.#poll();
+      this.#timer = setTimeout(() => this.#pollNow(), this.#options.pollMs ?? POLL_MS).unref();
+    });
   }
 
   async #poll(): Promise<void> {
