@@ -54,6 +54,11 @@ const OF_ONE_NODE: readonly (Pick<Exception, "group" | "reason"> & {
     ],
   },
   {
+    group: "cors",
+    reason: "the rate of a webhook counts per node",
+    rows: ["every refusal of a webhook that is there has it"],
+  },
+  {
     group: "queue",
     reason: "a node leaves what waits on another to that one for a second",
     rows: [

@@ -14,7 +14,9 @@ import { INPUT, newRow } from "./rows.ts";
 /** Nodes of one database: who has an execution, and what becomes of those of a lost one. */
 
 const THREAD = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
-const LEASE_MS = 700;
+const LEASE_MS = 60_000;
+/** Of nodes that are to be given up. */
+const SHORT_MS = 700;
 const FIGURES = { state: "ready", running: 0, waiting: 0 } as const;
 
 const server = await openPostgres();
@@ -22,8 +24,11 @@ after(() => server.stop());
 
 type NodeStore = Store & { readonly node: StoreNode };
 
-async function openNodeStore(url: string, folderId = newId(), place = "1:1"): Promise<NodeStore> {
-  const node = { name: "n", version: "0", leaseMs: LEASE_MS, folderId, folderPlace: place };
+async function openNodeStore(
+  url: string,
+  { folderId = newId(), folderPlace = "1:1", leaseMs = LEASE_MS } = {},
+): Promise<NodeStore> {
+  const node = { name: "n", version: "0", leaseMs, folderId, folderPlace };
   const options = { url, durability: "normal", connections: 8, thread: THREAD, name: "t" } as const;
   const store = await openPostgresStore({ ...options, node });
   assert.ok(store.node !== null);
@@ -129,11 +134,11 @@ test("two nodes that want the same take each execution once", async () => {
 
 test("a node whose lease is over is given up, with what ran there; it comes back as a new one", async () => {
   const url = await server.createDatabase();
-  await using one = await openNodeStore(url);
-  await using other = await openNodeStore(url);
+  await using one = await openNodeStore(url, { leaseMs: SHORT_MS });
+  await using other = await openNodeStore(url, { leaseMs: SHORT_MS });
   const [ran, waits] = [await begin(one), await begin(one)];
   await start(one, ran);
-  await wait(LEASE_MS + 100);
+  await wait(SHORT_MS + 100);
   assert.ok((await other.node.renew(FIGURES)).isMember, "only another can give it up");
   assert.deepEqual(await other.node.sweep(), { nodes: ["n"], interrupted: 1 });
   const lost = await findExecution(other, ran);
@@ -159,14 +164,17 @@ test("a start in the same folder ends what its last one ran, and nobody else's",
   const theirs = await begin(other);
   await start(other, theirs);
   const folder = newId();
-  const first = await openNodeStore(url, folder);
+  const first = await openNodeStore(url, { folderId: folder });
   const ran = await begin(first);
   await start(first, ran);
   // As after a kill: its row is there still.
-  await using again = await openNodeStore(url, folder);
+  await using again = await openNodeStore(url, { folderId: folder });
   assert.equal((await findExecution(again, ran))?.status_message, "interrupted by a restart");
   assert.equal((await findExecution(again, theirs))?.status, "RUNNING");
-  await assert.rejects(openNodeStore(url, folder, "2:2"), /this folder is a copy of its folder/);
+  await assert.rejects(
+    openNodeStore(url, { folderId: folder, folderPlace: "2:2" }),
+    /this folder is a copy of its folder/,
+  );
   await first[Symbol.asyncDispose]();
 });
 
