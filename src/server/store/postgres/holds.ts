@@ -1,11 +1,23 @@
 import pg from "pg";
 import type { SharedTask } from "../store.ts";
-import { toClientConfig } from "./connection.ts";
+import { ANSWER_MS, toClientConfig } from "./connection.ts";
 import type { ThreadData } from "./thread-protocol.ts";
 
 /** The first half of the numbers of tasks' locks, so that they are nobody else's: "flow". */
 const LOCKS = 0x66_6c_6f_77;
 const NUMBERS: Readonly<Record<SharedTask, number>> = { firstStart: 1, retention: 2 };
+
+/** The server notices within half a minute that this machine is gone, and ends nothing before. */
+const BEGIN = `begin;
+  set local tcp_keepalives_idle = 10;
+  set local tcp_keepalives_interval = 5;
+  set local tcp_keepalives_count = 4;
+  set local idle_in_transaction_session_timeout = 0;
+  set local statement_timeout = 0;
+  set local lock_timeout = 0`;
+
+/** A connection that is not ended after so long is closed at once, in milliseconds. */
+const END_MS = 2000;
 
 /**
  * Tasks that this service has, each by a lock of a transaction of its own, which does nothing else:
@@ -21,16 +33,13 @@ export class Holds {
 
   /** @returns whether it is held now, until `release` is given the same id */
   async take(id: number, task: SharedTask, isWaited: boolean): Promise<boolean> {
-    const client = new pg.Client(toClientConfig(this.#data));
+    const config = toClientConfig(this.#data);
+    const client = new pg.Client(isWaited ? config : { ...config, query_timeout: ANSWER_MS });
     client.on("error", () => this.#clients.delete(id));
     try {
       await client.connect();
       this.#clients.set(id, client);
-      // The server notices within half a minute that this machine is gone.
-      await client.query(
-        "set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 4",
-      );
-      await client.query("begin");
+      await client.query(BEGIN);
       if (await lock(client, NUMBERS[task], isWaited)) return true;
     } catch (error) {
       await this.#end(id, client);
@@ -53,7 +62,9 @@ export class Holds {
   /** The transaction ends with its connection. */
   async #end(id: number, client: pg.Client): Promise<void> {
     this.#clients.delete(id);
+    const late = setTimeout(() => client.connection.stream.destroy(), END_MS);
     await client.end().catch(() => {});
+    clearTimeout(late);
   }
 }
 
