@@ -33,6 +33,7 @@ test("a change is written down: who, what, to what, from where, with what result
   assert.deepEqual(entry, {
     user_name: "admin",
     address: "127.0.0.1",
+    node: null,
     action: "webhook.create",
     target: "audited",
     result: "201",
@@ -229,6 +230,7 @@ test("so are those of the login screen", async () => {
     assert.deepEqual(entry, {
       user_name: null,
       address: "127.0.0.1",
+      node: null,
       action: "auth.login",
       target: "admin",
       result,

@@ -55,6 +55,8 @@ test("nodes of a database: listed, counted, and named in the log", async () => {
     .split("\n")
     .filter((text) => text.startsWith("{")))
     assert.match(line, /"node":"west"/);
+  const audit = (await west.api("GET", "/audit?limit=500")).body as { items: { node: unknown }[] };
+  assert.deepEqual(new Set(audit.items.map(({ node }) => node)), new Set(["east", "west"]));
   await west.stop();
   const left = 'flowhook_cluster_nodes{state="ready"} 1';
   await poll("one node", async () => ((await metricsOf(east)).includes(left) ? left : null));

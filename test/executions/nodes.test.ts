@@ -122,6 +122,7 @@ function withActs(node: StoreNode, acts: Partial<StoreNode>): StoreNode {
   return {
     ...acts,
     id: node.id,
+    name: node.name,
     others: 1,
     renew: (figures) => node.renew(figures),
     rejoin: () => node.rejoin(),

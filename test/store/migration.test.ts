@@ -407,7 +407,7 @@ test("entries of an older audit stay, and say nothing of what changed", async ()
   await using store = await open(path);
   const entry = { at: 3, user_id: null, user_name: null, address: "::1", action: "role.change" };
   const changes = '[{"member":"name","from":"a","to":"b"}]';
-  const row = { ...entry, target: "a", result: "200", members: "[]", changes };
+  const row = { ...entry, target: "a", result: "200", members: "[]", changes, node: "n" };
   await store.commit([insertAudit(store, row)]);
   const rows = await listAudit(store, { before: null, limit: 5000 });
   assert.equal(rows.length, 3001);

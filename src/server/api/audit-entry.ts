@@ -51,6 +51,7 @@ export function openEntry(
         user_id: actor?.user_id ?? null,
         user_name: actor?.user_name ?? null,
         address: from.address,
+        node: store.node?.name ?? null,
         action,
         target: target?.slice(0, 256) ?? null,
         result,

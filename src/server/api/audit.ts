@@ -17,6 +17,7 @@ function toEntry(row: AuditRow): AuditEntry {
     at: toIso(row.at),
     user_name: row.user_name,
     address: row.address,
+    node: row.node,
     action: row.action,
     target: row.target,
     result: row.result,

@@ -5,6 +5,8 @@ import type { NodeTable } from "./schema.ts";
 export interface StoreNode {
   /** New at each start, and each time that it was given up. */
   readonly id: string;
+  /** NODE_NAME. */
+  readonly name: string;
   /** How many others live, as of the latest renewal. */
   readonly others: number;
   /** Prolongs its lease. @throws StoreError where the store cannot be reached */

@@ -285,6 +285,8 @@ export interface AuditTable {
   members: string;
   /** JSON list of what changed from what to what; null: nothing that is shown. */
   changes: string | null;
+  /** NODE_NAME; null: the store was one service's. */
+  node: string | null;
 }
 
 /** One row, where several services use the store. */

@@ -15,6 +15,10 @@ export const AUDIT_ENTRY = v.strictObject({
   at: TIME,
   user_name: MAYBE_TEXT,
   address: v.string(),
+  node: v.pipe(
+    MAYBE_TEXT,
+    v.description("NODE_NAME of the service that took it; null with SQLite"),
+  ),
   action: v.string(),
   target: MAYBE_TEXT,
   result: v.pipe(v.string(), v.description("The HTTP status, or the code of the error")),

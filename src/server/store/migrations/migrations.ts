@@ -13,6 +13,7 @@ import * as rawBodyBytes from "./0012-raw-body-bytes.ts";
 import * as nodes from "./0013-nodes.ts";
 import * as shared from "./0014-shared.ts";
 import * as sharedFlows from "./0015-shared-flows.ts";
+import * as auditNode from "./0016-audit-node.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -32,6 +33,7 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0013-nodes", nodes.up],
   ["0014-shared", shared.up],
   ["0015-shared-flows", sharedFlows.up],
+  ["0016-audit-node", auditNode.up],
 ]);
 
 /** Those that SQLite has no use for, and does not apply. */

@@ -5,11 +5,12 @@ import type { Client } from "./client.ts";
 import type { Joined } from "./thread-protocol.ts";
 
 /** The service as a node, which its first joining has made it; disposed of, it makes no keys. */
-export function openNode(client: Client, joined: Joined): StoreNode & Disposable {
+export function openNode(client: Client, name: string, joined: Joined): StoreNode & Disposable {
   let { id } = joined;
   let others = 0;
   let release = useSlot(joined.slot, joined.largestKey);
   return {
+    name,
     [Symbol.dispose]: () => release(),
     get id() {
       return id;

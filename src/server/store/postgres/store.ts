@@ -58,7 +58,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   opened.defer(() => client.close());
   const { moved, joined } = await client.opened;
   addMoved(moved);
-  const node = joined === null ? null : opened.use(openNode(client, joined));
+  const node = joined === null ? null : opened.use(openNode(client, options.node.name, joined));
   const ledger = new PostgresLedger({
     record: (lane, records) => client.record(lane, records),
     onDamage: (error) => onDamage(error, false),
