@@ -1,5 +1,6 @@
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import { poll } from "../blackbox/scenario.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 import { assertNothingLost, openLoad, Told } from "./cluster-load.ts";
 import { openCluster, SWEPT_MS } from "./cluster.ts";
@@ -57,6 +58,9 @@ describe("kills of nodes", () => {
     const told = new Told();
     for (let round = 0; round < 3; round += 1) {
       await using running = openLoad(cluster, told, { callers: 6, random });
+      await poll("calls to be acknowledged", async () =>
+        told.acknowledged.size >= 5 * (round + 1) ? true : null,
+      );
       await wait(300 + 700 * random());
       const nodes = cluster.nodes.splice(0);
       await Promise.all(nodes.map(({ service }) => service.kill()));

@@ -171,9 +171,10 @@ describe("store in PostgreSQL", () => {
   });
 
   test("services share a database: each answers for what another runs", async () => {
-    await using one = await openRecording({ NODE_LEASE_SEC: 3, FLOW_MAX_CONCURRENT: 2 });
+    const shared = { NODE_LEASE_SEC: 3, FLOW_MAX_CONCURRENT: 2, DATA_KEY: "5e".repeat(32) };
+    await using one = await openRecording(shared);
     await using other = await openTestService({
-      config: { DATABASE_URL: url, NODE_LEASE_SEC: 3, WORKER_THREADS: 4, FLOW_MAX_CONCURRENT: 2 },
+      config: { DATABASE_URL: url, WORKER_THREADS: 4, ...shared },
       files: { "recording.ts": RECORDING },
     });
     const start = async (service: TestService, ms: number) => {
