@@ -36,6 +36,7 @@ export function readAuthorFolder(folder: string): Loaded {
     TLS_KEY_FILE: null,
     TRUSTED_PROXIES: [],
     CONNECTION_ALLOWANCE: null,
+    SHUTDOWN_DELAY_SEC: 0,
     SHUTDOWN_GRACE_SEC: Math.min(config.SHUTDOWN_GRACE_SEC, 1),
   };
   return { ...loaded, config: own };

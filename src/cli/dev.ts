@@ -37,7 +37,7 @@ export async function dev(folder: string, options: DevOptions): Promise<void> {
   const log = openLogFor("info", (entry) => follower.take(entry));
   logStrayErrors(log);
   for (const warning of loaded.warnings) log.warn(warning);
-  const signals = watchStopSignals(log, config.SHUTDOWN_GRACE_SEC);
+  const signals = watchStopSignals(log, config);
   const { host, inspect, inspectPort, port } = options;
   const debug = inspect === undefined ? undefined : { flow: inspect, port: inspectPort };
   const author = await open(loaded, {

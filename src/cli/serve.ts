@@ -32,7 +32,7 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   for (const warning of warnings) log.warn(warning);
   readCertificate(config, loaded.placeOf);
   for (const warning of openDataFolder(loaded)) log.warn(warning);
-  const signals = watchStopSignals(log, config.SHUTDOWN_GRACE_SEC);
+  const signals = watchStopSignals(log, config);
   const service = await open({
     config,
     configuration: loaded,

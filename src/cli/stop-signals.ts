@@ -1,10 +1,12 @@
 import type { Log } from "../shared/log.ts";
+import type { Config } from "../server/config/resolve.ts";
 import type { Service } from "../server/service.ts";
 
 /** What comes so soon after another is the same one: some signal the process and then its group. */
 const SAME_MS = 1000;
 
 type Stopped = Pick<Service, "running">;
+type Times = Pick<Config, "SHUTDOWN_DELAY_SEC" | "SHUTDOWN_GRACE_SEC">;
 
 /** SIGTERM and SIGINT: the first asks for a stop, one after that for a stop at once. */
 export interface StopSignals {
@@ -14,7 +16,7 @@ export interface StopSignals {
   service: Stopped | null;
 }
 
-export function watchStopSignals(log: Log, graceSec: number): StopSignals {
+export function watchStopSignals(log: Log, times: Times): StopSignals {
   const first = Promise.withResolvers<void>();
   const second = Promise.withResolvers<void>();
   const signals: StopSignals = { first: first.promise, second: second.promise, service: null };
@@ -27,7 +29,7 @@ export function watchStopSignals(log: Log, graceSec: number): StopSignals {
     last = at;
     count += 1;
     if (count === 1) {
-      log.info({ signal }, describeStop(signals.service, graceSec));
+      log.info({ signal }, describeStop(signals.service, times));
       first.resolve();
     } else if (signals.service === null) process.exit(1);
     else if (count === 2) {
@@ -40,10 +42,12 @@ export function watchStopSignals(log: Log, graceSec: number): StopSignals {
   return signals;
 }
 
-function describeStop(service: Stopped | null, graceSec: number): string {
+function describeStop(service: Stopped | null, times: Times): string {
   if (service === null) return "Stopping once the start is complete; a second signal ends it";
+  const { SHUTDOWN_DELAY_SEC: delay, SHUTDOWN_GRACE_SEC: grace } = times;
+  const stopping = delay > 0 ? `Not ready any more, stopping in ${delay} s` : "Stopping";
   const running = service.running();
-  if (running === 0) return "Stopping: nothing runs";
+  if (running === 0) return `${stopping}: nothing runs`;
   const what = running === 1 ? "1 execution runs, it has" : `${running} executions run, they have`;
-  return `Stopping: ${what} up to ${graceSec} s; a second signal (Ctrl-C) interrupts what runs`;
+  return `${stopping}: ${what} up to ${grace} s; a second signal (Ctrl-C) interrupts what runs`;
 }

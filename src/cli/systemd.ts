@@ -4,7 +4,7 @@ import { loadConfig, type Loaded } from "../server/config/load.ts";
 import { databaseFile, type Config } from "../server/config/resolve.ts";
 import { findProgram } from "./own-program.ts";
 
-/** Time beyond SHUTDOWN_GRACE_SEC for the answers under way and the last commit, in seconds. */
+/** Time beyond what SHUTDOWN_* give, for the answers under way and the last commit, in seconds. */
 const CLOSING_SEC = 15;
 
 export const CONFIG_FILE = "/etc/flowhook/flowhook.yaml";
@@ -91,9 +91,9 @@ RestartSec=2
 # Wrong usage and wrong configuration do not mend themselves.
 RestartPreventExitStatus=2 78
 # SIGTERM goes to the server, which ends its runners; what is left is killed after
-# SHUTDOWN_GRACE_SEC and some time to close.
+# SHUTDOWN_DELAY_SEC, SHUTDOWN_GRACE_SEC and some time to close.
 KillMode=mixed
-TimeoutStopSec=${Math.ceil(config.SHUTDOWN_GRACE_SEC) + CLOSING_SEC}
+TimeoutStopSec=${Math.ceil(config.SHUTDOWN_DELAY_SEC + config.SHUTDOWN_GRACE_SEC) + CLOSING_SEC}
 LimitNOFILE=65536
 # A runner that the kernel ends for its memory is replaced; the server goes on.
 OOMPolicy=continue
@@ -114,7 +114,7 @@ const INTRODUCTION = `# /etc/systemd/system/flowhook.service
 #
 # The program must lie where the service sees it: not below /home, /root or /tmp. This unit
 # follows the configuration, and sets none of its keys: print it again after a change of DATA_DIR,
-# DATABASE_URL, ALLOW_WRITE, LISTEN_PORT or SHUTDOWN_GRACE_SEC. Beside it:
+# DATABASE_URL, ALLOW_WRITE, LISTEN_PORT or SHUTDOWN_*. Beside it:
 #
 #   sudo flowhook user password admin --config /etc/flowhook/flowhook.yaml
 

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { nameOfKey } from "./access/data-key.ts";
 import { prepareFirstStart, takeFirstStart } from "./access/first-start.ts";
 import { openCheckedKey } from "./access/key-check.ts";
@@ -27,7 +28,7 @@ import { allSecrets } from "./store/workspace.ts";
 import { openMeters, type Meters } from "./metrics/meters.ts";
 import { connect } from "./connect.ts";
 import { openFlows } from "./flows.ts";
-import { closeServer, listen, urlOf } from "./http/listener.ts";
+import { closeAfterAnswers, closeServer, listen, urlOf } from "./http/listener.ts";
 import { openParser, type Parser } from "./parser.ts";
 
 /** A running service. */
@@ -42,7 +43,8 @@ export interface Service {
   /** How many executions are in a thread now. */
   running(): number;
   /**
-   * Lets running executions end within SHUTDOWN_GRACE_SEC, then closes everything.
+   * Takes calls for SHUTDOWN_DELAY_SEC though it is not ready any more, lets running executions end
+   * within SHUTDOWN_GRACE_SEC, then closes everything.
    *
    * @param hurried resolves when whoever stops it will not wait for them any longer
    */
@@ -103,6 +105,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   opened.defer(() => closeServer(server));
   async function stop(hurried: Promise<void>): Promise<void> {
     isServing = false;
+    executions.startDraining();
+    closeAfterAnswers(server);
+    await Promise.race([wait(config.SHUTDOWN_DELAY_SEC * 1000, undefined, UNREF), hurried]);
     const drained = executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
     await Promise.race([drained, hurried.then(() => executions.drain(0))]);
     await disposal.disposeAsync();
@@ -119,6 +124,9 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   isServing = true;
   return service;
 }
+
+/** A timer keeps nobody from ending. */
+const UNREF = { ref: false };
 
 const WAITING = "Another service starts for the first time on this database: waiting for it";
 
@@ -194,7 +202,7 @@ function takePart(
       ...parts,
       leaseMs: config.NODE_LEASE_SEC * 1000,
       figures: () => ({
-        state: executions.isClosing ? "draining" : "ready",
+        state: executions.isDraining ? "draining" : "ready",
         ...executions.counts(),
       }),
       onGivenUp: () => executions.leaveAll(),

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import type { Origin } from "./client.ts";
+import { send, type Origin } from "./client.ts";
 
 /** One address for several nodes: each connection goes to the next one, its bytes untouched. */
 export interface Balancer {
@@ -12,11 +12,19 @@ export interface Balancer {
 
 const HOST = "127.0.0.1";
 
-export async function openBalancer(origins: readonly Origin[]): Promise<Balancer> {
+/** @param checkMs asks each node so often whether it is ready; null: none is asked */
+export async function openBalancer(
+  origins: readonly Origin[],
+  checkMs: number | null = null,
+): Promise<Balancer> {
   const sockets = new Set<Socket>();
+  const checks = checkMs === null ? null : openChecks(origins, checkMs);
   let turn = 0;
   let isPinned = false;
-  const next = () => (isPinned ? origins.at(-1) : origins[turn++ % origins.length]) as Origin;
+  function next(): Origin {
+    const usable = checks === null ? origins : origins.filter((one) => checks.isUsable(one));
+    return (isPinned ? origins.at(-1) : (usable[turn++ % usable.length] ?? origins[0])) as Origin;
+  }
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     const { host, port } = next();
     // Nodes see the caller's own address, as behind a balancer that is transparent.
@@ -39,11 +47,33 @@ export async function openBalancer(origins: readonly Origin[]): Promise<Balancer
     },
     async close() {
       if (!server.listening) return;
+      checks?.[Symbol.dispose]();
       const closed = once(server, "close");
       server.close();
       for (const socket of sockets) socket.destroy();
       await closed;
     },
+  };
+}
+
+/** A node that was not ready so often, one time after the other, is called no more. */
+const MISSES = 2;
+
+/** Readiness checks as those of HAProxy: `inter` is given, `fall 2`, `rise 1`. */
+function openChecks(origins: readonly Origin[], everyMs: number) {
+  const misses = new Map<Origin, number>();
+  async function check(origin: Origin): Promise<void> {
+    const call = { target: "/health/ready", signal: AbortSignal.timeout(everyMs) };
+    const isReady = await send(origin, call).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+    misses.set(origin, isReady ? 0 : (misses.get(origin) ?? 0) + 1);
+  }
+  const timer = setInterval(() => void Promise.all(origins.map(check)), everyMs);
+  return {
+    isUsable: (origin: Origin) => (misses.get(origin) ?? 0) < MISSES,
+    [Symbol.dispose]: () => clearInterval(timer),
   };
 }
 

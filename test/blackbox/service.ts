@@ -89,6 +89,7 @@ export interface Service {
 const HARNESS_CONFIG = {
   LISTEN_PORT: 0,
   LOG_FORMAT: "json",
+  SHUTDOWN_DELAY_SEC: 0,
   SHUTDOWN_GRACE_SEC: 1,
 };
 

@@ -41,23 +41,28 @@ export class Told {
   }
 }
 
+/** What is called: of several, this and that one. */
+export interface Called {
+  readonly nodes: readonly { readonly service: Pick<TestService, "call"> }[];
+}
+
 export const NOTHING = { lost: [], twice: [], changed: [], differing: [], unrun: [] };
 
 /** Calls this and that node in each way until it is told to stop; broken connections are the point. */
 export async function load(
-  cluster: Cluster,
+  called: Called,
   told: Told,
   random: () => number,
   stop: AbortSignal,
 ): Promise<void> {
   while (!stop.aborted) {
-    const service = pick(cluster, random);
+    const service = pick(called, random);
     if (service === null) await wait(20);
-    else await callOnce(cluster, service, told, random, stop).catch(() => broken(told, stop));
+    else await callOnce(called, service, told, random, stop).catch(() => broken(told, stop));
   }
 }
 
-function pick({ nodes }: Cluster, random: () => number): TestService | null {
+function pick({ nodes }: Called, random: () => number): Called["nodes"][number]["service"] | null {
   return nodes[Math.floor(random() * nodes.length)]?.service ?? null;
 }
 
@@ -68,8 +73,8 @@ async function broken(told: Told, stop: AbortSignal): Promise<void> {
 }
 
 async function callOnce(
-  cluster: Cluster,
-  service: TestService,
+  called: Called,
+  service: Pick<TestService, "call">,
   told: Told,
   random: () => number,
   stop: AbortSignal,
@@ -84,19 +89,19 @@ async function callOnce(
   if ([200, 201, 303].includes(answer.status)) told.acknowledged.add(id ?? "");
   else if (id === undefined) await wait(20);
   const location = answer.headers["location"];
-  if (location !== undefined) await walk(cluster, told, random, location, stop);
+  if (location !== undefined) await walk(called, told, random, location, stop);
 }
 
 /** The legs of a redirected call, each on any node. */
 async function walk(
-  cluster: Cluster,
+  called: Called,
   told: Told,
   random: () => number,
   location: string,
   stop: AbortSignal,
 ): Promise<void> {
   for (let at = location, tries = 0; tries < 10 && !stop.aborted; tries += 1) {
-    const service = pick(cluster, random);
+    const service = pick(called, random);
     const query = at.slice(at.indexOf("?"));
     const answer = await service?.call("recording", query, { signal: stop }).catch(() => null);
     if (answer === undefined || answer === null) await broken(told, stop);
@@ -120,12 +125,12 @@ function note(told: Told, answer: Awaited<ReturnType<TestService["call"]>>): voi
 
 /** A load that is stopped, with all its callers gone, at the end of a block. */
 export function openLoad(
-  cluster: Cluster,
+  called: Called,
   told: Told,
   { callers, random }: { readonly callers: number; readonly random: () => number },
 ): AsyncDisposable {
   const stop = new AbortController();
-  const all = Array.from({ length: callers }, () => load(cluster, told, random, stop.signal));
+  const all = Array.from({ length: callers }, () => load(called, told, random, stop.signal));
   return {
     async [Symbol.asyncDispose]() {
       stop.abort();

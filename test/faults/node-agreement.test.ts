@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { Agent } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import { openBalancer, type Balancer } from "../blackbox/balancer.ts";
+import { send, type Call } from "../blackbox/client.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
-import { assertNothingLost, openLoad, Told } from "./cluster-load.ts";
+import { assertNothingLost, openLoad, Told, type Called } from "./cluster-load.ts";
 import { openCluster, type Cluster, type ClusterNode } from "./cluster.ts";
 import { figure, NODES, openRandom, SEED } from "./sizes.ts";
 import { openTestService, type TestService } from "./test-service.ts";
@@ -131,17 +134,63 @@ describe("nodes agree", () => {
     }
     await running[Symbol.asyncDispose]();
     figure("nodes: acknowledged through a roll-out", told.acknowledged.size);
-    assert.equal(told.broken, 0, "broken connections");
-    assert.equal(told.answers.get(503) ?? 0, 0, "refused calls");
-    await assertNothingLost(cluster, told, 50);
-    const rows = [...(await cluster.rows()).values()];
-    // The load ends with its callers, who go away.
-    const others = rows.filter(
-      ({ status, status_message }) =>
-        status !== "ENDED_SUCCESS" &&
-        status_message !== "Cancelled: the caller's connection was closed",
+    await assertNoneFailed(cluster, told);
+  });
+
+  test("one node after the other is restarted behind a balancer that looks at readiness, and no call fails", async () => {
+    const config = { SHUTDOWN_DELAY_SEC: "auto", SHUTDOWN_GRACE_SEC: 10 };
+    await using cluster = await openCluster(server, { nodes: NODES, config });
+    const nodes = cluster.nodes.map(({ service }) => service);
+    for (const node of nodes) await node.configure({ LISTEN_PORT: node.origin.port });
+    const balancer = await openBalancer(
+      nodes.map(({ origin }) => origin),
+      CHECK_MS,
     );
-    assert.deepEqual(others, []);
-    assert.ok(rows.filter(({ status }) => status === "ENDED_CANCELLED").length <= CALLERS);
+    await using opened = new AsyncDisposableStack();
+    opened.defer(() => balancer.close());
+    const told = new Told();
+    const running = opened.use(
+      openLoad(callAt(balancer, opened), told, { callers: CALLERS, random }),
+    );
+    for (const node of nodes) {
+      await wait(2 * CHECK_MS);
+      assert.equal(await node.stop(), 0);
+      told.note(await cluster.rows());
+      await node.start();
+    }
+    await running[Symbol.asyncDispose]();
+    figure("nodes: acknowledged behind a balancer through restarts", told.acknowledged.size);
+    await assertNoneFailed(cluster, told);
   });
 });
+
+/** As HAProxy does unless told otherwise. */
+const CHECK_MS = 1000;
+
+/** Calls of both kinds of clients: by a new connection each, and by kept ones. */
+function callAt({ origin }: Balancer, opened: AsyncDisposableStack): Called {
+  const agent = new Agent({ keepAlive: true, maxSockets: 3, scheduling: "fifo" });
+  opened.defer(() => agent.destroy());
+  const toService = (how: Partial<Call>) => ({
+    service: {
+      call: (webhook: string, path = "", call: Partial<Call> = {}) =>
+        send(origin, { target: `/api/latest/webhook/${webhook}/call${path}`, ...how, ...call }),
+    },
+  });
+  return { nodes: [toService({}), toService({ agent })] };
+}
+
+async function assertNoneFailed(cluster: Cluster, told: Told): Promise<void> {
+  assert.equal(told.broken, 0, "broken connections");
+  assert.equal(told.answers.get(503) ?? 0, 0, "refused calls");
+  await assertNothingLost(cluster, told, 50);
+  const rows = [...(await cluster.rows()).values()];
+  // The load ends with its callers, who go away.
+  const others = rows.filter(
+    ({ status, status_message }) =>
+      status !== "ENDED_SUCCESS" &&
+      status_message !== "Cancelled: the caller's connection was closed",
+  );
+  assert.deepEqual(others, []);
+  assert.ok(rows.filter(({ status }) => status === "ENDED_CANCELLED").length <= CALLERS);
+}

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Agent } from "node:http";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { send, type Answer } from "../blackbox/client.ts";
@@ -92,6 +93,41 @@ describe("shutdown", () => {
     assert.match(service.logs(), /"Stopped"/);
   });
 
+  test("calls are taken for SHUTDOWN_DELAY_SEC though it is not ready, each with the connection's last answer", async () => {
+    const config = { SHUTDOWN_DELAY_SEC: 1.5, SHUTDOWN_GRACE_SEC: 10 };
+    await using service = await openTestService({ config, flows: ["sleep"] });
+    await service.createWebhook("sleep", "sleep", { is_productive: true, sync_mode: "hold" });
+    const agent = new Agent({ keepAlive: true });
+    const kept = await service.call("sleep", "?ms=1", { agent });
+    assert.equal(kept.headers["connection"], "keep-alive");
+    const begun = performance.now();
+    service.signal("SIGTERM");
+    await poll("readiness 503", async () => (await readiness(service)) === 503 || null);
+    for (let tried = 0; ; tried += 1) {
+      const answer = await service.call("sleep", "?ms=1", { agent }).catch(() => null);
+      if (answer?.status !== 200) {
+        const took = performance.now() - begun;
+        figure("shutdown: calls taken within a delay of 1500 ms", tried);
+        assert.ok(tried > 0 && took >= 1500, `${tried} calls in ${took} ms`);
+        break;
+      }
+      assert.equal(answer.headers["connection"], "close");
+    }
+    agent.destroy();
+    assert.equal(await service.ended(), 0);
+  });
+
+  test("a second signal ends the delay", async () => {
+    const config = { SHUTDOWN_DELAY_SEC: 3600 };
+    await using service = await openTestService({ config });
+    service.signal("SIGTERM");
+    await untilLogged(service, "Not ready any more, stopping in 3600 s: nothing runs");
+    // Sooner it would count as the same one.
+    await delay(1_100);
+    service.signal("SIGTERM");
+    assert.equal(await service.ended(), 0);
+  });
+
   test("3: signals that come together are one, as those of timeout and npm", async () => {
     await using gate = await openGate();
     await using service = await openPaced({ SHUTDOWN_GRACE_SEC: 30 });
@@ -160,6 +196,10 @@ async function openPaced(config: Readonly<Record<string, unknown>>): Promise<Tes
   });
   await service.createWebhook("paced", "paced", { is_productive: true });
   return service;
+}
+
+async function readiness({ origin }: TestService): Promise<number> {
+  return (await send(origin, { target: "/health/ready" })).status;
 }
 
 async function untilLogged(service: TestService, text: string): Promise<void> {

@@ -11,7 +11,7 @@ export async function readNodes(api: Api): Promise<readonly Node[]> {
   const { executions, store, nodeName, startedAt } = api;
   const { running, waiting } = executions.counts();
   const own = { running, waiting, is_self: true };
-  const state = executions.isClosing ? "draining" : "ready";
+  const state = executions.isDraining ? "draining" : "ready";
   if (store.node !== null) {
     const self = store.node.id;
     const rows = await listNodes(store, now());

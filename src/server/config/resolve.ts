@@ -8,6 +8,7 @@ type Resolved =
   | "FLOW_MAX_CONCURRENT"
   | "WARM_THREADS"
   | "RUNNER_MEMORY_MB"
+  | "SHUTDOWN_DELAY_SEC"
   | "LOG_FORMAT";
 
 /** The configuration as the program uses it: nothing is left to be worked out, paths are absolute. */
@@ -19,6 +20,7 @@ export type Config = Readonly<
     FLOW_MAX_CONCURRENT: number;
     WARM_THREADS: number;
     RUNNER_MEMORY_MB: number;
+    SHUTDOWN_DELAY_SEC: number;
     LOG_FORMAT: "json" | "pretty";
   }
 >;
@@ -35,6 +37,7 @@ export interface Surroundings {
 export function resolveConfig(settings: Settings, around: Surroundings): Config {
   const at = (path: string) => resolve(around.folder, path);
   const data = at(settings.DATA_DIR);
+  const database = resolveDatabase(settings.DATABASE_URL, data, at);
   return Object.freeze({
     ...settings,
     ...resolveThreads(settings, around.cores),
@@ -42,13 +45,17 @@ export function resolveConfig(settings: Settings, around: Surroundings): Config 
     TLS_CERT_FILE: settings.TLS_CERT_FILE && at(settings.TLS_CERT_FILE),
     TLS_KEY_FILE: settings.TLS_KEY_FILE && at(settings.TLS_KEY_FILE),
     DATA_DIR: data,
-    DATABASE_URL: resolveDatabase(settings.DATABASE_URL, data, at),
+    DATABASE_URL: database,
     PLUGINS_DIR: at(settings.PLUGINS_DIR),
     ALLOW_READ: settings.ALLOW_READ.map(at),
     ALLOW_WRITE: settings.ALLOW_WRITE.map(at),
+    SHUTDOWN_DELAY_SEC: orElse(settings.SHUTDOWN_DELAY_SEC, isFile(database) ? 0 : DELAY_SEC),
     LOG_FORMAT: resolveFormat(settings.LOG_FORMAT, around.terminal),
   });
 }
+
+/** A balancer that looks each second, and believes what it sees twice, has seen it by then. */
+const DELAY_SEC = 3;
 
 /** The database file of a resolved configuration; null: it is a database of PostgreSQL. */
 export function databaseFile({ DATABASE_URL }: Pick<Config, "DATABASE_URL">): string | null {

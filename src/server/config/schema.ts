@@ -238,11 +238,14 @@ export const CONFIG_SCHEMA = v.strictObject({
       "`false` where the UI has an origin of its own.",
   ),
   LOGIN_TOKEN_TTL_SEC: key(seconds(1, 10 * YEAR_SEC), 2_592_000, "Life of a login token."),
-  SHUTDOWN_GRACE_SEC: key(
-    seconds(0, 86_400),
-    30,
-    "Time that running executions get at SIGTERM or Ctrl-C.",
+  SHUTDOWN_DELAY_SEC: key(
+    orAuto(seconds(0, 3600)),
+    "auto",
+    "Calls are taken for so long after SIGTERM or Ctrl-C, while `/health/ready` says 503: a balancer " +
+      "that looks sends them elsewhere before they are refused.",
+    "`auto` (3 with PostgreSQL, else 0)",
   ),
+  SHUTDOWN_GRACE_SEC: key(seconds(0, 86_400), 30, "Time that running executions get after that."),
   LOG_LEVEL: key(
     choice("trace", "debug", "info", "warn", "error", "fatal", "silent"),
     "info",

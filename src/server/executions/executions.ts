@@ -65,6 +65,7 @@ export class Executions implements RunEvents {
   readonly watchers: Watchers;
   readonly #kept = new KeptInputs();
   readonly #queues: WebhookQueues;
+  #isDraining = false;
 
   constructor(options: ExecutionsOptions) {
     this.#options = options;
@@ -302,9 +303,13 @@ export class Executions implements RunEvents {
     this.#elsewhere.await(execution);
   }
 
-  /** The service stops. */
-  get isClosing(): boolean {
-    return this.#journal.isClosing;
+  /** The service stops soon, and takes nothing that others can have. */
+  startDraining(): void {
+    this.#isDraining = true;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
   }
 
   /** Now in a thread, and now waiting for one. */
@@ -339,6 +344,7 @@ export class Executions implements RunEvents {
    * the listeners of `onStop` are called. What waits for a thread stays PENDING for the next start.
    */
   async drain(graceMs: number): Promise<void> {
+    this.startDraining();
     this.#journal.close();
     await atMost(WAIT_MS, this.#scheduler.stop());
     await atMost(graceMs, this.#scheduler.whenIdle());

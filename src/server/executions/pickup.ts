@@ -91,7 +91,7 @@ export class Pickup {
     const room = flows
       .map((flow) => ({ flow, count: roomFor(flow) }))
       .filter(({ count }) => count > 0);
-    if (room.length === 0 || this.#isClosed || executions.isClosing) return;
+    if (room.length === 0 || this.#isClosed || executions.isDraining) return;
     this.#isDoubtful = true;
     const busyWebhooks = executions.listBusyWebhooks();
     const rows = await node.take({ room, waitingSince, busyWebhooks });

@@ -140,6 +140,11 @@ export function urlOf(config: Config, server: Server): string {
   return `${scheme}://${host}:${port}${prefixOf(config)}`;
 }
 
+/** From now on each answer closes its connection: who keeps one comes back by another, and elsewhere. */
+export function closeAfterAnswers(server: Server): void {
+  server.prependListener("request", (_, outgoing) => (outgoing.shouldKeepAlive = false));
+}
+
 /** How long answers that are under way may take to leave. */
 const CLOSE_MS = 2000;
 
