@@ -139,6 +139,32 @@ test("postgres: a record that cannot be written costs no other, and one that is 
   assert.deepEqual(await connectionsByMonth(store), new Map([["2026-11", 2]]));
 });
 
+test("postgres: what begins, starts and ends is found by its key, in tables that were empty", async () => {
+  const name = "keys.db";
+  const store = await openStoreOf("postgres", name);
+  const end = { kind: "end" as const, status: "ENDED_ERROR" as const, status_message: "gone" };
+  // A statement gets the plan that is kept after five uses.
+  for (let count = 0; count < 20; count += 1) {
+    const row = newRow(newExecutionId(), PENDING);
+    await append(store, begin(row), "1");
+    await append(store, { kind: "start", ids: [row.id], at: 7 });
+    await append(store, { ...end, id: row.id, ended_at: 9, response: null });
+  }
+  // What a connection has read is counted once it has ended, a moment after the store was closed.
+  await store[Symbol.asyncDispose]();
+  await using again = await openStoreOf("postgres", name);
+  for (let changed = 0, read = 0; changed < 40; assert.equal(read, 0))
+    ({ changed, read } = await countsOf(again));
+});
+
+async function countsOf(store: Store): Promise<{ changed: number; read: number }> {
+  const { rows } = await sql<{ changed: number; read: number }>`select n_tup_upd as changed,
+      seq_tup_read as read from pg_stat_user_tables where relname = 'execution'`.execute(
+    store.rows,
+  );
+  return rows[0] ?? { changed: 0, read: 0 };
+}
+
 test("postgres: a list that takes too long is given up, and one that nobody waits for is stopped", async () => {
   await using store = await openStoreOf("postgres", "slow.db");
   const slow = () => sql`select pg_sleep(60)`.execute(store.lists);

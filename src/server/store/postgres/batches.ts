@@ -123,14 +123,14 @@ const CLAIM = `with given as materialized (select * from ${unnest(CLAIMED_TYPES)
   returning hash, execution_key as key`;
 
 /** An ended status never changes, and what was answered neither. Answers the keys that ended. */
-const END = `with given as materialized (select * from ${unnest(END_TYPES)}),
-  ended as (update execution set status = given.status, status_message = given.status_message,
-      ended_at = given.ended_at
-    from given where execution.key = given.key and execution.status in ('PENDING', 'RUNNING')
+const END = `with ended as (update execution set status = given.status,
+      status_message = given.status_message, ended_at = given.ended_at
+    from ${unnest(END_TYPES)}
+    where execution.key = given.key and execution.status in ('PENDING', 'RUNNING')
       and execution.node_id = ${nodeAfter(END_TYPES)}
-    returning execution.key),
+    returning execution.key, given.output_value, given.response),
   output as (insert into execution_output (execution_key, output_value, response)
-    select key, output_value, response from given join ended using (key)
+    select key, output_value, response from ended
     where output_value is not null or response is not null)
   select key from ended`;
 

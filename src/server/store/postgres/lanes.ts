@@ -14,6 +14,12 @@ import type { Lane, Recorded, ThreadData } from "./thread-protocol.ts";
 const PATIENCE_MS = 5000;
 const RETRY_MS = 250;
 
+/**
+ * A statement is planned once, for tables as they are then. Where they are small just then, every
+ * row would be read for each batch, also when there are millions.
+ */
+const BY_INDEX = "set enable_seqscan = off";
+
 /** The connections on which records are written, each batch after the one before. */
 export class Lanes {
   readonly #lanes: Readonly<Record<Lane, Session>>;
@@ -26,6 +32,7 @@ export class Lanes {
     this.#membership = membership;
     this.#counting = toCounting(data.allowance);
     const prepare = async (client: Client): Promise<void> => {
+      await client.query(BY_INDEX);
       if (data.durability === "normal") await client.query("set synchronous_commit = off");
       await this.#settleDoubtful(client);
     };
