@@ -12,6 +12,8 @@ export interface FaultProxy {
    * arrive late where the connection lives until `open`.
    */
   hold(): void;
+  /** What is sent there arrives; what is answered does not, as with `hold`. */
+  holdAnswers(): void;
   open(): void;
   close(): Promise<void>;
 }
@@ -47,6 +49,9 @@ export async function openFaultProxy(url: string): Promise<FaultProxy> {
     hold() {
       mode = "held";
       for (const link of links) link.hold();
+    },
+    holdAnswers() {
+      for (const link of links) link.holdAnswers();
     },
     open() {
       mode = "open";
@@ -89,6 +94,10 @@ class Link {
   hold(): void {
     this.#isHeld = true;
     this.#client.pause();
+    this.#server?.pause();
+  }
+
+  holdAnswers(): void {
     this.#server?.pause();
   }
 

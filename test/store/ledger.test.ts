@@ -474,7 +474,7 @@ test("that a run waits again is not written once it has started", async () => {
     const asked = Promise.withResolvers<void>();
     {
       using _ = refuseRows("again.db", '%"kind":"wait"%');
-      journal.wait(id, () => (asked.resolve(), isWaiting));
+      journal.wait({ id, handedOverAt: 1 }, () => (asked.resolve(), isWaiting));
       // A record of its own, after which the one before has failed.
       await append(store.ledger, { kind: "log", id, lines: [] }, null);
     }

@@ -2,13 +2,18 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { join } from "node:path";
+import { sql } from "kysely";
+import pg from "pg";
 import { keyOf, newExecutionId, newId } from "../../src/shared/id.ts";
 import { findExecution } from "../../src/server/store/executions.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
+import { toStatement } from "../../src/server/store/prepared.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { openPostgres } from "../postgres-server.ts";
+import { poll } from "../blackbox/scenario.ts";
+import { openFaultProxy } from "../fault-proxy.ts";
 import { INPUT, newRow } from "./rows.ts";
 
 /** Nodes of one database: who has an execution, and what becomes of those of a lost one. */
@@ -21,6 +26,14 @@ const FIGURES = { state: "ready", running: 0, waiting: 0 } as const;
 
 const server = await openPostgres();
 after(() => server.stop());
+
+/** Changes the database as nobody else does. */
+async function query(url: string, ...texts: readonly string[]): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  for (const text of texts) await client.query(text);
+  await client.end();
+}
 
 type NodeStore = Store & { readonly node: StoreNode };
 
@@ -203,4 +216,121 @@ test("keys of nodes are apart, whatever their clocks say", async () => {
   }
   assert.equal(slots.size, 4);
   assert.equal(ids.size, 800);
+});
+
+test("a unit that takes longer than a lease ends none", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url, { leaseMs: SHORT_MS });
+  const slow = sql`select pg_sleep(4)`;
+  const unit = store.commit([toStatement({ compile: () => slow.compile(store.rows) })]);
+  let isOver = false;
+  void unit.then(() => (isOver = true));
+  await wait(100);
+  assert.ok((await store.node.renew(FIGURES)).isMember);
+  await wait(2500);
+  assert.equal(store.awaySince, null, "the database is there");
+  assert.ok(!isOver);
+  await unit;
+});
+
+const NOT_STARTED = "not started: the database was away when it was recorded";
+
+test("a statement that arrives late puts back nothing that was started after it", async () => {
+  await using store = await openNodeStore(await server.createDatabase());
+  const id = await begin(store);
+  const waits = { kind: "wait", ids: [id], at: 7 } as const;
+  await start(store, id, 7);
+  await append(store, waits);
+  assert.equal((await findExecution(store, id))?.status, "PENDING");
+  assert.equal(await start(store, id, 8), "applied");
+  await append(store, waits);
+  const late = await findExecution(store, id);
+  assert.deepEqual([late?.status, late?.started_at], ["RUNNING", 8], "it runs, and would again");
+  assert.equal(await start(store, id, 7), `overtaken ${id}`);
+  assert.equal((await findExecution(store, id))?.started_at, 8);
+  assert.equal(await end(store, id), "applied");
+});
+
+test("what waits again and is started in one batch is started, though the answer was lost", async () => {
+  await using store = await openNodeStore(await server.createDatabase());
+  const id = await begin(store);
+  await start(store, id, 7);
+  const both = () =>
+    Promise.all([append(store, { kind: "wait", ids: [id], at: 7 }), start(store, id, 8)]);
+  assert.deepEqual(await both(), ["applied", "applied"]);
+  assert.deepEqual(await both(), ["applied", "applied"]);
+  assert.equal((await findExecution(store, id))?.started_at, 8);
+});
+
+test("a begin whose commit comes after the caller was refused records nothing", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  const id = await begin(store);
+  await query(
+    url,
+    `create function slow() returns trigger language plpgsql as
+      $$ begin perform pg_sleep(8); return null; end $$`,
+    `create constraint trigger slow after insert on execution deferrable initially deferred
+      for each row when (new.webhook_id = 'slow') execute function slow()`,
+  );
+  await assert.rejects(begin(store, "slow"), { kind: "unavailable" });
+  await begin(store);
+  await wait(4000);
+  const rows = await store.rows.selectFrom("execution").select(["id", "webhook_id"]).execute();
+  assert.equal(rows.length, 2);
+  assert.ok(rows.some((row) => row.id === id));
+});
+
+test("a begin that was refused and is there ends, though its node was given up meanwhile", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  await using other = await openNodeStore(url, { leaseMs: SHORT_MS });
+  await using store = await openNodeStore(proxy.through(url), { leaseMs: SHORT_MS });
+  await begin(store);
+  proxy.holdAnswers();
+  const refused = assert.rejects(begin(store, "w"), { kind: "unavailable" });
+  const rows = await poll("it to be recorded", async () => {
+    const found = await findOf(other, "w");
+    return found.length > 0 ? found : null;
+  });
+  proxy.hold();
+  await refused;
+  await other.node.renew(FIGURES);
+  assert.deepEqual((await other.node.sweep())?.nodes, ["n"]);
+  assert.equal(rows[0]?.status, "PENDING");
+  proxy.open();
+  await poll("the node to be one again", () =>
+    store.node.rejoin().then(
+      () => true,
+      () => null,
+    ),
+  );
+  assert.equal(await start(store, await begin(store)), "applied");
+  await poll("it to end", async () => {
+    const [row] = await findOf(other, "w");
+    return row?.status_message === NOT_STARTED ? true : null;
+  });
+});
+
+function findOf(store: Store, webhook_id: string) {
+  const query = store.rows.selectFrom("execution").select(["id", "status", "status_message"]);
+  return query.where("webhook_id", "=", webhook_id).execute();
+}
+
+test("one that was begun before its node was given up, and is another's, is not begun again", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url, { leaseMs: SHORT_MS });
+  await using other = await openNodeStore(url);
+  const { input_value: _, ...input } = INPUT;
+  const waiting = { status: "PENDING", started_at: null, ended_at: null } as const;
+  const record = { kind: "begin", row: newRow(newExecutionId(), waiting), input, month: null };
+  const again = () => append(store, record as LedgerRecord, "1");
+  assert.equal(await again(), "applied");
+  assert.equal(await again(), "applied", "its answer was lost");
+  await wait(SHORT_MS + 100);
+  await other.node.sweep();
+  await store.node.rejoin();
+  assert.equal(await again(), `overtaken ${record.row.id}`);
 });

@@ -77,7 +77,7 @@ testStores(
     ]);
     assert.equal((await findExecution(store, two.id))?.status_message, "gone");
     await append(store, { kind: "start", ids: [one.id], at: 7 });
-    await append(store, { kind: "wait", ids: [one.id] });
+    await append(store, { kind: "wait", ids: [one.id], at: 7 });
     assert.deepEqual(await findExecution(store, one.id), one);
     assert.deepEqual(await connectionsByMonth(store), new Map([["2026-11", 2]]));
   },

@@ -48,6 +48,8 @@ export interface ActiveExecution {
   slot: Slot<ActiveExecution> | null;
   /** When it was handed to a thread last, in milliseconds since the epoch; null: it was not. */
   startedAt: number | null;
+  /** As its record has it; null: it was not handed over. A later handing over is a later time. */
+  handedOverAt: number | null;
   /** Where in the flow's files its newest error came from; null: none is known. */
   place: string | null;
   /** Since when it has been active, as performance.now(). */
@@ -84,6 +86,7 @@ export function newActive(
     isAwaited: false,
     slot: null,
     startedAt: null,
+    handedOverAt: null,
     place: null,
     since: 0,
     settle: resolve,

@@ -163,7 +163,7 @@ export class Executions implements RunEvents {
     execution.recordedIn = this.#journal.begin(row, input, more, {
       written: () => {
         execution.isRecorded = true;
-        this.#kept.keep(execution);
+        if (!execution.isElsewhere) this.#kept.keep(execution);
         if (until === "written") resolve(execution);
       },
       ...((until === "synced" || replaced.length > 0) && {
@@ -179,7 +179,7 @@ export class Executions implements RunEvents {
         },
       }),
       overtaken: (ids) => {
-        for (const one of replaced) if (ids.includes(one.id)) this.#leave(one);
+        for (const one of [execution, ...replaced]) if (ids.includes(one.id)) this.#leave(one);
       },
       refused: (refused) => {
         this.#refuse(execution);
@@ -359,7 +359,7 @@ export class Executions implements RunEvents {
   returned(execution: ActiveExecution): void {
     const isWaiting = (): boolean => (execution.run?.link ?? null) !== null;
     execution.queue?.returned(execution);
-    this.#journal.wait(execution.id, isWaiting);
+    this.#journal.wait(execution, isWaiting);
   }
 
   ended(execution: ActiveExecution, ending: Ending): void {

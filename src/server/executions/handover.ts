@@ -45,9 +45,14 @@ export class Handover {
     if (own.length === 0 || journal.isStopped) return handOver([]);
     const rows = new Set(own.map(({ execution }) => execution.recordedIn));
     const [row = null] = rows.size === 1 ? rows : [];
-    for (const { execution } of own) execution.queue?.started(execution);
+    const at = handOverTime(own);
+    for (const { execution } of own) {
+      execution.queue?.started(execution);
+      execution.handedOverAt = at;
+    }
     journal.start(
       own.map(({ id }) => id),
+      at,
       row,
       {
         overtaken: (ids) => {
@@ -85,4 +90,9 @@ export class Handover {
       return [];
     }
   }
+}
+
+/** Later than all before: what undoes one of them undoes no other, though it comes late. */
+function handOverTime(runs: readonly ExecutionRun[]): number {
+  return runs.reduce((at, { execution }) => Math.max(at, (execution.handedOverAt ?? 0) + 1), now());
 }

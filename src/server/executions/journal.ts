@@ -1,5 +1,4 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { LogLine } from "../../shared/wire/protocol.ts";
 import type { Store } from "../store/store.ts";
@@ -13,6 +12,7 @@ import {
 } from "../store/store-error.ts";
 import type { RecordEvents } from "../store/ledger.ts";
 import type { BeginRecord, LedgerRecord } from "../store/ledger-record.ts";
+import type { ActiveExecution } from "./active.ts";
 import { openChanges, type Changes } from "./changes.ts";
 import type { Input } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
@@ -71,11 +71,12 @@ export class Journal {
   /**
    * Records that executions are handed to a thread.
    *
+   * @param at later than any handing over of theirs before
    * @param row of the ledger, that of their records: then one cannot be without the other. Where
    *   they were recorded before, it has to be on disk that they were handed over: nothing runs twice
    */
-  start(ids: readonly string[], row: number | null, events: StartEvents): void {
-    const record: LedgerRecord = { kind: "start", ids, at: now() };
+  start(ids: readonly string[], at: number, row: number | null, events: StartEvents): void {
+    const record: LedgerRecord = { kind: "start", ids, at };
     let own = ids;
     const overtaken = (lost: readonly string[]): void => {
       events.overtaken(lost);
@@ -102,9 +103,13 @@ export class Journal {
    *
    * @param isWaiting whether it still does: told later, it would undo that it runs
    */
-  wait(id: string, isWaiting: () => boolean): void {
+  wait(
+    { id, handedOverAt }: Pick<ActiveExecution, "id" | "handedOverAt">,
+    isWaiting: () => boolean,
+  ): void {
     const events = { written: () => this.changes.publish(id, "status") };
-    this.#insist({ kind: "wait", ids: [id] }, null, events, isWaiting);
+    const undone = handedOverAt === null ? {} : { at: handedOverAt };
+    this.#insist({ kind: "wait", ids: [id], ...undone }, null, events, isWaiting);
   }
 
   /** Writes an ending, however long it cannot be written. */

@@ -14,8 +14,17 @@ export interface Begun {
 export type Later =
   | { readonly kind: "end"; readonly ended: EndedRow }
   | { readonly kind: "log"; readonly record: LogRecord }
-  /** `at`: when it was handed to a thread; null: it waits. */
-  | { readonly kind: "move"; readonly id: string; readonly at: number | null };
+  | Move;
+
+/** It is handed to a thread, or waits again. */
+export interface Move {
+  readonly kind: "move";
+  readonly id: string;
+  /** When it was handed to a thread; null: it waits. */
+  readonly at: number | null;
+  /** Where it waits again: when it was handed over before. */
+  readonly undone: number | null;
+}
 
 /** What a list of records comes to. */
 export interface GatheredRecords {
@@ -40,8 +49,9 @@ export function gatherRecords(entries: readonly LedgerEntry[]): GatheredRecords 
     else
       for (const id of record.ids) {
         const at = record.kind === "start" ? record.at : null;
+        const undone = record.kind === "wait" ? (record.at ?? null) : null;
         const found = begun.get(id);
-        if (found === undefined) later.push({ kind: "move", id, at });
+        if (found === undefined) later.push({ kind: "move", id, at, undone });
         else if (found.row.ended_at === null) move(found, at);
       }
   }

@@ -33,6 +33,8 @@ export interface StartRecord {
 export interface WaitRecord {
   readonly kind: "wait";
   readonly ids: readonly string[];
+  /** Of the start that it undoes; a ledger that an earlier version has left does not have it. */
+  readonly at?: number;
 }
 
 /** Its text is the output_value, where there is one. */

@@ -11,7 +11,8 @@ export interface RecordEvents {
   applied?(): void;
   /**
    * Before `written`: of these executions nothing was, because they have ended, or are another
-   * node's by now. A record of none other is told no more, but for a begin, which replaces them.
+   * node's by now. A record of none other is told no more, but for a begin: it replaces them, or was
+   * recorded before this node was given up.
    */
   overtaken?(ids: readonly string[]): void;
   /** It was not written, and will not be. */

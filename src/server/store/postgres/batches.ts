@@ -1,7 +1,7 @@
 import type { Client } from "pg";
 import { COLUMNS, type EndedRow } from "../executions.ts";
 import { requireKey, toKey } from "../execution-key.ts";
-import type { Begun } from "../gathered-records.ts";
+import type { Begun, Move } from "../gathered-records.ts";
 import type { BeginRecord, LogRecord } from "../ledger-record.ts";
 import { now } from "../../../shared/clock.ts";
 import { toValue } from "./connection.ts";
@@ -56,7 +56,12 @@ const END_TYPES: Types = {
   response: "text",
 };
 
-const MOVE_TYPES: Types = { key: "bigint", status: "text", started_at: "bigint", was: "text" };
+const MOVE_TYPES: Types = {
+  key: "bigint",
+  status: "text",
+  started_at: "bigint",
+  undone: "bigint",
+};
 const LOG_TYPES: Types = { execution_key: "bigint", at: "bigint", level: "text", text: "text" };
 
 export async function runBatch<Row = unknown>(
@@ -136,11 +141,15 @@ const END = `with ended as (update execution set status = given.status,
 
 /**
  * Answers the keys that moved. One that runs in the tables and waits here is started all the same:
- * an answer to its last start was lost, or that it waits again could not be written.
+ * an answer to its last start was lost, or that it waits again could not be written. A statement
+ * that arrives late changes nothing: what was started after it stays started.
  */
 const MOVE = `update execution set status = given.status, started_at = given.started_at
   from ${unnest(MOVE_TYPES)} where execution.key = given.key
-    and execution.status in (given.was, 'RUNNING')
+    and case when given.status = 'PENDING'
+      then execution.status = 'RUNNING' and execution.started_at = given.undone
+      else execution.status = 'PENDING'
+        or execution.status = 'RUNNING' and execution.started_at < given.started_at end
     and execution.node_id = ${nodeAfter(MOVE_TYPES)} and ${isNode(MOVE_TYPES)}
   returning execution.key`;
 
@@ -223,19 +232,17 @@ export function toEndBatch(ended: readonly EndedRow[], node: string): Batch {
   return toNodeBatch(["end", END, END_TYPES], node, [...rows.values()]);
 }
 
-/** @param at of each: when it was handed to a thread; null: it waits again */
-export function toMoveBatch(
-  moves: readonly { id: string; at: number | null }[],
-  node: string,
-): Batch {
-  const rows = moves.map(({ id, at }) => ({
+/** What is to wait again, and has been started since, waits no more: that concerns nobody. */
+export function toMoveBatch(moves: readonly Move[], node: string): Batch {
+  const rows = moves.map(({ id, at, undone }) => ({
     id,
     key: toKey(id),
     status: at === null ? "PENDING" : "RUNNING",
     started_at: at,
-    was: at === null ? "RUNNING" : "PENDING",
+    undone,
   }));
-  return toNodeBatch(["move", MOVE, MOVE_TYPES], node, rows);
+  const batch = toNodeBatch(["move", MOVE, MOVE_TYPES], node, rows);
+  return { ...batch, ids: moves.filter(({ at }) => at !== null).map(({ id }) => id) };
 }
 
 export function toLogBatch(records: readonly LogRecord[]): Batch {

@@ -35,3 +35,8 @@ export function isLost(error: unknown): boolean {
   const { kind, code } = toUnitError(error);
   return kind === "unavailable" && !/^(40001|40P01|55P03|53...)$/.test(code);
 }
+
+/** Whether the server gave a statement up, which changed nothing. */
+export function isOutOfTime(error: unknown): boolean {
+  return toUnitError(error).code === "57014";
+}

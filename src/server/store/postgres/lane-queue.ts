@@ -127,9 +127,9 @@ export class LaneQueue {
   }
 }
 
-/** Executions that a record changes; one that begins is nobody else's, those that it replaces may be. */
+/** Executions that a record changes. One that begins may be another's after a try that was not answered. */
 function idsOf(record: LedgerRecord): readonly string[] {
-  if (record.kind === "begin") return record.replaces ?? [];
+  if (record.kind === "begin") return [record.row.id, ...(record.replaces ?? [])];
   if (record.kind === "end") return [record.id];
   return record.kind === "start" || record.kind === "wait" ? record.ids : [];
 }

@@ -1,14 +1,15 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Client } from "pg";
 import type { LedgerEntry } from "../ledger-record.ts";
-import { now } from "../../../shared/clock.ts";
-import { toEndBatch } from "./batches.ts";
+import type { UnitError } from "../store-error.ts";
 import { toCounting, type Counting } from "./begins.ts";
 import { ANSWER_MS, Session } from "./connection.ts";
-import { isLost, toUnitError } from "./error.ts";
+import { isLost, isOutOfTime, toUnitError } from "./error.ts";
 import type { Membership } from "./membership.ts";
+import { Predecessor } from "./predecessor.ts";
 import { writeRecords, type Recorder } from "./records.ts";
 import type { Lane, Recorded, ThreadData } from "./thread-protocol.ts";
+import { UnknownBegins } from "./unknown-begins.ts";
 
 /** How long a batch is tried again where the connection was lost, in milliseconds. */
 const PATIENCE_MS = 5000;
@@ -20,67 +21,91 @@ const RETRY_MS = 250;
  */
 const BY_INDEX = "set enable_seqscan = off";
 
+/** The server gives up what nobody waits for any more, and lets go of what it has locked. */
+const LIMITS = `set statement_timeout = ${ANSWER_MS - 500};
+  set idle_in_transaction_session_timeout = ${2 * ANSWER_MS}`;
+
 /** The connections on which records are written, each batch after the one before. */
 export class Lanes {
   readonly #lanes: Readonly<Record<Lane, Session>>;
-  /** Executions that may have been recorded though whoever started them was told otherwise. */
-  readonly #doubtful = new Set<string>();
+  readonly #unknown = new UnknownBegins();
   readonly #membership: Membership;
   readonly #counting: Counting;
+  #settling: Promise<void> | null = null;
+  #isClosed = false;
 
   constructor(data: ThreadData, membership: Membership) {
     this.#membership = membership;
     this.#counting = toCounting(data.allowance);
-    const prepare = async (client: Client): Promise<void> => {
-      await client.query(BY_INDEX);
-      if (data.durability === "normal") await client.query("set synchronous_commit = off");
-      await this.#settleDoubtful(client);
+    const open = (): Session => {
+      const predecessor = new Predecessor();
+      const prepare = async (client: Client): Promise<void> => {
+        await client.query(BY_INDEX);
+        await client.query(LIMITS);
+        if (data.durability === "normal") await client.query("set synchronous_commit = off");
+        await predecessor.endFor(client);
+      };
+      return new Session(data, prepare, ANSWER_MS);
     };
-    const open = (): Session => new Session(data, prepare, ANSWER_MS);
     this.#lanes = { begin: open(), end: open(), log: open() };
   }
 
   /** Tries for 5 seconds. */
   async write(lane: Lane, entries: readonly LedgerEntry[]): Promise<Recorded> {
-    let isDoubtful = false;
+    const unanswered = new Set<string>();
     for (const until = performance.now() + PATIENCE_MS; ; await wait(RETRY_MS))
       try {
-        return await this.#lanes[lane].run((client) =>
-          writeRecords(client, this.#recorder, entries).catch((error: unknown) => {
-            isDoubtful = true;
-            throw error;
-          }),
-        );
+        return await this.#lanes[lane].run((client) => this.#record(client, entries, unanswered));
       } catch (error) {
-        if (isLost(error) && performance.now() < until) continue;
-        if (isDoubtful) this.#doubt(entries);
-        const errors = entries.map((_, at) => [at, toUnitError(error)] as const);
+        const isPassing = isLost(error) || isOutOfTime(error);
+        if (isPassing && performance.now() < until) continue;
+        this.#unknown.add(entries, unanswered);
+        if (this.#unknown.size > 0) this.#settleSoon();
+        const errors = entries.map((_, at) => [at, toRecordError(error)] as const);
         return { errors, overtaken: [] };
       }
   }
 
-  get #recorder(): Recorder {
-    return { node: this.#membership.id, counting: this.#counting };
-  }
-
   async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#settling;
     await Promise.all(Object.values(this.#lanes).map((lane) => lane.close()));
   }
 
-  #doubt(entries: readonly LedgerEntry[]): void {
-    for (const { record } of entries)
-      if (record.kind === "begin") this.#doubtful.add(record.row.id);
+  /** @param unanswered is given the node, where it is not known what was written */
+  async #record(
+    client: Client,
+    entries: readonly LedgerEntry[],
+    unanswered: Set<string>,
+  ): Promise<Recorded> {
+    const recorder: Recorder = { node: this.#membership.id, counting: this.#counting };
+    try {
+      return await writeRecords(client, recorder, entries);
+    } catch (error) {
+      if (isLost(error)) unanswered.add(recorder.node);
+      throw error;
+    }
   }
 
-  /** They were refused: where they were recorded all the same, they end without having begun. */
-  async #settleDoubtful(client: Client): Promise<void> {
-    const ids = [...this.#doubtful];
-    if (ids.length === 0) return;
-    const ended = { status: "ENDED_ERROR", ended_at: now(), output_value: null } as const;
-    const status_message = "not started: the database was away when it was recorded";
-    const rows = ids.map((id) => ({ id, ...ended, status_message, response: null }));
-    const { text, values } = toEndBatch(rows, this.#membership.id);
-    await client.query(text, [...values]);
-    for (const id of ids) this.#doubtful.delete(id);
+  /** As soon as the database is there again, on a connection that was made since. */
+  #settleSoon(): void {
+    this.#settling ??= this.#settle().finally(() => (this.#settling = null));
   }
+
+  async #settle(): Promise<void> {
+    while (this.#unknown.size > 0 && !this.#isClosed)
+      try {
+        // No caller waits for this lane while the database is away.
+        await this.#lanes.log.run((client) => client.query("select 1"));
+        await this.#lanes.begin.run((client) => this.#unknown.settle(client));
+      } catch {
+        await wait(RETRY_MS);
+      }
+  }
+}
+
+/** What the server gave up may be written later. */
+function toRecordError(error: unknown): UnitError {
+  const unit = toUnitError(error);
+  return isOutOfTime(error) ? { ...unit, kind: "unavailable" } : unit;
 }

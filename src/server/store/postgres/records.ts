@@ -13,7 +13,7 @@ import {
 } from "./batches.ts";
 import { isConditional, leaveOut, refuseBegins, toErrors, type Counting } from "./begins.ts";
 import { transact } from "./connection.ts";
-import { isLost, toUnitError } from "./error.ts";
+import { isLost, isOutOfTime, toUnitError } from "./error.ts";
 import type { Recorded } from "./thread-protocol.ts";
 
 /** Who writes records. */
@@ -38,7 +38,7 @@ export async function writeRecords(
   try {
     return await write(entries);
   } catch (error) {
-    if (isLost(error)) throw error;
+    if (isLost(error) || isOutOfTime(error)) throw error;
     const parts = toParts(entries);
     if (parts.length > 1) return writeApart(write, entries, parts);
     return { errors: entries.map((_, at) => [at, toUnitError(error)] as const), overtaken: [] };
@@ -60,7 +60,7 @@ async function writeApart(
       overtaken.push(...recorded.overtaken);
       for (const [at, error] of recorded.errors) errors.push([part[at] as number, error]);
     } catch (error) {
-      if (isLost(error)) throw error;
+      if (isLost(error) || isOutOfTime(error)) throw error;
       for (const at of part) errors.push([at, toUnitError(error)]);
     }
   return { errors, overtaken };
@@ -124,30 +124,42 @@ function prepareWrite(
   return {
     count: rest.length + (begun.length > 0 ? 1 : 0),
     async write() {
-      if (begun.length > 0) await begin(client, recorder, begun);
-      const overtaken: string[] = [];
+      const overtaken = begun.length > 0 ? await begin(client, recorder, begun) : [];
       for (const batch of rest) overtaken.push(...(await change(client, batch)));
       return overtaken;
     },
   };
 }
 
-/** @throws {Error} where another execution has the key of one, or the node is none any more */
+interface BegunBefore {
+  readonly id: string;
+  readonly node_id: string | null;
+  readonly ended_at: number | null;
+}
+
+/**
+ * @returns executions that an earlier try has begun, and that are not this node's any more
+ * @throws {Error} where another execution has the key of one, or the node is none any more
+ */
 async function begin(
   client: Client,
   { node, counting }: Recorder,
   begun: readonly Begun[],
-): Promise<void> {
+): Promise<string[]> {
   const batch = toBeginBatch(begun, node, counting.part);
   const inserted = await runBatch<{ key: number }>(client, batch);
-  if (inserted.length === begun.length) return;
-  const keys = new Set(inserted.map(({ key }) => key));
-  const ids = begun.map(({ row }) => row.id).filter((id) => !keys.has(requireKey(id)));
-  const { rows } = await client.query<{ id: string }>({
-    text: "select id from execution where key = any($1::bigint[]) and id = any($2::text[])",
+  if (inserted.length === begun.length) return [];
+  const endedAt = new Map(begun.map(({ row }) => [row.id, row.ended_at]));
+  const ids = leaveOutKeys([...endedAt.keys()], inserted);
+  const { rows } = await client.query<BegunBefore>({
+    text: `select id, node_id, ended_at from execution
+      where key = any($1::bigint[]) and id = any($2::text[])`,
     values: [ids.map(requireKey), ids],
   });
-  if (rows.length === ids.length) return;
+  if (rows.length === ids.length)
+    return rows
+      .filter(({ id, node_id, ended_at }) => node_id !== node || ended_at !== endedAt.get(id))
+      .map(({ id }) => id);
   if (inserted.length === 0) await requireNode(client, node);
   throw Object.assign(new Error("Another execution has this key"), { code: "23505" });
 }
@@ -160,14 +172,22 @@ async function requireNode(client: Client, node: string): Promise<void> {
 }
 
 /** @returns executions that it did not change */
-async function change(client: Client, batch: Batch): Promise<string[]> {
+async function change(client: Client, batch: Batch): Promise<readonly string[]> {
   const changed = await runBatch<{ key: number }>(client, batch);
-  if (changed.length === batch.ids.length) return [];
+  const missing = leaveOutKeys(batch.ids, changed);
   const before = CHANGED_BEFORE[batch.name];
-  if (before === undefined) return [];
+  if (missing.length === 0 || before === undefined) return [];
   const { rows } = await client.query<{ key: number }>(before, [...batch.values]);
-  const keys = new Set([...changed, ...rows].map(({ key }) => key));
-  return batch.ids.filter((id) => !keys.has(requireKey(id)));
+  return leaveOutKeys(missing, rows);
+}
+
+function leaveOutKeys(
+  ids: readonly string[],
+  rows: readonly { readonly key: number }[],
+): readonly string[] {
+  if (ids.length === 0) return ids;
+  const keys = new Set(rows.map(({ key }) => key));
+  return ids.filter((id) => !keys.has(requireKey(id)));
 }
 
 /** Neighbours of one kind are one statement, which has each execution once; their order stays. */
