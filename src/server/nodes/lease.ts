@@ -49,6 +49,7 @@ export class Lease {
   #lost = 0;
   #givenUp = 0;
   #renewing: Promise<void> | null = null;
+  #sweeping: Promise<void> | null = null;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
@@ -75,6 +76,7 @@ export class Lease {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     await this.#renewing;
+    await this.#sweeping;
   }
 
   #renewQuietly(): void {
@@ -97,7 +99,16 @@ export class Lease {
     if (!isMember || hasGap || Math.abs(behindMs) >= leaseMs / RENEWALS) this.#heldSince = askedAt;
     this.#renewedAt = askedAt;
     this.#correct(behindMs);
-    if (askedAt - this.#heldSince >= TRUST * leaseMs) await this.#sweep();
+    if (askedAt - this.#heldSince >= TRUST * leaseMs) this.#sweepQuietly();
+  }
+
+  /** However long it takes, the lease is renewed meanwhile. */
+  #sweepQuietly(): void {
+    this.#sweeping ??= this.#sweep()
+      .catch((error: unknown) =>
+        this.#options.log.debug({ error: String(error) }, "Cannot look for lost nodes"),
+      )
+      .finally(() => (this.#sweeping = null));
   }
 
   async #sweep(): Promise<void> {

@@ -2,6 +2,7 @@ import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { StartError } from "../../../shared/errors.ts";
 import { addMoved } from "../execution-key.ts";
 import { toUnitError } from "./error.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { Holds } from "./holds.ts";
 import { Lanes } from "./lanes.ts";
 import { Membership } from "./membership.ts";
@@ -39,8 +40,11 @@ async function serve(): Promise<void> {
     return { moved, joined: data.isBeside ? null : await membership.join(client) };
   });
   addMoved(opened.moved);
+  const heartbeat = new Heartbeat(data, tell, () => writer.giveUp());
+  heartbeat.open();
   const parts = {
     writer,
+    heartbeat,
     membership,
     reads: new Reads(data),
     lanes: new Lanes(data, membership),
@@ -57,6 +61,7 @@ async function serve(): Promise<void> {
 
 interface Parts {
   readonly writer: Writer;
+  readonly heartbeat: Heartbeat;
   readonly membership: Membership;
   readonly reads: Reads;
   readonly lanes: Lanes;
@@ -65,7 +70,7 @@ interface Parts {
 
 async function respond(request: Request, parts: Parts): Promise<Answer> {
   const { id } = request;
-  const { writer, reads, lanes, holds } = parts;
+  const { writer, heartbeat, reads, lanes, holds } = parts;
   if ("query" in request) return { id, rows: await reads.query(request.query) };
   if ("list" in request) return { id, rows: await reads.list(id, request.list) };
   if ("unit" in request)
@@ -75,17 +80,19 @@ async function respond(request: Request, parts: Parts): Promise<Answer> {
     return { id, isHeld: await holds.take(id, request.hold, request.isWaited) };
   if ("release" in request) return { id, isHeld: await holds.release(request.release) };
   if (!("close" in request)) return respondAsNode(request, parts);
-  await Promise.all([lanes.close(), reads.close(), holds.close()]);
+  await Promise.all([lanes.close(), reads.close(), holds.close(), heartbeat.close()]);
   await writer.close();
   return { id, closed: true };
 }
 
 function respondAsNode(
   request: NodeAct & { readonly id: number },
-  { writer, membership }: Parts,
+  { writer, heartbeat, membership }: Parts,
 ): Promise<Answer> {
   const { id } = request;
-  return writer.run(async (client) => {
+  // A unit that takes long ends no lease.
+  const connection = "renew" in request || "rejoin" in request ? heartbeat : writer;
+  return connection.run(async (client) => {
     if ("renew" in request) return { id, renewed: await membership.renew(client, request.renew) };
     if ("sweep" in request) return { id, swept: await membership.sweep(client) };
     if ("tellAwaited" in request) {

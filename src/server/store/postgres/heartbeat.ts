@@ -1,0 +1,66 @@
+import type { Client } from "pg";
+import { ANSWER_MS, Session } from "./connection.ts";
+import type { Event, ThreadData } from "./thread-protocol.ts";
+
+/** How often it is asked whether the database is there, in milliseconds. */
+const ASK_MS = 1000;
+/** An answer that takes longer is none; after the second, what hangs elsewhere hangs for good. */
+const [LATE_MS, LOST_MS] = [2000, 10_000];
+
+/**
+ * A connection on which nothing takes long: it renews the lease of the node, and tells whether the
+ * database can be reached.
+ */
+export class Heartbeat {
+  readonly #session: Session;
+  readonly #tell: (event: Event) => void;
+  readonly #onLost: () => void;
+  #isReachable = true;
+  #isAsking = false;
+  #answeredAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param onLost nothing was answered for 10 seconds */
+  constructor(data: ThreadData, tell: (event: Event) => void, onLost: () => void) {
+    this.#tell = tell;
+    this.#onLost = onLost;
+    this.#session = new Session(data, async () => {}, ANSWER_MS);
+  }
+
+  open(): void {
+    this.#timer = setInterval(() => this.#ask(), ASK_MS);
+  }
+
+  run<T>(act: (client: Client) => Promise<T>): Promise<T> {
+    return this.#session.run(act);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#session.close();
+  }
+
+  #ask(): void {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    const late = setTimeout(() => this.#report(false), LATE_MS);
+    this.run((client) => client.query("select 1"))
+      .then(
+        () => this.#report(true),
+        () => this.#report(false),
+      )
+      .finally(() => {
+        clearTimeout(late);
+        this.#isAsking = false;
+      });
+  }
+
+  #report(isReachable: boolean): void {
+    const at = performance.now();
+    if (isReachable) this.#answeredAt = at;
+    else if (at - this.#answeredAt > LOST_MS) this.#onLost();
+    if (this.#isReachable === isReachable) return;
+    this.#isReachable = isReachable;
+    this.#tell({ isReachable });
+  }
+}
