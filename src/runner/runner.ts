@@ -13,6 +13,7 @@ import { FlowThread } from "./flow-thread.ts";
 import { inspectInThread } from "./inspection.ts";
 import { NativeLoad } from "./native-load.ts";
 import { NativeProbe } from "./native-probe.ts";
+import { StrippedFiles } from "./stripped-files.ts";
 import { testFlags } from "./thread-flags.ts";
 
 /**
@@ -28,6 +29,7 @@ const HEARTBEATS_TO_LOAD = 4;
 
 const probe = new NativeProbe();
 const load = new NativeLoad();
+const strippedFiles = new StrippedFiles();
 let setup: RunnerSetup | null = null;
 const threads = new Map<number, FlowThread>();
 let heartbeats = 0;
@@ -91,7 +93,10 @@ function open(given: RunnerSetup, token: string): void {
 
 function inspect(given: RunnerSetup, number: number, spec: FlowSpec): void {
   const told = (inspection: Inspection): void => send({ type: "inspected", number, inspection });
-  inspectInThread(spec, given).then(told, (error: unknown) =>
+  const inspected = strippedFiles
+    .get(spec.directory)
+    .then((sources) => inspectInThread(spec, given, sources));
+  inspected.then(told, (error: unknown) =>
     told({ kind: "broken", message: String(error), stack: null }),
   );
 }
@@ -103,6 +108,7 @@ function start(setup: RunnerSetup, message: ToRunner & { type: "start" }): void 
       number,
       spec,
       line,
+      sources: strippedFiles.peek(spec.directory),
       setup,
       tell: send,
       onExit: () => threads.delete(number),

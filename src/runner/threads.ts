@@ -9,7 +9,12 @@ const YOUNG_MB = 16;
 export function startThread(
   spec: FlowSpec,
   setup: RunnerSetup,
-  { inspecting, claims, line }: Pick<ThreadData, "inspecting" | "claims" | "line">,
+  {
+    inspecting,
+    claims,
+    line,
+    sources,
+  }: Pick<ThreadData, "inspecting" | "claims" | "line" | "sources">,
 ): Piscina {
   const workerData: ThreadData = {
     spec,
@@ -19,6 +24,7 @@ export function startThread(
     inspecting,
     claims,
     line,
+    sources,
   };
   return new Piscina({
     filename: setup.thread,

@@ -17,6 +17,7 @@ import {
   encodeURIComponent,
   exec,
   get,
+  mapGet,
   push,
   setAdd,
   slice,
@@ -85,6 +86,7 @@ type Next = (specifier: string, context?: Partial<ResolveHookContext>) => Resolv
 export function guardModules(data: ThreadData): Imports {
   const imports: Imports = { files: new Set(), needed: [] };
   const { directory, plugins_dir, entry } = data.spec;
+  const sources = data.sources as Map<string, string>;
   const rules: Rules = {
     data,
     imports,
@@ -103,7 +105,7 @@ export function guardModules(data: ThreadData): Imports {
       }
     },
     load: (url, context, next) => {
-      const source = sourceOf(url);
+      const source = sourceOf(url) ?? mapGet(sources, url) ?? null;
       if (source !== null) return { format: "module", source, shortCircuit: true };
       // A module of the older format can ask its loader for a module that was never resolved.
       if (startsWith(url, NODE)) requireGranted(rules, slice(url, NODE.length), "a package");
