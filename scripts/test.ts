@@ -1,6 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { basename, join, relative } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
@@ -9,6 +8,8 @@ import { openPostgres } from "../test/postgres-server.ts";
 import { NODE_COUNT } from "../test/blackbox/cluster.ts";
 import { isOnPostgres } from "../test/blackbox/target.ts";
 import { ROOT } from "./targets.ts";
+import { runQueue, type Queued } from "./test-queue.ts";
+import { note, openDurations, openTally, summarize, type Tally } from "./test-report.ts";
 
 /**
  * `npm test`: builds, then runs the tests of the rooms, of the user interface and of faults, with the
@@ -26,22 +27,19 @@ const TARGETS = ["source", "bundle", "binary", "deno", "postgres", "cluster"] as
 /** A test that hangs fails by itself before the machine's limit ends the whole run. */
 const TEST_TIMEOUT_MS = 600_000;
 
-/** Files that take longest, which start first: the last one to end runs alone otherwise. */
-const LONGEST = ["blackbox/scenarios", "runner/deaths", "ui/pages", "runner/runners"];
-
-/** Tests at a time. Much of their time is a process that starts, or a limit that is waited for. */
-const AT_A_TIME = availableParallelism() + 2;
+/** Files that take longest, which start first among their weight. */
+const LONGEST = ["ui/pages", "blackbox/cli", "faults/data-folder", "runner/deaths"];
 
 /** Black-box files whose service is one process whatever the target: no use against several nodes. */
 const ONE_PROCESS = ["author", "coverage", "demo", "docs", "unit"];
 
 /** Files that run several services at once, and how many; of all others, one. */
-const WEIGHTS: readonly (readonly [path: string, tests: number])[] = [
+const WEIGHTS: readonly (readonly [path: string, weight: Queued["weight"]])[] = [
   ["blackbox/scenarios", 3],
   ["ui/", 2],
   // What they send in a certain time, or what memory that takes, is what they are about.
-  ["faults/bodies", AT_A_TIME],
-  ["ui/first-answer", AT_A_TIME],
+  ["faults/bodies", "alone"],
+  ["ui/first-answer", "alone"],
 ];
 
 /** Counts of one file: those of all are printed at the end. */
@@ -52,14 +50,6 @@ interface TestRun {
   readonly file: string;
   readonly tally: Tally;
   readonly env: Readonly<Record<string, string>>;
-}
-
-interface Tally {
-  readonly name: string;
-  tests: number;
-  passed: number;
-  readonly failures: string[];
-  readonly skips: string[];
 }
 
 const { values: options, positionals: filters } = parseArgs({
@@ -90,9 +80,17 @@ if (!options.fast) {
 const postgres = runs.some(({ env }) => isOnPostgres(env["FLOWHOOK_TARGET"]))
   ? await openPostgres()
   : null;
-await runAll(longestFirst(runs));
+const durations = openDurations();
+const ending = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => {
+    ending.abort();
+    process.exitCode = 1;
+  });
+await runQueue(heaviestFirst(runs).map(toQueued));
 await postgres?.stop();
-process.exitCode = summarize(tallies) ? 0 : 1;
+durations.print();
+if (!summarize(tallies, options.skips) || ending.signal.aborted) process.exitCode = 1;
 
 function filesOf(pattern: string): string[] {
   const files = globSync(pattern, { cwd: ROOT }).sort();
@@ -123,19 +121,20 @@ function filesFor(target: string): string[] {
 }
 
 function addRuns(name: string, files: readonly string[], target: string): Tally {
-  const tally: Tally = { name, tests: 0, passed: 0, failures: [], skips: [] };
+  const tally = openTally(name);
   const env = { ...process.env, FLOWHOOK_TARGET: target } as Record<string, string>;
   tallies.push(tally);
   runs.push(...files.map((file) => ({ file, tally, env })));
   return tally;
 }
 
-function longestFirst(all: readonly TestRun[]): TestRun[] {
+function heaviestFirst(all: readonly TestRun[]): TestRun[] {
   const rank = ({ file }: TestRun): number => {
     const found = LONGEST.findIndex((part) => file.includes(part));
     return found < 0 ? LONGEST.length : found;
   };
-  return all.toSorted((one, other) => rank(one) - rank(other));
+  const weight = (one: TestRun) => Number(toQueued(one).weight) || 0;
+  return all.toSorted((one, other) => weight(other) - weight(one) || rank(one) - rank(other));
 }
 
 /** Why a target cannot be tested here, or null where it can. */
@@ -148,94 +147,27 @@ function whyMissing(target: string): string | null {
   return runs ? null : "there is no Deno for this platform";
 }
 
-/** Starts what there is room for, the first of the list first. */
-function runAll(waiting: TestRun[]): Promise<void> {
-  let room = AT_A_TIME;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  function startSome(): void {
-    for (let at = 0; at < waiting.length && room > 0;) {
-      const weight = weightOf(waiting[at] as TestRun);
-      if (weight > room) at += 1;
-      else {
-        const [next] = waiting.splice(at, 1);
-        room -= weight;
-        runFile(next as TestRun).then(() => {
-          room += weight;
-          startSome();
-        }, reject);
-      }
-    }
-    if (waiting.length === 0 && room === AT_A_TIME) resolve();
-  }
-  startSome();
-  return promise;
-}
-
-function weightOf({ file, tally }: TestRun): number {
-  const found = WEIGHTS.findLast(([path]) => file.includes(`/test/${path}`));
-  const nodes = tally.name === "cluster" ? NODE_COUNT : 1;
-  return Math.min((found?.[1] ?? 1) * nodes, AT_A_TIME);
+function toQueued(one: TestRun): Queued {
+  const found = WEIGHTS.findLast(([path]) => one.file.includes(`/test/${path}`));
+  const [, weight] = found ?? ["", 1];
+  const nodes = one.tally.name === "cluster" ? NODE_COUNT : 1;
+  return { weight: weight === "alone" ? weight : weight * nodes, run: () => runFile(one) };
 }
 
 /** What a file prints comes in one piece, once it has ended. */
 async function runFile({ file, tally, env: given }: TestRun): Promise<void> {
+  if (ending.signal.aborted) return;
   const isOn = isOnPostgres(given["FLOWHOOK_TARGET"]);
   const server = postgres !== null && isOn ? postgres.url : null;
   const env = server === null ? given : { ...given, FLOWHOOK_TEST_POSTGRES: server };
-  const stream = run({ files: [file], cwd: ROOT, timeout: TEST_TIMEOUT_MS, env });
+  const { signal } = ending;
+  const stream = run({ files: [file], cwd: ROOT, timeout: TEST_TIMEOUT_MS, env, signal });
   stream.on("test:pass", (test) => note(tally, test, true));
   stream.on("test:fail", (test) => note(tally, test, false));
   const begun = performance.now();
   const printed: string[] = [];
   for await (const text of stream.compose(spec)) printed.push(String(text));
-  const seconds = ((performance.now() - begun) / 1000).toFixed(1);
-  console.log(`\n${tally.name}: ${relative(ROOT, file)} (${seconds} s)`);
+  const title = `${tally.name}: ${relative(ROOT, file)}`;
+  console.log(`\n${title} (${durations.add(title, (performance.now() - begun) / 1000)})`);
   process.stdout.write(printed.join("").replaceAll(FILE_COUNTS, ""));
-}
-
-interface Ended {
-  readonly name: string;
-  readonly file?: string | undefined;
-  readonly skip?: string | boolean;
-  readonly details: { readonly type?: string; readonly error?: Error };
-}
-
-/** What only gathers other tests is counted where it fails, or is skipped, by itself. */
-function note(tally: Tally, test: Ended, passed: boolean): void {
-  const gathers = test.details.type === "suite";
-  if (gathers && passed && !test.skip) return;
-  const { error } = test.details;
-  if (error && "failureType" in error && error.failureType === "subtestsFailed") return;
-  tally.tests++;
-  if (test.skip) {
-    const reason = typeof test.skip === "string" ? test.skip : "no reason given";
-    tally.skips.push(`${test.name}: ${reason}`);
-  } else if (passed) tally.passed++;
-  else tally.failures.push(`${relative(ROOT, test.file ?? "")}: ${test.name}`);
-}
-
-function summarize(all: readonly Tally[]): boolean {
-  const sum = (count: (tally: Tally) => number) => all.reduce((n, tally) => n + count(tally), 0);
-  const [tests, passed, failed] = [
-    sum((t) => t.tests),
-    sum((t) => t.passed),
-    sum((t) => t.failures.length),
-  ];
-  const skips = all.flatMap((tally) => tally.skips.map((skip) => `${tally.name}: ${skip}`));
-  console.log("");
-  for (const skip of skips) console.log(`skipped  ${skip}`);
-  for (const { name, failures } of all)
-    for (const failure of failures) console.log(`failed   ${name}: ${failure}`);
-  for (const tally of all) {
-    const counts = `${tally.tests} tests, ${tally.passed} pass, ${tally.failures.length} fail`;
-    console.log(`${tally.name.padEnd(7)}  ${counts}, ${tally.skips.length} skipped`);
-  }
-  const refused = skips.length > 0 && !options.skips;
-  if (refused) console.log("A skipped test fails this run (CI=true or --no-skips)");
-  if (tests === 0) console.log("No test was run");
-  for (const [word, count] of Object.entries({ tests, pass: passed, fail: failed })) {
-    console.log(`ℹ ${word} ${count}`);
-  }
-  console.log(`ℹ skipped ${skips.length}`);
-  return failed === 0 && tests > 0 && !refused;
 }

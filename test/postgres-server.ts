@@ -90,9 +90,9 @@ function toOwn(program: string, data: string, port: number, user: User): OwnServ
   ];
   const words = ["-D", data, "-p", `${port}`, ...settings.flatMap((one) => ["-c", one])];
   let child: ChildProcess | null = null;
-  process.once("exit", () => {
+  endWithProcess(() => {
     child?.kill("SIGQUIT");
-    rmSync(dirname(data), { recursive: true, force: true });
+    rmSync(dirname(data), { recursive: true, force: true, maxRetries: 3 });
   });
   return {
     async start() {
@@ -122,6 +122,16 @@ function toOwn(program: string, data: string, port: number, user: User): OwnServ
       await ended;
     },
   };
+}
+
+/** Also where a signal ends it, of which no exit is told. */
+function endWithProcess(end: () => void): void {
+  process.once("exit", end);
+  for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => {
+      end();
+      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+    });
 }
 
 async function findPort(): Promise<number> {
