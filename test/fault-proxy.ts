@@ -15,6 +15,8 @@ export interface FaultProxy {
   /** What is sent there arrives; what is answered does not, as with `hold`. */
   holdAnswers(): void;
   open(): void;
+  /** Leads new connections to another server. */
+  turn(url: string): void;
   close(): Promise<void>;
 }
 
@@ -23,12 +25,12 @@ type Mode = "open" | "held" | "dropped";
 const HOST = "127.0.0.1";
 
 export async function openFaultProxy(url: string): Promise<FaultProxy> {
-  const { hostname: host, port } = new URL(url);
+  let place = placeOf(url);
   const links = new Set<Link>();
   let mode: Mode = "open";
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     if (mode === "dropped") return client.resetAndDestroy();
-    const link = new Link(client, () => connect({ host, port: Number(port), allowHalfOpen: true }));
+    const link = new Link(client, () => connect({ ...place, allowHalfOpen: true }));
     links.add(link);
     client.once("close", () => links.delete(link));
     if (mode === "open") link.open();
@@ -57,6 +59,9 @@ export async function openFaultProxy(url: string): Promise<FaultProxy> {
       mode = "open";
       for (const link of links) link.open();
     },
+    turn(given) {
+      place = placeOf(given);
+    },
     async close() {
       const closed = once(server, "close");
       server.close();
@@ -64,6 +69,11 @@ export async function openFaultProxy(url: string): Promise<FaultProxy> {
       await closed;
     },
   };
+}
+
+function placeOf(url: string): { host: string; port: number } {
+  const { hostname: host, port } = new URL(url);
+  return { host, port: Number(port) };
 }
 
 /** One connection, and that to the server behind it, which is made once something may pass. */

@@ -32,19 +32,37 @@ const UID = 65_534;
 export async function openPostgres(): Promise<PostgresServer> {
   const given = process.env["FLOWHOOK_TEST_POSTGRES"];
   if (given) return toServer(given, null, async () => {});
-  const folder = mkdtempSync(join(tmpdir(), "flowhook-postgres-"));
-  const programs = copyPrograms(folder);
+  const place = openPlace();
+  const data = join(place.folder, "data");
+  initialize(place, data);
   const port = await findPort();
-  const data = join(folder, "data");
-  const user = isRoot() ? { uid: UID, gid: UID } : {};
-  initialize(programs, folder, data, user);
-  const own = toOwn(join(programs, "bin/postgres"), data, port, user);
+  const own = toOwn(place, data, port);
   await own.start();
-  const url = `postgres://flowhook:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`;
-  return toServer(url, own, async () => {
+  return toServer(urlAt(port), own, async () => {
     await own.kill();
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    removePlace(place);
   });
+}
+
+/** Where servers of a test live, and who they are. */
+export interface Place {
+  readonly folder: string;
+  readonly programs: string;
+  readonly user: User;
+}
+
+export function openPlace(): Place {
+  const folder = mkdtempSync(join(tmpdir(), "flowhook-postgres-"));
+  const user = isRoot() ? { uid: UID, gid: UID } : {};
+  return { folder, programs: copyPrograms(folder), user };
+}
+
+export function removePlace({ folder }: Place): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+}
+
+export function urlAt(port: number): string {
+  return `postgres://flowhook:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`;
 }
 
 function isRoot(): boolean {
@@ -71,7 +89,7 @@ function copyPrograms(folder: string): string {
 
 type User = { readonly uid?: number; readonly gid?: number };
 
-function initialize(programs: string, folder: string, data: string, user: User): void {
+export function initialize({ folder, programs, user }: Place, data: string): void {
   mkdirSync(data, { mode: 0o700 });
   const password = join(folder, "password");
   writeFileSync(password, PASSWORD);
@@ -82,12 +100,19 @@ function initialize(programs: string, folder: string, data: string, user: User):
   execFileSync(join(programs, "bin/initdb"), all, { ...user, cwd: dirname(data), stdio: "pipe" });
 }
 
-function toOwn(program: string, data: string, port: number, user: User): OwnServer {
-  const settings = [
-    "listen_addresses=127.0.0.1",
-    "unix_socket_directories=",
-    "max_connections=500",
-  ];
+const SETTINGS = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "max_connections=500"];
+
+/** The second is that of a standby. */
+const READY = /ready to accept (connections|read-only connections)/;
+
+/** @param further settings of this one, each as `name=value` */
+export function toOwn(
+  { programs, user }: Place,
+  data: string,
+  port: number,
+  further: readonly string[] = [],
+): OwnServer {
+  const settings = [...SETTINGS, ...further];
   const words = ["-D", data, "-p", `${port}`, ...settings.flatMap((one) => ["-c", one])];
   let child: ChildProcess | null = null;
   endWithProcess(() => {
@@ -96,7 +121,7 @@ function toOwn(program: string, data: string, port: number, user: User): OwnServ
   });
   return {
     async start() {
-      const started = spawn(program, words, {
+      const started = spawn(join(programs, "bin/postgres"), words, {
         ...user,
         cwd: data,
         stdio: ["ignore", "ignore", "pipe"],
@@ -106,7 +131,7 @@ function toOwn(program: string, data: string, port: number, user: User): OwnServ
         let printed = "";
         started.stderr.setEncoding("utf8").on("data", (text: string) => {
           printed += text;
-          if (printed.includes("ready to accept connections")) resolve();
+          if (READY.test(printed)) resolve();
         });
         started.once("exit", () => reject(new Error(`PostgreSQL ended:\n${printed}`)));
       });
@@ -134,7 +159,7 @@ function endWithProcess(end: () => void): void {
     });
 }
 
-async function findPort(): Promise<number> {
+export async function findPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -145,7 +170,11 @@ async function findPort(): Promise<number> {
 
 let count = 0;
 
-function toServer(url: string, own: OwnServer | null, stop: () => Promise<void>): PostgresServer {
+export function toServer(
+  url: string,
+  own: OwnServer | null,
+  stop: () => Promise<void>,
+): PostgresServer {
   return {
     url,
     own,

@@ -49,7 +49,7 @@ export function toValue(value: unknown): unknown {
 }
 
 /** @throws {Error} where it is a server that takes no writes: one that was demoted */
-export async function requireWritable(client: pg.Client | pg.PoolClient): Promise<void> {
+export async function requireWritable(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ state: string }>(
     "select current_setting('transaction_read_only') as state",
   );

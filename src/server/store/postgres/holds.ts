@@ -1,6 +1,6 @@
 import pg from "pg";
 import type { SharedTask } from "../store.ts";
-import { ANSWER_MS, toClientConfig } from "./connection.ts";
+import { ANSWER_MS, requireWritable, toClientConfig } from "./connection.ts";
 import type { ThreadData } from "./thread-protocol.ts";
 
 /** The first half of the numbers of tasks' locks, so that they are nobody else's: "flow". */
@@ -39,6 +39,8 @@ export class Holds {
     try {
       await client.connect();
       this.#clients.set(id, client);
+      // Locks of a standby are its own.
+      await requireWritable(client);
       await client.query(BEGIN);
       if (await lock(client, NUMBERS[task], isWaited)) return true;
     } catch (error) {

@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
-import { ANSWER_MS, toClientConfig, toValue } from "./connection.ts";
+import { ANSWER_MS, requireWritable, toClientConfig, toValue } from "./connection.ts";
 import type { NamedQuery, ThreadData } from "./thread-protocol.ts";
 
 /** What is not for reads: one to hold the database, and three to record. */
@@ -17,7 +17,12 @@ export class Reads {
   readonly #running = new Map<number, number>();
 
   constructor(data: ThreadData) {
-    const config = { ...toClientConfig(data), idleTimeoutMillis: 60_000 };
+    // A standby that is not promoted yet would answer, with what it had then, for as long as it is read.
+    const config: pg.PoolConfig = {
+      ...toClientConfig(data),
+      idleTimeoutMillis: 60_000,
+      verify: (client, done) => void requireWritable(client).then(() => done(), done),
+    };
     const lists = data.connections < MANY ? 1 : MOST_LISTS;
     const max = data.connections - OTHERS - lists;
     this.#rows = new pg.Pool({ ...config, max, query_timeout: ANSWER_MS });
