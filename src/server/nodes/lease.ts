@@ -1,5 +1,6 @@
 import { correctClock } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
+import { isPassing } from "../store/store-error.ts";
 import type { NodeFigures, StoreNode, Swept } from "../store/node.ts";
 
 export interface LeaseOptions {
@@ -48,6 +49,9 @@ export class Lease {
   #behindMs = 0;
   #lost = 0;
   #givenUp = 0;
+  /** Until it is one of the others again. */
+  #isGivenUp = false;
+  #complaint: string | null = null;
   #renewing: Promise<void> | null = null;
   #sweeping: Promise<void> | null = null;
 
@@ -84,9 +88,17 @@ export class Lease {
       .catch((error: unknown) => {
         // Nor may others have been able to: none is given up for that.
         this.#heldSince = performance.now();
-        this.#options.log.debug({ error: String(error) }, "Cannot renew the lease of this node");
+        this.#complain(error);
       })
       .finally(() => (this.#renewing = null));
+  }
+
+  /** Once for each reason: the store tells itself when it is away. */
+  #complain(error: unknown): void {
+    const reason = String(error);
+    if (isPassing(error) || reason === this.#complaint) return;
+    this.#complaint = reason;
+    this.#options.log.error({ error: reason }, "Cannot renew the lease of this node; trying again");
   }
 
   async #renew(): Promise<void> {
@@ -98,6 +110,7 @@ export class Lease {
     // A clock of the database that was set ahead has made all leases look old.
     if (!isMember || hasGap || Math.abs(behindMs) >= leaseMs / RENEWALS) this.#heldSince = askedAt;
     this.#renewedAt = askedAt;
+    this.#complaint = null;
     this.#correct(behindMs);
     if (askedAt - this.#heldSince >= TRUST * leaseMs) this.#sweepQuietly();
   }
@@ -120,10 +133,14 @@ export class Lease {
 
   async #rejoin(): Promise<void> {
     const { node, log, onGivenUp } = this.#options;
-    this.#givenUp += 1;
-    log.error("This node was given up by the others: what it ran is theirs now");
+    if (!this.#isGivenUp) {
+      this.#isGivenUp = true;
+      this.#givenUp += 1;
+      log.error("This node was given up by the others: what it ran is theirs now");
+    }
     onGivenUp();
     await node.rejoin();
+    this.#isGivenUp = false;
     log.info("This node is one of the others again");
   }
 
