@@ -50,7 +50,7 @@ async function removeStrays(
   records: KeptVersions["records"],
 ): Promise<void> {
   for (const name of names) {
-    const isKnown = name === "serving" || records.has(name.replace(/\.json$/, ""));
+    const isKnown = name === "serving" || records.has(name.replace(/\.(json|stripped)$/, ""));
     if (!isKnown) await rm(join(path, name), { recursive: true, force: true });
   }
 }

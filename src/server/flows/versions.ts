@@ -2,10 +2,12 @@ import { mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { now } from "../../shared/clock.ts";
 import { signFolder } from "../../shared/folder-signature.ts";
+import { strippedPath } from "../../shared/stripped-file.ts";
 import type { Manifest } from "../../shared/wire/protocol.ts";
 import { MANIFEST_FORMAT, type Closure } from "./closure.ts";
 import { openKeptVersions, type KeptVersions } from "./kept-versions.ts";
 import { openLimit } from "./limit.ts";
+import { Stripper } from "./stripper.ts";
 import { readVersionFile, type VersionFile } from "./version-file.ts";
 import { isWhole, isWholeNow, makeFolder } from "./version-folder.ts";
 import { writeWhole } from "./version-record.ts";
@@ -35,6 +37,7 @@ type Content = (path: string, hash: string) => Promise<Buffer>;
 /** The version folders under DATA_DIR/versions: one folder and one record for each. */
 export class Versions {
   readonly #root: string;
+  readonly #stripper = new Stripper();
   readonly #shelves = new Map<string, KeptVersions>();
   /** Of the folders whose contents were compared, by their path. */
   readonly #signatures = new Map<string, string | null>();
@@ -74,6 +77,7 @@ export class Versions {
   async make(flow: string, closure: Closure, content: Content): Promise<string> {
     const folder = this.#folder(flow, closure.version);
     await makeFolder(folder, closure, content);
+    await this.#stripper.strip(folder);
     return folder;
   }
 
@@ -118,7 +122,7 @@ export class Versions {
   async keep(flow: string, closure: Closure, manifest: Manifest | null): Promise<void> {
     const { version, entry } = closure;
     const record = { format: MANIFEST_FORMAT, entry, taken_at: now(), manifest } as const;
-    if (manifest === null) await rm(this.#folder(flow, version), { recursive: true, force: true });
+    if (manifest === null) await this.#remove(flow, version);
     await mkdir(this.#folder(flow), { recursive: true });
     await writeWhole(`${this.#folder(flow, version)}.json`, JSON.stringify(record));
     const { records } = this.#keptOf(flow);
@@ -132,7 +136,7 @@ export class Versions {
     this.#shelves.get(flow)?.records.delete(version);
     this.#signatures.delete(this.#folder(flow, version));
     await rm(`${this.#folder(flow, version)}.json`, { force: true });
-    await rm(this.#folder(flow, version), { recursive: true, force: true });
+    await this.#remove(flow, version);
   }
 
   /** Makes a kept version the serving one, or none, and removes what is no longer used. */
@@ -153,6 +157,12 @@ export class Versions {
     }
     const others = [...kept.records.keys()].filter((other) => other !== version);
     for (const old of others.slice(0, -KEPT_VERSIONS)) await this.discard(flow, old);
+  }
+
+  async #remove(flow: string, version: string): Promise<void> {
+    const folder = this.#folder(flow, version);
+    await rm(strippedPath(folder), { force: true });
+    await rm(folder, { recursive: true, force: true });
   }
 
   async #load(): Promise<void> {
