@@ -63,7 +63,7 @@ export async function bundleBinary(
 
 /** Everything that the program reads at run time: threads, addons, styles, example flows. */
 export async function gatherAssets(target: Target): Promise<Assets> {
-  const [runner, worker, thread, author, testing, tests, store, postgres, parser, browser] =
+  const [runner, worker, thread, author, testing, tests, store, postgres, move, parser, browser] =
     await Promise.all([
       bundleCommonJs("src/runner/runner.ts"),
       // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
@@ -74,6 +74,7 @@ export async function gatherAssets(target: Target): Promise<Assets> {
       bundleCommonJs("src/testing/program.ts"),
       bundleCommonJs("src/server/store/sqlite/thread.ts"),
       bundleCommonJs("src/server/store/postgres/thread.ts"),
+      bundleCommonJs("src/server/move-thread.ts"),
       bundleCommonJs("src/server/parser-thread.ts"),
       bundleBrowser(),
     ]);
@@ -86,6 +87,7 @@ export async function gatherAssets(target: Target): Promise<Assets> {
     ["runtime/test-program.cjs", tests],
     ["runtime/store-thread.cjs", store],
     ["runtime/postgres-thread.cjs", postgres],
+    ["runtime/move-thread.cjs", move],
     ["runtime/parser-thread.cjs", parser],
     ["runtime/package.json", Buffer.from('{"type":"commonjs"}\n')],
     ...target.addons.map((name) => [`addon/${name}.node`, readAddon(name)] as const),

@@ -21,6 +21,8 @@ export interface Runtime {
   readonly storeThread: string;
   /** Entry of the store's thread where that is PostgreSQL. */
   readonly postgresThread: string;
+  /** Entry of the thread that moves a store of SQLite into PostgreSQL. */
+  readonly moveThread: string;
   /** Entry of the parser's thread. */
   readonly parserThread: string;
   /** The unpacked better_sqlite3.node; null: the package finds its own. */
@@ -68,6 +70,7 @@ function sourceRuntime(): Runtime {
     testing: join(root, "src/testing/testing.ts"),
     storeThread: join(root, "src/server/store/sqlite/thread.ts"),
     postgresThread: join(root, "src/server/store/postgres/thread.ts"),
+    moveThread: join(root, "src/server/move-thread.ts"),
     parserThread: join(root, "src/server/parser-thread.ts"),
     addon: null,
     readable: ["src", "node_modules", "package.json"].map((name) => realpathSync(join(root, name))),
@@ -88,6 +91,7 @@ function unpackedRuntime(carried: Embedded, dataDir: string): Runtime {
     testing: join(folder, "testing.mjs"),
     storeThread: join(folder, "store-thread.cjs"),
     postgresThread: join(folder, "postgres-thread.cjs"),
+    moveThread: join(folder, "move-thread.cjs"),
     parserThread: join(folder, "parser-thread.cjs"),
     addon: join(folder, "better_sqlite3.node"),
     readable: [folder],

@@ -10,6 +10,7 @@ import { printUnit } from "./systemd.ts";
 export function addOperatingCommands(program: Command, config: readonly [string, string]): void {
   addLookingCommands(program, config);
   addDataCommands(program, config);
+  addMoveCommand(program, config);
   addInstallCommands(program, config);
 }
 
@@ -41,6 +42,19 @@ function addDataCommands(program: Command, config: readonly [string, string]): v
     .argument("<file>", "what backup wrote")
     .option(...config)
     .action(async (file, options) => (await import("./backup.ts")).restore(file, options));
+}
+
+function addMoveCommand(program: Command, config: readonly [string, string]): void {
+  program
+    .command("move")
+    .description("Move the store of a stopped service from SQLite into an empty PostgreSQL")
+    .argument("<from>", "sqlite:PATH")
+    .argument("[to]", "postgres://USER@HOST/NAME (default: DATABASE_URL of the configuration)")
+    .option(...config)
+    .option("--json", "print JSON")
+    .action(async (from, to, options) =>
+      (await import("./move.ts")).move(from, to ?? null, options),
+    );
 }
 
 function addInstallCommands(program: Command, config: readonly [string, string]): void {

@@ -40,7 +40,8 @@ export async function openCheckedKey(store: Store, place: KeyPlace): Promise<Che
   throw new StartError(explain(place, key !== null), 78);
 }
 
-function toCheck(key: DataKey): string {
+/** What a store keeps of its key. */
+export function toCheck(key: DataKey): string {
   return sign(key.derive("check"), "key_check");
 }
 

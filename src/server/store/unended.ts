@@ -37,7 +37,7 @@ export function listWaitingOf(store: Store, node: string): Promise<ExecutionRow[
 }
 
 /** Ends every execution that was in a thread when the service stopped (section 3.2). */
-export function interruptRunning(store: Store, at: number): Statement {
+export function interruptRunning(store: Pick<Store, "rows">, at: number): Statement {
   const query = store.rows
     .updateTable("execution")
     .set({ status: "ENDED_ERROR", status_message: "interrupted by a restart", ended_at: at })

@@ -24,7 +24,10 @@ const CONNECT_MS = 5000;
  */
 export const ANSWER_MS = 5000;
 
-export function toClientConfig({ url, name }: ThreadData): pg.ClientConfig {
+/** Where to connect, and under which name. */
+export type Address = Pick<ThreadData, "url" | "name">;
+
+export function toClientConfig({ url, name }: Address): pg.ClientConfig {
   return {
     connectionString: url,
     types: TYPES,
@@ -75,7 +78,7 @@ export class Session {
    * @param answerMs a connection without an answer for so long is given up; null: it is waited for
    */
   constructor(
-    data: ThreadData,
+    data: Address,
     prepare: (client: pg.Client) => Promise<void>,
     answerMs: number | null = null,
   ) {
@@ -134,6 +137,17 @@ export class Session {
     }
   }
 }
+
+/**
+ * Of a transaction that takes long: the server notices within half a minute that this machine is
+ * gone, and ends nothing before.
+ */
+export const UNLIMITED = `set local tcp_keepalives_idle = 10;
+  set local tcp_keepalives_interval = 5;
+  set local tcp_keepalives_count = 4;
+  set local idle_in_transaction_session_timeout = 0;
+  set local statement_timeout = 0;
+  set local lock_timeout = 0`;
 
 /** An error that tells itself by a kind of the store's. */
 export class UnmetError extends Error {

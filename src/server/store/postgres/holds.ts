@@ -1,20 +1,11 @@
 import pg from "pg";
 import type { SharedTask } from "../store.ts";
-import { ANSWER_MS, requireWritable, toClientConfig } from "./connection.ts";
+import { ANSWER_MS, requireWritable, toClientConfig, UNLIMITED } from "./connection.ts";
 import type { ThreadData } from "./thread-protocol.ts";
 
 /** The first half of the numbers of tasks' locks, so that they are nobody else's: "flow". */
 const LOCKS = 0x66_6c_6f_77;
 const NUMBERS: Readonly<Record<SharedTask, number>> = { firstStart: 1, retention: 2 };
-
-/** The server notices within half a minute that this machine is gone, and ends nothing before. */
-const BEGIN = `begin;
-  set local tcp_keepalives_idle = 10;
-  set local tcp_keepalives_interval = 5;
-  set local tcp_keepalives_count = 4;
-  set local idle_in_transaction_session_timeout = 0;
-  set local statement_timeout = 0;
-  set local lock_timeout = 0`;
 
 /** A connection that is not ended after so long is closed at once, in milliseconds. */
 const END_MS = 2000;
@@ -41,7 +32,7 @@ export class Holds {
       this.#clients.set(id, client);
       // Locks of a standby are its own.
       await requireWritable(client);
-      await client.query(BEGIN);
+      await client.query(`begin; ${UNLIMITED}`);
       if (await lock(client, NUMBERS[task], isWaited)) return true;
     } catch (error) {
       await this.#end(id, client);

@@ -1,5 +1,10 @@
 import type { Client } from "pg";
 
+/** What nodes agree by. */
+
+/** Milliseconds since the epoch by the clock of the database, which alone decides leases. */
+export const CLOCK = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
+
 /** Advisory locks of this database, which end with their transaction: no session holds any. */
 
 /** "flowhook" as a number: for what one node does at a time. */

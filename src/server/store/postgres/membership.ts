@@ -6,11 +6,8 @@ import type { ExecutionRow } from "../execution-row.ts";
 import { COLUMNS } from "../executions.ts";
 import type { NodeFigures, Swept, Wanted } from "../node.ts";
 import { describePlace, transact } from "./connection.ts";
-import { NODES_LOCK, tryNodesLock } from "./locks.ts";
+import { CLOCK, NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Joined, Renewed, ThreadData } from "./thread-protocol.ts";
-
-/** Milliseconds since the epoch by the clock of the database, which alone decides leases. */
-const CLOCK = "(extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 /** How long it counts that somebody waits on an execution, in milliseconds. */
 const AWAITED_MS = 1000;

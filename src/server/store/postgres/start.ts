@@ -7,7 +7,7 @@ import type { Schema } from "../schema.ts";
 import { toDialect } from "./compiler.ts";
 import { describePlace, transact, type Session } from "./connection.ts";
 import { toUnitError } from "./error.ts";
-import { NODES_LOCK } from "./locks.ts";
+import { NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Opened, ThreadData } from "./thread-protocol.ts";
 
 /** What a start looks at before anything else uses the database. */
@@ -22,7 +22,7 @@ const OLDEST = 150_000;
  */
 export async function reach(
   session: Session,
-  { url }: ThreadData,
+  { url }: Pick<ThreadData, "url">,
   tell: (line: string) => void,
 ): Promise<void> {
   const place = describePlace(url);
@@ -85,16 +85,29 @@ export async function prepareTables(
   client: Client,
   tell: (line: string) => void,
 ): Promise<Pick<Opened, "moved">> {
-  const db = new Kysely<Schema>({ dialect: toDialect(() => new ClientDriver(client)) });
-  await transact(client, async () => {
+  await transact(client, () => bringUpToDate(client, tell));
+  return { moved: await openTables(client).selectFrom("execution_moved").selectAll().execute() };
+}
+
+/**
+ * In the transaction that the connection is in: until it ends, no other node starts.
+ *
+ * @throws StartError
+ */
+export async function bringUpToDate(client: Client, tell: (line: string) => void): Promise<void> {
+  if (!(await tryNodesLock(client))) {
+    tell("Another service starts on the database, or a move fills it: waiting for it");
     await client.query(NODES_LOCK);
-    const applied = await readApplied(client);
-    refuseNewer(applied);
-    const due = listDue(applied, true);
-    if (applied.length > 0 && due.length > 0) tell("The database is brought up to date");
-    if (due.length > 0) await apply(db, due, openProgress(tell));
-  });
-  return { moved: await db.selectFrom("execution_moved").selectAll().execute() };
+  }
+  const applied = await readApplied(client);
+  refuseNewer(applied);
+  const due = listDue(applied, true);
+  if (applied.length > 0 && due.length > 0) tell("The database is brought up to date");
+  if (due.length > 0) await apply(openTables(client), due, openProgress(tell));
+}
+
+function openTables(client: Client): Kysely<Schema> {
+  return new Kysely<Schema>({ dialect: toDialect(() => new ClientDriver(client)) });
 }
 
 async function readApplied(client: Client): Promise<string[]> {

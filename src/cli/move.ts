@@ -1,0 +1,130 @@
+import { existsSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { keyFileOf, readDataKey, type DataKey } from "../server/access/data-key.ts";
+import { toCheck } from "../server/access/key-check.ts";
+import { isDatabaseUrl } from "../server/config/kinds.ts";
+import { databaseFile, showDatabase, type Config } from "../server/config/resolve.ts";
+import { moveStore, type Moved } from "../server/move.ts";
+import { takeLock } from "../server/store/sqlite/lock.ts";
+import { removeMoved } from "../server/store/sqlite/move-source.ts";
+import { readConfiguration } from "./configuration.ts";
+import { openDataOf } from "./data-folder.ts";
+import { CommandError } from "./command-error.ts";
+import { printJson, toTable, type Column } from "./table.ts";
+
+interface MoveOptions {
+  readonly config?: string;
+  readonly json?: true;
+}
+
+/**
+ * Moves a store of SQLite into PostgreSQL.
+ *
+ * @param to null: the database that the configuration names
+ * @throws CommandError or StartError where nothing was moved
+ */
+export async function move(from: string, to: string | null, options: MoveOptions): Promise<void> {
+  const loaded = readConfiguration(options);
+  const { config } = loaded;
+  const path = requireSource(from);
+  const target = requireTarget(to ?? config.DATABASE_URL);
+  const key = requireKey(config);
+  const { addon, moveThread } = openDataOf(loaded);
+  const locks = foldersOf(path, config).map((folder) => takeLock(folder, addon));
+  cleanUpAtSignals(path);
+  const begun = performance.now();
+  try {
+    const file = { path, durability: config.DURABILITY, addon };
+    const secretsKey = key.derive("secrets");
+    const data = { from: file, to: target, secretsKey, keyCheck: toCheck(key) };
+    const moved = await moveStore(moveThread, data, (line) => process.stderr.write(`${line}\n`));
+    const seconds = Math.ceil((performance.now() - begun) / 1000);
+    if (options.json) printJson({ ...moved, seconds });
+    else
+      process.stdout.write(
+        describe(moved, {
+          from: path,
+          to: showDatabase({ DATABASE_URL: target }),
+          seconds,
+          DATA_DIR: config.DATA_DIR,
+        }),
+      );
+  } finally {
+    for (const lock of locks) lock.release();
+  }
+}
+
+const EXPECTED = "as DATABASE_URL has it: sqlite:PATH";
+
+/** @returns the path of the file @throws CommandError */
+function requireSource(url: string): string {
+  if (!isDatabaseUrl(url)) throw new CommandError(`Expected FROM ${EXPECTED}`, 2);
+  const path = databaseFile({ DATABASE_URL: url });
+  if (path === null)
+    throw new CommandError(
+      "Cannot move from PostgreSQL: a move leads from SQLite to PostgreSQL. From one database of " +
+        "PostgreSQL to another, pg_dump and pg_restore do",
+      2,
+    );
+  if (existsSync(path)) return resolve(path);
+  throw new CommandError(`There is no database at "${resolve(path)}"`);
+}
+
+/** @throws CommandError */
+function requireTarget(url: string): string {
+  const isPostgres = isDatabaseUrl(url) && databaseFile({ DATABASE_URL: url }) === null;
+  if (isPostgres) return url;
+  throw new CommandError(
+    "Expected TO as DATABASE_URL has it: postgres://USER@HOST/NAME. Without TO it is the " +
+      "DATABASE_URL of the configuration",
+    2,
+  );
+}
+
+/** @throws CommandError where there is none; none is made here */
+function requireKey(config: Config): DataKey {
+  const key = readDataKey(config);
+  if (key !== null) return key;
+  throw new CommandError(
+    `Found no data key, neither DATA_KEY nor "${keyFileOf(config)}". Name the configuration of the ` +
+      `service with --config FILE`,
+    78,
+  );
+}
+
+/** Whose locks say that no service uses the file: DATA_DIR, and the folder that the file is in. */
+function foldersOf(path: string, { DATA_DIR }: Config): string[] {
+  const folder = dirname(path);
+  const isOther = folder !== DATA_DIR && existsSync(join(folder, "lock.db"));
+  return isOther ? [DATA_DIR, folder] : [DATA_DIR];
+}
+
+/** The copy is as large as the store, and as secret. */
+function cleanUpAtSignals(path: string): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => {
+      removeMoved(path);
+      process.kill(process.pid, signal);
+    });
+}
+
+const COLUMNS: readonly Column<Moved["tables"][number]>[] = [
+  { title: "TABLE", of: ({ table }) => table },
+  { title: "ROWS", of: ({ rows }) => rows },
+];
+
+function describe(
+  { tables, interrupted, waiting }: Moved,
+  { from, to, seconds, DATA_DIR }: { from: string; to: string; seconds: number; DATA_DIR: string },
+): string {
+  const unended = `${waiting} executions that wait run at the next start`;
+  const ended = `${interrupted} that ran when the service stopped have ended as interrupted`;
+  return (
+    `${toTable(tables, COLUMNS)}\n` +
+    `Moved to ${to} in ${seconds} s; each row was compared\n` +
+    `${unended}; ${ended}\n` +
+    `Set DATABASE_URL to it, and start the service with the same DATA_DIR, "${DATA_DIR}": ` +
+    `secret.key and the versions of flows are there\n` +
+    `Start no service on "${from}" any more: it is as it was, and what waits would run twice\n`
+  );
+}
