@@ -11,7 +11,7 @@ const SRC = join(import.meta.dirname, "../src");
 
 /** Files that hold shapes and little else: each name in them is one of SQL, JSON or YAML. */
 const SHAPES = [
-  "server/store/{schema,execution-row}.ts",
+  "server/store/{schema,shared-schema,execution-row}.ts",
   "server/config/schema.ts",
   "server/metrics/metric-table.ts",
   "server/api/shapes.ts",

@@ -29,8 +29,8 @@ import { openKeyUse } from "./webhooks/key-use.ts";
 import { openForwardedWarning } from "./webhooks/forwarded.ts";
 import { callModeOf } from "./webhooks/mode.ts";
 import { openLegs } from "./webhooks/legs.ts";
-import { openRefusals } from "./request/refused-calls.ts";
-import { RateLimits } from "./webhooks/rate-limit.ts";
+import { openOwnRefusals, openSharedRefusals } from "./request/refused-calls.ts";
+import { OwnRates, SharedRates } from "./webhooks/rate-limit.ts";
 import { openSignatures } from "./webhooks/signatures.ts";
 import type { WebhookRow } from "./store/webhooks.ts";
 import type { Parser } from "./parser.ts";
@@ -69,7 +69,7 @@ export async function connect(parts: Parts): Promise<AppDeps> {
       networkOf(access.addressOf(incoming).address),
     ),
     meters,
-    refusals: openRefusals(),
+    refusals: store.shared === null ? openOwnRefusals() : openSharedRefusals(store.shared),
     claims: new Claims(store),
     runnersStatus: () => runners.status(),
     permissionsOf: ({ role_id, created_by }: WebhookRow) => ({
@@ -104,7 +104,7 @@ function toCallParts(parts: Parts) {
     throttle: openThrottle({ free: 100, stepMs: 100, mostMs: 3000 }),
     findFlow: (name: string) => catalog.find(name),
     requireRoom: (flow: string, webhookId: string) => executions.requireRoom(flow, webhookId),
-    rates: new RateLimits(),
+    rates: store.shared === null ? new OwnRates() : new SharedRates(store.shared),
     inactivityMs: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
     sync_mode: config.SYNC_MODE,
     responseMatrix: config.RESPONSE_MATRIX,

@@ -41,24 +41,6 @@ const OF_ONE_NODE: readonly (Pick<Exception, "group" | "reason"> & {
   readonly rows: readonly string[];
 })[] = [
   {
-    group: "limits",
-    reason: "the rate of a webhook counts per node",
-    rows: [
-      "as many calls as the burst pass, the next is refused, and nothing is recorded of it",
-      "no redirect has the headers, and no leg takes a token",
-      "each address has its own, an IPv6 one with its /64",
-      "each user has their own",
-      "who is refused before takes no token",
-      "a duplicate takes a token",
-      "tokens come back as fast as the rate says",
-    ],
-  },
-  {
-    group: "cors",
-    reason: "the rate of a webhook counts per node",
-    rows: ["every refusal of a webhook that is there has it"],
-  },
-  {
     group: "queue",
     reason: "a node leaves what waits on another to that one for a second",
     rows: [
@@ -67,24 +49,9 @@ const OF_ONE_NODE: readonly (Pick<Exception, "group" | "reason"> & {
     ],
   },
   {
-    group: "refused calls",
-    reason: "each node lists the calls that it has refused",
-    rows: [
-      "a refused call is listed with its reason, its address and the hash of its body",
-      "keys, tokens and the header that is a secret are nowhere in it",
-      "the header that is the secret is hidden whatever its name, right or wrong",
-      "of long headers and reasons a little is kept, and of signatures their own",
-      "the hash of a body is listed however large it is, where it cannot be parsed",
-      "a disabled webhook lists who called it; the limit is 1 to 100",
-    ],
-  },
-  {
     group: "input check",
-    reason: "each node lists the calls that it has refused, and warns once for itself",
-    rows: [
-      "every refusal is listed with its reason, without the body",
-      "a later version without a schema runs, and is warned of once",
-    ],
+    reason: "each node warns once for itself",
+    rows: ["a later version without a schema runs, and is warned of once"],
   },
   {
     group: "signatures",

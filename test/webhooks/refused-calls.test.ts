@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openRefusals, type RefusedCall } from "../../src/server/request/refused-calls.ts";
+import { openOwnRefusals, type RefusedCall } from "../../src/server/request/refused-calls.ts";
 
 function refused(request_id: string): RefusedCall {
   const words = { at: 1, code: "not_found", reason: "r", status: 404, method: "GET", path: "/" };
@@ -9,18 +9,18 @@ function refused(request_id: string): RefusedCall {
 
 const ids = (list: readonly RefusedCall[]) => list.map(({ request_id }) => request_id);
 
-test("the newest 100 of each webhook are kept, the newest first", () => {
-  const refusals = openRefusals();
+test("the newest 100 of each webhook are kept, the newest first", async () => {
+  const refusals = openOwnRefusals();
   for (let n = 1; n <= 105; n += 1) refusals.add("w", refused(String(n)));
   refusals.add("v", refused("other"));
-  const kept = ids(refusals.list("w"));
+  const kept = ids(await refusals.list("w"));
   assert.deepEqual([kept.length, kept[0], kept.at(-1)], [100, "105", "6"]);
-  assert.deepEqual(ids(refusals.list("v")), ["other"]);
-  assert.deepEqual(refusals.list("nobody"), []);
+  assert.deepEqual(ids(await refusals.list("v")), ["other"]);
+  assert.deepEqual(await refusals.list("nobody"), []);
 });
 
-test("of all webhooks together the oldest are forgotten", () => {
-  const refusals = openRefusals(3);
+test("of all webhooks together the oldest are forgotten", async () => {
+  const refusals = openOwnRefusals(3);
   for (const [webhook, id] of [
     ["a", "1"],
     ["b", "2"],
@@ -30,7 +30,7 @@ test("of all webhooks together the oldest are forgotten", () => {
   ] as const)
     refusals.add(webhook, refused(id));
   assert.deepEqual(
-    [ids(refusals.list("a")), ids(refusals.list("b")), ids(refusals.list("c"))],
+    [ids(await refusals.list("a")), ids(await refusals.list("b")), ids(await refusals.list("c"))],
     [["3"], [], ["5", "4"]],
   );
 });

@@ -17,7 +17,7 @@ export const getRefusals = defineRoute({
   answer: REFUSED_CALLS,
   async act(api, { principal, params, query }) {
     const row = await requireWebhook(api, principal, params["name"] ?? "");
-    const refused = api.refusals.list(row.id).slice(0, query.limit);
+    const refused = (await api.refusals.list(row.id)).slice(0, query.limit);
     return { status: 200, body: { items: refused.map((one) => ({ ...one, at: toIso(one.at) })) } };
   },
 });

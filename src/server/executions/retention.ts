@@ -8,6 +8,7 @@ import { deleteExpiredTokens } from "../store/people.ts";
 import {
   countExecutions,
   deleteExecutions,
+  deleteOldRefusals,
   hasOlder,
   newestBefore,
   oldestEnded,
@@ -104,7 +105,11 @@ export class Retention {
         deleteExpiredTokens(this.#store, at),
         deleteExpiredClaims(this.#store, at),
       ]);
-    if (this.#store.shared !== null) await this.#store.commit([deleteOldAttempts(this.#store)]);
+    if (this.#store.shared !== null) {
+      await this.#store.commit([deleteOldAttempts(this.#store)]);
+      if (days !== null && isTrusted)
+        await this.#store.commit([deleteOldRefusals(this.#store, at - days * DAY_MS)]);
+    }
     const { free } = await this.#store.maintain();
     if (deleted > 0) this.#log.info({ deleted, free_bytes: free }, "Old executions were deleted");
     return deleted;

@@ -15,17 +15,38 @@ export interface RefusedCall {
   readonly body_sha256: string | null;
 }
 
-/** The newest refused calls of each webhook, in memory. */
+/** The newest refused calls of each webhook. */
 export interface Refusals {
   add(webhook_id: string, refused: RefusedCall): void;
-  /** The newest first. */
-  list(webhook_id: string): RefusedCall[];
+  /** The newest first. @throws StoreError */
+  list(webhook_id: string): Promise<RefusedCall[]>;
 }
 
 const MOST_OF_WEBHOOK = 100;
 const MOST = 10_000;
 
-export function openRefusals(most = MOST): Refusals {
+/** A store that several services use: calls as JSON text. */
+interface RefusalStore {
+  addRefused(refused: { webhook_id: string; at: number; call: string }): void;
+  /** The newest first. */
+  listRefused(webhook_id: string, limit: number): Promise<string[]>;
+}
+
+/** Of all services that use the store. */
+export function openSharedRefusals(store: RefusalStore): Refusals {
+  return {
+    add(webhook_id, refused) {
+      store.addRefused({ webhook_id, at: refused.at, call: JSON.stringify(refused) });
+    },
+    async list(webhook_id) {
+      const calls = await store.listRefused(webhook_id, MOST_OF_WEBHOOK);
+      return calls.map((call) => JSON.parse(call) as RefusedCall);
+    },
+  };
+}
+
+/** In memory. */
+export function openOwnRefusals(most = MOST): Refusals {
   /** All, the oldest first; a Map deletes from anywhere. */
   const all = new Map<number, string>();
   const byWebhook = new Map<string, Map<number, RefusedCall>>();
@@ -51,6 +72,6 @@ export function openRefusals(most = MOST): Refusals {
       // The oldest of all is the oldest of its webhook.
       if (all.size > most) dropFirst(all.values().next().value ?? "");
     },
-    list: (webhook_id) => [...(byWebhook.get(webhook_id)?.values() ?? [])].toReversed(),
+    list: async (webhook_id) => [...(byWebhook.get(webhook_id)?.values() ?? [])].toReversed(),
   };
 }

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type Selectable } from "kysely";
 import { toStatement } from "./prepared.ts";
-import type { FlowVersionTable, NodeFlowTable } from "./schema.ts";
+import type { FlowVersionTable, NodeFlowTable } from "./shared-schema.ts";
 import type { Statement } from "./statement.ts";
 import type { Store } from "./store.ts";
 

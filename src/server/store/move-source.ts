@@ -34,6 +34,7 @@ const IS_MOVED: Readonly<Record<keyof Schema, boolean>> = {
   flow_version: false,
   flow_offers: false,
   attempt: false,
+  refused_call: false,
 };
 
 const TABLES = Object.keys(IS_MOVED) as (keyof Schema)[];

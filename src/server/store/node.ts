@@ -1,5 +1,5 @@
 import type { ExecutionRow } from "./execution-row.ts";
-import type { NodeTable } from "./schema.ts";
+import type { NodeTable } from "./shared-schema.ts";
 
 /** This service as one of those that share its store: a node of them. */
 export interface StoreNode {

@@ -1,5 +1,5 @@
 import type { Selectable } from "kysely";
-import type { NodeTable } from "./schema.ts";
+import type { NodeTable } from "./shared-schema.ts";
 import type { Store } from "./store.ts";
 
 export type NodeRow = Omit<Selectable<NodeTable>, "state"> & { readonly state: NodeState };

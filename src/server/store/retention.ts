@@ -3,7 +3,7 @@ import type { Store } from "./store.ts";
 import { firstKeyOf } from "../../shared/id.ts";
 import { toKey } from "./execution-key.ts";
 import { toStatement } from "./prepared.ts";
-import type { Unit } from "./statement.ts";
+import type { Statement, Unit } from "./statement.ts";
 
 /** Statements that delete ended executions, oldest first. */
 
@@ -72,4 +72,9 @@ export function deleteExecutions(store: Store, ids: readonly string[]): Unit {
     toStatement(store.rows.deleteFrom("execution_moved").where("id", "in", [...ids])),
     toStatement(store.rows.deleteFrom("execution").where("key", "in", keys)),
   ];
+}
+
+/** Of a store that several services use. */
+export function deleteOldRefusals(store: Store, before: number): Statement {
+  return toStatement(store.rows.deleteFrom("refused_call").where("at", "<", before));
 }

@@ -2,12 +2,13 @@ import type { Generated } from "kysely";
 import type { ExecutionSummary, LogLine } from "../../shared/contract/execution.ts";
 import type { Members } from "../../shared/contract/webhook-members.ts";
 import type { Webhook } from "../../shared/contract/webhook.ts";
+import type { SharedSchema } from "./shared-schema.ts";
 
 /**
  * The tables. Times are milliseconds since the epoch, flags 0 or 1, and wide values JSON text,
  * all of which PostgreSQL stores as well (bigint, integer, text).
  */
-export interface Schema {
+export interface Schema extends SharedSchema {
   migration: MigrationTable;
   project: ProjectTable;
   role: RoleTable;
@@ -27,13 +28,6 @@ export interface Schema {
   setting: SettingTable;
   secret: SecretTable;
   audit: AuditTable;
-  key_check: KeyCheckTable;
-  node: NodeTable;
-  flow_file: FlowFileTable;
-  flow_version: FlowVersionTable;
-  node_flow: NodeFlowTable;
-  flow_offers: FlowOffersTable;
-  attempt: AttemptTable;
 }
 
 export interface MigrationTable {
@@ -168,26 +162,6 @@ type AsAnswered = {
   -readonly [Name in Exclude<keyof ExecutionSummary, Converted>]: ExecutionSummary[Name];
 };
 
-/** PostgreSQL only: the services that share the database. */
-export interface NodeTable {
-  /** New at each start. */
-  id: string;
-  /** NODE_NAME. */
-  name: string;
-  version: string;
-  /** Of DATA_DIR: the number in its node.id, and its lock's place on the machine's disks. */
-  folder_id: string;
-  folder_place: string;
-  /** Of its keys; see shared/id.ts. */
-  slot: number;
-  state: "ready" | "draining";
-  running: number;
-  waiting: number;
-  started_at: number;
-  /** By the database's clock. */
-  lease_until: number;
-}
-
 /** The narrow columns that lists and filters read. */
 export interface ExecutionTable extends AsAnswered {
   /** Made from the id (execution-key.ts), and in its order. */
@@ -287,62 +261,4 @@ export interface AuditTable {
   changes: string | null;
   /** NODE_NAME; null: the store was one service's. */
   node: string | null;
-}
-
-/** One row, where several services use the store. */
-export interface KeyCheckTable {
-  id: number;
-  /** HMAC-SHA-256 with their data key, base64url. */
-  hmac: string;
-}
-
-/** PostgreSQL only, as the next three: the files of flows that nodes offer each other. */
-export interface FlowFileTable {
-  /** SHA-256, hexadecimal. */
-  hash: string;
-  bytes: Uint8Array;
-  /** When a node that offers it last said so, by the clock of the database. */
-  offered_at: number;
-}
-
-/** A version of a flow, as a node has taken it up. */
-export interface FlowVersionTable {
-  flow: string;
-  version: string;
-  /** Path of the flow's file among its files. */
-  entry: string;
-  /** JSON list of {path, hash}. */
-  files: string;
-  /** HMAC of the rest with the data key, base64url: who writes tables brings no code in. */
-  seal: string;
-  offered_at: number;
-}
-
-/** What the own folder of a node has; it stays when the node is gone. */
-export interface NodeFlowTable {
-  /** Of the node's DATA_DIR, which outlives its starts. */
-  folder_id: string;
-  flow: string;
-  /** The one that serves there. */
-  version: string;
-  /** JSON text of the bundle that it belongs to; null: none. */
-  bundle: string | null;
-  node_id: string;
-  node_name: string;
-  /** Since when this version serves there, by the clock of the database. */
-  taken_at: number;
-}
-
-/** One row. */
-export interface FlowOffersTable {
-  /** Raised in each transaction that changes node_flow. */
-  revision: number;
-}
-
-/** Failed logins, where several services use the store. */
-export interface AttemptTable {
-  /** Address, or address and SHA-256 of the name. */
-  key: string;
-  failures: number;
-  failed_at: number;
 }

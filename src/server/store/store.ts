@@ -3,6 +3,7 @@ import type { Kept } from "./kept-rows.ts";
 import type { Ledger } from "./ledger.ts";
 import type { StoreNode } from "./node.ts";
 import type { Schema } from "./schema.ts";
+import type { SharedStore } from "./shared-store.ts";
 import type { Statement, Unit } from "./statement.ts";
 
 /** Everything that is configured, and executions: the rest of the server knows no more of it. */
@@ -52,19 +53,6 @@ export interface Store {
   /** Since when it cannot be reached, as performance.now(); null: it can. */
   readonly awaySince: number | null;
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** What only one service does at a time. */
-export type SharedTask = "firstStart" | "retention";
-
-export interface SharedStore {
-  /**
-   * Takes a task, until it is disposed of or the connection is lost.
-   *
-   * @param isWaited whether to wait while another service has it
-   * @returns null where another has it
-   */
-  hold(task: SharedTask, isWaited: boolean): Promise<AsyncDisposable | null>;
 }
 
 /** SQL that Kysely has no words for, and that each store says otherwise. */

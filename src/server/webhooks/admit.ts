@@ -40,7 +40,8 @@ export interface AdmissionRules {
  */
 export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admission | Handshake> {
   if (caller.webhook.is_productive !== 1) await requireActiveUser(rules);
-  takeToken(rules.rates, caller);
+  const { limits } = caller.webhook;
+  if (limits !== null) await takeToken(rules.rates, caller, limits);
   const isRead = takesBody(caller.call.method);
   if (!isRead) discardBody(caller.call.incoming);
   const payload = isRead ? await readPayload(rules, caller) : null;

@@ -45,16 +45,19 @@ function limitsOf(webhook: WebhookRow, text: string): WebhookLimits {
 }
 
 /** Takes a token of the webhook's rate, where it has one. @throws RequestError rate_limited */
-export function takeToken(rates: RateLimits, { call, webhook, principal }: Caller): void {
-  if (webhook.limits === null) return;
-  const { rate } = limitsOf(webhook, webhook.limits);
+export async function takeToken(
+  rates: RateLimits,
+  { call, webhook, principal }: Caller,
+  limits: string,
+): Promise<void> {
+  const { rate } = limitsOf(webhook, limits);
   if (rate === null) return;
   const partition = {
     webhook: null,
     address: networkOf(call.address),
     user: principal?.user_id ?? "",
   }[rate.by];
-  call.bucket = rates.take(webhook.id, partition, rate);
+  call.bucket = await rates.take(webhook.id, partition, rate);
 }
 
 /** The most that is read of a body of the webhook. */

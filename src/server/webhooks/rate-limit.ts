@@ -1,5 +1,6 @@
 import type { WebhookRate } from "../../shared/contract/webhook-limits.ts";
 import { RequestError } from "../../shared/errors.ts";
+import type { SharedStore } from "../store/shared-store.ts";
 
 /** Beyond it the one that was used longest ago is forgotten: it is full again. */
 const MOST_PARTITIONS = 10_000;
@@ -11,9 +12,9 @@ export class Bucket {
   /** By the monotonic clock, in milliseconds. */
   #at: number;
 
-  constructor(rate: WebhookRate, at: number) {
+  constructor(rate: WebhookRate, at: number, tokens: number = rate.burst) {
     this.rate = rate;
-    this.#tokens = rate.burst;
+    this.#tokens = tokens;
     this.#at = at;
   }
 
@@ -50,8 +51,20 @@ export class Bucket {
 /** What the sum of many small parts lacks is no reason to refuse. */
 const ROUNDING = 1e-9;
 
-/** Buckets by webhook, and by partition of its callers: many of those push out no webhook's own. */
-export class RateLimits {
+/** The tokens that calls of webhooks take. */
+export interface RateLimits {
+  /**
+   * Takes a token.
+   *
+   * @param partition of the webhook's callers; null: all are one
+   * @returns the bucket that it was taken from
+   * @throws RequestError rate_limited
+   */
+  take(webhookId: string, partition: string | null, rate: WebhookRate): Bucket | Promise<Bucket>;
+}
+
+/** In memory. Buckets by webhook, and by partition of its callers: many of those push out no webhook's own. */
+export class OwnRates implements RateLimits {
   readonly #whole = new Map<string, Bucket>();
   readonly #parts = new Map<string, Bucket>();
   readonly #clock: () => number;
@@ -60,30 +73,14 @@ export class RateLimits {
     this.#clock = clock;
   }
 
-  /**
-   * Takes a token.
-   *
-   * @param partition of the webhook's callers; null: all are one
-   * @throws RequestError rate_limited
-   */
   take(webhookId: string, partition: string | null, rate: WebhookRate): Bucket {
     const at = this.#clock();
     const bucket =
       partition === null
         ? this.#find(this.#whole, webhookId, rate, at)
         : this.#find(this.#parts, `${webhookId} ${partition}`, rate, at);
-    if (!bucket.take(at)) throw refuseRate(bucket, this.describe(bucket), at);
+    if (!bucket.take(at)) throw refuseRate(bucket, at);
     return bucket;
-  }
-
-  /** What a caller is told of it (draft-ietf-httpapi-ratelimit-headers). */
-  describe(bucket: Bucket): Record<string, string> {
-    const { calls, per_sec } = bucket.rate;
-    const { left, nextSec } = bucket.state(this.#clock());
-    return {
-      "ratelimit-policy": `"calls";q=${calls};w=${per_sec}`,
-      ratelimit: `"calls";r=${left};t=${nextSec}`,
-    };
   }
 
   #find(buckets: Map<string, Bucket>, key: string, rate: WebhookRate, at: number): Bucket {
@@ -97,6 +94,40 @@ export class RateLimits {
   }
 }
 
+/** Of all services that use the store. The bucket that is answered is as it was found there. */
+export class SharedRates implements RateLimits {
+  readonly #store: Pick<SharedStore, "takeToken">;
+
+  constructor(store: Pick<SharedStore, "takeToken">) {
+    this.#store = store;
+  }
+
+  async take(webhookId: string, partition: string | null, rate: WebhookRate): Promise<Bucket> {
+    const { calls, per_sec, burst } = rate;
+    const { isTaken, tokens } = await this.#store.takeToken({
+      key: `${webhookId} ${calls}/${per_sec}/${burst} ${partition ?? ""}`,
+      isPartition: partition !== null,
+      calls,
+      per_sec,
+      burst,
+    });
+    const at = performance.now();
+    const bucket = new Bucket(rate, at, tokens);
+    if (!isTaken) throw refuseRate(bucket, at);
+    return bucket;
+  }
+}
+
+/** What a caller is told of a bucket (draft-ietf-httpapi-ratelimit-headers). */
+export function describeRate(bucket: Bucket, at = performance.now()): Record<string, string> {
+  const { calls, per_sec } = bucket.rate;
+  const { left, nextSec } = bucket.state(at);
+  return {
+    "ratelimit-policy": `"calls";q=${calls};w=${per_sec}`,
+    ratelimit: `"calls";r=${left};t=${nextSec}`,
+  };
+}
+
 function isSame(one: WebhookRate, other: WebhookRate): boolean {
   return (
     one === other ||
@@ -104,12 +135,12 @@ function isSame(one: WebhookRate, other: WebhookRate): boolean {
   );
 }
 
-function refuseRate(bucket: Bucket, headers: Record<string, string>, at: number): RequestError {
+function refuseRate(bucket: Bucket, at: number): RequestError {
   const { calls, per_sec } = bucket.rate;
   const { nextSec } = bucket.state(at);
   return new RequestError(
     "rate_limited",
     `More than ${calls} calls in ${per_sec} s. Try again in ${nextSec} s`,
-    { headers: { ...headers, "retry-after": String(nextSec) } },
+    { headers: { ...describeRate(bucket, at), "retry-after": String(nextSec) } },
   );
 }

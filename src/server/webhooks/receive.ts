@@ -17,7 +17,7 @@ import { addCors, answerPreflight } from "./cors.ts";
 import { match, type Passage } from "./match.ts";
 import { earlierModeOf, modeOf, type Mode } from "./mode.ts";
 import { continueWaiting } from "./re-entry.ts";
-import type { Bucket } from "./rate-limit.ts";
+import { describeRate, type Bucket } from "./rate-limit.ts";
 import { openRedaction } from "./redaction.ts";
 import { refuse } from "./refuse.ts";
 import { respondChallenge, toResponse, type Reply } from "./respond.ts";
@@ -31,7 +31,7 @@ export async function receive(deps: CallDeps, call: Call): Promise<Response> {
   const started = performance.now();
   const counted: Counted = { name: "", webhook: null };
   const reply = await pass(deps, call, counted);
-  if (call.bucket !== null) addRate(deps, call.bucket, reply);
+  if (call.bucket !== null) addRate(call.bucket, reply);
   const seconds = (performance.now() - started) / 1000;
   deps.meters.countCall(counted.name, reply.status, seconds);
   const { webhook } = counted;
@@ -40,8 +40,8 @@ export async function receive(deps: CallDeps, call: Call): Promise<Response> {
 }
 
 /** Who is told that nothing is left would wait before it follows a redirect. */
-function addRate({ rates }: CallDeps, bucket: Bucket, { status, headers }: Reply): void {
-  if (status !== 303 && status !== 302) Object.assign(headers, rates.describe(bucket));
+function addRate(bucket: Bucket, { status, headers }: Reply): void {
+  if (status !== 303 && status !== 302) Object.assign(headers, describeRate(bucket));
 }
 
 /** What is done to every answer of a webhook that is there. */

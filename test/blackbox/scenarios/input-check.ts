@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { countExecutions, type CallRow, type Group, type StoryRow } from "../scenario.ts";
+import { countExecutions, poll, type CallRow, type Group, type StoryRow } from "../scenario.ts";
 import type { Service } from "../service.ts";
 import { call } from "./leg.ts";
 
@@ -144,7 +144,11 @@ const STORIES: StoryRow[] = [
     covers: ["D9.2 refuse"],
     async run(service) {
       await post(service, "refuse", { name: "canary-of-body", address: "canary-of-body" });
-      const { text } = await service.api("GET", "/webhook/refuse/refusal?limit=1");
+      // Another node lists it a moment later.
+      const text = await poll("the refused call", async () => {
+        const newest = await service.api("GET", "/webhook/refuse/refusal?limit=1");
+        return newest.text.includes("json.address: expected object") ? newest.text : null;
+      });
       assert.match(text, /"code":"invalid_input"/);
       assert.match(text, /json\.address: expected object/);
       assert.match(text, /"body_sha256":"[0-9a-f]{64}"/);

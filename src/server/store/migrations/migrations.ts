@@ -14,6 +14,7 @@ import * as nodes from "./0013-nodes.ts";
 import * as shared from "./0014-shared.ts";
 import * as sharedFlows from "./0015-shared-flows.ts";
 import * as auditNode from "./0016-audit-node.ts";
+import * as sharedLimits from "./0017-shared-limits.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -34,6 +35,7 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0014-shared", shared.up],
   ["0015-shared-flows", sharedFlows.up],
   ["0016-audit-node", auditNode.up],
+  ["0017-shared-limits", sharedLimits.up],
 ]);
 
 /** Those that SQLite has no use for, and does not apply. */
@@ -42,4 +44,5 @@ export const POSTGRES_ONLY: ReadonlySet<string> = new Set([
   "0013-nodes",
   "0014-shared",
   "0015-shared-flows",
+  "0017-shared-limits",
 ]);

@@ -5,7 +5,7 @@ import type { LedgerEntry } from "../ledger-record.ts";
 import type { NodeFigures, Swept, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
-import type { SharedTask } from "../store.ts";
+import type { SharedTask } from "../shared-store.ts";
 import { StoreError } from "../store-error.ts";
 import type {
   Answer,

@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { SharedTask } from "../store.ts";
+import type { SharedTask } from "../shared-store.ts";
 import { ANSWER_MS, requireWritable, toClientConfig, UNLIMITED } from "./connection.ts";
 import type { ThreadData } from "./thread-protocol.ts";
 

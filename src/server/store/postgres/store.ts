@@ -21,7 +21,9 @@ import { StoreCompiler, toDialect } from "./compiler.ts";
 import { POSTGRES_DIALECT } from "./dialect.ts";
 import { PostgresLedger } from "./ledger.ts";
 import { openNode } from "./node.ts";
-import type { NodeData } from "./thread-protocol.ts";
+import { RefusedCalls } from "./refused-calls.ts";
+import type { NamedQuery, NodeData } from "./thread-protocol.ts";
+import { Tokens } from "./tokens.ts";
 
 export interface PostgresOptions {
   readonly url: string;
@@ -71,6 +73,9 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const find = openFinder(client);
   const kept = new AgedRows();
   const writer = openWriter(client, kept);
+  const query = (one: NamedQuery): Promise<Row[]> => client.query(one);
+  const refused = opened.use(new RefusedCalls(query));
+  const tokens = new Tokens(query);
   const disposal = opened.move();
   return {
     rows,
@@ -94,7 +99,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       return { commits: units + batches, units: units + records };
     },
     fileSizes: () => readFileSizes(client),
-    shared: { hold: (task, isWaited) => client.hold(task, isWaited) },
+    shared: {
+      hold: (task, isWaited) => client.hold(task, isWaited),
+      takeToken: (bucket) => tokens.take(bucket),
+      addRefused: (call) => refused.add(call),
+      listRefused: (webhook_id, limit) => refused.list(webhook_id, limit),
+    },
     get awaySince() {
       return client.awaySince;
     },

@@ -3,7 +3,7 @@ import type { LedgerEntry } from "../ledger-record.ts";
 import type { NodeFigures, Swept, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
-import type { SharedTask } from "../store.ts";
+import type { SharedTask } from "../shared-store.ts";
 import type { UnitError } from "../store-error.ts";
 
 /** What crosses between the server and the thread that speaks to PostgreSQL: plain data. */
