@@ -122,6 +122,7 @@ const STORIES: StoryRow[] = [
     name: "in the order of checks: after the body and the key, before the room",
     covers: ["D9.2 order"],
     async run(service) {
+      const before = await countExecutions(service, "keyed");
       const broken = await call(service, "refuse", "?async", {
         method: "POST",
         body: "{",
@@ -136,7 +137,7 @@ const STORIES: StoryRow[] = [
       assert.equal(fit.status, 201, "a refused call leaves its key to the next one");
       const other = await post(service, "keyed", UNFIT, "?async", key);
       assert.match(other.text, /idempotency_mismatch/, "the key is looked at first");
-      assert.equal(await countExecutions(service, "keyed"), 1);
+      assert.equal(await countExecutions(service, "keyed"), before + 1);
     },
   },
   {
@@ -161,10 +162,12 @@ const STORIES: StoryRow[] = [
     async run(service) {
       for (const body of [{ text: `${"a".repeat(40)}!` }, { choice: "a" }]) {
         const slow = post(service, "costly", body);
-        const health = performance.now();
-        for (let n = 0; n < 20; n += 1)
+        for (let n = 0; n < 20; n += 1) {
+          const begun = performance.now();
           assert.equal((await service.api("GET", "/workspace")).status, 200);
-        assert.ok(performance.now() - health < 2500, "the server's main thread is free");
+          // Behind the check it would be answered after the 3 s that a check may take.
+          assert.ok(performance.now() - begun < 1500, "the server's main thread is free");
+        }
         const refused = await slow;
         assert.equal(refused.status, 422, refused.text);
         assert.match(refused.text, /takes longer than \d s to check against the flow's schema/);
