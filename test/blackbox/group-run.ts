@@ -17,23 +17,25 @@ import {
 import { ADMIN_PASSWORD, startService, type Service } from "./service.ts";
 import { openTarget } from "./target.ts";
 
-/** Registers a group with node:test: its service starts once, its rows run in order. */
-export function runGroup(group: Group): void {
+/**
+ * Registers groups of one configuration with node:test: their service starts once, and their rows run
+ * in order. Each group has its own webhooks and secrets, which go with it.
+ */
+export function runGroups(groups: readonly [Group, ...Group[]]): void {
   const target = openTarget();
   const options = { skip: target.skip ?? false, concurrency: 1 };
-  describe(`${group.name} (${target.name})`, options, () => {
+  const [{ name }, ...others] = groups;
+  const title = others.length === 0 ? name : `${name} and ${others.length} more`;
+  describe(`${title} (${target.name})`, options, () => {
     let service: Service | undefined;
     before(async () => {
-      service = await openService(group);
+      service = await openService(groups);
     });
-    for (const row of group.rows) {
-      test(row.name, (context) => runRow(context, group, row, service));
-    }
+    for (const group of groups) describe(group.name, () => registerRows(group, () => service));
     test("the server is alive, and keeps no key, token or password", async () => {
-      assert.ok(service !== undefined, "the service did not start");
-      const running = service;
+      const running = started(service);
       service = undefined;
-      await closeService(running, group);
+      await closeService(running, groups);
     });
     after(async () => {
       await service?.stop();
@@ -41,22 +43,56 @@ export function runGroup(group: Group): void {
   });
 }
 
-async function openService(group: Group): Promise<Service> {
-  const service = await startService(group);
+function registerRows(group: Group, opened: () => Service | undefined): void {
+  before(() => furnish(started(opened()), group));
+  for (const row of group.rows)
+    test(row.name, (context) => runRow(context, group, row, started(opened())));
+  after(() => clear(started(opened()), group));
+}
+
+function started(service: Service | undefined): Service {
+  assert.ok(service !== undefined, "the service did not start");
+  return service;
+}
+
+async function openService(groups: readonly [Group, ...Group[]]): Promise<Service> {
+  const [first, ...others] = groups;
+  for (const { config, env, prefix } of others)
+    assert.deepEqual(
+      { config, env, prefix },
+      { config: first.config, env: first.env, prefix: first.prefix },
+    );
+  const flows = [...new Set(groups.flatMap((group) => group.flows ?? []))];
+  const service = await startService({ ...first, flows });
   try {
-    for (const [name, value] of Object.entries(group.secrets ?? {})) {
-      const made = await service.api("POST", "/secret", { name, value });
-      assert.equal(made.status, 201, made.text);
-    }
-    for (const [name, { flow, ...options }] of Object.entries(group.webhooks ?? {})) {
-      await service.createWebhook(name, flow, options);
-    }
     assertFlowsLoad(service);
   } catch (error) {
     await service.stop();
     throw error;
   }
   return service;
+}
+
+async function furnish(service: Service, group: Group): Promise<void> {
+  for (const [name, value] of Object.entries(group.secrets ?? {})) {
+    const made = await service.api("POST", "/secret", { name, value });
+    assert.equal(made.status, 201, made.text);
+  }
+  for (const [name, { flow, ...options }] of Object.entries(group.webhooks ?? {})) {
+    await service.createWebhook(name, flow, options);
+  }
+}
+
+/** Its rows may have removed some themselves. */
+async function clear(service: Service, group: Group): Promise<void> {
+  const paths = [
+    ...Object.keys(group.webhooks ?? {}).map((name) => `/webhook/${encodeURIComponent(name)}`),
+    ...Object.keys(group.secrets ?? {}).map((name) => `/secret/${encodeURIComponent(name)}`),
+  ];
+  for (const path of paths) {
+    const { status, text } = await service.api("DELETE", path);
+    assert.ok(status === 204 || status === 404, text);
+  }
 }
 
 /** A fixture that cannot be loaded would fail its rows one by one, each after a time-out. */
@@ -72,9 +108,8 @@ async function runRow(
   context: TestContext,
   group: Group,
   row: Row,
-  service: Service | undefined,
+  service: Service,
 ): Promise<void> {
-  assert.ok(service !== undefined, "the service did not start");
   const reason = exceptionReason(group.name, row.name, service.target.name);
   const printedBefore = service.logs().length;
   service.pin(isOfOneNode(group.name, row.name));
@@ -176,19 +211,20 @@ async function assertRecord(service: Service, row: CallRow, answer: Answer): Pro
 }
 
 /** What a caller could use to get in: it must be nowhere once the service has stopped. */
-function secrets(service: Service, group: Group): string[] {
-  const keys = Object.values(group.webhooks ?? {}).map((webhook) => webhook.key ?? null);
+function secrets(service: Service, groups: readonly Group[]): string[] {
+  const webhooks = groups.flatMap((group) => Object.values(group.webhooks ?? {}));
+  const keys = webhooks.map((webhook) => webhook.key ?? null);
   return [service.token(), ADMIN_PASSWORD, ...keys.filter((key) => key !== null)];
 }
 
-async function closeService(service: Service, group: Group): Promise<void> {
+async function closeService(service: Service, groups: readonly Group[]): Promise<void> {
   try {
     await service.assertAlive();
   } finally {
     await service.stop({ keepFiles: true });
   }
   try {
-    await assertNotKept(service, service.logs(), secrets(service, group));
+    await assertNotKept(service, service.logs(), secrets(service, groups));
   } finally {
     await service.stop();
   }
