@@ -11,7 +11,7 @@ export interface Queued {
 }
 
 /** Tests at a time: a processor each, and some whose process starts or whose limit is waited for. */
-const LEAST = availableParallelism() + 2;
+export const LEAST = availableParallelism() + 2;
 const MOST = availableParallelism() * 5;
 
 /** How often the level follows what the processors do, in milliseconds. */
@@ -24,9 +24,13 @@ const BUSY = 0.03;
  * Runs all: first those that need the machine for themselves, then the others in their order. Nobody
  * overtakes, so that what is heavy is not left for the end, where nothing is beside it.
  *
+ * @param idleShare of all processors since it was asked last, from 0 to 1
  * @throws what the first of them that fails throws
  */
-export async function runQueue(queue: readonly Queued[]): Promise<void> {
+export async function runQueue(
+  queue: readonly Queued[],
+  idleShare: () => number = watchProcessors(),
+): Promise<void> {
   for (const { run } of queue.filter(({ weight }) => weight === "alone")) await run();
   const waiting = queue.flatMap(({ weight, run }) => (weight === "alone" ? [] : [{ weight, run }]));
   if (waiting.length === 0) return;
@@ -46,10 +50,9 @@ export async function runQueue(queue: readonly Queued[]): Promise<void> {
     }
     if (taken === 0) resolve();
   }
-  const idleShare = watchProcessors();
   const timer = setInterval(() => {
     const idle = idleShare();
-    if (idle > IDLE && taken >= level - 1) level = Math.min(level + 1, MOST);
+    if (idle > IDLE && waiting.length > 0) level = Math.min(level + 1, MOST);
     if (idle < BUSY) level = Math.max(level - 1, LEAST);
     startSome();
   }, INTERVAL_MS);

@@ -5,7 +5,6 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { parseArgs } from "node:util";
 import { openPostgres } from "../test/postgres-server.ts";
-import { NODE_COUNT } from "../test/blackbox/cluster.ts";
 import { isOnPostgres } from "../test/blackbox/target.ts";
 import { ROOT } from "./targets.ts";
 import { runQueue, type Queued } from "./test-queue.ts";
@@ -150,8 +149,9 @@ function whyMissing(target: string): string | null {
 function toQueued(one: TestRun): Queued {
   const found = WEIGHTS.findLast(([path]) => one.file.includes(`/test/${path}`));
   const [, weight] = found ?? ["", 1];
-  const nodes = one.tally.name === "cluster" ? NODE_COUNT : 1;
-  return { weight: weight === "alone" ? weight : weight * nodes, run: () => runFile(one) };
+  // Several nodes take more to start; of those that run, few are busy at a time.
+  const more = one.tally.name === "cluster" ? 1 : 0;
+  return { weight: weight === "alone" ? weight : weight + more, run: () => runFile(one) };
 }
 
 /** What a file prints comes in one piece, once it has ended. */

@@ -22,7 +22,7 @@ export interface Serving<N extends Node = Node> {
   close(): Promise<void>;
 }
 
-export const NODE_COUNT = 3;
+const NODE_COUNT = 3;
 
 /** One process at its own address. */
 export function alone<N extends Node>(node: N): Serving<N> {
