@@ -352,6 +352,37 @@ suite("what somebody changed in the database", { timeout: 180_000 }, () => {
     assert.match(message, /'a.ts'.+ is not in the database any more/);
   });
 
+  test("a list of files that is larger than any is not read", async () => {
+    await using cluster = await Cluster.open();
+    const one = await cluster.join("one", { "a.ts": greet("one") });
+    const three = await cluster.join("three", {});
+    await until(three, "a", ({ state }) => state === "ready");
+    const large = sql`update flow_version set files = repeat('x', 9 * 1024 * 1024)`;
+    await run(one.store, large);
+    const two = await cluster.join("two", {});
+    const message = two.catalog.find("a")?.error?.message ?? "";
+    assert.match(message, /Version .+ is not in the database any more/);
+  });
+
+  test("an older version that somebody offers again serves nowhere, and is offered no more", async () => {
+    await using cluster = await Cluster.open();
+    const one = await cluster.join("one", { "a.ts": greet("one") });
+    const three = await cluster.join("three", {});
+    const old = (await until(three, "a", ({ state }) => state === "ready")).version ?? "";
+    await one.fixture.write("a.ts", greet("newer"));
+    const newer = await until(three, "a", ({ version }) => version !== old);
+    const rolledBack = sql`update node_flow set version = ${old}, taken_at = taken_at + 1`;
+    await run(one.store, rolledBack);
+    const two = await cluster.join("two", {});
+    const refused = two.catalog.find("a");
+    assert.equal(refused?.spec, null);
+    assert.match(refused?.error?.message ?? "", /not sealed with this data key/);
+    await run(one.store, sql`update flow_offers set revision = revision + 1`);
+    const mended = await until(two, "a", ({ state }) => state === "ready");
+    assert.equal(mended.version, newer.version, "its node has stored it once more");
+    assert.equal(three.catalog.find("a")?.version, newer.version);
+  });
+
   test("what another data key sealed is refused", async () => {
     await using cluster = await Cluster.open();
     await cluster.join("one", { "a.ts": greet("one") }, { key: Buffer.alloc(32, 2) });
@@ -375,7 +406,7 @@ suite("what somebody changed in the database", { timeout: 180_000 }, () => {
       await run(
         two.store,
         sql`insert into node_flow
-        values ('elsewhere', ${flow}, ${version}, null, 'x', 'x', 0)`,
+        values ('elsewhere', ${flow}, ${version}, null, 'x', 'x', 0, '')`,
       );
     }
     await run(two.store, sql`update flow_offers set revision = revision + 1`);

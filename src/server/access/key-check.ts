@@ -12,6 +12,7 @@ import {
   type DataKey,
   type KeyPlace,
 } from "./data-key.ts";
+import { listUnreadable, openSecretBox } from "./secret-box.ts";
 
 /** The data key of a service, and what it leaves in a store that others use too. */
 export interface CheckedKey {
@@ -30,14 +31,23 @@ export async function openCheckedKey(store: Store, place: KeyPlace): Promise<Che
   if (store.shared === null) return { key: openDataKey(place), unit: [] };
   const hmac = await findKeyCheck(store);
   if (hmac === undefined) {
-    if (readDataKey(place) === null && (await allSecrets(store)).length > 0)
-      throw new StartError(explain(place, false), 78);
+    await refuseOther(store, place);
     const key = openDataKey(place);
     return { key, unit: [insertKeyCheck(store, toCheck(key))] };
   }
   const key = readDataKey(place);
   if (key !== null && toCheck(key) === hmac) return { key, unit: [] };
   throw new StartError(explain(place, key !== null), 78);
+}
+
+/** One that opens a secret is the right one, whatever became of the others. */
+async function refuseOther(store: Store, place: KeyPlace): Promise<void> {
+  const secrets = await allSecrets(store);
+  const key = readDataKey(place);
+  const box = key === null ? null : openSecretBox(key.derive("secrets"));
+  const closed = box === null ? secrets : listUnreadable(box, secrets);
+  if (secrets.length > 0 && closed.length === secrets.length)
+    throw new StartError(explain(place, key !== null), 78);
 }
 
 /** What a store keeps of its key. */

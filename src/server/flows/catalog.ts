@@ -87,7 +87,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const watch = await openWatch(plugins_dir, sync.paths.own, () => debounce.changed(), log);
   debounce.immediately();
   await debounce.idle();
-  offers?.follow({
+  offers?.offer({
     list: () => listOwnFlows(registry),
     othersChanged: () => sync.offersChanged(),
   });

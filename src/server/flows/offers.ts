@@ -8,6 +8,7 @@ import {
   listOffers,
   putOffer,
   raiseOfferRevision,
+  type NodeFlowRow,
   type OfferRow,
 } from "../store/flow-offers.ts";
 import { isPassing, newUnavailable } from "../store/store-error.ts";
@@ -40,6 +41,8 @@ export interface Offer {
   /** Path of its file there, relative to PLUGINS_DIR. */
   readonly file: string;
   readonly bundle: Bundle | null;
+  /** Whether the node said so itself, and nobody who writes the database alone. */
+  readonly isSealed: boolean;
 }
 
 /** What the own folder has of one flow. */
@@ -91,7 +94,7 @@ export class Offers {
   #revision = Number.NaN;
   /** Flows that the database has of this folder. */
   #stored = new Set<string>();
-  /** What was stored for each flow since the start. */
+  /** What was stored for each flow since the start, as its seal. */
   readonly #told = new Map<string, string>();
   #folder: OwnFolder | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -122,7 +125,7 @@ export class Offers {
   }
 
   /** Offers what this folder has, from now on. */
-  follow(folder: OwnFolder): void {
+  offer(folder: OwnFolder): void {
     this.#folder = folder;
     this.#pollNow();
   }
@@ -165,21 +168,31 @@ export class Offers {
 
   /** @returns whether any node has stored or withdrawn something since the last time */
   async #read(): Promise<boolean> {
-    const { store, nodeId, log } = this.#options;
+    const { store, nodeId, seal, log } = this.#options;
     if (nodeId() !== this.#node.id) await this.#readNode(nodeId());
     const revision = await findOfferRevision(store);
     if (revision === this.#revision) return false;
     const rows = await listOffers(store);
     this.#revision = revision;
     const { folder_id } = this.#node;
-    this.#stored = new Set(
-      rows.filter((row) => row.folder_id === folder_id).map(({ flow }) => flow),
-    );
+    this.#readOwn(rows.filter((row) => row.folder_id === folder_id));
     this.#others = toOffers(
       rows.filter((row) => row.folder_id !== folder_id),
+      seal,
       (row) => log.warn({ flow: row.flow }, "What a node offers has no valid form in the database"),
     );
     return true;
+  }
+
+  /** What somebody changed is stored once more. */
+  #readOwn(rows: readonly OfferRow[]): void {
+    const seals = new Map(rows.map((row) => [row.flow, this.#isOf(row) ? row.seal : null]));
+    this.#stored = new Set(seals.keys());
+    for (const [flow, told] of this.#told) if (seals.get(flow) !== told) this.#told.delete(flow);
+  }
+
+  #isOf(row: OfferRow): boolean {
+    return this.#options.seal.isOf(row.seal, textOf(row));
   }
 
   async #readNode(id: string): Promise<void> {
@@ -193,24 +206,28 @@ export class Offers {
     const own = this.#folder?.list() ?? new Map<string, OwnFlow | null>();
     let hasPut = false;
     for (const [flow, item] of own) {
-      const text = JSON.stringify([this.#node.id, item?.version, item?.bundle]);
-      if (item === null || this.#told.get(flow) === text || this.#isClosed) continue;
-      if (!(await this.#put(item))) continue;
-      this.#told.set(flow, text);
+      if (item === null || this.#isClosed) continue;
+      const row = this.#toRow(item);
+      if (this.#told.get(flow) === row.seal || !(await this.#put(item, row))) continue;
+      this.#told.set(flow, row.seal);
       hasPut = true;
     }
     for (const flow of this.#stored) if (!own.has(flow)) await this.#withdraw(flow);
     if (hasPut) await this.#versions.prune();
   }
 
-  async #put(own: OwnFlow): Promise<boolean> {
-    const { store } = this.#options;
+  #toRow({ flow, version, bundle }: OwnFlow): NodeFlowRow {
     const { id, name, folder_id } = this.#node;
-    const { flow, version, bundle } = own;
-    const put = await this.#versions.put(own);
-    if (put === null) return false;
     const text = bundle === null ? null : JSON.stringify(bundle);
     const row = { folder_id, flow, version, bundle: text, node_id: id, node_name: name };
+    return { ...row, seal: this.#options.seal.of(textOf(row)) };
+  }
+
+  async #put(own: OwnFlow, row: NodeFlowRow): Promise<boolean> {
+    const { store } = this.#options;
+    const { flow } = own;
+    const put = await this.#versions.put(own);
+    if (put === null) return false;
     await store.commit([
       put,
       putOffer(store, row),
@@ -241,9 +258,16 @@ export class Offers {
   }
 }
 
-/** The first of each flow counts. */
+/** What the seal of an offer is of. */
+function textOf(row: Omit<NodeFlowRow, "seal">): string {
+  const { folder_id, flow, version, bundle, node_id, node_name } = row;
+  return JSON.stringify(["offer", folder_id, flow, version, bundle, node_id, node_name]);
+}
+
+/** The first of each flow counts, and none without a seal where there is one with it. */
 function toOffers(
   rows: readonly OfferRow[],
+  seal: Seal,
   onInvalid: (row: OfferRow) => void,
 ): Map<string, Offer> {
   const offers = new Map<string, Offer>();
@@ -254,7 +278,10 @@ function toOffers(
       continue;
     }
     const { flow, version, node_name: node, entry: file, bundle } = read.output;
-    if (!offers.has(flow)) offers.set(flow, { version, node, file, bundle });
+    const isSealed = seal.isOf(row.seal, textOf(row));
+    const known = offers.get(flow);
+    if (known === undefined || (isSealed && !known.isSealed))
+      offers.set(flow, { version, node, file, bundle, isSealed });
   }
   return offers;
 }

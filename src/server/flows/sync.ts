@@ -192,16 +192,20 @@ export class FolderSync {
     };
   }
 
-  #borrow(name: string, { version, node, file }: Offer): void {
+  #borrow(name: string, { version, node, file, isSealed }: Offer): void {
     const { registry, offers } = this.#options;
+    const read = async () =>
+      isSealed
+        ? ((await offers?.find(name, version)) ?? refuseMissing(name, version, node))
+        : refuseUnsealed(name, node);
     const entry = registry.entry(name);
     entry.file = file;
     entry.node = node;
     this.#updater.update(entry, {
-      key: JSON.stringify([this.#paths.root, "borrowed", node, version]),
+      key: JSON.stringify([this.#paths.root, "borrowed", node, version, isSealed]),
       since: 0,
       node,
-      read: async () => (await offers?.find(name, version)) ?? refuseMissing(name, version, node),
+      read,
     });
   }
 }
@@ -215,6 +219,13 @@ function ownEntry(entry: Entry, file: string): Entry {
 function refuseMissing(name: string, version: string, node: string): never {
   throw new VersionRefusedError(
     `Version ${version} of '${name}', which node '${node}' offers, is not in the database any more`,
+  );
+}
+
+function refuseUnsealed(name: string, node: string): never {
+  throw new VersionRefusedError(
+    `What node '${node}' offers of '${name}' in the database is not sealed with this data key: ` +
+      `somebody changed it there. POST /flow/reload on the node that has its file stores it once more`,
   );
 }
 

@@ -8,6 +8,15 @@ export type FlowVersionRow = Omit<Selectable<FlowVersionTable>, "offered_at">;
 export type NodeFlowRow = Omit<Selectable<NodeFlowTable>, "taken_at">;
 export type OfferRow = NodeFlowRow & Pick<FlowVersionRow, "entry">;
 
+/** What is longer was put there by somebody else, and is not read; bytes. */
+const [OFFER_BYTES_MAX, VERSION_BYTES_MAX] = [64 * 1024, 8 * 1024 * 1024];
+
+/** How long these columns of a row are together. */
+function bytesOf(...columns: readonly string[]): RawBuilder<number> {
+  const lengths = columns.map((name) => sql`coalesce(octet_length(${sql.ref(name)}), 0)`);
+  return sql<number>`(${sql.join(lengths, sql` + `)})`;
+}
+
 /**
  * Statements on the tables `flow_file`, `flow_version`, `node_flow` and `flow_offers`, which
  * PostgreSQL alone has. Times are those of the database: the clocks of nodes differ.
@@ -42,7 +51,9 @@ export function listOffers(store: Store): Promise<OfferRow[]> {
     .innerJoin("flow_version as stored", (join) =>
       join.onRef("stored.flow", "=", "offer.flow").onRef("stored.version", "=", "offer.version"),
     )
-    .select(["folder_id", "offer.flow", "offer.version", "bundle", "node_id", "node_name", "entry"])
+    .select(["folder_id", "offer.flow", "offer.version", "bundle", "node_id", "node_name"])
+    .select(["offer.seal", "entry"])
+    .where(bytesOf("bundle", "entry", "node_name", "offer.seal"), "<=", OFFER_BYTES_MAX)
     .orderBy("taken_at", "desc")
     .orderBy("folder_id")
     .execute();
@@ -58,6 +69,7 @@ export function findFlowVersion(
     .select(["flow", "version", "entry", "files", "seal"])
     .where("flow", "=", flow)
     .where("version", "=", version)
+    .where(bytesOf("entry", "files", "seal"), "<=", VERSION_BYTES_MAX)
     .executeTakeFirst();
 }
 
@@ -135,6 +147,7 @@ export function putOffer(store: Store, row: NodeFlowRow): Statement {
         bundle: e.ref("excluded.bundle"),
         node_id: e.ref("excluded.node_id"),
         node_name: e.ref("excluded.node_name"),
+        seal: e.ref("excluded.seal"),
         taken_at: e
           .case()
           .when("node_flow.version", "=", e.ref("excluded.version"))

@@ -72,6 +72,8 @@ export interface NodeFlowTable {
   node_name: string;
   /** Since when this version serves there, by the clock of the database. */
   taken_at: number;
+  /** HMAC of the rest but the time: who writes tables offers no other version. */
+  seal: string;
 }
 
 /** One row. */

@@ -27,6 +27,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn("node_id", "text", (c) => c.notNull())
     .addColumn("node_name", "text", (c) => c.notNull())
     .addColumn("taken_at", "bigint", (c) => c.notNull())
+    .addColumn("seal", "text", (c) => c.notNull())
     .addPrimaryKeyConstraint("node_flow_key", ["folder_id", "flow"])
     .addForeignKeyConstraint("node_flow_version", ["flow", "version"], "flow_version", [
       "flow",
