@@ -14,6 +14,8 @@ import type { StoreNode } from "../../src/server/store/node.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { poll } from "../blackbox/scenario.ts";
+import { findExecution } from "../../src/server/store/executions.ts";
+import { openFaultProxy } from "../fault-proxy.ts";
 import { openPostgres } from "../postgres-server.ts";
 import { newRow } from "../store/rows.ts";
 
@@ -238,4 +240,45 @@ test("all that wait for executions of other nodes are told, however many", async
   );
   for (const execution of [...twice, ...others]) elsewhere.await(execution);
   await Promise.all([...twice, ...others].map(({ ended }) => ended));
+});
+
+test("a cancel that cannot be written says so, and what nobody waits for is cancelled later", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  await using other = await openNodeStore(url);
+  await using store = await openNodeStore(proxy.through(url));
+  const theirs = await openExecutions(other);
+  const executions = await openExecutions(store);
+  const [first, second] = [await start(theirs), await start(theirs)];
+  for (const { row } of [first, second]) assert.ok(executions.findAnywhere(row));
+  proxy.drop();
+  await assert.rejects(executions.cancel(first.id, "no more"), { kind: "unavailable" });
+  executions.cancelAlone(second.id, "left");
+  proxy.open();
+  await poll("the second to be cancelled", async () =>
+    (await findExecution(other, second.id))?.status === "ENDED_CANCELLED" ? true : null,
+  );
+  assert.equal((await findExecution(other, first.id))?.status, "PENDING");
+  await executions.cancel(first.id, "no more");
+  assert.equal((await findExecution(other, first.id))?.status_message, "no more");
+});
+
+test("what nobody waits for any more is looked for no more", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  await using other = await openNodeStore(url);
+  const theirs = await openExecutions(other);
+  const elsewhere = new Elsewhere(store, LOG, 300);
+  const [wanted, left] = [await start(theirs), await start(theirs)].map(({ row }) =>
+    elsewhere.find(row),
+  );
+  assert.ok(wanted !== undefined && left !== undefined);
+  wanted.watchers += 1;
+  await poll("one to be forgotten", async () => (elsewhere.size === 1 ? true : null));
+  await runOn(other, wanted.id);
+  assert.equal((await wanted.ended).status, "ENDED_SUCCESS");
+  assert.equal(elsewhere.size, 0);
+  assert.notEqual(elsewhere.find(left.row), left, "whoever asks again is told");
 });

@@ -1,6 +1,7 @@
 import { CANCEL, CANCELLED, EXECUTION, type Cancelled } from "../../shared/contract/execution.ts";
 import type { Principal } from "../access/login.ts";
 import { isEnded, UNENDED } from "../../shared/contract/status.ts";
+import type { ActiveExecution } from "../executions/active.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { listExecutions, type ExecutionFilter } from "../store/execution-lists.ts";
@@ -26,10 +27,9 @@ export const cancelExecution = defineRoute({
   async act(api, { principal, params }) {
     const row = await requireExecution(api, principal, params["id"] ?? "");
     requireIn(principal, "execution.cancel", row.project_id);
-    const live = api.executions.follow(row);
-    if (isEnded(row.status) || live === undefined || !cancel(api, principal, row.id))
+    const live = api.executions.findAnywhere(row);
+    if (isEnded(row.status) || live === undefined || !(await cancel(api, principal, live)))
       throw new RequestError("already_ended", `The execution has ended as ${row.status} already`);
-    await live.ended;
     const ended = (await findExecution(api.store, row.id)) as ExecutionRow;
     return { status: 200, text: await answerExecution(api, ended) };
   },
@@ -68,16 +68,15 @@ async function cancelAll(
   let cancelled = 0;
   for (let before = -1; found.size > before;) {
     before = found.size;
-    const endings: Promise<unknown>[] = [];
+    const cancels: Promise<boolean>[] = [];
     for await (const row of listAll(api, query)) {
       const { id, project_id } = row;
       if (found.has(id) || !isVisible(principal, "execution.read", project_id)) continue;
       found.add(id);
-      const live = api.executions.follow(row);
-      if (live !== undefined && cancel(api, principal, id)) endings.push(live.ended);
+      const live = api.executions.findAnywhere(row);
+      if (live !== undefined) cancels.push(cancel(api, principal, live));
     }
-    await Promise.all(endings);
-    cancelled += endings.length;
+    cancelled += (await Promise.all(cancels)).filter(Boolean).length;
   }
   return { matched: found.size, cancelled };
 }
@@ -91,6 +90,18 @@ async function* listAll(api: Api, query: ExecutionFilter): AsyncGenerator<Execut
   }
 }
 
-function cancel(api: Api, principal: Principal, id: string): boolean {
-  return api.executions.cancel(id, `Cancelled by the user ${principal.user_name}`);
+/** Resolves once it has ended, by this or otherwise. @returns false where that was decided before */
+async function cancel(
+  { executions }: Api,
+  { user_name }: Principal,
+  live: ActiveExecution,
+): Promise<boolean> {
+  executions.watchers.add(live);
+  try {
+    if (!(await executions.cancel(live.id, `Cancelled by the user ${user_name}`))) return false;
+    await live.ended;
+    return true;
+  } finally {
+    executions.watchers.delete(live);
+  }
 }

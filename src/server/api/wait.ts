@@ -24,7 +24,7 @@ export const waitExecution = defineRoute({
   answer: EXECUTION,
   async act(api, { principal, params, outgoing }) {
     const row = await requireExecution(api, principal, params["id"] ?? "");
-    const live = isEnded(row.status) ? undefined : api.executions.follow(row);
+    const live = isEnded(row.status) ? undefined : api.executions.findAnywhere(row);
     if (live !== undefined) {
       // A disconnect here cancels nothing (contract, section 4, number 9).
       const rules = { executions: api.executions, isCancelling: false };

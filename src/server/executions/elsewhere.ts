@@ -12,44 +12,81 @@ import { decide, readOutcome, type Outcome } from "./outcome.ts";
 const POLL_MS = 250;
 /** Executions read at once: a statement has at most 65535 parameters. */
 const PAGE = 500;
+/** What nobody has waited for so long is forgotten, in milliseconds. */
+const FORGET_MS = 10_000;
+/** Before a cancel that could not be written is tried again, in milliseconds. */
+const RETRY_MS = 1000;
+
+/** One execution, by all that wait for it here: one that this node had before may be among them. */
+interface Waited {
+  readonly executions: ActiveExecution[];
+  /** When somebody was last seen to wait, as performance.now(). */
+  wantedAt: number;
+}
 
 /** Executions that other nodes have, as long as somebody waits for them here: one look for all. */
 export class Elsewhere {
   readonly #store: Store;
   readonly #log: Log;
-  readonly #followed = new Map<string, ActiveExecution>();
+  readonly #waited = new Map<string, Waited>();
+  readonly #forgetMs: number;
   #isPolling = false;
 
-  constructor(store: Store, log: Log) {
+  /** @param forgetMs 10 seconds unless told */
+  constructor(store: Store, log: Log, forgetMs = FORGET_MS) {
     this.#store = store;
     this.#log = log;
+    this.#forgetMs = forgetMs;
+  }
+
+  /** How many are looked for. */
+  get size(): number {
+    return this.#waited.size;
   }
 
   /** @param row of an execution that this node does not have; undefined: it has ended */
-  follow(row: ExecutionRow): ActiveExecution | undefined {
-    const found = this.#followed.get(row.id);
+  find(row: ExecutionRow): ActiveExecution | undefined {
+    const found = this.#waited.get(row.id)?.executions.at(-1);
     if (found !== undefined || this.#store.node === null || isEnded(row.status)) return found;
     const execution = newActive(row, undefined, null);
     this.await(execution);
     return execution;
   }
 
-  /** Ends it as ENDED_CANCELLED; the node that has it sees so at its next look. */
-  cancel(id: string, reason: string): boolean {
-    if (!this.#followed.has(id)) return false;
-    const cancelled = this.#store.commit([cancelUnended(this.#store, id, reason, now())]);
-    cancelled.catch((error: unknown) =>
-      this.#log.error({ execution: id, error: String(error) }, "Cannot cancel an execution"),
-    );
+  /**
+   * Ends it as ENDED_CANCELLED; the node that has it sees so at its next look.
+   *
+   * @returns false where nobody waits for it here
+   * @throws StoreError where that may not be written
+   */
+  async cancel(id: string, reason: string): Promise<boolean> {
+    if (!this.#waited.has(id)) return false;
+    await this.#cancel(id, reason);
     return true;
   }
 
-  /** Settles it with the ending that is written elsewhere, and who was waited for before it. */
+  /** As `cancel`, however long it cannot be written. */
+  insistCancel(id: string, reason: string): void {
+    if (this.#waited.has(id)) this.#insist(id, reason);
+  }
+
+  #insist(id: string, reason: string): void {
+    this.#cancel(id, reason).catch((error: unknown) => {
+      this.#log.warn({ execution: id, error: String(error) }, "Cannot cancel an execution yet");
+      setTimeout(() => this.#insist(id, reason), RETRY_MS).unref();
+    });
+  }
+
+  async #cancel(id: string, reason: string): Promise<void> {
+    await this.#store.commit([cancelUnended(this.#store, id, reason, now())]);
+  }
+
+  /** Settles it with the ending that is written elsewhere. */
   await(execution: ActiveExecution): void {
-    const before = this.#followed.get(execution.id);
-    if (before !== undefined && before !== execution)
-      execution.ended.then((outcome) => before.settle(outcome)).catch(() => {});
-    this.#followed.set(execution.id, execution);
+    const wantedAt = performance.now();
+    const waited = this.#waited.get(execution.id);
+    if (waited === undefined) this.#waited.set(execution.id, { executions: [execution], wantedAt });
+    else if (!waited.executions.includes(execution)) waited.executions.push(execution);
     if (!this.#isPolling) this.#pollSoon();
   }
 
@@ -60,38 +97,47 @@ export class Elsewhere {
 
   async #poll(): Promise<void> {
     try {
-      const waiting = [...this.#followed.values()];
-      for (let at = 0; at < waiting.length; at += PAGE)
-        await this.#settleEnded(waiting.slice(at, at + PAGE));
+      this.#forgetUnwanted();
+      const ids = [...this.#waited.keys()];
+      for (let at = 0; at < ids.length; at += PAGE)
+        await this.#settleEnded(ids.slice(at, at + PAGE));
     } catch (error) {
       this.#log.debug({ error: String(error) }, "Cannot look for endings; tried again");
     }
     this.#isPolling = false;
-    if (this.#followed.size > 0) this.#pollSoon();
+    if (this.#waited.size > 0) this.#pollSoon();
   }
 
-  async #settleEnded(waiting: readonly ActiveExecution[]): Promise<void> {
-    const rows = await findExecutions(
-      this.#store,
-      waiting.map(({ id }) => id),
-    );
+  #forgetUnwanted(): void {
+    const at = performance.now();
+    for (const [id, waited] of this.#waited) {
+      if (waited.executions.some(isWanted)) waited.wantedAt = at;
+      else if (at - waited.wantedAt > this.#forgetMs) this.#waited.delete(id);
+    }
+  }
+
+  async #settleEnded(ids: readonly string[]): Promise<void> {
+    const rows = await findExecutions(this.#store, ids);
     const found = new Map(rows.map((row) => [row.id, row]));
-    await Promise.all(waiting.map((execution) => this.#settle(execution, found)));
+    await Promise.all(ids.map((id) => this.#settle(id, found.get(id))));
   }
 
-  async #settle(
-    execution: ActiveExecution,
-    found: ReadonlyMap<string, ExecutionRow>,
-  ): Promise<void> {
-    const row = found.get(execution.id);
+  async #settle(id: string, row: ExecutionRow | undefined): Promise<void> {
     if (row !== undefined && row.ended_at === null) return;
-    const outcome = await this.#read(execution.id, row);
-    if (this.#followed.get(execution.id) === execution) this.#followed.delete(execution.id);
-    if (outcome !== null) execution.settle(outcome);
+    const outcome = await this.#read(id, row);
+    const waited = this.#waited.get(id);
+    this.#waited.delete(id);
+    if (outcome !== null)
+      for (const execution of waited?.executions ?? []) execution.settle(outcome);
   }
 
   async #read(id: string, row: ExecutionRow | undefined): Promise<Outcome | null> {
     if (row === undefined) return decide(id, "ENDED_ERROR", "Its record is gone");
     return readOutcome(row, await findPayload(this.#store, id));
   }
+}
+
+/** Whether a request or a parent waits for it. */
+function isWanted({ watchers, isAwaited }: ActiveExecution): boolean {
+  return watchers > 0 || isAwaited;
 }

@@ -236,15 +236,26 @@ export class Executions implements RunEvents {
    *
    * @param row as it was read
    */
-  follow(row: ExecutionRow): ActiveExecution | undefined {
-    return this.#active.find(row.id) ?? this.#elsewhere.follow(row);
+  findAnywhere(row: ExecutionRow): ActiveExecution | undefined {
+    return this.#active.find(row.id) ?? this.#elsewhere.find(row);
   }
 
-  /** Ends it as ENDED_CANCELLED; false where an ending was decided before. */
-  cancel(id: string, reason: string): boolean {
+  /**
+   * Ends it as ENDED_CANCELLED; false where an ending was decided before.
+   *
+   * @throws StoreError where another node has it, and that could not be written
+   */
+  async cancel(id: string, reason: string): Promise<boolean> {
     const execution = this.#active.find(id);
     if (execution === undefined) return this.#elsewhere.cancel(id, reason);
     return this.#cutShort(execution, "ENDED_CANCELLED", reason);
+  }
+
+  /** As `cancel`, of an execution that nobody waits for any more: however long it takes. */
+  cancelAlone(id: string, reason: string): void {
+    const execution = this.#active.find(id);
+    if (execution === undefined) this.#elsewhere.insistCancel(id, reason);
+    else this.#cutShort(execution, "ENDED_CANCELLED", reason);
   }
 
   /** How many more of a flow could have a thread at once. */
@@ -287,7 +298,7 @@ export class Executions implements RunEvents {
     const { id, decided } = execution;
     this.#leave(execution);
     if (decided?.status === "ENDED_CANCELLED")
-      this.#elsewhere.cancel(id, decided.status_message ?? "");
+      this.#elsewhere.insistCancel(id, decided.status_message ?? "");
   }
 
   /** Whoever waits for it gets what is written elsewhere. */

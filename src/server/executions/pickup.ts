@@ -38,7 +38,7 @@ export class Pickup {
   /** Of this node, and not queued yet: their versions are still looked for. */
   readonly #taken: ExecutionRow[] = [];
   /** The last taking was not answered: what it took is not known. */
-  #isDoubtful = false;
+  #isUnanswered = false;
 
   constructor(options: PickupOptions) {
     this.#options = options;
@@ -70,7 +70,7 @@ export class Pickup {
   /** @returns whether something waits elsewhere */
   async #poll(): Promise<boolean> {
     await this.#leaveOthers();
-    if (this.#isDoubtful) await this.#findTaken();
+    if (this.#isUnanswered) await this.#findTaken();
     await this.#resume();
     const { node, store, executions } = this.#options;
     if (node.others > 0) executions.limitOnly(await listLimited(store));
@@ -92,10 +92,10 @@ export class Pickup {
       .map((flow) => ({ flow, count: roomFor(flow) }))
       .filter(({ count }) => count > 0);
     if (room.length === 0 || this.#isClosed || executions.isDraining) return;
-    this.#isDoubtful = true;
+    this.#isUnanswered = true;
     const busyWebhooks = executions.listBusyWebhooks();
     const rows = await node.take({ room, waitingSince, busyWebhooks });
-    this.#isDoubtful = false;
+    this.#isUnanswered = false;
     this.#taken.push(...rows);
     await this.#resume();
     if (rows.length > 0) log.info({ executions: rows.length }, "Took up what waited elsewhere");
@@ -120,7 +120,7 @@ export class Pickup {
     const { node, executions, store } = this.#options;
     const known = new Set(this.#taken.map(({ id }) => id));
     const rows = await listWaitingOf(store, node.id);
-    this.#isDoubtful = false;
+    this.#isUnanswered = false;
     this.#taken.push(
       ...rows.filter(({ id }) => !known.has(id) && executions.find(id) === undefined),
     );

@@ -14,7 +14,7 @@ export type Waited =
   | "stopping";
 
 export interface WaitRules {
-  readonly executions: Pick<Executions, "cancel" | "onStop" | "watchers">;
+  readonly executions: Pick<Executions, "cancelAlone" | "onStop" | "watchers">;
   /** WEBHOOK_CANCEL_ENABLED, for the legs of a synchronous call. */
   readonly isCancelling: boolean;
 }
@@ -52,6 +52,6 @@ export async function waitFor(
 function onLeft({ executions, isCancelling }: WaitRules, execution: ActiveExecution): void {
   if (!isCancelling || execution.row.is_async !== 0) return;
   executions.watchers.whenAlone(execution, () =>
-    executions.cancel(execution.id, "Cancelled: the caller's connection was closed"),
+    executions.cancelAlone(execution.id, "Cancelled: the caller's connection was closed"),
   );
 }

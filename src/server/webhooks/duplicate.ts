@@ -29,18 +29,18 @@ export async function answerDuplicate(
     executionId,
     `A duplicate call came from ${call.address}, request ${redact(call.request_id)}`,
   );
-  const followed = await follow(deps, executionId);
+  const followed = await findFollowed(deps, executionId);
   const reply = await answer(deps, admission, mode, followed);
   reply.headers[REPLAYED] = "true";
   return reply;
 }
 
-async function follow({ executions, store }: CallDeps, id: string): Promise<Followed> {
+async function findFollowed({ executions, store }: CallDeps, id: string): Promise<Followed> {
   const live = executions.find(id) ?? null;
   const issuedAt = now();
   if (live !== null) return { id, live, outcome: null, issuedAt };
   const row = await findExecution(store, id);
-  const elsewhere = row === undefined ? undefined : executions.follow(row);
+  const elsewhere = row === undefined ? undefined : executions.findAnywhere(row);
   if (elsewhere !== undefined) return { id, live: elsewhere, outcome: null, issuedAt };
   const outcome = row === undefined ? null : readOutcome(row, await findPayload(store, id));
   return { id, live: null, outcome, issuedAt };

@@ -41,7 +41,7 @@ async function findLive(
   const own = executions.find(id);
   if (own !== undefined || store.node === null) return own;
   const row = await findExecution(store, id);
-  return row === undefined ? undefined : executions.follow(row);
+  return row === undefined ? undefined : executions.findAnywhere(row);
 }
 
 /** @throws RequestError not_authenticated where a signature has outlived its execution */
