@@ -103,6 +103,7 @@ function toCallParts(parts: Parts) {
     legs: openLegs(parts.dataKey.derive("legs")),
     throttle: openThrottle({ free: 100, stepMs: 100, mostMs: 3000 }),
     findFlow: (name: string) => catalog.find(name),
+    findFlowOrAsk: (name: string) => catalog.findOrAsk(name),
     requireRoom: (flow: string, webhookId: string) => executions.requireRoom(flow, webhookId),
     rates: store.shared === null ? new OwnRates() : new SharedRates(store.shared),
     inactivityMs: config.DEVELOPMENT_INACTIVITY_SEC * 1000,

@@ -245,7 +245,7 @@ function openExecutionsOf(parts: {
     maxChildDepth: config.MAX_CHILD_DEPTH,
     maxChildren: config.MAX_CHILDREN,
   };
-  const findFlow = (name: string) => catalog.find(name);
+  const findFlow = (name: string) => catalog.findOrAsk(name);
   const { checkLarge, judgeLarge } = parser;
   const executions: Executions = new Executions({
     ...parts,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
 import { pino } from "pino";
 import { openFlowSeal } from "../../src/server/access/flow-seal.ts";
@@ -34,7 +35,12 @@ interface Node {
   stop(): Promise<void>;
 }
 
-type NodeOptions = Partial<CatalogOptions> & { key?: Buffer; isBorrowing?: boolean };
+type NodeOptions = Partial<CatalogOptions> & {
+  key?: Buffer;
+  isBorrowing?: boolean;
+  /** Between two questions what others offer. */
+  askMs?: number;
+};
 
 class Cluster {
   readonly #url: string;
@@ -58,7 +64,7 @@ class Cluster {
   }
 
   async start(name: string, fixture: Fixture, options: NodeOptions = {}): Promise<Node> {
-    const { key = KEY, isBorrowing = true, ...rest } = options;
+    const { key = KEY, isBorrowing = true, askMs = 20, ...rest } = options;
     const node = { name, version: "0", leaseMs: 60_000, folderId: fixture.data, folderPlace: "" };
     const thread = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
     const plain = { durability: "normal", connections: 6, name: "flowhook test", thread } as const;
@@ -73,7 +79,7 @@ class Cluster {
       seal: openFlowSeal(key),
       isBorrowing,
       log,
-      pollMs: 20,
+      pollMs: askMs,
     });
     const catalog = this.#opened.use(await fixture.open({ offers, pollMs: 100, ...rest }));
     const stop = async () => {
@@ -132,6 +138,20 @@ suite("flows on all nodes", { timeout: 180_000 }, () => {
     await one.fixture.remove("shop/order.ts");
     await gone;
     assert.deepEqual(two.catalog.list(), []);
+  });
+
+  test("a flow that another node has just got is known to who asks for it", async () => {
+    await using cluster = await Cluster.open();
+    const one = await cluster.join("one", {}, { askMs: HOUR_MS });
+    const two = await cluster.join("two", {}, { askMs: HOUR_MS });
+    const dropped = one.fixture.change(({ state }) => state === "ready");
+    await one.fixture.write("a.ts", greet("one"));
+    await dropped;
+    const offered = sql<{ flow: string }>`select flow from node_flow`;
+    while ((await offered.execute(two.store.rows)).rows.length === 0) await setImmediate();
+    assert.equal(two.catalog.find("a"), undefined);
+    assert.equal((await two.catalog.findOrAsk("a"))?.state, "ready");
+    assert.equal(await two.catalog.findOrAsk("b"), undefined);
   });
 
   test("a flow that breaks in its folder leaves the last good version to all", async () => {

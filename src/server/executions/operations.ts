@@ -24,7 +24,7 @@ import { findValueError, isCheckedAtOnce, type ValueJob } from "./value.ts";
 export interface OperationsOptions {
   readonly store: Store;
   readonly executions: Pick<Executions, "start" | "find">;
-  readonly findFlow: (name: string) => Flow | undefined;
+  readonly findFlow: (name: string) => Promise<Flow | undefined>;
   readonly secrets: SecretBox;
   readonly limits: OperationLimits;
   /** `findValueFault` of what is large, elsewhere. */
@@ -148,7 +148,7 @@ async function startChild(
   { name: flowName, value: input_value, wait }: OperationRequest,
 ): Promise<string> {
   await requirePermission(options, row, "execution.start");
-  const flow = options.findFlow(flowName);
+  const flow = await options.findFlow(flowName);
   if (flow === undefined) throw new OperationError(`There is no flow "${flowName}"`);
   const mostBytes = options.limits.max_input_bytes;
   if (input_value !== null) await requireValue(options, { text: input_value, mostBytes });

@@ -1,7 +1,9 @@
 import type { Log } from "../../shared/log.ts";
 import type { FlowSpec, Inspection } from "../../shared/wire/protocol.ts";
 import type { Bundle } from "./bundles.ts";
+import type { Debounce } from "./debounce.ts";
 import type { Flow } from "./flow.ts";
+import type { FlowPaths } from "./paths.ts";
 import { FolderSync } from "./sync.ts";
 import type { Limits } from "./grants.ts";
 import { FlowRegistry } from "./registry.ts";
@@ -10,6 +12,7 @@ import { Loader } from "./loader.ts";
 import type { Offers } from "./offers.ts";
 import { listOwnFlows } from "./own-flows.ts";
 import { PinnedVersions } from "./pinned-versions.ts";
+import { UnknownFlows } from "./unknown-flows.ts";
 import type { VersionFile } from "./version-file.ts";
 import { Versions } from "./versions.ts";
 import { openWatch } from "./watch.ts";
@@ -37,6 +40,8 @@ export interface CatalogOptions extends Limits {
 /** The flows of PLUGINS_DIR, kept up to date (contract, section 5). */
 export interface Catalog {
   find(name: string): Flow | undefined;
+  /** As `find`; one that is not known is asked for: another node may just have got it. */
+  findOrAsk(name: string): Promise<Flow | undefined>;
   /** Sorted by name. */
   list(): readonly Flow[];
   bundles(): readonly Bundle[];
@@ -77,7 +82,7 @@ export interface Catalog {
 /** Opens the catalog. Resolves when the first scan has been taken up. */
 export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const { plugins_dir, dataDir, log, pollMs, offers = null } = options;
-  const registry = new FlowRegistry(options);
+  const registry = openRegistry(options);
   const sources = new Sources();
   const versions = await Versions.open(dataDir);
   const loader = new Loader({ versions, limits: options, inspect: options.inspect });
@@ -91,11 +96,16 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     list: () => listOwnFlows(registry),
     othersChanged: () => sync.offersChanged(),
   });
+  const unknown = openUnknown(offers, debounce);
   const paths = () => sync.paths;
   const pinned = new PinnedVersions({ registry, versions, loader, offers, paths, log });
 
   return {
     find: (name) => registry.find(name),
+    async findOrAsk(name) {
+      if (registry.find(name) === undefined) await unknown?.ask(name);
+      return registry.find(name);
+    },
     list: () => registry.list(),
     bundles: () => registry.bundles(),
     findVersion: (name, version) => pinned.find(name, version),
@@ -110,12 +120,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
       }
     },
     versionFile: (name, version, path) => pinned.file(name, version, path),
-    async source(name) {
-      const flow = registry.find(name);
-      if (flow === undefined) return null;
-      if (flow.node === null) return sources.text(sync.paths, flow.file);
-      return (await versions.file(name, flow.version ?? ""))?.text ?? null;
-    },
+    source: async (name) => readSource(registry.find(name), sources, sync.paths, versions),
     async reload() {
       registry.forgive();
       debounce.immediately();
@@ -134,4 +139,35 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
       await sync.stop();
     },
   };
+}
+
+async function readSource(
+  flow: Flow | undefined,
+  sources: Sources,
+  paths: FlowPaths,
+  versions: Versions,
+): Promise<string | null> {
+  if (flow === undefined) return null;
+  if (flow.node === null) return sources.text(paths, flow.file);
+  return (await versions.file(flow.name, flow.version ?? ""))?.text ?? null;
+}
+
+/** null: there are no others that could know one. */
+function openUnknown(offers: Offers | null, debounce: Debounce): UnknownFlows | null {
+  if (offers === null) return null;
+  return new UnknownFlows(async () => {
+    await offers.ask();
+    await debounce.idle();
+  });
+}
+
+/** What changes in the own folder is offered at once. */
+function openRegistry(options: CatalogOptions): FlowRegistry {
+  return new FlowRegistry({
+    ...options,
+    onChange(flow) {
+      options.onChange?.(flow);
+      if (flow.node === null) options.offers?.changed();
+    },
+  });
 }

@@ -100,6 +100,8 @@ export class Offers {
   #timer: NodeJS.Timeout | undefined;
   #polling: Promise<void> = Promise.resolve();
   #complaint = "";
+  /** The next poll, where it was asked for and has not begun. */
+  #asking: Promise<void> | null = null;
   #isClosed = false;
 
   private constructor(options: OffersOptions) {
@@ -140,6 +142,20 @@ export class Offers {
     await this.#polling;
   }
 
+  /** Asks what others have, once for all who ask meanwhile. Resolves when that is known, or could not be. */
+  ask(): Promise<void> {
+    if (this.#asking === null) {
+      this.#pollNow();
+      this.#asking = this.#polling;
+    }
+    return this.#asking;
+  }
+
+  /** The folder of this node has something else: it is offered at once. */
+  changed(): void {
+    if (this.#folder !== null) this.ask().catch(() => {});
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     await this.#polling;
@@ -150,6 +166,7 @@ export class Offers {
   #pollNow(): void {
     this.#polling = this.#polling.then(async () => {
       clearTimeout(this.#timer);
+      this.#asking = null;
       if (this.#isClosed) return;
       await this.#poll();
       this.#timer = setTimeout(() => this.#pollNow(), this.#options.pollMs ?? POLL_MS).unref();

@@ -25,6 +25,8 @@ export interface CallDeps extends AuthenticationDeps, AdmissionRules {
   readonly reportForwarded: ReportForwarded;
   readonly inputCheck: InputCheck;
   readonly findFlow: (name: string) => Flow | undefined;
+  /** As `findFlow`; one that is not known is asked for at other nodes. */
+  readonly findFlowOrAsk: (name: string) => Promise<Flow | undefined>;
   readonly defaultProjectId: string;
   /** EXECUTION_PERMISSIONS: whose permissions an execution has. */
   readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;

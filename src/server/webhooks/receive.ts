@@ -66,6 +66,8 @@ async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply
     if (reentry !== null) return await continueWaiting(deps, caller, reentry);
     const admission = await admit(deps, caller);
     if ("challenge" in admission) return respondChallenge(admission.challenge);
+    const { flow } = admission.webhook;
+    if (deps.findFlow(flow) === undefined) await deps.findFlowOrAsk(flow);
     const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);
     const isClaiming = caller.signed !== null || caller.webhook.idempotency !== null;
     const claim = isClaiming ? await takeClaim(deps, admission) : null;
