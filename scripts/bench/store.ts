@@ -50,6 +50,7 @@ function toRow(): ExecutionRow {
     replay_of: null,
     address: null,
     verified: null,
+    node: null,
     created_at: at,
     started_at: at,
     ended_at: null,

@@ -252,6 +252,7 @@ test("a cancel that cannot be written says so, and what nobody waits for is canc
   const theirs = await openExecutions(other);
   const executions = await openExecutions(store);
   const [first, second] = [await start(theirs), await start(theirs)];
+  assert.equal((await findExecution(store, first.id))?.node, "n");
   for (const { row } of [first, second]) assert.ok(executions.findAnywhere(row));
   proxy.drop();
   await assert.rejects(executions.cancel(first.id, "no more"), { kind: "unavailable" });

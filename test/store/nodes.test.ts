@@ -89,8 +89,8 @@ test("what waits is one node's, and who loses it changes nothing any more", asyn
   assert.deepEqual(await other.node.listWaiting(), [ALL.room[0]?.flow]);
   const taken = await other.node.take({ ...ALL, waitingSince: Number.MAX_SAFE_INTEGER });
   assert.deepEqual(
-    taken.map((row) => row.id),
-    [id],
+    taken.map((row) => [row.id, row.node]),
+    [[id, "n"]],
   );
   assert.deepEqual(await one.node.listLost([id]), [id]);
   assert.equal(await start(one, id), `overtaken ${id}`);

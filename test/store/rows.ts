@@ -30,6 +30,7 @@ export function newRow(id: string, members: Partial<ExecutionRow> = {}): Executi
     replay_of: null,
     address: null,
     verified: null,
+    node: null,
     created_at: 1,
     started_at: 1,
     ended_at: 1,

@@ -156,7 +156,8 @@ function Version({ of, version }: { of: string; version: string }) {
 }
 
 function factsOf(execution: Execution): (readonly [string, Child])[] {
-  const { id, webhook, flow, flow_version, role, parent_id, replay_of, created_at } = execution;
+  const { id, webhook, flow, flow_version, role, node, created_at } = execution;
+  const { parent_id, replay_of } = execution;
   const link = (path: string, text: string) => <a href={path}>{text}</a>;
   const copied = (
     <span class="secret">
@@ -172,6 +173,7 @@ function factsOf(execution: Execution): (readonly [string, Child])[] {
     ["Role", role ?? "none"],
     ["Time zone", zoneName(created_at)],
   ];
+  if (node !== null) facts.push(["Node", node]);
   if (parent_id !== null)
     facts.push(["Started by", link(pagePath("executions", parent_id), parent_id)]);
   if (replay_of !== null)

@@ -148,7 +148,7 @@ export class Executions implements RunEvents {
     const { flow, flowName, input } = request;
     await this.#journal.requireRoom();
     this.requireRoom(flowName, request.webhook?.id ?? null);
-    const row = toRow(request);
+    const row = toRow(request, this.#options.store.node?.name ?? null);
     const { allowance } = this.#options;
     const month = request.isConnection ? allowance.take(row.created_at) : null;
     const execution = newActive(row, flow, request.trace ?? null);

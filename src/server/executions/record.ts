@@ -21,6 +21,7 @@ export function toSummary(row: ExecutionRow, role: string | null): ExecutionSumm
     replay_of: row.replay_of,
     address: row.address,
     verified: row.verified === null ? null : (JSON.parse(row.verified) as Verified),
+    node: row.node,
     created_at: toIso(row.created_at),
     started_at: toIso(row.started_at),
     ended_at: toIso(row.ended_at),

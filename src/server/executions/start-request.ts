@@ -37,8 +37,8 @@ export interface StartRequest {
 /** How to run a flow; without a spec no version of it ever loaded. */
 export type RunnableFlow = Pick<Flow, "spec" | "timeoutMs">;
 
-/** The record of an execution that is made now. */
-export function toRow(request: StartRequest): ExecutionRow {
+/** The record of an execution that is made now. @param node its name; null: there are none */
+export function toRow(request: StartRequest, node: string | null): ExecutionRow {
   return {
     id: newExecutionId(),
     status: "PENDING",
@@ -57,6 +57,7 @@ export function toRow(request: StartRequest): ExecutionRow {
     replay_of: request.replay_of,
     address: request.address ?? null,
     verified: request.verified ?? null,
+    node,
     created_at: now(),
     started_at: null,
     ended_at: null,

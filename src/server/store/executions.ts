@@ -29,6 +29,7 @@ export const COLUMNS = [
   "replay_of",
   "address",
   "verified",
+  "node",
   "created_at",
   "started_at",
   "ended_at",

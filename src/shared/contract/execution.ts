@@ -35,6 +35,10 @@ const SUMMARY_MEMBERS = {
     v.nullable(VERIFIED),
     v.description("What the call's signature showed; null without a right one"),
   ),
+  node: v.pipe(
+    MAYBE_TEXT,
+    v.description("NODE_NAME of the node that has it, or had it; null: there are no nodes"),
+  ),
   created_at: TIME,
   started_at: MAYBE_TIME,
   ended_at: MAYBE_TIME,

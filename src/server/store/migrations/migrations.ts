@@ -15,6 +15,7 @@ import * as shared from "./0014-shared.ts";
 import * as sharedFlows from "./0015-shared-flows.ts";
 import * as auditNode from "./0016-audit-node.ts";
 import * as sharedLimits from "./0017-shared-limits.ts";
+import * as executionNode from "./0018-execution-node.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -36,6 +37,7 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0015-shared-flows", sharedFlows.up],
   ["0016-audit-node", auditNode.up],
   ["0017-shared-limits", sharedLimits.up],
+  ["0018-execution-node", executionNode.up],
 ]);
 
 /** Those that SQLite has no use for, and does not apply. */

@@ -146,7 +146,7 @@ export class Membership {
                     and coalesce(webhook_id <> all($5::text[]), true)
                   or not exists (select from node where node.id = execution.node_id))
               order by key limit room.count for update skip locked) as waiting)
-        update execution set node_id = $1 from wanted where execution.key = wanted.key
+        update execution set node_id = $1, node = $6 from wanted where execution.key = wanted.key
           and exists (select from node where node.id = $1)
           returning ${COLUMNS.map((name) => `execution.${name}`).join(", ")}`,
       values: [
@@ -155,6 +155,7 @@ export class Membership {
         room.map(({ count }) => count),
         waitingSince,
         busyWebhooks,
+        this.#data.node.name,
       ],
     });
     return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
