@@ -9,6 +9,9 @@ const OTHERS = 4;
 /** With fewer in all, lists have one. */
 const [MANY, MOST_LISTS] = [8, 2];
 
+/** SQLSTATE of a named statement whose table has got columns since: a newer program runs beside. */
+const PLAN_CHANGED = "0A000";
+
 /** Reads, on connections of their own. */
 export class Reads {
   readonly #rows: pg.Pool;
@@ -34,10 +37,14 @@ export class Reads {
 
   async query({ sql, parameters, name }: NamedQuery): Promise<Row[]> {
     const values = parameters.map(toValue);
-    const { rows } = await this.#rows.query(
-      name === null ? { text: sql, values } : { name, text: sql, values },
-    );
-    return rows as Row[];
+    const query = name === null ? { text: sql, values } : { name, text: sql, values };
+    for (let left = this.#rows.options.max; ; left -= 1)
+      try {
+        return (await this.#rows.query<Row>(query)).rows;
+      } catch (error) {
+        // The pool has let go of that connection; each of them may have such a plan.
+        if (left === 0 || (error as { code?: unknown }).code !== PLAN_CHANGED) throw error;
+      }
   }
 
   async list(id: number, { sql, parameters }: Query): Promise<Row[]> {
