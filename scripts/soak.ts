@@ -18,8 +18,8 @@ import { ROOT } from "./targets.ts";
  *   --hostile_sec N  seconds of hostile flows (600)
  *   --interrupted N, --clients N, --reloads N, --queued N, --guesses N   as in test/faults/sizes.ts
  *   --calls N      calls of the load after a tenth of them (1000000; 0: none)
- *   --nodes N      only kills of nodes: so many on one PostgreSQL, of which random ones are killed under
- *                  load, in --rounds rounds
+ *   --nodes N      only nodes: so many on one PostgreSQL, under load. Random ones are killed in --rounds
+ *                  rounds; in as many again, one is cut off or stopped, or PostgreSQL restarts or fails over
  *   --only TEXT    only files of test/faults whose path contains it
  *   --seed N       of the first pass
  */
@@ -44,7 +44,8 @@ const { values: given } = parseArgs({
 
 const alone = given.nodes !== undefined;
 const { minutes, seed, ...rest } = given;
-const { calls = alone ? "0" : "1000000", only = alone ? "node-kills" : "", ...sizes } = rest;
+const { calls = alone ? "0" : "1000000", only, ...sizes } = rest;
+const wanted = only !== undefined ? [only] : alone ? ["node-kills", "node-rounds"] : [""];
 const ends_at = performance.now() + Number(minutes) * 60_000;
 let failed = 0;
 let pass = 0;
@@ -62,7 +63,7 @@ if (failed > 0) process.exitCode = 1;
 /** One pass over all families; false where a test failed. */
 async function runFamilies(own: string): Promise<boolean> {
   const files = globSync("test/faults/*.test.ts", { cwd: ROOT }).filter((file) =>
-    file.includes(only),
+    wanted.some((part) => file.includes(part)),
   );
   if (files.length === 0) return true;
   const env: NodeJS.ProcessEnv = { ...process.env, FLOWHOOK_FAULTS_SEED: own };

@@ -1,5 +1,6 @@
 import { chownSync, copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { poll } from "./blackbox/scenario.ts";
 import { openFaultProxy, type FaultProxy } from "./fault-proxy.ts";
@@ -21,6 +22,8 @@ import {
 export interface PostgresPair extends PostgresServer {
   /** Kills the primary and leads to the standby, which is promoted once `meanwhile` is done. */
   failOver(meanwhile: () => Promise<unknown>): Promise<void>;
+  /** Ends the primary at once, and starts it after so long, in milliseconds. */
+  restart(awayMs: number): Promise<void>;
   /** Copies the primary while it runs; resolves once each commit waits for the copy. */
   addStandby(): Promise<void>;
   /** Between the two: while it is held, no commit is done. */
@@ -34,7 +37,7 @@ interface Member {
 }
 
 /** The primary keeps what a standby may have missed while it was made. */
-const SETTINGS = ["wal_keep_size=256MB"];
+const SETTINGS = ["wal_keep_size=256MB", "wal_retrieve_retry_interval=200ms"];
 
 export async function openPostgresPair(): Promise<PostgresPair> {
   const place = openPlace();
@@ -56,10 +59,7 @@ export async function openPostgresPair(): Promise<PostgresPair> {
     await standby.own.start();
     await query(primary.url, "alter system set synchronous_standby_names = '*'");
     await query(primary.url, "select pg_reload_conf()");
-    await poll("the standby to keep up", async () => {
-      const rows = await query(primary.url, "select sync_state from pg_stat_replication");
-      return rows[0]?.["sync_state"] === "sync" ? true : null;
-    });
+    await untilKept(primary);
   }
 
   await addStandby();
@@ -72,6 +72,12 @@ export async function openPostgresPair(): Promise<PostgresPair> {
     ...server,
     addStandby,
     stream,
+    async restart(awayMs) {
+      await primary.own.kill();
+      await wait(awayMs);
+      await primary.own.start();
+      await untilKept(primary);
+    },
     async failOver(meanwhile) {
       if (standby === null) throw new Error("There is no standby");
       await primary.own.kill();
@@ -82,6 +88,14 @@ export async function openPostgresPair(): Promise<PostgresPair> {
       standby = null;
     },
   };
+}
+
+/** Until each commit waits for the standby. */
+function untilKept({ url }: Member): Promise<true> {
+  return poll("the standby to keep up", async () => {
+    const rows = await query(url, "select sync_state from pg_stat_replication");
+    return rows[0]?.["sync_state"] === "sync" ? true : null;
+  });
 }
 
 async function toMember(place: Place, number: number): Promise<Member> {

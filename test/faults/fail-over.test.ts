@@ -67,4 +67,23 @@ describe("fail-over to a standby", () => {
     await assertNoneInterrupted(cluster);
     await pair.addStandby();
   });
+
+  test("a standby that keeps nothing: nothing is acknowledged until it does, nobody is given up", async () => {
+    await using cluster = await openCluster(pair, { nodes: NODES });
+    const told = new Told();
+    await wait(2 * LEASE_MS);
+    const running = cluster.nodes.map(({ service }) => service.call("held", `?ms=${4 * LEASE_MS}`));
+    await begun(cluster, NODES);
+    pair.stream.hold();
+    for (const { service } of cluster.nodes) {
+      const refused = await service.call("recording", "?async");
+      assert.equal(refused.status, 503, refused.text);
+    }
+    await wait(LEASE_MS);
+    pair.stream.open();
+    for (const answer of await Promise.all(running)) assert.equal(answer.status, 200, answer.text);
+    for (const { service } of cluster.nodes) await assertServes(service);
+    await assertNothingLost(cluster, told, 0);
+    await assertNoneInterrupted(cluster);
+  });
 });
