@@ -16,6 +16,7 @@ import { readFor } from "../../src/server/store/reading.ts";
 import { countExecutions } from "../../src/server/store/retention.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { listSettings, putSetting, updateSetting } from "../../src/server/store/workspace.ts";
+import { cancelUnended } from "../../src/server/store/unended.ts";
 import { sql } from "kysely";
 import { INPUT, newRow, toId } from "./rows.ts";
 import { openStoreOf, testStores } from "./stores.ts";
@@ -155,6 +156,36 @@ test("postgres: what begins, starts and ends is found by its key, in tables that
   await using again = await openStoreOf("postgres", name);
   for (let changed = 0, read = 0; changed < 40; assert.equal(read, 0))
     ({ changed, read } = await countsOf(again));
+});
+
+test("postgres: what begins and what ends is one commit, in which each holds by itself", async () => {
+  await using store = await openStoreOf("postgres", "commit.db");
+  const at = Date.UTC(2026, 5, 1);
+  const [one, two, three] = [1, 2, 3].map((n) => newRow(toId(at + n, n), PENDING));
+  const end = { kind: "end" as const, status: "ENDED_SUCCESS" as const, status_message: null };
+  const endOf = (row?: ExecutionRow) =>
+    append(store, { ...end, id: row?.id ?? "", ended_at: 9, response: null }, '"done"');
+  const commits = () => store.counts().commits;
+  await Promise.all([append(store, begin(one!), "1"), append(store, begin(two!), "2")]);
+  const before = commits();
+  await Promise.all([endOf(one), append(store, begin(three!), "3")]);
+  assert.equal(commits(), before + 1);
+  assert.equal((await findPayload(store, one!.id))?.output_value, '"done"');
+  assert.equal((await findExecution(store, three!.id))?.status, "PENDING");
+  // Another execution has its key, and one of those that end has ended otherwise.
+  const taken = newRow(toId(at + 3, 4), PENDING);
+  await store.commit([cancelUnended(store, three!.id, "cancelled", 8)]);
+  const results = await Promise.allSettled([
+    append(store, begin(taken), "4"),
+    endOf(two),
+    endOf(three),
+  ]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["rejected", "fulfilled", "fulfilled"],
+  );
+  assert.equal((await findExecution(store, two!.id))?.status, "ENDED_SUCCESS");
+  assert.equal((await findExecution(store, three!.id))?.status, "ENDED_CANCELLED");
 });
 
 async function countsOf(store: Store): Promise<{ changed: number; read: number }> {

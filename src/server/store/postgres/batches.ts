@@ -89,17 +89,18 @@ function nodeAfter(types: Types): string {
 }
 
 /** Whether the node that writes still is one: what others may have given up changes nothing. */
-function isNode(types: Types): string {
-  return `exists (select from node where node.id = ${nodeAfter(types)})`;
+function isNode(node: string): string {
+  return `exists (select from node where node.id = ${node})`;
 }
 
 /**
- * Answers the keys that were inserted. One that is there already was inserted by a try whose
- * answer was lost, or is another's. Where the node is none any more, nothing is inserted.
+ * Those that are there already were inserted by a try whose answer was lost, or are another's.
+ * Where the node is none any more, nothing is inserted.
  */
-const BEGIN = `with given as materialized (select * from ${unnest(BEGIN_TYPES)}),
+const BEGUN = `given as materialized (select * from ${unnest(BEGIN_TYPES)}),
   begun as (insert into execution (${columns(ROW_TYPES)}, node_id)
-    select ${columns(ROW_TYPES)}, ${nodeAfter(BEGIN_TYPES)} from given where ${isNode(BEGIN_TYPES)}
+    select ${columns(ROW_TYPES)}, ${nodeAfter(BEGIN_TYPES)} from given
+    where ${isNode(nodeAfter(BEGIN_TYPES))}
     order by place on conflict (key) do nothing returning key),
   input as (insert into execution_input (execution_key, input_value, raw_body_at, raw_body, target)
     select key, input_value, raw_body_at, raw_body, target from given join begun using (key)),
@@ -108,8 +109,10 @@ const BEGIN = `with given as materialized (select * from ${unnest(BEGIN_TYPES)})
     where output_value is not null or response is not null),
   usage as (insert into connection_usage (month, part, used)
     select month, part, count(*) from given join begun using (key) where month is not null
-    group by month, part on conflict (month, part) do update set used = connection_usage.used + excluded.used)
-  select key from begun`;
+    group by month, part on conflict (month, part) do update set used = connection_usage.used + excluded.used)`;
+
+/** Answers the keys that were inserted. */
+const BEGIN = `with ${BEGUN} select key from begun`;
 
 /**
  * In the place of those that have expired or that may be replaced. Answers what was claimed: the
@@ -127,17 +130,26 @@ const CLAIM = `with given as materialized (select * from ${unnest(CLAIMED_TYPES)
         or execution_claim.execution_key = given.replaced))
   returning hash, execution_key as key`;
 
-/** An ended status never changes, and what was answered neither. Answers the keys that ended. */
-const END = `with ended as (update execution set status = given.status,
+/** An ended status never changes, and what was answered neither. */
+function ended(node: string, from = 1): string {
+  return `ended as (update execution set status = given.status,
       status_message = given.status_message, ended_at = given.ended_at
-    from ${unnest(END_TYPES)}
+    from ${unnest(END_TYPES, from)}
     where execution.key = given.key and execution.status in ('PENDING', 'RUNNING')
-      and execution.node_id = ${nodeAfter(END_TYPES)}
+      and execution.node_id = ${node}
     returning execution.key, given.output_value, given.response),
-  output as (insert into execution_output (execution_key, output_value, response)
+  ended_output as (insert into execution_output (execution_key, output_value, response)
     select key, output_value, response from ended
-    where output_value is not null or response is not null)
-  select key from ended`;
+    where output_value is not null or response is not null)`;
+}
+
+/** Answers the keys that ended. */
+const END = `with ${ended(nodeAfter(END_TYPES))} select key from ended`;
+
+/** What begins, then what ends: the node stands between their lists. */
+const BEGIN_AND_END = `with ${BEGUN},
+  ${ended(nodeAfter(BEGIN_TYPES), Object.keys(BEGIN_TYPES).length + 2)}
+  select key from begun union all select key from ended`;
 
 /**
  * Answers the keys that moved. One that runs in the tables and waits here is started all the same:
@@ -150,7 +162,7 @@ const MOVE = `update execution set status = given.status, started_at = given.sta
       then execution.status = 'RUNNING' and execution.started_at = given.undone
       else execution.status = 'PENDING'
         or execution.status = 'RUNNING' and execution.started_at < given.started_at end
-    and execution.node_id = ${nodeAfter(MOVE_TYPES)} and ${isNode(MOVE_TYPES)}
+    and execution.node_id = ${nodeAfter(MOVE_TYPES)} and ${isNode(nodeAfter(MOVE_TYPES))}
   returning execution.key`;
 
 /** Those that a try whose answer was lost has changed already: they are as they were to be. */
@@ -233,6 +245,13 @@ export function toEndBatch(ended: readonly EndedRow[], node: string): Batch {
 }
 
 /** What is to wait again, and has been started since, waits no more: that concerns nobody. */
+/** Both in one statement: of the executions that end, none begins. */
+export function joinBatches(begins: Batch, ends: Batch): Batch {
+  const values = [...begins.values, ...ends.values.slice(0, -1)];
+  const ids = [...begins.ids, ...ends.ids];
+  return { name: "begin-and-end", text: BEGIN_AND_END, values, ids };
+}
+
 export function toMoveBatch(moves: readonly Move[], node: string): Batch {
   const rows = moves.map(({ id, at, undone }) => ({
     id,

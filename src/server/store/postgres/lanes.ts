@@ -17,9 +17,10 @@ const RETRY_MS = 250;
 
 /**
  * A statement is planned once, for tables as they are then. Where they are small just then, every
- * row would be read for each batch, also when there are millions.
+ * row would be read for each batch, also when there are millions; and where batches are small, the
+ * server would plan each anew.
  */
-const BY_INDEX = "set enable_seqscan = off";
+const PLANS = "set enable_seqscan = off; set plan_cache_mode = force_generic_plan";
 
 /** The server gives up what nobody waits for any more, and lets go of what it has locked. */
 const LIMITS = `set statement_timeout = ${ANSWER_MS - 500};
@@ -40,7 +41,7 @@ export class Lanes {
     const open = (): Session => {
       const predecessor = new Predecessor();
       const prepare = async (client: Client): Promise<void> => {
-        await client.query(BY_INDEX);
+        await client.query(PLANS);
         await client.query(LIMITS);
         if (data.durability === "normal") await client.query("set synchronous_commit = off");
         await predecessor.endFor(client);

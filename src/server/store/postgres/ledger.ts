@@ -9,15 +9,19 @@ export interface LedgerOptions {
   record(lane: Lane, records: readonly LedgerEntry[]): Promise<Recorded>;
   /** Something that was told of a record failed. */
   onDamage(error: Error): void;
+  /** Whether executions begin one node after the other. */
+  readonly isLimited: boolean;
 }
 
 /** While more is not written, new executions wait; in UTF-16 units. */
 const MOST_LENGTH = 64 * 1024 * 1024;
+
 /**
  * What comes in one turn of the event loop, and while a batch is under way, is the next batch: the
  * more there is, the fewer commits. What was committed is written, on disk and in the tables at
- * once. There are three lanes, so that no kind of record waits for another kind: beginnings, with
- * what follows them before they are written; endings; and lines of logs.
+ * once. Beginnings and endings are one lane, because two would be twice the commits, each half as
+ * large; where beginnings may wait for other nodes, endings have a lane of their own. Lines of logs
+ * always have.
  */
 export class PostgresLedger implements Ledger {
   readonly #lanes: Readonly<Record<Lane, LaneQueue>>;
@@ -44,7 +48,8 @@ export class PostgresLedger implements Ledger {
         done: (entry) => this.#done(entry),
         onDamage: (error) => options.onDamage(error),
       });
-    this.#lanes = { begin: open("begin"), end: open("end"), log: open("log") };
+    const begin = open("begin");
+    this.#lanes = { begin, end: options.isLimited ? open("end") : begin, log: open("log") };
   }
 
   get next(): number {

@@ -4,6 +4,7 @@ import { gatherRecords, type Begun, type Later } from "../gathered-records.ts";
 import { listReplaced, type LedgerEntry } from "../ledger-record.ts";
 import {
   CHANGED_BEFORE,
+  joinBatches,
   runBatch,
   toBeginBatch,
   toEndBatch,
@@ -34,7 +35,7 @@ export async function writeRecords(
   recorder: Recorder,
   entries: readonly LedgerEntry[],
 ): Promise<Recorded> {
-  const write: Write = (some) => writeTogether(client, recorder, some);
+  const write: WriteEntries = (some) => writeTogether(client, recorder, some);
   try {
     return await write(entries);
   } catch (error) {
@@ -45,10 +46,10 @@ export async function writeRecords(
   }
 }
 
-type Write = (entries: readonly LedgerEntry[]) => Promise<Recorded>;
+type WriteEntries = (entries: readonly LedgerEntry[]) => Promise<Recorded>;
 
 async function writeApart(
-  write: Write,
+  write: WriteEntries,
   entries: readonly LedgerEntry[],
   parts: readonly number[][],
 ): Promise<Recorded> {
@@ -120,15 +121,56 @@ function prepareWrite(
     entry.record.kind === "begin" ? [entry, ...listReplaced(entry.record)] : entry,
   );
   const { begun, later } = gatherRecords(whole);
-  const rest = toBatches(later, recorder.node);
+  const writes = toWrites(begun, toBatches(later, recorder.node), recorder);
   return {
-    count: rest.length + (begun.length > 0 ? 1 : 0),
+    count: writes.length,
     async write() {
-      const overtaken = begun.length > 0 ? await begin(client, recorder, begun) : [];
-      for (const batch of rest) overtaken.push(...(await change(client, batch)));
+      const overtaken: string[] = [];
+      for (const one of writes) overtaken.push(...(await run(client, one)));
       return overtaken;
     },
   };
+}
+
+/** A statement, and what is asked where it did not change all that it was to. */
+interface Write {
+  readonly batch: Batch;
+  /** @returns executions that are not this node's any more, or have ended otherwise */
+  check(client: Client, changed: readonly Changed[]): Promise<readonly string[]>;
+}
+
+interface Changed {
+  readonly key: number;
+}
+
+async function run(client: Client, { batch, check }: Write): Promise<readonly string[]> {
+  const changed = await runBatch<Changed>(client, batch);
+  return changed.length === batch.ids.length ? [] : check(client, changed);
+}
+
+/** What begins comes first, with what ends where that is all there is: one statement for both. */
+function toWrites(
+  begun: readonly Begun[],
+  rest: readonly Batch[],
+  { node, counting }: Recorder,
+): Write[] {
+  const writes = rest.map((batch) => ({
+    batch,
+    check: (client: Client, changed: readonly Changed[]) => checkChanged(client, batch, changed),
+  }));
+  if (begun.length === 0) return writes;
+  const begins = {
+    batch: toBeginBatch(begun, node, counting.part),
+    check: (client: Client, inserted: readonly Changed[]) =>
+      checkBegun(client, node, begun, inserted),
+  };
+  const [ends] = writes;
+  if (ends?.batch.name !== "end" || writes.length > 1) return [begins, ...writes];
+  const check: Write["check"] = async (client, changed) => [
+    ...(await begins.check(client, changed)),
+    ...(await ends.check(client, changed)),
+  ];
+  return [{ batch: joinBatches(begins.batch, ends.batch), check }];
 }
 
 interface BegunBefore {
@@ -141,16 +183,15 @@ interface BegunBefore {
  * @returns executions that an earlier try has begun, and that are not this node's any more
  * @throws {Error} where another execution has the key of one, or the node is none any more
  */
-async function begin(
+async function checkBegun(
   client: Client,
-  { node, counting }: Recorder,
+  node: string,
   begun: readonly Begun[],
-): Promise<string[]> {
-  const batch = toBeginBatch(begun, node, counting.part);
-  const inserted = await runBatch<{ key: number }>(client, batch);
-  if (inserted.length === begun.length) return [];
+  inserted: readonly Changed[],
+): Promise<readonly string[]> {
   const endedAt = new Map(begun.map(({ row }) => [row.id, row.ended_at]));
   const ids = leaveOutKeys([...endedAt.keys()], inserted);
+  if (ids.length === 0) return [];
   const { rows } = await client.query<BegunBefore>({
     text: `select id, node_id, ended_at from execution
       where key = any($1::bigint[]) and id = any($2::text[])`,
@@ -160,7 +201,7 @@ async function begin(
     return rows
       .filter(({ id, node_id, ended_at }) => node_id !== node || ended_at !== endedAt.get(id))
       .map(({ id }) => id);
-  if (inserted.length === 0) await requireNode(client, node);
+  if (ids.length === begun.length) await requireNode(client, node);
   throw Object.assign(new Error("Another execution has this key"), { code: "23505" });
 }
 
@@ -172,19 +213,19 @@ async function requireNode(client: Client, node: string): Promise<void> {
 }
 
 /** @returns executions that it did not change */
-async function change(client: Client, batch: Batch): Promise<readonly string[]> {
-  const changed = await runBatch<{ key: number }>(client, batch);
+async function checkChanged(
+  client: Client,
+  batch: Batch,
+  changed: readonly Changed[],
+): Promise<readonly string[]> {
   const missing = leaveOutKeys(batch.ids, changed);
   const before = CHANGED_BEFORE[batch.name];
   if (missing.length === 0 || before === undefined) return [];
-  const { rows } = await client.query<{ key: number }>(before, [...batch.values]);
+  const { rows } = await client.query<Changed>(before, [...batch.values]);
   return leaveOutKeys(missing, rows);
 }
 
-function leaveOutKeys(
-  ids: readonly string[],
-  rows: readonly { readonly key: number }[],
-): readonly string[] {
+function leaveOutKeys(ids: readonly string[], rows: readonly Changed[]): readonly string[] {
   if (ids.length === 0) return ids;
   const keys = new Set(rows.map(({ key }) => key));
   return ids.filter((id) => !keys.has(requireKey(id)));

@@ -64,6 +64,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const ledger = new PostgresLedger({
     record: (lane, records) => client.record(lane, records),
     onDamage: (error) => onDamage(error, false),
+    isLimited: allowance !== null,
   });
   // What it has written is its own until then.
   if (!isBeside) opened.defer(() => client.leave().catch(() => {}));
