@@ -59,14 +59,13 @@ export class RefusedCalls implements AsyncDisposable {
     await this.#write().catch(() => {});
   }
 
-  /** At once, and then whatever comes within the next 250 ms. */
+  /** At once, and then what came within 250 ms after that: one write at a time. */
   #writeSoon(ms: number): void {
     this.#timer = setTimeout(() => {
-      this.#timer = null;
-      if (this.#count === 0) return;
-      this.#writeSoon(WRITE_MS);
+      const next = (): void => this.#writeSoon(WRITE_MS);
       // What cannot be written is lost: a list of what is the latest is worth no more.
-      this.#write().catch(() => {});
+      if (this.#count > 0) this.#write().then(next, next);
+      else this.#timer = null;
     }, ms).unref();
   }
 
