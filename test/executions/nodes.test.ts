@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { newActive, type ActiveExecution } from "../../src/server/executions/active.ts";
 import { openAllowance } from "../../src/server/executions/allowance.ts";
 import { Elsewhere } from "../../src/server/executions/elsewhere.ts";
@@ -11,6 +12,7 @@ import { newExecutionId, newId } from "../../src/shared/id.ts";
 import { openLog } from "../../src/shared/log.ts";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
+import { toStatement } from "../../src/server/store/prepared.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { poll } from "../blackbox/scenario.ts";
@@ -131,6 +133,7 @@ function withActs(node: StoreNode, acts: Partial<StoreNode>): StoreNode {
     sweep: () => node.sweep(),
     tellAwaited: (ids) => node.tellAwaited(ids),
     isAwaited: (id) => node.isAwaited(id),
+    endUnserved: (flows) => node.endUnserved(flows),
     listLost: acts.listLost ?? ((ids) => node.listLost(ids)),
     listWaiting: acts.listWaiting ?? (() => node.listWaiting()),
     take: acts.take ?? ((wanted) => node.take(wanted)),
@@ -282,4 +285,40 @@ test("what nobody waits for any more is looked for no more", async () => {
   assert.equal((await wanted.ended).status, "ENDED_SUCCESS");
   assert.equal(elsewhere.size, 0);
   assert.notEqual(elsewhere.find(left.row), left, "whoever asks again is told");
+});
+
+test("what waits for a flow that no node has ends after a time, and what a node has does not", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  await using other = await openNodeStore(url);
+  const lost = await openNodeStore(url);
+  const { id } = await start(await openExecutions(lost));
+  await lost[Symbol.asyncDispose]();
+  const offer = (query: string) => {
+    const text = sql.raw(query);
+    return other.commit([toStatement({ compile: () => text.compile(other.rows) })]);
+  };
+  await offer("insert into flow_version values ('f', '1', 'f.ts', '[]', '', 0)");
+  await offer(`insert into node_flow values ('x', 'f', '1', null, '${other.node.id}', 'n', 0, '')`);
+  const asked = Promise.withResolvers<void>();
+  const node: StoreNode = {
+    ...withActs(store.node, {}),
+    async endUnserved(flows) {
+      const ended = await store.node.endUnserved(flows);
+      asked.resolve();
+      return ended;
+    },
+  };
+  const executions = await openExecutions(store);
+  const options = { store, node, executions, log: LOG, findFlow: async () => FLOW };
+  await using _pickup = new Pickup({ ...options, isServed: () => false, unservedMs: 300 });
+  await asked.promise;
+  assert.equal((await findExecution(store, id))?.status, "PENDING", "a node that lives has it");
+  await offer("delete from node_flow");
+  await poll("it to end", async () => {
+    const row = await findExecution(store, id);
+    return row?.status === "ENDED_ERROR"
+      ? /no node has had its flow/.test(row.status_message!)
+      : null;
+  });
 });

@@ -17,6 +17,8 @@ export interface PickupOptions {
   readonly findFlow: (name: string, version: string | null) => Promise<StartRequest["flow"]>;
   /** Whether a version of the flow serves here. */
   readonly isServed: (flow: string) => boolean;
+  /** For how long no node may serve what waits, in milliseconds; 10 minutes unless told. */
+  readonly unservedMs?: number;
 }
 
 /** How often it is looked, in milliseconds: while something waits elsewhere, and otherwise. */
@@ -25,6 +27,8 @@ const [SOON_MS, POLL_MS] = [200, 1000];
 const PATIENCE_MS = 1000;
 /** Executions of lost nodes that are taken at once, while fewer of their flow wait here. */
 const BATCH = 200;
+/** A node that has the flow may come back, or be updated. */
+const UNSERVED_MS = 600_000;
 
 /**
  * Takes up what waits elsewhere: executions of nodes that are lost, and of nodes with more waiting
@@ -39,6 +43,8 @@ export class Pickup {
   readonly #taken: ExecutionRow[] = [];
   /** The last taking was not answered: what it took is not known. */
   #isUnanswered = false;
+  /** Flows that wait elsewhere and that no version serves here: since when, as performance.now(). */
+  readonly #unservedSince = new Map<string, number>();
 
   constructor(options: PickupOptions) {
     this.#options = options;
@@ -75,6 +81,7 @@ export class Pickup {
     const { node, store, executions } = this.#options;
     if (node.others > 0) executions.limitOnly(await listLimited(store));
     const flows = await node.listWaiting();
+    await this.#endUnserved(flows);
     if (flows.length === 0) return false;
     await this.#take(flows, (flow) => this.#roomForLost(flow), null);
     const since = now() - PATIENCE_MS;
@@ -130,6 +137,24 @@ export class Pickup {
   #canRun(flow: string): boolean {
     const { node, isServed } = this.#options;
     return node.others === 0 || isServed(flow);
+  }
+
+  /** What no node can run for long is told so: nobody waits for it for ever. */
+  async #endUnserved(waiting: readonly string[]): Promise<void> {
+    const { node, log, unservedMs = UNSERVED_MS } = this.#options;
+    const unserved = new Set(waiting.filter((flow) => !this.#canRun(flow)));
+    for (const flow of this.#unservedSince.keys())
+      if (!unserved.has(flow)) this.#unservedSince.delete(flow);
+    const at = performance.now();
+    for (const flow of unserved)
+      if (!this.#unservedSince.has(flow)) this.#unservedSince.set(flow, at);
+    const due = [...unserved].filter(
+      (flow) => at - (this.#unservedSince.get(flow) ?? at) >= unservedMs,
+    );
+    if (due.length === 0) return;
+    for (const flow of due) this.#unservedSince.delete(flow);
+    const ended = await node.endUnserved(due);
+    if (ended > 0) log.warn({ executions: ended }, "Ended what no node has had the flow of");
   }
 
   #roomForLost(flow: string): number {

@@ -23,6 +23,12 @@ export interface StoreNode {
   listLost(ids: readonly string[]): Promise<readonly string[]>;
   /** Flows of which executions wait elsewhere. */
   listWaiting(): Promise<readonly string[]>;
+  /**
+   * Ends what waits on lost nodes, of those of these flows that no node that lives has in its folder.
+   *
+   * @returns how many were ended
+   */
+  endUnserved(flows: readonly string[]): Promise<number>;
   /** Takes executions that wait elsewhere, of each flow the oldest first. */
   take(wanted: Wanted): Promise<readonly ExecutionRow[]>;
 }

@@ -120,6 +120,10 @@ export class Client {
     return this.#ask({ listWaiting: true }, ({ names }: { names: string[] }) => names);
   }
 
+  endUnserved(endUnserved: readonly string[]): Promise<number> {
+    return this.#ask({ endUnserved }, ({ ended }: { ended: number }) => ended);
+  }
+
   take(take: Wanted): Promise<ExecutionRow[]> {
     return this.#ask({ take }, ({ taken }: { taken: ExecutionRow[] }) => taken);
   }

@@ -131,6 +131,20 @@ export class Membership {
     return rows.map(({ flow }) => flow);
   }
 
+  /** Ends what waits on lost nodes, of flows that no node that lives has in its folder. */
+  async endUnserved(client: Client, flows: readonly string[]): Promise<number> {
+    const { rowCount } = await client.query(
+      `update execution set status = 'ENDED_ERROR', ended_at = ${CLOCK},
+          status_message = 'not started: no node has had its flow for 10 minutes'
+        where status = 'PENDING' and ended_at is null and flow = any($1::text[])
+          and not exists (select from node where node.id = execution.node_id)
+          and not exists (select from node_flow join node on node.id = node_flow.node_id
+            where node_flow.flow = execution.flow and node.lease_until > ${CLOCK})`,
+      [flows],
+    );
+    return rowCount ?? 0;
+  }
+
   /** Takes executions that wait on nodes that are lost, or have waited on another for long. */
   async take(
     client: Client,

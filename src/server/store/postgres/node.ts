@@ -35,6 +35,7 @@ export function openNode(client: Client, name: string, joined: Joined): StoreNod
     isAwaited: (asked) => client.isAwaited(asked),
     listLost: (ids) => client.listLost(ids),
     listWaiting: () => client.listWaiting(),
+    endUnserved: (flows) => client.endUnserved(flows),
     take: (wanted) => client.take(wanted),
   };
 }

@@ -9,11 +9,15 @@ interface Backend {
 const OWN = `select pid, backend_start::text as started_at from pg_stat_activity
   where pid = pg_backend_pid()`;
 
-/** What waits for standbys has committed: ended now, it would show what they do not have. */
-const END = `select pg_terminate_backend(pid, 1000) from pg_stat_activity
-  where pid = $1 and backend_start::text = $2 and wait_event is distinct from 'SyncRep'`;
+/** A pooler may have given it to somebody else by now, or to this one. */
+const LAST = `from pg_stat_activity where pid = $1 and backend_start::text = $2
+  and pid <> pg_backend_pid() and application_name = current_setting('application_name')`;
 
-const IS_THERE = "select from pg_stat_activity where pid = $1 and backend_start::text = $2";
+/** What waits for standbys has committed: ended now, it would show what they do not have. */
+const END = `select pg_terminate_backend(pid, 1000) ${LAST}
+  and wait_event is distinct from 'SyncRep'`;
+
+const IS_THERE = `select ${LAST}`;
 
 /** SQLSTATE of who may not end a connection: what guards the statements has to do. */
 const FORBIDDEN = "42501";

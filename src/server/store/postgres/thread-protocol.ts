@@ -69,6 +69,7 @@ export type NodeAct =
   | { readonly isAwaited: string }
   | { readonly listLost: readonly string[] }
   | { readonly listWaiting: true }
+  | { readonly endUnserved: readonly string[] }
   | { readonly take: Wanted }
   | { readonly rejoin: true }
   | { readonly leave: true };
@@ -97,6 +98,7 @@ export type Answer = { readonly id: number } & (
   | { readonly told: true }
   | { readonly isAwaited: boolean }
   | { readonly names: string[] }
+  | { readonly ended: number }
   | { readonly taken: ExecutionRow[] }
   | { readonly joined: Joined }
   | { readonly left: true }

@@ -104,6 +104,8 @@ function respondAsNode(
     if ("listLost" in request)
       return { id, names: await membership.listLost(client, request.listLost) };
     if ("listWaiting" in request) return { id, names: await membership.listWaiting(client) };
+    if ("endUnserved" in request)
+      return { id, ended: await membership.endUnserved(client, request.endUnserved) };
     if ("take" in request) return { id, taken: await membership.take(client, request.take) };
     if ("rejoin" in request) return { id, joined: await membership.join(client) };
     await membership.leave(client);
