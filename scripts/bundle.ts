@@ -63,36 +63,45 @@ export async function bundleBinary(
 
 /** Everything that the program reads at run time: threads, addons, styles, example flows. */
 export async function gatherAssets(target: Target): Promise<Assets> {
-  const [runner, worker, thread, author, testing, tests, store, postgres, move, parser, browser] =
-    await Promise.all([
-      bundleCommonJs("src/runner/runner.ts"),
-      // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
-      bundleCommonJs("node_modules/piscina/dist/worker.js"),
-      bundleModule("src/sandbox/thread.ts"),
-      bundleModule("src/shared/author.ts"),
-      bundleModule("src/testing/testing.ts"),
-      bundleCommonJs("src/testing/program.ts"),
-      bundleCommonJs("src/server/store/sqlite/thread.ts"),
-      bundleCommonJs("src/server/store/postgres/thread.ts"),
-      bundleCommonJs("src/server/move-thread.ts"),
-      bundleCommonJs("src/server/parser-thread.ts"),
-      bundleBrowser(),
-    ]);
+  const [runtime, testing, tests, store, postgres, move, parser, browser] = await Promise.all([
+    bundleRunner(),
+    bundleModule("src/testing/testing.ts"),
+    bundleCommonJs("src/testing/program.ts"),
+    bundleCommonJs("src/server/store/sqlite/thread.ts"),
+    bundleCommonJs("src/server/store/postgres/thread.ts"),
+    bundleCommonJs("src/server/move-thread.ts"),
+    bundleCommonJs("src/server/parser-thread.ts"),
+    bundleBrowser(),
+  ]);
   return new Map<string, Uint8Array>([
-    ["runtime/runner.cjs", runner],
-    ["runtime/worker.js", worker],
-    ["runtime/thread.mjs", thread],
-    ["runtime/flowhook.mjs", author],
+    ...[...runtime].map(([name, bytes]) => [`runtime/${name}`, bytes] as const),
     ["runtime/testing.mjs", testing],
     ["runtime/test-program.cjs", tests],
     ["runtime/store-thread.cjs", store],
     ["runtime/postgres-thread.cjs", postgres],
     ["runtime/move-thread.cjs", move],
     ["runtime/parser-thread.cjs", parser],
-    ["runtime/package.json", Buffer.from('{"type":"commonjs"}\n')],
     ...target.addons.map((name) => [`addon/${name}.node`, readAddon(name)] as const),
     ...[...browser].map(([name, bytes]) => [`ui/${name}`, bytes] as const),
     ...[...listSources(ROOT)].map(([name, path]) => [name, readFileSync(path)] as const),
+  ]);
+}
+
+/** What a runner's process is started from, by the names of its files. */
+export async function bundleRunner(): Promise<Assets> {
+  const [runner, worker, thread, author] = await Promise.all([
+    bundleCommonJs("src/runner/runner.ts"),
+    // Piscina starts `resolve(__dirname, "worker.js")`, so it lies beside the runner.
+    bundleCommonJs("node_modules/piscina/dist/worker.js"),
+    bundleModule("src/sandbox/thread.ts"),
+    bundleModule("src/shared/author.ts"),
+  ]);
+  return new Map<string, Uint8Array>([
+    ["runner.cjs", runner],
+    ["worker.js", worker],
+    ["thread.mjs", thread],
+    ["flowhook.mjs", author],
+    ["package.json", Buffer.from('{"type":"commonjs"}\n')],
   ]);
 }
 

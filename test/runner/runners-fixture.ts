@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { bundleRunner } from "../../scripts/bundle.ts";
 import { openLog } from "../../src/shared/log.ts";
 import { Scheduler, type SchedulerOptions } from "../../src/server/executions/scheduler.ts";
 import {
@@ -20,7 +21,10 @@ import type { Runners, RunnersOptions, VersionKeeper } from "../../src/server/wo
 import { openRunners } from "../../src/server/workers/supervisor.ts";
 import type { Run } from "../../src/server/workers/worker.ts";
 
-const ROOT = resolve(import.meta.dirname, "../..");
+/** As it is shipped: from sources each process and each thread would strip the types of its own again. */
+const PROGRAM = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-program-")));
+for (const [name, bytes] of await bundleRunner()) writeFileSync(join(PROGRAM, name), bytes);
+process.once("exit", () => rmSync(PROGRAM, { recursive: true, force: true }));
 
 export interface FlowOptions {
   /** Further files of the version folder, by path. */
@@ -53,7 +57,7 @@ let last = 0;
 
 const LIMITS = { max_output_bytes: 1_000_000, max_input_bytes: 1_000_000, max_log_lines: 50 };
 
-/** The scheduler and real runners on the sources, and flows written to a folder of their own. */
+/** The scheduler and real runners, and flows written to a folder of their own. */
 export async function openBench(
   options: Partial<
     RunnersOptions & SchedulerOptions & Pick<VersionKeeper, "verify"> & ThreadLimits
@@ -64,10 +68,10 @@ export async function openBench(
   const broken: Bench["broken"] = [];
   mkdirSync(join(folder, "plugins/node_modules"), { recursive: true });
   const runners = await openRunners({
-    runner: join(ROOT, "src/runner/runner.ts"),
-    thread: join(ROOT, "src/sandbox/thread.ts"),
-    author: join(ROOT, "src/shared/author.ts"),
-    readable: [join(ROOT, "src"), join(ROOT, "node_modules")],
+    runner: join(PROGRAM, "runner.cjs"),
+    thread: join(PROGRAM, "thread.mjs"),
+    author: join(PROGRAM, "flowhook.mjs"),
+    readable: [PROGRAM],
     runnerMemoryMb: 900,
     limits: { ...LIMITS, ...options },
     log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
