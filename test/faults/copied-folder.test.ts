@@ -51,6 +51,15 @@ describe("a DATA_DIR in two places", () => {
   });
   after(() => server.stop());
 
+  test("of two services with one DATA_DIR the second is refused, and takes nothing from the first", async () => {
+    await using opened = new AsyncDisposableStack();
+    const { original, copy } = await openCopied(opened);
+    await copy.configure({ DATA_DIR: original.data });
+    await assert.rejects(copy.start(), /Another service runs on the data folder/);
+    await untilReady(original, 200);
+    assert.doesNotMatch(original.logs(), /given up/);
+  });
+
   test("a copy is refused while its original lives, or may do so", async () => {
     await using opened = new AsyncDisposableStack();
     const { original, copy } = await openCopied(opened);
