@@ -32,23 +32,19 @@ export async function move(from: string, to: string | null, options: MoveOptions
   const { addon, moveThread } = openDataOf(loaded);
   const locks = foldersOf(path, config).map((folder) => takeLock(folder, addon));
   cleanUpAtSignals(path);
-  const begun = performance.now();
   try {
-    const file = { path, durability: config.DURABILITY, addon };
-    const secretsKey = key.derive("secrets");
-    const data = { from: file, to: target, secretsKey, keyCheck: toCheck(key) };
+    const begun = performance.now();
+    const data = {
+      from: { path, durability: config.DURABILITY, addon },
+      to: target,
+      secretsKey: key.derive("secrets"),
+      keyCheck: toCheck(key),
+    };
     const moved = await moveStore(moveThread, data, (line) => process.stderr.write(`${line}\n`));
     const seconds = Math.ceil((performance.now() - begun) / 1000);
-    if (options.json) printJson({ ...moved, seconds });
-    else
-      process.stdout.write(
-        describe(moved, {
-          from: path,
-          to: showDatabase({ DATABASE_URL: target }),
-          seconds,
-          DATA_DIR: config.DATA_DIR,
-        }),
-      );
+    const places = { from: path, to: showDatabase({ DATABASE_URL: target }) };
+    if (options.json) printJson({ ...moved, ...places, seconds });
+    else process.stdout.write(describe(moved, { ...places, seconds, DATA_DIR: config.DATA_DIR }));
   } finally {
     for (const lock of locks) lock.release();
   }
@@ -117,14 +113,17 @@ function describe(
   { tables, interrupted, waiting }: Moved,
   { from, to, seconds, DATA_DIR }: { from: string; to: string; seconds: number; DATA_DIR: string },
 ): string {
-  const unended = `${waiting} executions that wait run at the next start`;
-  const ended = `${interrupted} that ran when the service stopped have ended as interrupted`;
+  const unended = [
+    [waiting, "that waited: the next start runs them"],
+    [interrupted, "that ran when the service stopped: they have ended as interrupted"],
+  ] as const;
+  const lines = unended.filter(([count]) => count > 0);
   return (
     `${toTable(tables, COLUMNS)}\n` +
     `Moved to ${to} in ${seconds} s; each row was compared\n` +
-    `${unended}; ${ended}\n` +
+    lines.map(([count, what]) => `Executions ${what} (${count})\n`).join("") +
     `Set DATABASE_URL to it, and start the service with the same DATA_DIR, "${DATA_DIR}": ` +
-    `secret.key and the versions of flows are there\n` +
+    `the data key and versions of flows stay there\n` +
     `Start no service on "${from}" any more: it is as it was, and what waits would run twice\n`
   );
 }

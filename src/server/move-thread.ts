@@ -2,16 +2,18 @@ import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { StartError } from "../shared/errors.ts";
 import { listUnreadable, openSecretBox } from "./access/secret-box.ts";
 import type { Moved, MoveData, MoveEvent } from "./move.ts";
-import { fillDatabase } from "./store/postgres/move-target.ts";
+import { openMoveTarget } from "./store/postgres/move-target.ts";
 import type { MoveSource } from "./store/move-source.ts";
 import { openMoveSource } from "./store/sqlite/move-source.ts";
 
 /** Entry of the thread that moves a store: the program loads nothing of PostgreSQL by itself. */
 
 async function move({ from, to, secretsKey, keyCheck }: MoveData): Promise<Moved> {
+  // First, because the source may take minutes.
+  await using target = await openMoveTarget({ url: to, name: "flowhook move" }, tell);
   using source = await openMoveSource(from, tell);
   requireReadable(source, Buffer.from(secretsKey));
-  await fillDatabase({ url: to, name: "flowhook move" }, source, keyCheck, tell);
+  await target.fill(source, keyCheck);
   const { tables, interrupted, waiting } = source;
   return {
     tables: tables.map(({ name, count }) => ({ table: name, rows: count })),
@@ -42,7 +44,7 @@ function post(event: MoveEvent): void {
 move(workerData as MoveData).then(
   (moved) => post({ moved }),
   (error: unknown) => {
-    const exitCode = error instanceof StartError ? error.exitCode : 1;
-    post({ refused: (error as Error).message, exitCode });
+    if (error instanceof StartError) post({ refused: error.message, exitCode: error.exitCode });
+    else post({ refused: `Cannot move: ${(error as Error).message}`, exitCode: 1 });
   },
 );

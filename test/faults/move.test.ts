@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import Database from "better-sqlite3";
 import pg from "pg";
+import { MOVED_TABLES } from "../../src/server/store/move-source.ts";
+import { prepareTables } from "../../src/server/store/postgres/start.ts";
 import type { Answer } from "../blackbox/client.ts";
 import { runCommand, type Finished } from "../blackbox/command.ts";
 import { poll } from "../blackbox/scenario.ts";
@@ -77,6 +79,15 @@ async function listTables(url: string): Promise<string[]> {
   return (await query<{ tablename: string }>(url, sql)).map(({ tablename }) => tablename);
 }
 
+/** Of the tables that a move fills, those that have rows. */
+async function listFilled(url: string): Promise<string[]> {
+  const found = MOVED_TABLES.map(
+    (name) => `select '${name}' as name where exists (select from "${name}")`,
+  );
+  const rows = await query<{ name: string }>(url, found.join(" union all "));
+  return rows.map(({ name }) => name);
+}
+
 async function write(service: TestService, path: string, body: object): Promise<void> {
   const { status, text } = await service.api("POST", path, body);
   assert.equal(status, 201, `${path}: ${text}`);
@@ -144,7 +155,8 @@ describe("move", () => {
     await using stack = new AsyncDisposableStack();
     const { service, first, token, running, waiting } = await openFilled(stack);
     const url = await server.createDatabase();
-    const finished = await run(service, "move", FILE, url, "--json");
+    await service.configure({ DATABASE_URL: url });
+    const finished = await run(service, "move", FILE, "--json");
     assert.equal(finished.code, 0, finished.stderr);
     const moved = JSON.parse(finished.stdout) as {
       tables: { table: string; rows: number }[];
@@ -158,7 +170,6 @@ describe("move", () => {
       (await readdir(service.data)).filter((name) => name.includes("moving")),
       [],
     );
-    await service.configure({ DATABASE_URL: url });
     await service.start();
     await poll("the execution that waited", async () => {
       const { status } = await read<Execution>(service, `/execution/${waiting}`);
@@ -214,31 +225,43 @@ describe("move", () => {
     await service.assertAlive();
   });
 
-  /** A service with so many executions that they are not moved in a moment. */
-  async function openLarge(stack: AsyncDisposableStack): Promise<TestService> {
+  /** A service that has stopped, with rows in a table that others come before. */
+  async function openStopped(stack: AsyncDisposableStack): Promise<TestService> {
     const service = stack.use(await openTestService({ flows: ["sleep"] }));
     await service.stop();
     inFile(
       service,
-      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${LARGE})
-        insert into execution_input (execution_key, input_value)
-        select i, printf('%.4000c', 'x') from n`,
+      `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${COUNT})
+        insert into execution_input (execution_key, input_value) select i, 'x' from n`,
     );
     return service;
   }
 
-  /** A move in the middle of its rows, which go no further. */
+  /** A move in the middle of its rows, which goes no further until it is released. */
   async function openHalf(stack: AsyncDisposableStack, service: TestService) {
     const url = await server.createDatabase();
+    await makeTables(url);
+    const holder = new pg.Client(url);
+    await holder.connect();
+    stack.defer(() => holder.end());
+    await holder.query("begin; lock table execution_input in share mode");
     const proxy = await openFaultProxy(url);
     stack.defer(() => proxy.close());
     const child = launch(service, "move", FILE, proxy.through(url));
     stack.defer(() => void child.process.kill("SIGKILL"));
-    await poll("its rows", async () => {
-      const sql = "select from pg_stat_progress_copy where tuples_processed > 0";
-      return (await query(url, sql)).length > 0 ? (proxy.hold() ?? true) : null;
-    });
-    return { url, proxy, ...child };
+    const sql = "select from pg_locks where not granted and relation = 'execution_input'::regclass";
+    const isHalf = async () => (await holder.query(sql)).rowCount === 1 || null;
+    await poll("its rows", isHalf, 60_000);
+    const release = async () => void (await holder.query("rollback"));
+    return { url, proxy, release, ...child };
+  }
+
+  /** As a first start leaves them that failed later. */
+  async function makeTables(url: string): Promise<void> {
+    const client = new pg.Client(url);
+    await client.connect();
+    await prepareTables(client, () => {});
+    await client.end();
   }
 
   function launch(service: TestService, ...args: string[]) {
@@ -257,17 +280,17 @@ describe("move", () => {
   async function assertMoved(service: TestService, url: string): Promise<void> {
     const again = await run(service, "move", FILE, url);
     assert.equal(again.code, 0, again.stderr);
-    assert.match(again.stdout, new RegExp(`^execution_input +${LARGE}$`, "m"));
+    assert.match(again.stdout, new RegExp(`^execution_input +${COUNT}$`, "m"));
   }
 
   test("one that is killed leaves nothing behind, and the next one moves all", async () => {
     await using stack = new AsyncDisposableStack();
-    const service = await openLarge(stack);
-    const { url, proxy, process, ended } = await openHalf(stack, service);
+    const service = await openStopped(stack);
+    const { url, release, process, ended } = await openHalf(stack, service);
     process.kill("SIGKILL");
     assert.deepEqual(await ended, [null, "SIGKILL"]);
-    proxy.drop();
-    assert.deepEqual(await listTables(url), []);
+    await release();
+    assert.deepEqual(await listFilled(url), []);
     await assertMoved(service, url);
     assert.deepEqual(
       (await readdir(service.data)).filter((name) => name.includes("moving")),
@@ -277,7 +300,7 @@ describe("move", () => {
 
   test("one that is interrupted takes its copy away", async () => {
     await using stack = new AsyncDisposableStack();
-    const service = await openLarge(stack);
+    const service = await openStopped(stack);
     const { url, process, ended } = await openHalf(stack, service);
     process.kill("SIGINT");
     assert.deepEqual(await ended, [null, "SIGINT"]);
@@ -285,27 +308,28 @@ describe("move", () => {
       (await readdir(service.data)).filter((name) => name.includes("moving")),
       [],
     );
-    assert.deepEqual(await listTables(url), []);
+    assert.deepEqual(await listFilled(url), []);
   });
 
   test("one that loses its connection says so, and the next one moves all", async () => {
     await using stack = new AsyncDisposableStack();
-    const service = await openLarge(stack);
-    const { url, proxy, printed, ended } = await openHalf(stack, service);
+    const service = await openStopped(stack);
+    const { url, proxy, release, printed, ended } = await openHalf(stack, service);
     proxy.drop();
     assert.deepEqual(await ended, [1, null], printed());
     assert.match(
       printed(),
       /Cannot fill the database ".+connection was lost: .+all of it, or nothing/,
     );
-    assert.deepEqual(await listTables(url), []);
+    await release();
+    assert.deepEqual(await listFilled(url), []);
     await assertMoved(service, url);
   });
 
   test("a service that starts on the database meanwhile waits, and has all of it then", async () => {
     await using stack = new AsyncDisposableStack();
-    const service = await openLarge(stack);
-    const { url, proxy, printed, ended } = await openHalf(stack, service);
+    const service = await openStopped(stack);
+    const { url, release, printed, ended } = await openHalf(stack, service);
     const config = { DATABASE_URL: url };
     const other = stack.use(await openTestService({ config, start: false }));
     await cp(join(service.data, "secret.key"), join(other.data, "secret.key"));
@@ -314,16 +338,20 @@ describe("move", () => {
       waiting.process.kill("SIGTERM");
       await waiting.ended;
     });
-    await poll("its word", async () => /or a move fills it/.test(waiting.printed()) || null);
-    proxy.open();
+    await poll(
+      "its word",
+      async () => /or a move fills it/.test(waiting.printed()) || null,
+      60_000,
+    );
+    await release();
     assert.deepEqual(await ended, [0, null], printed());
-    await poll("its start", async () => /Listening on/.test(waiting.printed()) || null);
+    await poll("its start", async () => /Listening on/.test(waiting.printed()) || null, 60_000);
     const [users] = await query<{ count: string }>(url, `select count(*) from "user"`);
     assert.equal(Number(users?.count), 1);
   });
 });
 
-const LARGE = 20_000;
+const COUNT = 1000;
 
 describe("refused moves", () => {
   let service: TestService;
@@ -360,10 +388,21 @@ describe("refused moves", () => {
     const url = await server.createDatabase();
     await assertRefused([FILE, url], 1, /^Another service runs on the data folder/);
     const other = stack.use(await openTestService({ config: { DATABASE_URL: url } }));
+    const elsewhere = await run(other, "move", `sqlite:${service.data}/flowhook.db`, url);
+    assert.match(elsewhere.stderr, /^Another service runs on the data folder/);
     await service.stop();
     await assertRefused([FILE, url], 1, /The service ".+" runs on the database .+ Stop it first/);
     await other.stop();
     await assertRefused([FILE, url], 1, /is not empty: there are rows in "project"/);
+  });
+
+  test("a server that cannot be opened is told of before anything is copied", async () => {
+    const url = new URL(await server.createDatabase());
+    url.password = "wrong";
+    const finished = await run(service, "move", FILE, url.href);
+    assert.equal(finished.code, 78);
+    assert.match(finished.stderr, /^Cannot open the database .+ Look at the user and the password/);
+    assert.ok(!finished.stderr.includes("wrong"), "and no password is shown");
   });
 
   test("another data key, or none", async () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import Database from "better-sqlite3";
 import pg from "pg";
 import { MOVED_TABLES } from "../../src/server/store/move-source.ts";
-import { fillDatabase } from "../../src/server/store/postgres/move-target.ts";
+import { openMoveTarget } from "../../src/server/store/postgres/move-target.ts";
 import { openMoveSource } from "../../src/server/store/sqlite/move-source.ts";
 import { findExecution, findPayload, insertExecution } from "../../src/server/store/executions.ts";
 import { insertAudit, listAudit } from "../../src/server/store/workspace.ts";
@@ -41,8 +41,9 @@ async function moveTo(name: string): Promise<string[]> {
   const lines: string[] = [];
   const tell = (line: string): void => void lines.push(line);
   const file = { path: pathOf(name), durability: "normal", addon: null } as const;
+  await using target = await openMoveTarget({ url: await urlOf(name), name: "test" }, tell);
   using source = await openMoveSource(file, tell);
-  await fillDatabase({ url: await urlOf(name), name: "test" }, source, "check", tell);
+  await target.fill(source, "check");
   return lines;
 }
 

@@ -1,76 +1,83 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Client } from "pg";
 import { StartError } from "../../../shared/errors.ts";
-import type { MovedTable, MoveSource } from "../move-source.ts";
-import { describePlace, Session, transact, UNLIMITED, type Address } from "./connection.ts";
+import { MOVED_TABLES, type MovedTable, type MoveSource } from "../move-source.ts";
+import { describePlace, Session, UNLIMITED, type Address } from "./connection.ts";
 import { copyIn, copyOut } from "./copy.ts";
 import { toLine } from "./copy-text.ts";
 import { isLost, toUnitError } from "./error.ts";
 import { CLOCK } from "./locks.ts";
 import { bringUpToDate, reach } from "./start.ts";
 
+/** An empty database, in a transaction that nothing is seen of before its end. */
+export interface MoveTarget extends AsyncDisposable {
+  /**
+   * Fills it with all of a store, compares each row, and commits.
+   *
+   * @param keyCheck tells services which data key it is; see access/key-check.ts
+   * @throws StartError
+   */
+  fill(source: MoveSource, keyCheck: string): Promise<void>;
+}
+
 /**
- * Fills an empty database with all of a store, and compares each row, in one transaction: where
- * that ends before its end, in whatever way, the database is as it was. Services that start on it
- * meanwhile wait.
+ * Begins to fill a database: in whatever way that ends before its commit, the database is as it
+ * was. Services that start on it meanwhile wait.
  *
- * @param keyCheck tells services which data key it is; see access/key-check.ts
- * @throws StartError where it cannot be reached or filled, or is not empty
+ * @throws StartError where it cannot be reached, is in use, or is not empty
  */
-export async function fillDatabase(
+export async function openMoveTarget(
   to: Address,
-  source: MoveSource,
-  keyCheck: string,
   tell: (line: string) => void,
-): Promise<void> {
+): Promise<MoveTarget> {
+  const place = describePlace(to.url);
+  await using opened = new AsyncDisposableStack();
   const session = new Session(to, async () => {});
+  opened.defer(() => session.close());
+  await reach(session, to, tell);
+  // This one alone: what is made anew after a loss is in no transaction.
+  const client = await session.run(async (connected) => connected);
+  await explain(place, async () => {
+    await client.query(`begin; ${UNLIMITED}`);
+    await bringUpToDate(client, tell);
+    await requireEmpty(client, place);
+  });
+  const disposal = opened.move();
+  return {
+    fill: (source, keyCheck) =>
+      explain(place, async () => {
+        for (const table of source.tables) await fillTable({ client, source, tell }, table);
+        await client.query("insert into key_check (id, hmac) values (1, $1)", [keyCheck]);
+        // Until the server does it by itself, lists would be read the slow way.
+        await client.query(`analyze ${list(source.tables.map(({ name }) => name))}`);
+        await client.query("commit");
+      }),
+    [Symbol.asyncDispose]: () => disposal.disposeAsync(),
+  };
+}
+
+/** @throws StartError that says what became of the database */
+async function explain(place: string, act: () => Promise<void>): Promise<void> {
   try {
-    await reach(session, to, tell);
-    await session.run((client) =>
-      transact(client, () =>
-        fill({ client, source, place: describePlace(to.url), tell }, keyCheck),
-      ),
-    );
+    await act();
   } catch (error) {
     if (error instanceof StartError) throw error;
     const outcome = isLost(error)
       ? "The connection was lost: the database has all of it, or nothing. Run it again to see"
       : "Nothing was moved";
-    const { message } = toUnitError(error);
-    throw new StartError(`Cannot fill the ${describePlace(to.url)}: ${message}. ${outcome}`);
-  } finally {
-    await session.close();
+    throw new StartError(`Cannot fill the ${place}: ${toUnitError(error).message}. ${outcome}`);
   }
 }
 
-interface Filling {
-  readonly client: Client;
-  readonly source: MoveSource;
-  /** Of the database, for messages. */
-  readonly place: string;
-  readonly tell: (line: string) => void;
-}
-
-async function fill(filling: Filling, keyCheck: string): Promise<void> {
-  const { client, source, tell } = filling;
-  await client.query(UNLIMITED);
-  await bringUpToDate(client, tell);
-  await requireEmpty(filling);
-  for (const table of source.tables) await fillTable(filling, table);
-  await client.query("insert into key_check (id, hmac) values (1, $1)", [keyCheck]);
-  // Until the server does it by itself, lists would be read the slow way.
-  await client.query(`analyze ${list(source.tables.map(({ name }) => name))}`);
-}
-
 /** @throws StartError where a service runs on it, or ever did */
-async function requireEmpty({ client, source, place }: Filling): Promise<void> {
+async function requireEmpty(client: Client, place: string): Promise<void> {
   const living = await client.query<{ name: string }>(
     `select name from node where lease_until > ${CLOCK}`,
   );
   const [node] = living.rows;
   if (node !== undefined)
     throw new StartError(`The service "${node.name}" runs on the ${place}. Stop it first`);
-  for (const name of [...source.tables.map((table) => table.name), "key_check"]) {
+  for (const name of [...MOVED_TABLES, "key_check"]) {
     const { rowCount } = await client.query(`select from "${name}" limit 1`);
     if (rowCount !== 0)
       throw new StartError(
@@ -80,11 +87,14 @@ async function requireEmpty({ client, source, place }: Filling): Promise<void> {
   }
 }
 
+interface Filling {
+  readonly client: Client;
+  readonly source: MoveSource;
+  readonly tell: (line: string) => void;
+}
+
 /** What PostgreSQL gives back is compared with what was sent, in the same order. */
-async function fillTable(
-  { client, source, place, tell }: Filling,
-  table: MovedTable,
-): Promise<void> {
+async function fillTable({ client, source, tell }: Filling, table: MovedTable): Promise<void> {
   const { name, columns, key, lastNumber } = table;
   const [sent, found] = [createHash("sha256"), createHash("sha256")];
   const isSent = openReport(`${name}: sent`, table, tell);
@@ -98,7 +108,7 @@ async function fillTable(
     isCompared();
   });
   if (sent.digest("hex") !== found.digest("hex"))
-    throw new Error(`The rows of "${name}" in the ${place} are not those that were sent`);
+    throw new Error(`The rows of "${name}" are not those that were sent`);
   if (lastNumber !== null && lastNumber > 0)
     await client.query("select setval(pg_get_serial_sequence($1, $2), $3)", [
       `"${name}"`,

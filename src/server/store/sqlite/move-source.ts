@@ -42,11 +42,7 @@ export async function openMoveSource(
     interrupted: changes,
     waiting: count(db, "execution where status = 'PENDING' and ended_at is null"),
     secrets: db.prepare("select name, sealed from secret").all() as MoveSource["secrets"],
-    rows: ({ name, columns, key }) =>
-      db
-        .prepare(`select ${list(columns)} from ${list([name])} order by ${list(key)}`)
-        .raw()
-        .iterate() as IterableIterator<unknown[]>,
+    rows: (table) => readRows(db, table),
     [Symbol.dispose]: () => disposal.dispose(),
   };
 }
@@ -79,6 +75,12 @@ function describe(db: Database, name: keyof Schema): MovedTable {
     count: count(db, list([name])),
     lastNumber: (last as number | undefined) ?? null,
   };
+}
+
+/** Begins with the first row that is asked for: what was begun and not ended keeps the file open. */
+function* readRows(db: Database, { name, columns, key }: MovedTable): Iterable<unknown[]> {
+  const sql = `select ${list(columns)} from ${list([name])} order by ${list(key)}`;
+  yield* db.prepare(sql).raw().iterate() as IterableIterator<unknown[]>;
 }
 
 function count(db: Database, from: string): number {
