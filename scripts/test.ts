@@ -27,7 +27,14 @@ const TARGETS = ["source", "bundle", "binary", "deno", "postgres", "cluster"] as
 const TEST_TIMEOUT_MS = 600_000;
 
 /** Files that take longest, which start first among their weight. */
-const LONGEST = ["ui/pages", "blackbox/cli", "faults/data-folder", "runner/deaths"];
+const LONGEST = [
+  "ui/pages",
+  "runner/deaths",
+  "runner/hostile-flows",
+  "runner/runners",
+  "faults/",
+  "blackbox/",
+];
 
 /** Black-box files whose service is one process whatever the target: no use against several nodes. */
 const ONE_PROCESS = ["author", "coverage", "demo", "docs", "unit"];

@@ -30,10 +30,12 @@ async function read(
 ): Promise<{ status: string; message: string }> {
   const input_value = { name };
   const started = await service.api("POST", "/flow/reading/execution", { input_value });
+  assert.equal(started.status, 201, started.text);
   const { id } = JSON.parse(started.text) as { id: string };
   for (;;) {
     const answer = await service.api("GET", `/execution/${id}/wait`);
-    if (answer.status !== 200) continue;
+    if (answer.status === 302) continue;
+    assert.equal(answer.status, 200, answer.text);
     const { status, status_message } = JSON.parse(answer.text) as Record<string, string | null>;
     return { status: String(status), message: String(status_message) };
   }
