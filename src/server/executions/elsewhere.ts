@@ -8,8 +8,10 @@ import { newActive, type ActiveExecution } from "./active.ts";
 import { isEnded } from "../../shared/contract/status.ts";
 import { decide, readOutcome, type Outcome } from "./outcome.ts";
 
-/** How often endings are looked for while somebody waits for one, in milliseconds. */
-const POLL_MS = 250;
+/** Between two polls, in milliseconds. */
+const [LEAST_MS, MOST_MS] = [15, 250];
+/** What is due so soon is looked for together, in milliseconds. */
+const TOGETHER_MS = 5;
 /** Executions read at once: a statement has at most 65535 parameters. */
 const PAGE = 500;
 /** What nobody has waited for so long is forgotten, in milliseconds. */
@@ -20,8 +22,10 @@ const RETRY_MS = 1000;
 /** One execution, by all that wait for it here: one that this node had before may be among them. */
 interface Waited {
   readonly executions: ActiveExecution[];
-  /** When somebody was last seen to wait, as performance.now(). */
+  /** Since when, when somebody was last seen to wait, and when it is due; as performance.now(). */
+  readonly since: number;
   wantedAt: number;
+  dueAt: number;
 }
 
 /** Executions that other nodes have, as long as somebody waits for them here: one look for all. */
@@ -31,6 +35,9 @@ export class Elsewhere {
   readonly #waited = new Map<string, Waited>();
   readonly #forgetMs: number;
   #isPolling = false;
+  #timer: NodeJS.Timeout | undefined;
+  /** When the timer ends, as performance.now(). */
+  #pollsAt = Infinity;
 
   /** @param forgetMs 10 seconds unless told */
   constructor(store: Store, log: Log, forgetMs = FORGET_MS) {
@@ -83,29 +90,52 @@ export class Elsewhere {
 
   /** Settles it with the ending that is written elsewhere. */
   await(execution: ActiveExecution): void {
-    const wantedAt = performance.now();
-    const waited = this.#waited.get(execution.id);
-    if (waited === undefined) this.#waited.set(execution.id, { executions: [execution], wantedAt });
-    else if (!waited.executions.includes(execution)) waited.executions.push(execution);
-    if (!this.#isPolling) this.#pollSoon();
+    const waited = this.#waited.get(execution.id) ?? this.#add(execution);
+    if (!waited.executions.includes(execution)) waited.executions.push(execution);
   }
 
-  #pollSoon(): void {
-    this.#isPolling = true;
-    setTimeout(() => void this.#poll(), POLL_MS).unref();
+  #add(execution: ActiveExecution): Waited {
+    const since = performance.now();
+    const dueAt = since + untilNextPoll(0);
+    const waited: Waited = { executions: [execution], since, wantedAt: since, dueAt };
+    this.#waited.set(execution.id, waited);
+    this.#pollAt(dueAt);
+    return waited;
+  }
+
+  /** Unless it polls sooner. */
+  #pollAt(at: number): void {
+    if (this.#isPolling || this.#pollsAt <= at) return;
+    clearTimeout(this.#timer);
+    this.#pollsAt = at;
+    this.#timer = setTimeout(() => void this.#poll(), at - performance.now()).unref();
   }
 
   async #poll(): Promise<void> {
+    this.#isPolling = true;
     try {
       this.#forgetUnwanted();
-      const ids = [...this.#waited.keys()];
+      const ids = this.#listDue(performance.now());
       for (let at = 0; at < ids.length; at += PAGE)
         await this.#settleEnded(ids.slice(at, at + PAGE));
     } catch (error) {
       this.#log.debug({ error: String(error) }, "Cannot look for endings; tried again");
     }
     this.#isPolling = false;
-    if (this.#waited.size > 0) this.#pollSoon();
+    this.#pollsAt = Infinity;
+    let next = Infinity;
+    for (const { dueAt } of this.#waited.values()) next = Math.min(next, dueAt);
+    if (next < Infinity) this.#pollAt(Math.max(next, performance.now() + LEAST_MS));
+  }
+
+  #listDue(at: number): string[] {
+    const ids: string[] = [];
+    for (const [id, waited] of this.#waited) {
+      if (waited.dueAt > at + TOGETHER_MS) continue;
+      waited.dueAt = at + untilNextPoll(at - waited.since);
+      ids.push(id);
+    }
+    return ids;
   }
 
   #forgetUnwanted(): void {
@@ -135,6 +165,17 @@ export class Elsewhere {
     if (row === undefined) return decide(id, "ENDED_ERROR", "Its record is gone");
     return readOutcome(row, await findPayload(this.#store, id));
   }
+}
+
+/**
+ * What is short is told soon, and what is long costs little: an ending is known half as late again
+ * as it came, or a quarter of a second.
+ *
+ * @param waitedMs how long somebody has waited
+ * @returns milliseconds
+ */
+export function untilNextPoll(waitedMs: number): number {
+  return Math.min(MOST_MS, Math.max(LEAST_MS, waitedMs / 2));
 }
 
 /** Whether a request or a parent waits for it. */
