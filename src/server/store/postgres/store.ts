@@ -13,6 +13,7 @@ import { queryOf } from "../prepared.ts";
 import { ReadQueue, type ListReader, type Query } from "../read-queue.ts";
 import { currentReading } from "../reading.ts";
 import type { Schema } from "../schema.ts";
+import type { SharedStore } from "../shared-store.ts";
 import type { Row, Statement, Unit } from "../statement.ts";
 import type { FileSizes, Store } from "../store.ts";
 import { AgedRows, KEPT_MS } from "./aged-rows.ts";
@@ -74,9 +75,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const find = openFinder(client);
   const kept = new AgedRows();
   const writer = openWriter(client, kept);
-  const query = (one: NamedQuery): Promise<Row[]> => client.query(one);
-  const refused = opened.use(new RefusedCalls(query));
-  const tokens = new Tokens(query);
+  const shared = openShared(client, opened);
   const disposal = opened.move();
   return {
     rows,
@@ -100,16 +99,24 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
       return { commits: units + batches, units: units + records };
     },
     fileSizes: () => readFileSizes(client),
-    shared: {
-      hold: (task, isWaited) => client.hold(task, isWaited),
-      takeToken: (bucket) => tokens.take(bucket),
-      addRefused: (call) => refused.add(call),
-      listRefused: (webhook_id, limit) => refused.list(webhook_id, limit),
-    },
+    shared,
     get awaySince() {
       return client.awaySince;
     },
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
+  };
+}
+
+/** @param opened closes it */
+function openShared(client: Client, opened: AsyncDisposableStack): SharedStore {
+  const query = (one: NamedQuery): Promise<Row[]> => client.query(one);
+  const refused = opened.use(new RefusedCalls(query));
+  const tokens = new Tokens(query);
+  return {
+    hold: (task, isWaited) => client.hold(task, isWaited),
+    takeToken: (bucket) => tokens.take(bucket),
+    addRefused: (call) => refused.add(call),
+    listRefused: (webhook_id, limit) => refused.list(webhook_id, limit),
   };
 }
 
