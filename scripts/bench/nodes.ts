@@ -3,7 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openPostgres, type PostgresServer } from "../../test/postgres-server.ts";
 import type { Figures } from "./alone.ts";
+import { measureDatabase } from "./database.ts";
 import { load } from "./load.ts";
+import { measureRemote } from "./remote.ts";
 import { callOf, createWebhook, startService, type Server } from "./server.ts";
 
 /** Services that share a database of PostgreSQL, which runs on the same cores. */
@@ -30,19 +32,35 @@ export async function startOnPostgres(): Promise<Server> {
   };
 }
 
-/** Calls per second of one, two and three nodes, for flows that sleep. */
+/**
+ * Calls per second of one, two and three nodes, for flows that sleep; what a call costs their
+ * database; and what it costs that another node has an execution.
+ */
 export async function measureNodes(seconds: number): Promise<Figures> {
   const postgres = await openPostgres();
-  const figures: Record<string, number> = {};
   try {
+    const rates: Record<string, number> = {};
     for (const count of COUNTS)
       for (const [label, rate] of await measureCluster(postgres, count, seconds))
-        figures[label] = rate;
+        rates[label] = rate;
+    return {
+      ...rates,
+      "three nodes / one": toRatio(rates),
+      ...(await measureDatabase(postgres, seconds)),
+      ...(await measureRemote(postgres)),
+    };
   } finally {
     await postgres.stop();
   }
-  return figures;
 }
+
+/** Where threads are the limit. */
+function toRatio(rates: Readonly<Record<string, number>>): number {
+  const of = (count: number): number => rates[labelOf(count, SLEEPS[2])] ?? Number.NaN;
+  return of(3) / of(1);
+}
+
+const labelOf = (count: number, ms: number): string => `${count} nodes, flows of ${ms} ms`;
 
 async function measureCluster(
   postgres: PostgresServer,
@@ -57,7 +75,7 @@ async function measureCluster(
       await all(WARM_SECONDS);
       const found = await all(seconds);
       const rate = found.reduce((sum, one) => sum + one.rate, 0);
-      rates.push([`${count} nodes, flows of ${ms} ms`, rate]);
+      rates.push([labelOf(count, ms), rate]);
     }
     return rates;
   } finally {

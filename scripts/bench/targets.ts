@@ -50,6 +50,30 @@ const TARGETS: readonly Target[] = [
   most("memory per waiting request", ["idle-10k", "waiting_kb"], 20, 12, "KB"),
   most("start to the first answer", ["start", "start_s"], 0.5, 0.3, "s"),
   most("server and runner at rest", ["start", "rest_mb"], 160, 130, "MB"),
+  {
+    name: "three nodes / one, flows of 100 ms",
+    of: ["nodes", "three nodes / one"],
+    bound: "at least",
+    limit: 2.4,
+    aim: 2.8,
+    unit: "",
+  },
+  most("commits per call, 32 connections", ["nodes", "commits per call"], 0.4, 0.2),
+  most("WAL per call, 0.9 KB of input", ["nodes", "WAL per call, KB"], 2.8, 2.4, "KB"),
+  most(
+    "CPU of PostgreSQL per call, together / alone",
+    ["nodes", "CPU per call, together / alone"],
+    0.5,
+    0.35,
+  ),
+  most("leg on another node, added", ["nodes", "leg on another node, added p50 ms"], 40, 25, "ms"),
+  most(
+    "PENDING to RUNNING on another node",
+    ["nodes", "PENDING to RUNNING elsewhere, p50 ms"],
+    60,
+    30,
+    "ms",
+  ),
   most("first start with 500 new flows", ["first-start", "first_start_s"], 8, 4, "s"),
 ];
 
