@@ -178,6 +178,7 @@ describe("dashboard and alerts", { skip: target.skip ?? false }, () => {
       "flowhook_connection_allowance",
       "flowhook_cluster_nodes",
       "flowhook_cluster_waiting",
+      "flowhook_flow_versions",
       "flowhook_node_lease_seconds",
       "flowhook_node_given_up_total",
       "flowhook_nodes_lost_total",

@@ -6,11 +6,16 @@ import { sql, type RawBuilder } from "kysely";
 import { pino } from "pino";
 import { openFlowSeal } from "../../src/server/access/flow-seal.ts";
 import type { Catalog, CatalogOptions, Flow } from "../../src/server/flows/catalog.ts";
+import { DifferingVersions } from "../../src/server/flows/differing-versions.ts";
 import { Offers } from "../../src/server/flows/offers.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
 import type { Store } from "../../src/server/store/store.ts";
-import { deleteOldFiles, deleteOldVersions } from "../../src/server/store/flow-offers.ts";
+import {
+  deleteOldFiles,
+  deleteOldVersions,
+  listDiffering,
+} from "../../src/server/store/flow-offers.ts";
 import { newExecutionId } from "../../src/shared/id.ts";
 import { INPUT, newRow } from "../store/rows.ts";
 import { openPostgres } from "../postgres-server.ts";
@@ -152,6 +157,28 @@ suite("flows on all nodes", { timeout: 180_000 }, () => {
     assert.equal(two.catalog.find("a"), undefined);
     assert.equal((await two.catalog.findOrAsk("a"))?.state, "ready");
     assert.equal(await two.catalog.findOrAsk("b"), undefined);
+  });
+
+  test("nodes with different versions are told of once, after a time, and no more once they agree", async () => {
+    await using cluster = await Cluster.open();
+    const one = await cluster.join("one", { "a.ts": greet("one"), "b.ts": greet("b") });
+    const two = await cluster.join("two", { "a.ts": greet("two"), "b.ts": greet("b") });
+    const stored = sql<{ count: number }>`select count(*) as count from node_flow`;
+    while ((await stored.execute(one.store.rows)).rows[0]?.count !== 4) await setImmediate();
+    assert.deepEqual(await listDiffering(one.store), [
+      { flow: "a", versions: 2, nodes: "one, two" },
+    ]);
+    const lines: string[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+    const early = new DifferingVersions(one.store, log, 0, HOUR_MS);
+    for (let n = 0; n < 3; n += 1) await early.check();
+    assert.deepEqual(lines, []);
+    const late = new DifferingVersions(one.store, log, 0, 0);
+    for (let n = 0; n < 3; n += 1) await late.check();
+    assert.equal(lines.length, 1);
+    assert.match(lines[0] ?? "", /"flow":"a","versions":2,"nodes":"one, two"/);
+    await two.fixture.write("a.ts", greet("one"));
+    while ((await listDiffering(one.store)).length > 0) await setImmediate();
   });
 
   test("a flow that breaks in its folder leaves the last good version to all", async () => {

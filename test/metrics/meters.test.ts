@@ -9,6 +9,7 @@ const READINGS = {
   flowhook_webhook_executions_running: { other: 1 },
   flowhook_webhook_executions_waiting: { other: 2 },
   flowhook_cluster_nodes: { ready: 3, draining: 0, lost: 0 },
+  flowhook_flow_versions: { "shop.order": 2 },
   flowhook_flows: { ready: 2, broken: 0 },
 } as unknown as Readings;
 

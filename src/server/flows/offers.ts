@@ -14,6 +14,7 @@ import {
 import { isPassing, newUnavailable } from "../store/store-error.ts";
 import type { Store } from "../store/store.ts";
 import type { Bundle } from "./bundles.ts";
+import { DifferingVersions } from "./differing-versions.ts";
 import { isHidden, nameError } from "./names.ts";
 import { messageOf } from "./sources.ts";
 import { StoredVersions, type Seal, type VersionFolderOf } from "./stored-version.ts";
@@ -88,6 +89,7 @@ const OfferedRow = v.object({
 export class Offers {
   readonly #options: OffersOptions;
   readonly #versions: StoredVersions;
+  readonly #differing: DifferingVersions;
   /** `folder_id` is that of its DATA_DIR: the same after a restart. */
   #node = { id: "", name: "", folder_id: "" };
   #others = NONE;
@@ -107,6 +109,7 @@ export class Offers {
   private constructor(options: OffersOptions) {
     this.#options = options;
     this.#versions = new StoredVersions(options.store, options.seal);
+    this.#differing = new DifferingVersions(options.store, options.log);
   }
 
   /** Resolves when it is known what others offer. @throws {StoreError} */
@@ -177,6 +180,7 @@ export class Offers {
     try {
       if (await this.#read()) this.#folder?.othersChanged();
       await this.#write();
+      await this.#differing.check();
       this.#complaint = "";
     } catch (error) {
       this.#complain(error);

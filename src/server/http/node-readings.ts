@@ -1,6 +1,7 @@
 import type { Readings } from "../metrics/metric-table.ts";
 import type { Lease } from "../nodes/lease.ts";
 import { now } from "../../shared/clock.ts";
+import { listDiffering } from "../store/flow-offers.ts";
 import { countNodes, countWaiting } from "../store/nodes.ts";
 import type { Store } from "../store/store.ts";
 
@@ -8,6 +9,7 @@ type NodeReadings = Pick<
   Readings,
   | "flowhook_cluster_nodes"
   | "flowhook_cluster_waiting"
+  | "flowhook_flow_versions"
   | "flowhook_node_lease_seconds"
   | "flowhook_node_given_up_total"
   | "flowhook_nodes_lost_total"
@@ -32,16 +34,24 @@ export async function readNodes(deps: {
 
 /** The same at each node; none of it while the database cannot be asked. */
 async function readShared(store: Store) {
-  const [nodes, waiting] = await Promise.all([
+  const [nodes, waiting, differing] = await Promise.all([
     countNodes(store, now()).catch(() => ({})),
     countWaiting(store).catch(() => null),
+    listDiffering(store).catch(() => []),
   ]);
-  return { flowhook_cluster_nodes: nodes, flowhook_cluster_waiting: waiting };
+  return {
+    flowhook_cluster_nodes: nodes,
+    flowhook_cluster_waiting: waiting,
+    flowhook_flow_versions: Object.fromEntries(
+      differing.map(({ flow, versions }) => [flow, versions]),
+    ),
+  };
 }
 
 const NONE: NodeReadings = {
   flowhook_cluster_nodes: {},
   flowhook_cluster_waiting: null,
+  flowhook_flow_versions: {},
   flowhook_node_lease_seconds: null,
   flowhook_node_given_up_total: null,
   flowhook_nodes_lost_total: null,

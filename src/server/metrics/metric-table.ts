@@ -178,6 +178,11 @@ export const READ = {
     labels: [],
     help: "Executions of all nodes that wait for a thread",
   },
+  flowhook_flow_versions: {
+    type: "gauge",
+    labels: ["flow"],
+    help: "Versions that the folders of nodes have of a flow, where they differ; all nodes say the same",
+  },
   flowhook_node_lease_seconds: {
     type: "gauge",
     labels: [],

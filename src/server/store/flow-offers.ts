@@ -59,6 +59,29 @@ export function listOffers(store: Store): Promise<OfferRow[]> {
     .execute();
 }
 
+/** A flow of which nodes have different versions in their folders. */
+export interface DifferingFlow {
+  readonly flow: string;
+  /** How many. */
+  readonly versions: number;
+  /** Names of the nodes that have the flow, separated by commas. */
+  readonly nodes: string;
+}
+
+/** Of nodes that live. */
+export function listDiffering(store: Store): Promise<DifferingFlow[]> {
+  const versions = sql<number>`count(distinct offer.version)`;
+  return store.rows
+    .selectFrom("node_flow as offer")
+    .innerJoin("node", "node.id", "offer.node_id")
+    .where("node.lease_until", ">", NOW)
+    .select(["offer.flow", versions.as("versions")])
+    .select(sql<string>`string_agg(distinct node.name, ', ')`.as("nodes"))
+    .groupBy("offer.flow")
+    .having(versions, ">", 1)
+    .execute();
+}
+
 export function findFlowVersion(
   store: Store,
   flow: string,
