@@ -19,6 +19,8 @@ const SLOTS = 64;
 export class Membership {
   readonly #data: ThreadData;
   #id = randomUUID() as string;
+  /** When its lease was renewed last, by the clock of the database. */
+  #renewedAt = 0;
 
   constructor(data: ThreadData) {
     this.#data = data;
@@ -69,15 +71,22 @@ export class Membership {
       values: [this.#id, state, running, waiting, this.#data.node.leaseMs],
     });
     const { renewed = 0, at = 0, others = 0 } = rows[0] ?? {};
+    if (renewed > 0) this.#renewedAt = at;
     return { isMember: renewed > 0, at, others };
   }
 
-  /** Ends what ran on nodes whose lease is over. @returns null: another node does so just now */
+  /**
+   * Ends what ran on nodes whose lease is over. What arrives late, after an outage of the database
+   * or of the network, gives nobody up: others may not have been able to renew theirs either.
+   *
+   * @returns null: another node does so just now
+   */
   async sweep(client: Client): Promise<Swept | null> {
     return transact(client, async () => {
       if (!(await tryNodesLock(client))) return null;
       const { rows } = await client.query<{ name: string }>(
-        `delete from node where lease_until < ${CLOCK} returning name`,
+        `delete from node where lease_until < ${CLOCK} and ${CLOCK} < $1 returning name`,
+        [this.#renewedAt + Math.floor(this.#data.node.leaseMs / 3)],
       );
       await client.query(`delete from awaited where until_at < ${CLOCK}`);
       const { rowCount } = await client.query(
