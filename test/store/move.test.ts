@@ -13,7 +13,7 @@ import { openStoreOf, pathOf, urlOf } from "./stores.ts";
 
 /** What a move takes from SQLite into PostgreSQL, row by row. */
 
-/** What each store makes or knows by itself; `awaited` is a table that no schema names. */
+/** What each store makes or knows by itself; some only nodes have, and no schema names. */
 const OWN = [
   "attempt",
   "awaited",
@@ -25,6 +25,8 @@ const OWN = [
   "migration",
   "node",
   "node_flow",
+  "rate_bucket",
+  "refused_call",
 ];
 
 async function query<Row extends object>(name: string, sql: string): Promise<Row[]> {
