@@ -77,6 +77,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   opened.defer(() => lock.release());
   removeOldRuntimes(config.DATA_DIR);
   const store = opened.use(await openStoreOf(config, runtime, log));
+  const lease = openLeaseOf(config, store, log, opened);
   const turn = opened.use(await takeFirstStart(store, () => log.info(WAITING)));
   const { key: dataKey, unit: keyUnit } = await openCheckedKey(store, config);
   const first = await prepareFirstStart(store, options.adminPassword, keyUnit);
@@ -96,7 +97,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     allowance,
     onlooker: options.onlooker ?? null,
   });
-  const lease = await putInOrder({ config, store, executions, catalog, log }, opened);
+  await putInOrder({ store, lease, executions, catalog, log }, opened);
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
   const isReady = () => isServing && isReachable(store) && (lease?.isHeld ?? true);
@@ -169,16 +170,27 @@ function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store>
   });
 }
 
+/** A start may wait for others longer than a lease: it is kept from the first moment on. */
+function openLeaseOf(
+  config: Config,
+  { node }: Store,
+  log: Log,
+  opened: AsyncDisposableStack,
+): Lease | null {
+  if (node === null) return null;
+  return opened.use(new Lease({ node, leaseMs: config.NODE_LEASE_SEC * 1000, log }));
+}
+
 interface Unended {
-  readonly config: Config;
   readonly store: Store;
+  readonly lease: Lease | null;
   readonly executions: Executions;
   readonly catalog: Catalog;
   readonly log: Log;
 }
 
 /** What the last stop, or a crash, left unended; of several nodes, what others leave. */
-async function putInOrder(parts: Unended, opened: AsyncDisposableStack): Promise<Lease | null> {
+async function putInOrder(parts: Unended, opened: AsyncDisposableStack): Promise<void> {
   const { store, executions, catalog, log } = parts;
   const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
   for (const webhook of await listLimited(store)) executions.limit(webhook);
@@ -188,28 +200,22 @@ async function putInOrder(parts: Unended, opened: AsyncDisposableStack): Promise
   const recovered = await recover({ ...parts, findFlow });
   if (recovered.interrupted + recovered.resumed > 0)
     log.warn(recovered, "Executions of the last run were put in order");
-  return null;
 }
 
 /** As a node among others. */
 function takePart(
   parts: Unended & Pick<PickupOptions, "node" | "findFlow" | "isServed">,
   opened: AsyncDisposableStack,
-): Lease {
-  const { config, executions } = parts;
-  const lease = opened.use(
-    new Lease({
-      ...parts,
-      leaseMs: config.NODE_LEASE_SEC * 1000,
-      figures: () => ({
-        state: executions.isDraining ? "draining" : "ready",
-        ...executions.counts(),
-      }),
-      onGivenUp: () => executions.leaveAll(),
+): void {
+  const { lease, executions } = parts;
+  lease?.serve({
+    figures: () => ({
+      state: executions.isDraining ? "draining" : "ready",
+      ...executions.counts(),
     }),
-  );
+    onGivenUp: () => executions.leaveAll(),
+  });
   opened.use(new Pickup(parts));
-  return lease;
 }
 
 function openRetentionOf(config: Config, store: Store, log: Log): Retention {

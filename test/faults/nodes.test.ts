@@ -7,7 +7,7 @@ import { assertNothingLost, Told } from "./cluster-load.ts";
 import { assertServes, begun, follow, quiet, swept, untilReady } from "./cluster-watch.ts";
 import { LEASE_MS, openCluster, SWEPT_MS, type Cluster, type ClusterNode } from "./cluster.ts";
 import { busyFactor, figure } from "./sizes.ts";
-import type { TestService } from "./test-service.ts";
+import { openTestService, type TestService } from "./test-service.ts";
 
 /**
  * Nodes of one database are lost, stopped and cut off from it. Nothing that was acknowledged is
@@ -41,7 +41,28 @@ async function start(service: TestService, query: string): Promise<string> {
   return answer.headers["flowhook-execution-id"] ?? "";
 }
 
+/** As one that reads a lot from elsewhere before it can be called. */
+const SLOW_TO_LOAD = `await new Promise((resolve) => setTimeout(resolve, ${2 * LEASE_MS}));
+export default () => "loaded";
+`;
+
 describe("nodes", () => {
+  test("a node whose start takes longer than its lease is not given up", async () => {
+    const config = {
+      DATABASE_URL: await server.createDatabase(),
+      DATA_KEY: "0123456789abcdef".repeat(4),
+      NODE_LEASE_SEC: LEASE_MS / 1000,
+      FLOWS_SHARED: false,
+    };
+    await using other = await openTestService({ config });
+    await wait(2 * LEASE_MS);
+    const files = { "slow.ts": SLOW_TO_LOAD };
+    await using slow = await openTestService({ config, files, start: false });
+    assert.ok((await slow.start()) > LEASE_MS, "the start waited for its flow");
+    assert.doesNotMatch(slow.logs(), /given up/);
+    assert.doesNotMatch(other.logs(), /Nodes were lost/);
+  });
+
   test("a node is gone: what it ran ends in time, and what waited runs elsewhere", async () => {
     const config = { WORKER_THREADS: 1, FLOW_MAX_CONCURRENT: 1 };
     await using cluster = await openSettled({ config });

@@ -8,6 +8,10 @@ export interface LeaseOptions {
   /** NODE_LEASE_SEC, in milliseconds. */
   readonly leaseMs: number;
   readonly log: Log;
+}
+
+/** Whose lease it is, once that serves. */
+export interface LeaseHolder {
   /** What the node tells of itself. */
   figures(): NodeFigures;
   /** The others have given it up: what it had is theirs. */
@@ -34,6 +38,12 @@ const GAP = 2 / 3;
 /** A clock that differs by less is left alone; by more than the second, its operator is told. */
 const [CLOCK_MS, CLOCK_WARNING_MS] = [100, 1000];
 
+/** A node that starts. */
+const STARTING: LeaseHolder = {
+  figures: () => ({ state: "ready", running: 0, waiting: 0 }),
+  onGivenUp() {},
+};
+
 const NOTHING: Swept = { nodes: [], interrupted: 0 };
 
 /**
@@ -43,6 +53,7 @@ const NOTHING: Swept = { nodes: [], interrupted: 0 };
 export class Lease {
   readonly #options: LeaseOptions;
   readonly #timer: NodeJS.Timeout;
+  #holder = STARTING;
   /** When it was renewed last, and since when it was without a gap, as performance.now(). */
   #renewedAt = performance.now();
   #heldSince = performance.now();
@@ -59,6 +70,11 @@ export class Lease {
     this.#options = options;
     this.#timer = setInterval(() => this.#renewQuietly(), options.leaseMs / RENEWALS);
     this.#renewQuietly();
+  }
+
+  /** Until then it is that of a node that starts, however long it takes. */
+  serve(holder: LeaseHolder): void {
+    this.#holder = holder;
   }
 
   /** Whether it holds, as far as can be told here: others may have given the node up already. */
@@ -102,9 +118,9 @@ export class Lease {
   }
 
   async #renew(): Promise<void> {
-    const { node, figures, leaseMs } = this.#options;
+    const { node, leaseMs } = this.#options;
     const askedAt = performance.now();
-    const { isMember, behindMs } = await node.renew(figures());
+    const { isMember, behindMs } = await node.renew(this.#holder.figures());
     if (!isMember) await this.#rejoin();
     const hasGap = performance.now() - this.#renewedAt >= GAP * leaseMs;
     // A clock of the database that was set ahead has made all leases look old.
@@ -132,13 +148,13 @@ export class Lease {
   }
 
   async #rejoin(): Promise<void> {
-    const { node, log, onGivenUp } = this.#options;
+    const { node, log } = this.#options;
     if (!this.#isGivenUp) {
       this.#isGivenUp = true;
       this.#givenUp += 1;
       log.error("This node was given up by the others: what it ran is theirs now");
     }
-    onGivenUp();
+    this.#holder.onGivenUp();
     await node.rejoin();
     this.#isGivenUp = false;
     log.info("This node is one of the others again");
