@@ -244,7 +244,6 @@ export function toEndBatch(ended: readonly EndedRow[], node: string): Batch {
   return toNodeBatch(["end", END, END_TYPES], node, [...rows.values()]);
 }
 
-/** What is to wait again, and has been started since, waits no more: that concerns nobody. */
 /** Both in one statement: of the executions that end, none begins. */
 export function joinBatches(begins: Batch, ends: Batch): Batch {
   const values = [...begins.values, ...ends.values.slice(0, -1)];
@@ -252,6 +251,7 @@ export function joinBatches(begins: Batch, ends: Batch): Batch {
   return { name: "begin-and-end", text: BEGIN_AND_END, values, ids };
 }
 
+/** What is to wait again, and has been started since, waits no more: that concerns nobody. */
 export function toMoveBatch(moves: readonly Move[], node: string): Batch {
   const rows = moves.map(({ id, at, undone }) => ({
     id,
