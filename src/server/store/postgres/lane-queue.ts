@@ -61,7 +61,7 @@ export class LaneQueue {
     this.#isFlushing = true;
     setImmediate(() => {
       this.#isFlushing = false;
-      this.#flush();
+      if (!this.#underWay) this.#flush();
     });
   }
 
