@@ -10,7 +10,7 @@ import {
   type OfThread,
   type RunnerSetup,
 } from "../shared/wire/protocol.ts";
-import type { Sources, Task } from "../shared/wire/thread-messages.ts";
+import type { Task } from "../shared/wire/thread-messages.ts";
 import { causeOf } from "./ending.ts";
 import { startThread } from "./threads.ts";
 
@@ -26,7 +26,6 @@ export interface FlowThreadOptions {
   readonly setup: RunnerSetup;
   /** null: what it is told and says is forwarded. */
   readonly line: LineAddress | null;
-  readonly sources: Sources;
   tell(message: OfThread): void;
   /** It has ended. */
   onExit(): void;
@@ -49,9 +48,9 @@ export class FlowThread {
 
   constructor(options: FlowThreadOptions) {
     this.#options = options;
-    const { spec, setup, line, sources } = options;
+    const { spec, setup, line } = options;
     const claims = this.#claims;
-    this.#piscina = startThread(spec, setup, { inspecting: false, claims, line, sources });
+    this.#piscina = startThread(spec, setup, { inspecting: false, claims, line });
     this.#worker = this.#piscina.threads[0] as Worker;
     this.#piscina.on("message", (message: unknown) => this.#greet(message));
     this.#piscina.on("error", () => {});

@@ -5,24 +5,20 @@ import { REPLACED } from "./ending.ts";
 import { startThread } from "./threads.ts";
 import { findBusyPlace } from "./thread-place.ts";
 import { isTaskResult } from "./thread-shapes.ts";
-import type { Sources, Task } from "../shared/wire/thread-messages.ts";
+import type { Task } from "../shared/wire/thread-messages.ts";
 
 const INSPECTING = { inspecting: true, line: null };
 
 /** Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. */
-export async function inspectInThread(
-  spec: FlowSpec,
-  setup: RunnerSetup,
-  sources: Sources,
-): Promise<Inspection> {
+export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promise<Inspection> {
   const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
-  const thread = startThread(bare, setup, { ...INSPECTING, claims: newClaims(), sources });
+  const thread = startThread(bare, setup, { ...INSPECTING, claims: newClaims() });
   thread.on("error", () => {});
   const task: Task = { type: "inspect" };
   const isLate = new AbortController();
   const timer = setTimeout(() => isLate.abort(), setup.inspect_ms);
   try {
-    const late = once(isLate.signal, "abort").then(() => describeLate(bare, setup, sources));
+    const late = once(isLate.signal, "abort").then(() => describeLate(bare, setup));
     const result: unknown = await Promise.race([thread.run(task), late]);
     if (typeof result === "string") return broken(result);
     if (isTaskResult(result) && result.type === "inspected") return result.inspection;
@@ -36,8 +32,8 @@ export async function inspectInThread(
 }
 
 /** Why it has not ended. */
-async function describeLate(bare: FlowSpec, setup: RunnerSetup, sources: Sources): Promise<string> {
-  const thread = startThread(bare, setup, { ...INSPECTING, claims: newClaims(), sources });
+async function describeLate(bare: FlowSpec, setup: RunnerSetup): Promise<string> {
+  const thread = startThread(bare, setup, { ...INSPECTING, claims: newClaims() });
   thread.on("error", () => {});
   const place = await findBusyPlace(thread, bare.directory).catch(() => null);
   thread.destroy().catch(() => {});

@@ -11,7 +11,6 @@ import { SealReader } from "../shared/wire/seal.ts";
 import { causeOf } from "./ending.ts";
 import { FlowThread } from "./flow-thread.ts";
 import { inspectInThread } from "./inspection.ts";
-import { KnownSources } from "./known-sources.ts";
 import { NativeLoad } from "./native-load.ts";
 import { NativeProbe } from "./native-probe.ts";
 import { testFlags } from "./thread-flags.ts";
@@ -29,7 +28,6 @@ const HEARTBEATS_TO_LOAD = 4;
 
 const probe = new NativeProbe();
 const load = new NativeLoad();
-const known = new KnownSources();
 let setup: RunnerSetup | null = null;
 const threads = new Map<number, FlowThread>();
 let heartbeats = 0;
@@ -93,7 +91,7 @@ function open(given: RunnerSetup, token: string): void {
 
 function inspect(given: RunnerSetup, number: number, spec: FlowSpec): void {
   const told = (inspection: Inspection): void => send({ type: "inspected", number, inspection });
-  inspectInThread(spec, given, known.of(spec.directory)).then(told, (error: unknown) =>
+  inspectInThread(spec, given).then(told, (error: unknown) =>
     told({ kind: "broken", message: String(error), stack: null }),
   );
 }
@@ -105,7 +103,6 @@ function start(setup: RunnerSetup, message: ToRunner & { type: "start" }): void 
       number,
       spec,
       line,
-      sources: known.of(spec.directory),
       setup,
       tell: send,
       onExit: () => threads.delete(number),

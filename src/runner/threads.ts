@@ -9,12 +9,7 @@ const YOUNG_MB = 16;
 export function startThread(
   spec: FlowSpec,
   setup: RunnerSetup,
-  {
-    inspecting,
-    claims,
-    line,
-    sources,
-  }: Pick<ThreadData, "inspecting" | "claims" | "line" | "sources">,
+  { inspecting, claims, line }: Pick<ThreadData, "inspecting" | "claims" | "line">,
 ): Piscina {
   const workerData: ThreadData = {
     spec,
@@ -24,7 +19,6 @@ export function startThread(
     inspecting,
     claims,
     line,
-    sources,
   };
   return new Piscina({
     filename: setup.thread,

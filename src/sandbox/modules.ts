@@ -17,7 +17,7 @@ import {
   encodeURIComponent,
   exec,
   get,
-  mapGet,
+  hasOwn,
   push,
   setAdd,
   slice,
@@ -85,8 +85,7 @@ type Next = (specifier: string, context?: Partial<ResolveHookContext>) => Resolv
 /** Sets the rules for everything that this thread imports or requires from now on. */
 export function guardModules(data: ThreadData): Imports {
   const imports: Imports = { files: new Set(), needed: [] };
-  const { directory, plugins_dir, entry } = data.spec;
-  const sources = data.sources as Map<string, string>;
+  const { directory, plugins_dir, entry, stripped } = data.spec;
   const rules: Rules = {
     data,
     imports,
@@ -105,7 +104,7 @@ export function guardModules(data: ThreadData): Imports {
       }
     },
     load: (url, context, next) => {
-      const source = sourceOf(url) ?? mapGet(sources, url) ?? null;
+      const source = sourceOf(url) ?? (hasOwn(stripped, url) ? stripped[url] : null);
       if (source !== null) return { format: "module", source, shortCircuit: true };
       // A module of the older format can ask its loader for a module that was never resolved.
       if (startsWith(url, NODE)) requireGranted(rules, slice(url, NODE.length), "a package");

@@ -35,6 +35,7 @@ const SPEC: FlowSpec = {
   plugins_dir: "/",
   isolation: "flow",
   memory_mb: 64,
+  stripped: {},
   input_members: null,
 };
 const FLOW = { spec: SPEC, timeoutMs: 1e6 };

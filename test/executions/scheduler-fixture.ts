@@ -71,7 +71,7 @@ export class Machine {
     const grants = { net: false, read: [], write: [], secrets: [] };
     const paths = { directory: "/", entry: "/flow.ts", plugins_dir: "/" };
     const isolation = this.#options.isolation ?? "flow";
-    const own = { grants, memory_mb: 64, isolation, input_members: null };
+    const own = { grants, memory_mb: 64, isolation, stripped: {}, input_members: null };
     return { key, flow, version: "1", ...paths, ...own };
   }
 

@@ -1,37 +1,40 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { KnownSources } from "../../src/runner/known-sources.ts";
+import { sha256 } from "../../src/server/flows/sources.ts";
 import { Stripper } from "../../src/server/flows/stripper.ts";
-import { strippedPath } from "../../src/shared/stripped-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-stripper-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 const stripper = new Stripper();
 
-function write(version: string, contents: Readonly<Record<string, string>>): string {
+type Contents = Readonly<Record<string, string>>;
+
+/** The folder of a version and what its closure tells of it. */
+function write(version: string, contents: Contents) {
   const directory = join(folder, version);
   for (const [path, text] of Object.entries(contents)) {
     mkdirSync(dirname(join(directory, path)), { recursive: true });
     writeFileSync(join(directory, path), text);
   }
-  return directory;
+  const files = Object.entries(contents).map(([path, text]) => ({ path, hash: sha256(text) }));
+  return { directory, files };
 }
 
-/** What a runner knows of a version that it has not seen before, by the path of the file. */
-function read(directory: string): Record<string, string> {
+/** What is known of a version, by the path of the file. */
+function read(directory: string): Contents {
   const start = pathToFileURL(`${directory}/`).href.length;
-  const sources = new KnownSources().of(directory);
-  return Object.fromEntries([...sources].map(([url, text]) => [url.slice(start), text]));
+  const texts = Object.entries(stripper.of(directory));
+  return Object.fromEntries(texts.map(([url, text]) => [url.slice(start), text]));
 }
 
-async function strip(version: string, contents: Readonly<Record<string, string>>) {
-  const directory = write(version, contents);
-  await stripper.strip(directory);
+async function strip(version: string, contents: Contents): Promise<Contents> {
+  const { directory, files } = write(version, contents);
+  await stripper.strip(directory, { files });
   return read(directory);
 }
 
@@ -73,19 +76,19 @@ describe("stripper", () => {
     assert.deepEqual(Object.keys(next), ["a.ts"]);
   });
 
-  it("writes what is there once, and anew where it was altered or cut", async () => {
-    const directory = write("again", { "a.ts": "let a: 1" });
-    await stripper.strip(directory);
-    const path = strippedPath(directory);
-    const { mtimeMs } = statSync(path);
-    await stripper.strip(directory);
-    assert.equal(statSync(path).mtimeMs, mtimeMs);
-    const whole = readFileSync(path, "utf8");
-    for (const damaged of [whole.replace("let a", "evil "), whole.slice(0, -1), ""]) {
-      writeFileSync(path, damaged);
-      assert.deepEqual(read(directory), {});
-      await stripper.strip(directory);
-      assert.equal(readFileSync(path, "utf8"), whole);
-    }
+  it("leaves a file that was altered since it was copied", async () => {
+    const { directory, files } = write("altered", { "a.ts": "let a: 1", "b.ts": "let b: 1" });
+    writeFileSync(join(directory, "a.ts"), "evil()");
+    await stripper.strip(directory, { files });
+    assert.deepEqual(Object.keys(read(directory)), ["b.ts"]);
+  });
+
+  it("knows nothing of a version that it forgot, and may be asked for it again", async () => {
+    const { directory, files } = write("again", { "a.ts": "let a: 1" });
+    await stripper.strip(directory, { files });
+    stripper.forget(directory);
+    assert.deepEqual(read(directory), {});
+    await stripper.strip(directory, { files });
+    assert.deepEqual(Object.keys(read(directory)), ["a.ts"]);
   });
 });

@@ -171,6 +171,7 @@ function writeFlow(folder: string, code: string, options: FlowOptions = {}): Flo
     grants: { net: false, read: [], write: [], secrets: [], ...options.grants },
     memory_mb: options.memory_mb ?? 64,
     isolation: options.isolation ?? "flow",
+    stripped: {},
     input_members: options.input_members ?? null,
   };
 }

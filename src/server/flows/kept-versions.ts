@@ -50,7 +50,7 @@ async function removeStrays(
   records: KeptVersions["records"],
 ): Promise<void> {
   for (const name of names) {
-    const isKnown = name === "serving" || records.has(name.replace(/\.(json|stripped)$/, ""));
+    const isKnown = name === "serving" || records.has(name.replace(/\.json$/, ""));
     if (!isKnown) await rm(join(path, name), { recursive: true, force: true });
   }
 }

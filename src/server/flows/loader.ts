@@ -85,7 +85,13 @@ export class Loader {
     const { grants, timeoutMs, memory_mb } = allot(kept.manifest, this.#options.limits, paths.root);
     const { isolation, schemas } = kept.manifest;
     const input_members = membersOf(schemas?.input ?? null);
-    const spec = { ...bareSpec(flow, paths, kept), grants, memory_mb, isolation, input_members };
+    const spec = {
+      ...this.#bareSpec(flow, paths, kept),
+      grants,
+      memory_mb,
+      isolation,
+      input_members,
+    };
     return { spec, manifest: kept.manifest, timeoutMs, node };
   }
 
@@ -116,7 +122,7 @@ export class Loader {
     const isServing = versions.serving(flow)?.version === version;
     if (known !== undefined && isDescribed(known) && isServing) return known;
     const bare = { version, entry, directory, manifest: null };
-    const manifest = await this.#describe(bareSpec(flow, paths, bare), known);
+    const manifest = await this.#describe(this.#bareSpec(flow, paths, bare), known);
     if (manifest !== null && "message" in manifest) {
       await versions.discard(flow, version);
       return manifest;
@@ -156,6 +162,14 @@ export class Loader {
       : { message: "The flow's manifest is not valid", stack: null };
   }
 
+  #bareSpec(flow: string, paths: FlowPaths, kept: KeptVersion): BareSpec {
+    const { version, entry, directory } = kept;
+    const key = `${flow}@${version}`;
+    const path = join(directory, entry);
+    const stripped = this.#options.versions.strippedOf(directory);
+    return { key, flow, version, directory, entry: path, stripped, plugins_dir: paths.root };
+  }
+
   #untilStopped(inspection: Promise<Inspection>): Promise<Inspection> {
     const { promise, resolve, reject } = Promise.withResolvers<Inspection>();
     this.#stops.add(reject);
@@ -175,10 +189,3 @@ function toBroken(error: unknown) {
 }
 
 type BareSpec = Omit<FlowSpec, "grants" | "memory_mb" | "isolation" | "input_members">;
-
-function bareSpec(flow: string, paths: FlowPaths, kept: KeptVersion): BareSpec {
-  const { version, entry, directory } = kept;
-  const key = `${flow}@${version}`;
-  const path = join(directory, entry);
-  return { key, flow, version, directory, entry: path, plugins_dir: paths.root };
-}

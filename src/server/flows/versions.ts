@@ -2,8 +2,7 @@ import { mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { now } from "../../shared/clock.ts";
 import { signFolder } from "../../shared/folder-signature.ts";
-import { strippedPath } from "../../shared/stripped-file.ts";
-import type { Manifest } from "../../shared/wire/protocol.ts";
+import type { FlowSpec, Manifest } from "../../shared/wire/protocol.ts";
 import { MANIFEST_FORMAT, type Closure } from "./closure.ts";
 import { openKeptVersions, type KeptVersions } from "./kept-versions.ts";
 import { openLimit } from "./limit.ts";
@@ -77,8 +76,13 @@ export class Versions {
   async make(flow: string, closure: Closure, content: Content): Promise<string> {
     const folder = this.#folder(flow, closure.version);
     await makeFolder(folder, closure, content);
-    await this.#stripper.strip(folder);
+    await this.#stripper.strip(folder, closure);
     return folder;
+  }
+
+  /** Of a version's folder that was made since the start; nothing of others. */
+  strippedOf(directory: string): FlowSpec["stripped"] {
+    return this.#stripper.of(directory);
   }
 
   /**
@@ -161,7 +165,7 @@ export class Versions {
 
   async #remove(flow: string, version: string): Promise<void> {
     const folder = this.#folder(flow, version);
-    await rm(strippedPath(folder), { force: true });
+    this.#stripper.forget(folder);
     await rm(folder, { recursive: true, force: true });
   }
 

@@ -29,6 +29,8 @@ export interface FlowSpec {
   readonly directory: string;
   /** Absolute path of the file in it that has the default export. */
   readonly entry: string;
+  /** Its TypeScript files without their types, by URL; what is missing is left to the thread. */
+  readonly stripped: Readonly<Record<string, string>>;
   /** PLUGINS_DIR: absolute, symlinks resolved; bare imports resolve as if from here. */
   readonly plugins_dir: string;
   readonly grants: Grants;

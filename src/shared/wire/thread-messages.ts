@@ -11,9 +11,6 @@ import type {
 } from "./protocol.ts";
 import type { Claims } from "./claims.ts";
 
-/** Texts of a version's TypeScript files without their types, by URL; some may be missing. */
-export type Sources = ReadonlyMap<string, string>;
-
 /** What a thread is started with (Piscina's workerData). */
 export interface ThreadData {
   readonly spec: FlowSpec;
@@ -25,7 +22,6 @@ export interface ThreadData {
   /** The thread only imports the flow: restricted modules are noted instead of refused. */
   readonly inspecting: boolean;
   readonly claims: Claims;
-  readonly sources: Sources;
   /** null: what it says goes by way of its runner. */
   readonly line: LineAddress | null;
 }
