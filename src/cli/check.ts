@@ -32,9 +32,10 @@ export async function check(options: { config?: string; json?: true }): Promise<
   const folder = mkdtempSync(join(tmpdir(), "flowhook-check-"));
   try {
     const log = openLog({ level: "silent", format: "json" });
-    for (const warning of warnOfAddresses(loaded, openRuntime(folder).addon))
+    const runtime = openRuntime(folder);
+    for (const warning of warnOfAddresses(loaded, runtime.addon))
       process.stderr.write(`${warning}\n`);
-    await using flows = await openFlows({ config: { ...config, DATA_DIR: folder }, log });
+    await using flows = await openFlows({ config: { ...config, DATA_DIR: folder }, log, runtime });
     const list = flows.catalog.list();
     const text = options.json ? toJson(list) : describe(list, file, config.PLUGINS_DIR);
     process.stdout.write(text);

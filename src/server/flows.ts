@@ -1,49 +1,71 @@
 import type { DataKey } from "./access/data-key.ts";
 import { openFlowSeal } from "./access/flow-seal.ts";
-import { openRuntime, type Runtime } from "../assets/runtime.ts";
-import { type Config } from "./config/resolve.ts";
+import type { Runtime } from "../assets/runtime.ts";
+import type { Config } from "./config/resolve.ts";
 import { openCatalog, type Catalog } from "./flows/catalog.ts";
 import type { Offers } from "./flows/offers.ts";
 import type { Log } from "../shared/log.ts";
 import type { DebuggedFlow } from "./workers/debugged-flow.ts";
 import type { Runners } from "./workers/runners.ts";
-import { openRunners } from "./workers/supervisor.ts";
+import { startRunners } from "./workers/supervisor.ts";
 import type { Store } from "./store/store.ts";
 
-/** The flows and the runners that load them: what serving and checking have in common. */
+/** The flows and the runners that load them, for what looks at flows and does not serve. */
 export interface Flows {
   readonly runners: Runners;
   readonly catalog: Catalog;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
+interface FlowsOptions {
+  readonly config: Config;
+  readonly log: Log;
+  readonly runtime: Runtime;
+}
+
+export async function openFlows(options: FlowsOptions): Promise<Flows> {
+  await using opened = new AsyncDisposableStack();
+  const runners = opened.use(await startRunnersOf(options));
+  const catalog = opened.use(await openCatalogOf(options, runners, null));
+  await runners.ready();
+  const disposal = opened.move();
+  return { runners, catalog, [Symbol.asyncDispose]: () => disposal.disposeAsync() };
+}
+
+export function startRunnersOf(
+  { config, log, runtime }: FlowsOptions,
+  debug?: DebuggedFlow,
+): Promise<Runners> {
+  return startRunners({ ...toRunnersOptions(config, runtime), log, ...(debug && { debug }) });
+}
+
+/** Where nodes offer each other their flows, sealed with the key. */
 interface SharedPlace {
   readonly store: Store;
   readonly dataKey: DataKey;
 }
 
-export async function openFlows(options: {
-  config: Config;
-  log: Log;
-  runtime?: Runtime;
-  debug?: DebuggedFlow | undefined;
-  /** Of a service: what nodes offer each other is in its store, and sealed with its key. */
-  shared?: SharedPlace;
-}): Promise<Flows> {
-  const { config, log, shared } = options;
-  await using opened = new AsyncDisposableStack();
-  const runners = opened.use(
-    await openRunners({
-      ...toRunnersOptions(config, options.runtime ?? openRuntime(config.DATA_DIR)),
-      log,
-      ...(options.debug && { debug: options.debug }),
-    }),
-  );
+/** @param shared of a service; null without one */
+export async function openCatalogOf(
+  { config, log }: Pick<FlowsOptions, "config" | "log">,
+  runners: Runners,
+  shared: SharedPlace | null,
+): Promise<Catalog> {
   const offers = shared && (await openOffersOf(config, log, shared));
-  const catalog = opened.use(await openCatalogOf(config, log, runners, offers));
+  const catalog = await openCatalog({
+    ...(offers && { offers }),
+    plugins_dir: config.PLUGINS_DIR,
+    dataDir: config.DATA_DIR,
+    inspect: (spec) => runners.inspect(spec),
+    retire: (key) => runners.retire(key),
+    allow: { net: config.ALLOW_NET, read: config.ALLOW_READ, write: config.ALLOW_WRITE },
+    timeoutMs: config.FLOW_TIMEOUT_SEC * 1000,
+    timeoutMaxMs: config.FLOW_TIMEOUT_MAX_SEC * 1000,
+    memory_mb: config.FLOW_MEMORY_MB,
+    log,
+  });
   runners.connect(catalog);
-  const disposal = opened.move();
-  return { runners, catalog, [Symbol.asyncDispose]: () => disposal.disposeAsync() };
+  return catalog;
 }
 
 function toRunnersOptions(config: Config, runtime: Runtime) {
@@ -78,26 +100,6 @@ async function openOffersOf(
     nodeId: () => node.id,
     seal: openFlowSeal(dataKey.derive("flows")),
     isBorrowing: config.FLOWS_SHARED,
-    log,
-  });
-}
-
-function openCatalogOf(
-  config: Config,
-  log: Log,
-  runners: Runners,
-  offers: Offers | undefined,
-): Promise<Catalog> {
-  return openCatalog({
-    ...(offers && { offers }),
-    plugins_dir: config.PLUGINS_DIR,
-    dataDir: config.DATA_DIR,
-    inspect: (spec) => runners.inspect(spec),
-    retire: (key) => runners.retire(key),
-    allow: { net: config.ALLOW_NET, read: config.ALLOW_READ, write: config.ALLOW_WRITE },
-    timeoutMs: config.FLOW_TIMEOUT_SEC * 1000,
-    timeoutMaxMs: config.FLOW_TIMEOUT_MAX_SEC * 1000,
-    memory_mb: config.FLOW_MEMORY_MB,
     log,
   });
 }

@@ -27,7 +27,7 @@ import { listLimited } from "./store/webhooks.ts";
 import { allSecrets } from "./store/workspace.ts";
 import { openMeters, type Meters } from "./metrics/meters.ts";
 import { connect } from "./connect.ts";
-import { openFlows } from "./flows.ts";
+import { openCatalogOf, startRunnersOf } from "./flows.ts";
 import { closeAfterAnswers, closeServer, listen, urlOf } from "./http/listener.ts";
 import { openParser, type Parser } from "./parser.ts";
 
@@ -76,6 +76,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const lock = takeLock(config.DATA_DIR, runtime.addon);
   opened.defer(() => lock.release());
   removeOldRuntimes(config.DATA_DIR);
+  // Its process starts while the store is opened.
+  const runners = opened.use(await startRunnersOf({ config, log, runtime }, options.debug));
   const store = opened.use(await openStoreOf(config, runtime, log));
   const lease = openLeaseOf(config, store, log, opened);
   const turn = opened.use(await takeFirstStart(store, () => log.info(WAITING)));
@@ -85,10 +87,8 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const secrets = openSecretBox(dataKey.derive("secrets"));
   await warnOfUnreadable(config, log, store, secrets);
   const parser = openParser(() => openRuntime(config.DATA_DIR).parserThread, config.MAX_BODY_BYTES);
-  const shared = { store, dataKey };
-  const { debug } = options;
-  const flows = opened.use(await openFlows({ config, log, runtime, debug, shared }));
-  const { runners, catalog } = flows;
+  const catalog = opened.use(await openCatalogOf({ config, log }, runners, { store, dataKey }));
+  await runners.ready();
   const allowance = await openAllowance(store, config.CONNECTION_ALLOWANCE);
   const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });
   const given = { config, log, store, secrets, runners, catalog, parser, meters };

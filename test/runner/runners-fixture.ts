@@ -18,7 +18,7 @@ import {
   type ThreadLimits,
 } from "../../src/shared/wire/protocol.ts";
 import type { Runners, RunnersOptions, VersionKeeper } from "../../src/server/workers/runners.ts";
-import { openRunners } from "../../src/server/workers/supervisor.ts";
+import { startRunners } from "../../src/server/workers/supervisor.ts";
 import type { Run } from "../../src/server/workers/worker.ts";
 
 /** As it is shipped: from sources each process and each thread would strip the types of its own again. */
@@ -67,7 +67,7 @@ export async function openBench(
   const lines = new Map<string, LogLine[]>();
   const broken: Bench["broken"] = [];
   mkdirSync(join(folder, "plugins/node_modules"), { recursive: true });
-  const runners = await openRunners({
+  const runners = await startRunners({
     runner: join(PROGRAM, "runner.cjs"),
     thread: join(PROGRAM, "thread.mjs"),
     author: join(PROGRAM, "flowhook.mjs"),
@@ -78,10 +78,14 @@ export async function openBench(
     verifyProgram: () => false,
     sockets: folder,
     ...options,
-  }).catch((error: unknown) => {
+  });
+  try {
+    await runners.ready();
+  } catch (error) {
+    await runners[Symbol.asyncDispose]();
     rmSync(folder, { recursive: true, force: true });
     throw error;
-  });
+  }
   runners.connect({
     verify: options.verify ?? (() => {}),
     markBroken: (key, message) => void broken.push({ key, message }),

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { readAsset } from "../../assets/read.ts";
+import { openRuntime } from "../../assets/runtime.ts";
 import type { Config } from "../../server/config/resolve.ts";
 import { Scheduler } from "../../server/executions/scheduler.ts";
 import { openFlows, type Flows } from "../../server/flows.ts";
@@ -42,7 +43,7 @@ export async function examineSandbox(config: Config, scratch: string): Promise<F
   writeFileSync(join(scratch, "readable"), "not for flows");
   const given = { ...config, DATA_DIR: scratch, PLUGINS_DIR: plugins };
   try {
-    await using opened = await openFlows({ config: given, log: openLog(SILENT) });
+    await using opened = await open(given);
     return [judge(await runIn(opened, scratch))];
   } catch (error) {
     return [sandbox.error(`No flow can run: ${(error as Error).message}`, START)];
@@ -133,6 +134,10 @@ function toRun(
   };
 }
 
+function open(config: Config): Promise<Flows> {
+  return openFlows({ config, log: openLog(SILENT), runtime: openRuntime(config.DATA_DIR) });
+}
+
 /**
  * Loads every flow as the service would, apart from its data.
  *
@@ -140,7 +145,7 @@ function toRun(
  */
 export async function examineFlows(config: Config, scratch: string): Promise<Finding[]> {
   const given = { ...config, DATA_DIR: scratch };
-  await using opened = await openFlows({ config: given, log: openLog(SILENT) });
+  await using opened = await open(given);
   const list = opened.catalog.list();
   const broken = list.filter(({ state }) => state === "broken");
   const action = "flowhook check shows where. Mend it; the service takes the file up at once";

@@ -53,6 +53,8 @@ export interface RunnerStatus {
 
 /** All runner processes behind one door. */
 export interface Runners {
+  /** Rejects where the first runner ends before it takes runs, or cannot restrict its threads. */
+  ready(): Promise<void>;
   /** Imports in a fresh thread without grants, bounded in time and memory. Never rejects. */
   inspect(spec: FlowSpec): Promise<Inspection>;
   /** Before the first thread is started: whom to ask for versions. */

@@ -15,13 +15,13 @@ const REAP_MS = 1_000;
 const SPARE_MS = 30_000;
 
 /**
- * Starts the first runner and a warm spare.
- * @throws {Error} where a runner cannot be started or cannot restrict its threads
+ * Starts the first runner, which can be given work at once.
+ * @throws {Error} where its program was changed and cannot be put right
  */
-export async function openRunners(options: RunnersOptions): Promise<Runners> {
+export async function startRunners(options: RunnersOptions): Promise<Runners> {
   const supervisor = new Supervisor(options, await listen(options));
   try {
-    await supervisor.ready();
+    supervisor.start();
   } catch (error) {
     await supervisor[Symbol.asyncDispose]();
     throw error;
@@ -58,6 +58,7 @@ class Supervisor implements Runners {
   readonly #own = new Map<string, Runner>();
   readonly #reaping: NodeJS.Timeout;
   #versions: VersionKeeper | null = null;
+  #first: Promise<void> = Promise.resolve();
   #shared: Runner | null = null;
   #spare: Runner | null = null;
   #inspecting = 0;
@@ -76,9 +77,12 @@ class Supervisor implements Runners {
     this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
   }
 
-  async ready(): Promise<void> {
-    await this.#take().ready;
-    this.#prepare();
+  start(): void {
+    this.#first = this.#take().ready;
+  }
+
+  ready(): Promise<void> {
+    return this.#first;
   }
 
   connect(versions: VersionKeeper): void {

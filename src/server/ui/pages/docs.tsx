@@ -3,7 +3,7 @@ import { findPage, listPages, type ManualPage } from "../../../assets/manual.ts"
 import { VERSION } from "../../../assets/read.ts";
 import { search, toWords, type Found } from "../../../assets/sections.ts";
 import { raw } from "hono/html";
-import { renderMarkdown, type Rendered } from "../markdown.ts";
+import type { Rendered } from "../markdown.ts";
 import { Shell, type Visit } from "../shell.tsx";
 import { MissingPage } from "./missing.tsx";
 
@@ -23,10 +23,10 @@ export function DocsPage({ visit }: { visit: Visit }) {
 }
 
 /** One page of the documentation. */
-export function DocPage({ visit }: { visit: Visit }) {
+export async function DocPage({ visit }: { visit: Visit }) {
   const page = findPage(visit.params["topic"] ?? "");
   if (page === undefined) return MissingPage({ visit });
-  const { html, headings } = render(page, pathOf(visit));
+  const { html, headings } = await render(page, pathOf(visit));
   return (
     <Shell visit={visit} title={page.title} module="document">
       <p class="way">
@@ -43,8 +43,12 @@ export function DocPage({ visit }: { visit: Visit }) {
 /** Pages do not change while the service runs. */
 const rendered = new Map<string, Rendered>();
 
-function render(page: ManualPage, docs: string): Rendered {
-  const found = rendered.get(page.name) ?? renderMarkdown(page.text, docs);
+async function render(page: ManualPage, docs: string): Promise<Rendered> {
+  const known = rendered.get(page.name);
+  if (known !== undefined) return known;
+  // Its grammar takes a start of the service 15 ms.
+  const { renderMarkdown } = await import("../markdown.ts");
+  const found = renderMarkdown(page.text, docs);
   rendered.set(page.name, found);
   return found;
 }
