@@ -1,6 +1,6 @@
 import { useMemo, useState } from "hono/jsx/dom";
 import { Choices } from "./button.tsx";
-import { duration, number } from "./format.ts";
+import { duration, number, plural } from "./format.ts";
 import { useLoaded } from "./loaded.ts";
 import { Plot } from "./plot.tsx";
 import { RANGES, readIntervals, timesOf, type Range } from "./range.ts";
@@ -62,7 +62,7 @@ export function RangeChart(options: ChartOptions & { range: Range }) {
 function Charts({ points, withLatency }: { points: readonly Point[]; withLatency: boolean }) {
   const calls = points.reduce((sum, point) => sum + point.calls, 0);
   const failures = points.reduce((sum, point) => sum + point.failures, 0);
-  const sum = `${number(calls)} calls, ${number(failures)} failed`;
+  const sum = `${plural(calls, "call")}, ${number(failures)} failed`;
   const at = useMemo(() => points.map((point) => point.at), [points]);
   return (
     <>
