@@ -77,8 +77,8 @@ async function open(options: Parameters<typeof openService>[0]): Promise<Service
     if (!["listen", "bind", "getaddrinfo"].includes(syscall)) throw error;
     const { LISTEN_HOST: host, LISTEN_PORT: port } = options.config;
     throw new CommandError(
-      `Cannot listen on ${host}:${port}: ${message}. Set LISTEN_HOST and LISTEN_PORT, ` +
-        `or FLOWHOOK_LISTEN_PORT=0 for any free port`,
+      `Cannot listen on ${host}:${port}: ${message}. Set LISTEN_HOST and LISTEN_PORT in ` +
+        `flowhook.yaml, or FLOWHOOK_LISTEN_PORT in the environment: 0 takes any free port`,
     );
   }
 }

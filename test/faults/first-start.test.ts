@@ -98,7 +98,10 @@ describe("1: the password of the first start", { skip: target.skip ?? false }, (
     stack.defer(() => void other.close());
     await starts.configure({ LISTEN_PORT: (other.address() as AddressInfo).port });
     assert.equal(await starts.fail(), 1);
-    assert.match(starts.printed(), /Cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
+    assert.match(
+      starts.printed(),
+      /Cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.* FLOWHOOK_LISTEN_PORT in the environment/,
+    );
     await starts.configure({});
     await starts.logIn();
   });
