@@ -17,6 +17,7 @@ import { printLicenses } from "./licenses.ts";
 import { login, logout } from "./login.ts";
 import { addNodesCommand } from "./nodes.ts";
 import { addOperatingCommands } from "./operating.ts";
+import { addSecretCommands } from "./secret.ts";
 import { toLines } from "./table.ts";
 import { addWebhookCommands } from "./webhook.ts";
 
@@ -42,6 +43,7 @@ export function createProgram(): Command {
   addFlowCommands(program, URL, CONFIG);
   addWebhookCommands(program, URL);
   addExecutionCommands(program, URL);
+  addSecretCommands(program, URL);
   addCallCommand(program);
   addLoginCommands(program);
   addUserCommands(program);

@@ -27,6 +27,9 @@ const COMMANDS: Readonly<Record<string, string>> = {
   "execution show": "ID",
   "execution cancel": "",
   "execution replay": "ID",
+  "secret list": "",
+  "secret set": "NAME",
+  "secret delete": "NAME",
   call: "NAME",
   login: "",
   logout: "",
@@ -69,7 +72,7 @@ describe("the command table", { skip: target.skip ?? false, concurrency: 2 }, ()
   });
 
   test("a group without a command, and one that is not there", async () => {
-    for (const group of ["flow", "webhook", "execution", "user"]) {
+    for (const group of ["flow", "webhook", "execution", "secret", "user"]) {
       const alone = await run(group);
       assert.equal(alone.code, 2, all(alone));
       assert.match(alone.stderr, /^Usage: /);

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { openTarget } from "../blackbox/target.ts";
+import { all, openSession, PASSWORD_LINE, type Session } from "./session.ts";
+
+const FLOWS = {
+  "told.ts": `import { defineFlow } from "flowhook";
+export default defineFlow({
+  permissions: { secrets: ["TOKEN"] },
+  run: (flow) => flow.secret("TOKEN"),
+});
+`,
+};
+
+describe("secret", { skip: openTarget().skip ?? false }, () => {
+  let session: Session;
+  before(async () => {
+    session = await openSession(FLOWS);
+  });
+  after(() => session[Symbol.asyncDispose]());
+
+  async function succeed(args: readonly string[], input = ""): Promise<string> {
+    const finished = await session.run(args, { input });
+    assert.equal(finished.code, 0, all(finished));
+    return finished.stdout;
+  }
+
+  async function refuse(args: readonly string[], input = ""): Promise<string> {
+    const finished = await session.run(args, { input });
+    assert.deepEqual([finished.code, finished.stdout], [1, ""], all(finished));
+    return finished.stderr;
+  }
+
+  const told = async (): Promise<unknown> => JSON.parse(await succeed(["flow", "run", "told"]));
+
+  test("list: says how to set the first one", async () => {
+    assert.match(await succeed(["secret", "list"]), /^No secrets yet\. .*secret set NAME\n$/);
+    assert.deepEqual(JSON.parse(await succeed(["secret", "list", "--json"])), []);
+  });
+
+  test("set: a flow gets it, and then its new value; it is shown nowhere", async () => {
+    assert.equal(
+      await succeed(["secret", "set", "TOKEN"], "first\n"),
+      'Created the secret "TOKEN"\n',
+    );
+    assert.equal(await told(), "first");
+    assert.equal(
+      await succeed(["secret", "set", "TOKEN"], "of two\nlines\n"),
+      'Replaced the secret "TOKEN"\n',
+    );
+    assert.equal(await told(), "of two\nlines");
+    assert.match(await succeed(["secret", "list"]), /^NAME +CREATED +MODIFIED\nTOKEN +\d{4}/);
+    assert.doesNotMatch(await succeed(["secret", "list", "--json"]), /first|of two/);
+  });
+
+  test("set: without a value nothing is set", async () => {
+    assert.match(await refuse(["secret", "set", "EMPTY"]), /^Expected the value on standard input/);
+    assert.doesNotMatch(await succeed(["secret", "list"]), /EMPTY/);
+  });
+
+  test("set --generate: what is shown is what the flow gets", async () => {
+    const shown = await succeed(["secret", "set", "TOKEN", "--generate"]);
+    const [, value] = /^Replaced .*: ([\w-]{43}) {2}\(shown this once\)\n$/.exec(shown) ?? [];
+    assert.ok(value, shown);
+    assert.equal(await told(), value);
+  });
+
+  test("delete: not while a webhook checks signatures with it", async () => {
+    await succeed(["secret", "set", "SIGNING"], "a-long-secret");
+    await succeed(["webhook", "create", "signed", "--flow", "told"]);
+    const scheme = ["--scheme", "github", "--secret", "SIGNING", "--password-stdin"];
+    await succeed(["webhook", "signature", "signed", ...scheme], PASSWORD_LINE);
+    assert.match(await refuse(["secret", "delete", "SIGNING"]), /signed/);
+    assert.equal(await succeed(["secret", "delete", "TOKEN"]), 'Deleted the secret "TOKEN"\n');
+    assert.equal(await told(), null);
+    assert.match(await refuse(["secret", "delete", "TOKEN"]), /There is no secret "TOKEN"/);
+  });
+});
