@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { findPage } from "../../src/assets/manual.ts";
+import { openTarget } from "../blackbox/target.ts";
+import { all, openSession, PASSWORD_LINE, type Session } from "./session.ts";
+
+/** The recipes for senders that sign, typed as they stand on the page. */
+
+const RECIPES = ["GitHub", "Stripe", "A slash command of Slack", "Any other signature"];
+
+const sections = findPage("recipes")!.text.split(/^## /m);
+
+/** The files that a recipe writes, by the name that their first line has. */
+function filesOf(title: string, language: "ts" | "yaml"): Record<string, string> {
+  const text = sections.find((section) => section.startsWith(`${title}\n`)) ?? "";
+  const blocks = text.matchAll(/^```(\w+)\n(?:\/\/|#) (?:plugins\/)?(\S+)\n([^]*?)^```/gm);
+  const files = [...blocks].filter(([, of]) => of === language);
+  return Object.fromEntries(files.map(([, , name, code]) => [name!, code!]));
+}
+
+function commandsOf(title: string): string[][] {
+  const text = sections.find((section) => section.startsWith(`${title}\n`)) ?? "";
+  const [, lines = ""] = /^```sh\n([^]*?)^```/m.exec(text) ?? [];
+  return [...lines.matchAll(/^flowhook (.*)$/gm)].map(([, words]) => words!.split(" "));
+}
+
+describe("the recipes for signatures", { skip: openTarget().skip ?? false }, () => {
+  let session: Session;
+  before(async () => {
+    session = await openSession(Object.assign({}, ...RECIPES.map((of) => filesOf(of, "ts"))));
+    for (const of of RECIPES)
+      for (const [name, text] of Object.entries(filesOf(of, "yaml")))
+        await session.write(name, text);
+  });
+  after(() => session[Symbol.asyncDispose]());
+
+  async function type(args: readonly string[], input: string): Promise<string> {
+    const finished = await session.run(args, { input });
+    assert.equal(finished.code, 0, all(finished));
+    return finished.stdout;
+  }
+
+  /** The commands of a recipe, each with what its reader is asked for. */
+  async function follow(title: string, secret: string): Promise<string> {
+    const printed: string[] = [];
+    for (const args of commandsOf(title)) {
+      const isGuarded = args[1] === "set" && args[0] === "webhook";
+      const answered = isGuarded ? [...args, "--password-stdin"] : args;
+      printed.push(await type(answered, isGuarded ? PASSWORD_LINE : secret));
+    }
+    return printed.join("");
+  }
+
+  function sign(webhook: string, body: string, secret: string, ...more: string[]): Promise<string> {
+    return type(["call", webhook, "--sign", "--secret-stdin", "-d", body, ...more], secret);
+  }
+
+  async function ended(id: string): Promise<unknown> {
+    const { body } = await session.service.api("GET", `/execution/${id.trim()}/wait`);
+    return (body as { output_value: unknown }).output_value;
+  }
+
+  async function refusedWithout(webhook: string): Promise<void> {
+    const finished = await session.run(["call", webhook, "-d", "{}"]);
+    assert.match(finished.stderr, /401/, all(finished));
+  }
+
+  test("GitHub: a push", async () => {
+    const printed = await follow("GitHub", "");
+    const [, secret] = /: (\S{43}) {2}\(shown this once\)/.exec(printed) ?? [];
+    const event = ["-H", "X-GitHub-Event: push"];
+    const id = await sign("github", '{"ref": "refs/heads/main"}', secret!, ...event);
+    assert.deepEqual(await ended(id), { ref: "refs/heads/main" });
+    await refusedWithout("github");
+  });
+
+  test("Stripe: an event that comes twice starts one execution", async () => {
+    const secret = "whsec_a-secret-of-a-sender";
+    await follow("Stripe", secret);
+    const event = {
+      id: "evt_1",
+      type: "checkout.session.completed",
+      data: { object: { id: "cs_7" } },
+    };
+    const id = await sign("stripe", JSON.stringify(event), secret);
+    assert.deepEqual(await ended(id), { paid: "cs_7" });
+    assert.equal(await sign("stripe", JSON.stringify(event), secret), id);
+    await refusedWithout("stripe");
+  });
+
+  test("Slack: a command is answered in one request", async () => {
+    const secret = "8f742231b10e8888abcd99yyyzzz85a5";
+    await follow("A slash command of Slack", secret);
+    const form = ["-H", "Content-Type: application/x-www-form-urlencoded"];
+    const answer = await sign("deploy", "user_name=ada&text=shop+now", secret, ...form);
+    assert.deepEqual(JSON.parse(answer), {
+      response_type: "in_channel",
+      text: "ada deploys shop now",
+    });
+    await refusedWithout("deploy");
+  });
+
+  test("a scheme of its own", async () => {
+    const secret = "a-secret-of-ours";
+    await type(["secret", "set", "SIGNING_SECRET"], secret);
+    await type(["webhook", "create", "own", "--flow", "paid"], "");
+    await type(["webhook", "set", "own", "signed.yaml", "--password-stdin"], PASSWORD_LINE);
+    assert.deepEqual(JSON.parse(await sign("own", '{"type": "ping"}', secret)), {
+      ignored: "ping",
+    });
+    await refusedWithout("own");
+  });
+});
