@@ -350,11 +350,13 @@ test("a flow that breaks the code around it costs its thread, and its next run h
   assert.equal((await bench.run(spec, { input_value: '"fine"' })).output_value, '"fine"');
 });
 
-test("a spare is kept while runners are used, and comes back with the next run", async () => {
+test("a spare comes with a run, and is kept while runners are used", async () => {
   await using bench = await openBench({ spareMs: 1500 });
   const count = () => bench.runners.status().runners.length;
-  await until(() => count() === 2);
-  await until(() => count() === 1);
-  await bench.run(bench.flow(HELLO));
-  await until(() => count() === 2);
+  assert.equal(count(), 1);
+  for (let round = 0; round < 2; round += 1) {
+    await bench.run(bench.flow(HELLO));
+    await until(() => count() === 2);
+    await until(() => count() === 1);
+  }
 });

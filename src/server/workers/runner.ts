@@ -90,7 +90,7 @@ export class Runner {
   #isLeaving = false;
   wasReady = false;
   /** When it last started a thread or had a run, as performance.now(). */
-  usedAt = performance.now();
+  usedAt = -Infinity;
 
   constructor(options: RunnerOptions) {
     this.#options = options;

@@ -65,7 +65,7 @@ class Supervisor implements Runners {
   /** Settles when nothing is inspected alone. */
   #alone: Promise<unknown> = Promise.resolve();
   /** When something was last inspected, as performance.now(). */
-  #usedAt = performance.now();
+  #usedAt = -Infinity;
   #restarts = 0;
   #closed = false;
 
@@ -247,7 +247,7 @@ class Supervisor implements Runners {
     return [...this.#all].filter((runner) => runner !== this.#spare);
   }
 
-  /** What runs nothing loses nothing: a spare is kept while the service is used. */
+  /** What runs nothing loses nothing: a spare comes with the first use, and is kept while there is some. */
   #keepSpare(): void {
     const spareMs = this.#options.spareMs ?? SPARE_MS;
     const usedAt = Math.max(this.#usedAt, ...this.#users().map((runner) => runner.usedAt));
