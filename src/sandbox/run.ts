@@ -20,14 +20,14 @@ import {
   join,
   parse,
   push,
-  stringify,
   toWellFormed,
 } from "../shared/intrinsics.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type OperationClient, type Pending } from "./operations.ts";
 import { keepBeside } from "./request-members.ts";
-import { cut, linesOf, shown, toMessage } from "./text.ts";
+import { toResultText } from "./result-text.ts";
+import { cut, shown } from "./text.ts";
 import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
 
 /** One execution in its thread: from the job's texts to the texts of its ending. */
@@ -216,34 +216,12 @@ function pathOf(path: unknown): string {
 
 /** @throws {Error} where JSON cannot say the value, or it is too long or too deep. */
 function toEnding(execution: Execution, value: unknown, maxBytes: number): Ending {
-  const output_value = value === undefined ? "null" : toJson(value);
+  const output_value = value === undefined ? "null" : toResultText(value, execution.log);
   checkSize("output", output_value, maxBytes);
   requireShallow("output", output_value);
   checkResponse(execution.response, maxBytes);
   return new Success(execution, output_value);
 }
-
-function toJson(value: unknown): string {
-  let text: unknown;
-  try {
-    text = stringify(value);
-  } catch (error) {
-    throw new Error(`The flow's result cannot be written as JSON: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
-  if (typeof text === "string") return text;
-  throw new Error(`The flow's result cannot be written as JSON: it is ${shown(value)}`);
-}
-
-function reasonOf(error: unknown): string {
-  if (typeof error !== "object" || error === null) return "a toJSON method threw";
-  const reason = linesOf(toMessage(error))[0] as string;
-  return reason === STACK_IS_FULL ? `it nests too deep (${reason})` : reason;
-}
-
-/** What the engine says where a value nests deeper than it can follow. */
-const STACK_IS_FULL = "Maximum call stack size exceeded";
 
 /** A string has at most three bytes per unit, so that short ones need no count. */
 function checkSize(what: string, text: string, maxBytes: number): void {

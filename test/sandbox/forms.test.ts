@@ -462,3 +462,39 @@ test("with the permission a flow reads and writes what was granted", async () =>
   assert.equal(await runOf(code, { grants: { read: [folder], write: [folder] } }), "b");
   assert.match(String(await runOf(code, { grants: { read: [folder] } })), /has been restricted/);
 });
+
+test("what JSON cannot say is named by its place", async () => {
+  const cases: Readonly<Record<string, string>> = {
+    "({ items: [{ total: 10n }] })": "'items.0.total' is a BigInt: give String() of it",
+    "7n": "all of it is a BigInt: give String() of it",
+    "(() => { const a = { list: [] }; a.list.push(a); return a; })()":
+      "'list.0' is one of those that it is in (circular)",
+    "({ date: new Date(0), twice: [a, a], n: 1n })": "'n' is a BigInt: give String() of it",
+  };
+  for (const [result, place] of Object.entries(cases))
+    assert.equal(
+      await runOf(`const a = {}; export default () => ${result}`),
+      `The flow's result cannot be written as JSON: ${place}`,
+    );
+});
+
+test("what JSON writes as {} is a warning, where it was hardly meant", async () => {
+  const cases: Readonly<Record<string, string | null>> = {
+    "({ a: 1, later: [flow.setting('x')] })": "'later.0' is written as {} (Promise): await it",
+    "new Response('hi')": "all of it is written as {} (Response): answer with",
+    "({ m: new Map([[1, 2]]) })": "'m' is written as {} (Map): give Object.fromEntries()",
+    "({ s: new Set([1]) })": "'s' is written as {} (Set): give Array.from() of it",
+    "({ error: new TypeError('no') })": "'error' is written as {} (Error): give its message",
+    "({ none: {}, text: '{}', date: new Date(0), list: [] })": null,
+    "({ none: {}, get trap() { return new Map(); } })": null,
+    "({ none: {}, map: { toJSON: () => 1, [Symbol.toStringTag]: 'Map' } })": null,
+    "({ none: {}, hostile: { get [Symbol.toStringTag]() { throw new Error('no'); } } })": null,
+  };
+  for (const [result, warning] of Object.entries(cases)) {
+    const { id, ending } = bench.start(bench.flow(`export default (flow) => (${result})`));
+    assert.equal((await ending).status, "ENDED_SUCCESS", result);
+    const log = bench.log(id);
+    if (warning === null) assert.equal(log, "", result);
+    else assert.ok(log.includes(`warn Of the flow's result, ${warning}`), `${result}: ${log}`);
+  }
+});
