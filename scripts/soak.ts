@@ -7,22 +7,24 @@ import { send } from "../test/blackbox/client.ts";
 import { openTestService, processFigure, type TestService } from "../test/faults/test-service.ts";
 import { ROOT } from "./targets.ts";
 
-/**
- * `npm run soak`: the families of faults with larger numbers, again and again, each time with
- * another seed, and then a load that shows whether memory grows. Every figure is printed.
- *
- *   --rounds N     kills of the server and of runners in each pass (200)
- *   --minutes M    passes begin until so much time is over (0: one pass)
- *   --cases N      generated requests and answers in each property (20000)
- *   --rows N       ended executions in the store before the start after a crash (1000000)
- *   --hostile_sec N  seconds of hostile flows (600)
- *   --interrupted N, --clients N, --reloads N, --queued N, --guesses N   as in test/faults/sizes.ts
- *   --calls N      calls of the load after a tenth of them (1000000; 0: none)
- *   --nodes N      only nodes: so many on one PostgreSQL, under load. Random ones are killed in --rounds
- *                  rounds; in as many again, one is cut off or stopped, or PostgreSQL restarts or fails over
- *   --only TEXT    only files of test/faults whose path contains it
- *   --seed N       of the first pass
- */
+const USAGE = `npm run soak -- [options]
+
+The families of faults with larger numbers, again and again, each time with
+another seed, and then a load that shows whether memory grows. Every figure is printed.
+
+  --rounds N     kills of the server and of runners in each pass (200)
+  --minutes M    passes begin until so much time is over (0: one pass)
+  --cases N      generated requests and answers in each property (20000)
+  --rows N       ended executions in the store before the start after a crash (1000000)
+  --hostile_sec N  seconds of hostile flows (600)
+  --interrupted N, --clients N, --reloads N, --queued N, --guesses N   as in test/faults/sizes.ts
+  --calls N      calls of the load after a tenth of them (1000000; 0: none)
+  --nodes N      only nodes: so many on one PostgreSQL, under load. Random ones are killed in --rounds
+                 rounds; in as many again, one is cut off or stopped, or PostgreSQL restarts or fails over
+  --only TEXT    only files of test/faults whose path contains it
+  --seed N       of the first pass
+  --help`;
+
 const { values: given } = parseArgs({
   options: {
     rounds: { type: "string", default: "200" },
@@ -39,11 +41,16 @@ const { values: given } = parseArgs({
     calls: { type: "string" },
     only: { type: "string" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31) + 1) },
+    help: { type: "boolean", default: false },
   },
 });
+if (given.help) {
+  console.log(USAGE);
+  process.exit();
+}
 
 const alone = given.nodes !== undefined;
-const { minutes, seed, ...rest } = given;
+const { minutes, seed, help: _, ...rest } = given;
 const { calls = alone ? "0" : "1000000", only, ...sizes } = rest;
 const wanted = only !== undefined ? [only] : alone ? ["node-kills", "node-rounds"] : [""];
 const ends_at = performance.now() + Number(minutes) * 60_000;

@@ -1,15 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
-import {
-  Kysely,
-  type CompiledQuery,
-  type DatabaseConnection,
-  type Driver,
-  type QueryResult,
-} from "kysely";
+import { Kysely, type CompiledQuery } from "kysely";
 import { addMoved } from "../execution-key.ts";
 import type { Kept } from "../kept-rows.ts";
 import type { Ledger } from "../ledger.ts";
 import { queryOf } from "../prepared.ts";
+import { openQueryDriver } from "../query-driver.ts";
 import { ReadQueue, type ListReader, type Query } from "../read-queue.ts";
 import { currentReading } from "../reading.ts";
 import type { Schema } from "../schema.ts";
@@ -230,25 +225,5 @@ class PostgresListReader implements ListReader {
 }
 
 function openKysely(run: (query: CompiledQuery) => Promise<Row[]>): Kysely<Schema> {
-  const connection: DatabaseConnection = {
-    executeQuery: async <R>(query: CompiledQuery): Promise<QueryResult<R>> => ({
-      rows: (await run(query)) as R[],
-    }),
-    streamQuery() {
-      throw new Error("Cannot stream from the store");
-    },
-  };
-  const refuse = async (): Promise<void> => {
-    throw new Error("Cannot write but through commit");
-  };
-  const driver: Driver = {
-    async init() {},
-    acquireConnection: async () => connection,
-    beginTransaction: refuse,
-    commitTransaction: refuse,
-    rollbackTransaction: refuse,
-    async releaseConnection() {},
-    async destroy() {},
-  };
-  return new Kysely<Schema>({ dialect: toDialect(() => driver) });
+  return new Kysely<Schema>({ dialect: toDialect(() => openQueryDriver(run)) });
 }

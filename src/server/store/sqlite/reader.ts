@@ -3,11 +3,10 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
-  type DatabaseConnection,
   type Dialect,
   type Driver,
-  type QueryResult,
 } from "kysely";
+import { openQueryDriver } from "../query-driver.ts";
 import { ReadQueue } from "../read-queue.ts";
 import { ReaderThread } from "./reader-thread.ts";
 import { currentReading } from "../reading.ts";
@@ -53,7 +52,10 @@ export class ReaderDialect implements Dialect {
   }
 
   createDriver(): Driver {
-    return toDriver(this.#reader, this.#settled);
+    return openQueryDriver(async (query) => {
+      await this.#settled();
+      return this.#reader.read(query);
+    });
   }
 
   createIntrospector(db: ConstructorParameters<typeof SqliteIntrospector>[0]): SqliteIntrospector {
@@ -70,28 +72,4 @@ class ReaderAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
   }
-}
-
-function toDriver(reader: Reader, settled: () => Promise<unknown>): Driver {
-  const connection: DatabaseConnection = {
-    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-      await settled();
-      return { rows: (await reader.read(query)) as R[] };
-    },
-    streamQuery() {
-      throw new Error("Cannot stream from the store's reader");
-    },
-  };
-  const refuse = async (): Promise<void> => {
-    throw new Error("Cannot write through the store's reader");
-  };
-  return {
-    async init() {},
-    acquireConnection: async () => connection,
-    beginTransaction: refuse,
-    commitTransaction: refuse,
-    rollbackTransaction: refuse,
-    async releaseConnection() {},
-    async destroy() {},
-  };
 }
