@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Ending, FlowSpec } from "../../src/shared/wire/protocol.ts";
@@ -7,20 +7,28 @@ import { openBench as openAnyBench, until, type Bench } from "./runners-fixture.
 
 /** Runs that a thread is given together, over a line of its own and by way of its runner: short ones, which come in the same turn. */
 
+/** A line of the file below, by which the test ends a run. */
+const LET_GO = "let go";
+
 /**
- * Takes no time, unless it is told to; a module-level name tells the threads apart. What has begun
- * is written down, also by a thread that nobody listens to any more.
+ * Takes no time, unless it is told to, or until it is let go; a module-level name tells the threads
+ * apart. What has begun is written down, also by a thread that nobody listens to any more.
  */
 const toFlow = (begun: string) => `
-  import { appendFileSync } from "node:fs";
+  import { appendFileSync, readFileSync } from "node:fs";
+  const begun = ${JSON.stringify(begun)};
+  const isLetGo = () => readFileSync(begun, "utf8").includes(${JSON.stringify(LET_GO)});
+  const rested = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const thread = String(Math.random());
   export default async ({ input_value, log }) => {
     log.info("begun");
-    const { name, busy = 0, rest = 0, fails = false } = input_value;
-    if (name !== "warm") appendFileSync(${JSON.stringify(begun)}, name + "\\n");
+    const { name, busy = 0, rest = 0, held = null, fails = false } = input_value;
+    if (name !== "warm") appendFileSync(begun, name + "\\n");
     const end = performance.now() + busy;
     while (performance.now() < end);
-    if (rest > 0) await new Promise((resolve) => setTimeout(resolve, rest));
+    if (rest > 0) await rested(rest);
+    if (held === "busy") while (!isLetGo());
+    if (held === "rest") while (!isLetGo()) await rested(10);
     if (fails) throw new Error("As it was told");
     return { name, thread };
   };`;
@@ -34,7 +42,7 @@ interface Told {
 async function warm(bench: Bench): Promise<FlowSpec> {
   const file = begunFile(bench);
   writeFileSync(file, "");
-  const spec = bench.flow(toFlow(file), { grants: { write: [file] } });
+  const spec = bench.flow(toFlow(file), { grants: { read: [file], write: [file] } });
   for (let round = 0; round < 120; round += 1) await bench.run(spec, input({ name: "warm" }));
   return spec;
 }
@@ -74,15 +82,16 @@ for (const [road, own] of [
       await using bench = await openBench({ flowMaxConcurrent: 2 });
       const spec = await warm(bench);
       let hasEnded = false;
-      const long = bench.start(spec, input({ name: "long", [how]: 1500 }));
+      const long = bench.start(spec, input({ name: "long", held: how }));
       void long.ending.then(() => (hasEnded = true));
       const others = names(5).map((name) => bench.run(spec, input({ name })));
       const endings = await Promise.all(others);
       assert.equal(hasEnded, false);
       assert.deepEqual(endings.map(nameOf), names(5));
+      appendFileSync(begunFile(bench), `${LET_GO}\n`);
       const { thread } = told(await long.ending);
       assert.ok(endings.every((ending) => told(ending).thread !== thread));
-      assert.deepEqual(begun(bench), ["long", ...names(5)]);
+      assert.deepEqual(begun(bench), [LET_GO, "long", ...names(5)]);
     });
 
   test(`${road}: large inputs that are given together arrive whole`, async () => {
