@@ -608,21 +608,25 @@ suite("catalog", { timeout: 60_000 }, () => {
     assert.equal(await catalog.source("b"), null);
   });
 
-  test("closes while an import does not end", async () => {
+  test("closes while imports do not end, and others wait for their turn", async () => {
     await using fixture = await openFixture({ "a.ts": greet("one") });
     const catalog = await fixture.open();
     const hung = Promise.withResolvers<void>();
+    let inspected = 0;
     const stuck = await fixture.open({
       dataDir: `${fixture.data}-2`,
       plugins_dir: `${fixture.plugins}-2`,
       inspect() {
-        hung.resolve();
+        inspected += 1;
+        if (inspected === 2) hung.resolve();
         return new Promise(() => {});
       },
     });
-    await fixture.write("../plugins-2/b.ts", greet("b"));
+    for (const name of ["b", "c", "d", "e"])
+      await fixture.write(`../plugins-2/${name}.ts`, greet(name));
     await hung.promise;
     await stuck[Symbol.asyncDispose]();
+    assert.equal(inspected, 2);
     assert.equal(catalog.find("a")?.state, "ready");
   });
 });

@@ -41,6 +41,15 @@ test("a runner that is killed is replaced, and only its executions end", async (
   assert.equal(bench.runners.status().restarts, 1);
 });
 
+test("what is being imported as the service closes is not imported once more", async () => {
+  await using bench = await openBench({ inspect_ms: 60_000 });
+  const endless = "await new Promise(() => {}); export default () => 1;";
+  const inspection = bench.runners.inspect(bench.flow(endless));
+  await bench.runners[Symbol.asyncDispose]();
+  const message = "The service was closed";
+  assert.deepEqual(await inspection, { kind: "broken", message, stack: null });
+});
+
 test("a version that took a runner down runs in its own, and is broken after three times", async () => {
   await using bench = await openBench({ flowMaxConcurrent: 2 });
   const crash = bench.flow(CRASH, { memory_mb: 256 });

@@ -44,6 +44,8 @@ export interface LoaderOptions {
   inspect(spec: FlowSpec): Promise<Inspection>;
 }
 
+const CLOSING = "The service is closing";
+
 /** Turns candidates into versions that can run. Each content is inspected once, also over restarts. */
 export class Loader {
   readonly #options: LoaderOptions;
@@ -52,6 +54,7 @@ export class Loader {
   // Each holds a file open; a thousand flows at a start must not use up all handles.
   readonly #copying = openLimit(8);
   readonly #stops = new Set<(reason: Error) => void>();
+  #isStopped = false;
 
   constructor(options: LoaderOptions) {
     this.#options = options;
@@ -95,9 +98,10 @@ export class Loader {
     return { spec, manifest: kept.manifest, timeoutMs, node };
   }
 
-  /** Gives up the inspections that are under way. */
+  /** Gives up the inspections that are under way, and those that wait. */
   stop(): void {
-    for (const reject of this.#stops) reject(new Error("The service is closing"));
+    this.#isStopped = true;
+    for (const reject of this.#stops) reject(new Error(CLOSING));
   }
 
   #toTakenUp(flow: string, paths: FlowPaths, kept: KeptVersion, node: string | null): TakenUp {
@@ -150,7 +154,9 @@ export class Loader {
     const { memory_mb } = limits;
     const isolation = "flow" as const;
     const spec = { ...bare, grants, memory_mb, isolation, input_members: null };
-    const found = await this.#inspecting(() => this.#untilStopped(inspect(spec))).catch(toBroken);
+    const found = await this.#inspecting(() => this.#untilStopped(() => inspect(spec))).catch(
+      toBroken,
+    );
     if (found.kind === "module") return null;
     if (found.kind === "broken") {
       return { message: found.message, stack: found.stack, retry: "later" };
@@ -170,11 +176,12 @@ export class Loader {
     return { key, flow, version, directory, entry: path, stripped, plugins_dir: paths.root };
   }
 
-  #untilStopped(inspection: Promise<Inspection>): Promise<Inspection> {
+  #untilStopped(inspect: () => Promise<Inspection>): Promise<Inspection> {
+    if (this.#isStopped) return Promise.reject(new Error(CLOSING));
     const { promise, resolve, reject } = Promise.withResolvers<Inspection>();
     this.#stops.add(reject);
     const done = () => this.#stops.delete(reject);
-    inspection.then(resolve, reject).then(done, done);
+    inspect().then(resolve, reject).then(done, done);
     return promise;
   }
 }

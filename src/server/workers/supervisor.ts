@@ -198,8 +198,9 @@ class Supervisor implements Runners {
     }
   }
 
-  /** @throws Error where its program was changed and cannot be put right */
+  /** @throws Error where its program was changed and cannot be put right, or nobody would end it */
   #start(): Runner {
+    if (this.#closed) throw new Error("The service was closed");
     const { runner: file, runnerMemoryMb, log } = this.#options;
     if (this.#options.verifyProgram())
       log.warn("Somebody had changed the program's files in DATA_DIR: they are written again");
