@@ -60,7 +60,7 @@ describe("plugins", () => {
       performance.now() - begun,
       "ms",
     );
-    for (const flow of ["echo", "sleep", "changing"])
+    for (const flow of ["echo", "sleep", "changing", "syntax"])
       await service.createWebhook(flow, flow, { is_productive: true });
   });
   after(() => service[Symbol.asyncDispose]());
@@ -73,6 +73,9 @@ describe("plugins", () => {
       assert.ok(broken.includes(name), `"${name}" is not shown as broken: ${broken.join(", ")}`);
     const { text } = await service.api("GET", "/flow");
     assert.ok(!text.includes("root:x:0"), "nothing of a linked file is shown");
+    const called = await service.call("syntax");
+    const message = 'ENDED_ERROR: Flow "syntax" is broken, and no version of it serves';
+    assert.deepEqual([called.status, called.text], [500, message]);
     await service.assertAlive();
   });
 

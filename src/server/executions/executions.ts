@@ -187,7 +187,7 @@ export class Executions implements RunEvents {
         reject(month === null ? refused : allowance.giveBack(month, refused));
       },
     });
-    this.#enqueue(execution, input);
+    this.#enqueue(execution, flow, input);
     return promise;
   }
 
@@ -223,7 +223,7 @@ export class Executions implements RunEvents {
   resume(row: ExecutionRow, flow: RunnableFlow | undefined): void {
     const execution = newActive(row, flow, null);
     execution.isRecorded = true;
-    this.#enqueue(execution, null);
+    this.#enqueue(execution, flow, null);
   }
 
   /** An execution that has not ended, whose thread is busy, or whose ending the tables lack. */
@@ -395,7 +395,11 @@ export class Executions implements RunEvents {
     return this.#options.operate(execution, request);
   }
 
-  #enqueue(execution: ActiveExecution, input: Input | null): ActiveExecution {
+  #enqueue(
+    execution: ActiveExecution,
+    flow: RunnableFlow | undefined,
+    input: Input | null,
+  ): ActiveExecution {
     this.#active.add(execution);
     if (isRunnable(execution)) {
       const job = input === null ? null : toJob(execution.row, input, this.#options.baseUrl);
@@ -406,7 +410,7 @@ export class Executions implements RunEvents {
       else execution.queue.add(execution, run);
       return execution;
     }
-    const message = `Flow "${execution.flow}" is not in the plugins folder, or has never loaded`;
+    const message = toMissingMessage(execution.flow, flow);
     this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", message));
     return execution;
   }
@@ -467,6 +471,12 @@ function isRunnable(
   execution: ActiveExecution,
 ): execution is ActiveExecution & { readonly spec: ExecutionRun["spec"] } {
   return execution.spec !== null;
+}
+
+/** The error of a flow is for its author, and callers see this. */
+function toMissingMessage(name: string, flow: RunnableFlow | undefined): string {
+  if (flow === undefined) return `Flow "${name}" is not in the plugins folder`;
+  return `Flow "${name}" is broken, and no version of it serves`;
 }
 
 /** What is resolved within a time; undefined where that is over. */
