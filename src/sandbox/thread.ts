@@ -275,7 +275,8 @@ function failure(execution: Execution, thrown: unknown): Ending {
   execution.log.write("error", [toStack(origin)]);
   return {
     status: "ENDED_ERROR",
-    status_message: toWellFormed(toMessage(thrown)),
+    // Callers see it: where the service keeps its files is not theirs to know.
+    status_message: toWellFormed(tidy(toMessage(thrown))),
     output_value: null,
     response: keepShort(execution.response),
     aborted: execution.aborted !== null,

@@ -53,6 +53,15 @@ function inspect(code: string, options?: FlowOptions): Promise<Inspection> {
   return bench.runners.inspect(bench.flow(code, options));
 }
 
+test("what a flow throws names its files from its own folder on", async () => {
+  const missing = 'export default async () => await import("./rates.ts");';
+  assert.match(String(await runOf(missing)), /^Cannot find module 'rates\.ts' imported from /);
+  assert.doesNotMatch(String(await runOf(missing)), new RegExp(bench.folder));
+  const own =
+    "export default () => { throw new Error(`Nothing at ${import.meta.dirname}/rates`); };";
+  assert.equal(await runOf(own), "Nothing at rates");
+});
+
 test("a defined flow gets what the contract says", async () => {
   const code = `import { defineFlow } from "flowhook";
     export default defineFlow({ async run(flow) {
