@@ -536,6 +536,13 @@ const QUERIES: readonly Mistake[] = [
     status: 422,
     says: ["from: expected a time in ISO 8601, as 2026-"],
   },
+  { method: "GET", path: "/execution?from=5", status: 422, says: ["expected a time in ISO 8601"] },
+  {
+    method: "GET",
+    path: "/statistics?to=-271821-04-20",
+    status: 422,
+    says: ["to: expected a time in ISO 8601"],
+  },
   {
     method: "GET",
     path: "/execution?parent_id=orders",

@@ -33,6 +33,9 @@ export function flag(description: string) {
   );
 }
 
+/** Others would be read too, `5` as a day of 2001, and years so far away that no day is before them. */
+const FOUR_DIGIT_YEAR = /^\d{4}(?!\d)/;
+
 /** In ISO 8601; milliseconds since the epoch. */
 export function time(description: string) {
   return v.optional(
@@ -41,7 +44,7 @@ export function time(description: string) {
       v.description(description),
       v.metadata({ format: "date-time" }),
       v.check(
-        (given) => !Number.isNaN(Date.parse(given)),
+        (given) => FOUR_DIGIT_YEAR.test(given) && !Number.isNaN(Date.parse(given)),
         "expected a time in ISO 8601, as 2026-01-31T09:30:00Z",
       ),
       v.transform((given) => Date.parse(given)),
