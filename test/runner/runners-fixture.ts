@@ -57,6 +57,24 @@ let last = 0;
 
 const LIMITS = { max_output_bytes: 1_000_000, max_input_bytes: 1_000_000, max_log_lines: 50 };
 
+/** Of runners as they are shipped, unless told otherwise; they forward for their threads. */
+export function toRunnersOptions(
+  options: Partial<RunnersOptions & ThreadLimits> = {},
+): RunnersOptions {
+  return {
+    runner: join(PROGRAM, "runner.cjs"),
+    thread: join(PROGRAM, "thread.mjs"),
+    author: join(PROGRAM, "flowhook.mjs"),
+    readable: [PROGRAM],
+    runnerMemoryMb: 900,
+    limits: { ...LIMITS, ...options },
+    log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
+    verifyProgram: () => false,
+    sockets: null,
+    ...options,
+  };
+}
+
 /** The scheduler and real runners, and flows written to a folder of their own. */
 export async function openBench(
   options: Partial<
@@ -67,18 +85,7 @@ export async function openBench(
   const lines = new Map<string, LogLine[]>();
   const broken: Bench["broken"] = [];
   mkdirSync(join(folder, "plugins/node_modules"), { recursive: true });
-  const runners = await startRunners({
-    runner: join(PROGRAM, "runner.cjs"),
-    thread: join(PROGRAM, "thread.mjs"),
-    author: join(PROGRAM, "flowhook.mjs"),
-    readable: [PROGRAM],
-    runnerMemoryMb: 900,
-    limits: { ...LIMITS, ...options },
-    log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
-    verifyProgram: () => false,
-    sockets: folder,
-    ...options,
-  });
+  const runners = await startRunners(toRunnersOptions({ sockets: folder, ...options }));
   try {
     await runners.ready();
   } catch (error) {

@@ -10,7 +10,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { encodeFrames, toMessages } from "../../src/shared/wire/channel.ts";
 import { FrameReader } from "../../src/shared/wire/frames.ts";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
-import { openBench, until, type Bench } from "./runners-fixture.ts";
+import { startRunners } from "../../src/server/workers/supervisor.ts";
+import { openBench, toRunnersOptions, until, type Bench } from "./runners-fixture.ts";
 
 const HELLO = `export default () => "here"`;
 const SLOW = `export default ({ log }) => (log.info("begun"), new Promise((resolve) => setTimeout(resolve, 60_000)))`;
@@ -119,7 +120,7 @@ test("runners end with the server", async () => {
 const FAKES = mkdtempSync(join(tmpdir(), "flowhook-fake-"));
 after(() => rmSync(FAKES, { recursive: true }));
 
-function fakeRunner(onRun: string): string {
+function fakeRunner(onRun: string, ready = `{ type: "ready" }`): string {
   const file = join(FAKES, `${randomUUID()}.mjs`);
   const [channel, frames, seal] = ["channel", "frames", "seal"].map((name) =>
     JSON.stringify(join(import.meta.dirname, `../../src/shared/wire/${name}.ts`)),
@@ -131,7 +132,7 @@ function fakeRunner(onRun: string): string {
     channel.on("close", () => process.exit());
     const send = (messages) => { for (const frame of encodeFrames(token, messages)) channel.write(frame); };
     channel.on("data", (chunk) => { for (const message of frames.complete(opener.open(chunk)).flatMap((text) => JSON.parse(text))) {
-      if (message.type === "setup") { token = message.token; send([{ type: "ready" }]); }
+      if (message.type === "setup") { token = message.token; send([${ready}]); }
       const { thread } = message;
       if (message.type === "start") send([{ type: "started", thread }]);
       if (message.type === "forward") { const [, , id] = JSON.parse(message.text.split("\\n")[0]); ${onRun} }
@@ -196,6 +197,19 @@ test("a runner that says nothing is replaced", async () => {
 
 test("a runner that cannot be started is an error of opening", async () => {
   await assert.rejects(openBench({ runner: "/nowhere/runner.ts" }), /A runner was lost/);
+});
+
+test("nothing is imported before it is known that threads can be restricted", async () => {
+  await using bench = await openBench();
+  const runner = fakeRunner("", `{ type: "refused", message: "open: reading files" }`);
+  await using runners = await startRunners(toRunnersOptions({ runner }));
+  const inspection = runners.inspect(bench.flow(HELLO));
+  await assert.rejects(runners.ready(), /open: reading files/);
+  assert.deepEqual(await inspection, {
+    kind: "broken",
+    message: "open: reading files",
+    stack: null,
+  });
 });
 
 test("threads are reused, and idle pools are let go beyond the warm ones", async () => {

@@ -109,6 +109,8 @@ class Supervisor implements Runners {
   async inspect(spec: FlowSpec): Promise<Inspection> {
     this.#inspecting += 1;
     try {
+      // Not before it is known that threads can be restricted.
+      await this.#first;
       if (this.#closed) return broken("The service was closed");
       const found = await this.#takeForInspections().inspect(spec);
       // What was imported beside it may have been the cause.
