@@ -1,5 +1,5 @@
 import { pino, stdTimeFunctions, type Logger, type LoggerOptions } from "pino";
-import pretty from "pino-pretty";
+import { prettyFactory } from "pino-pretty";
 
 export type Log = Logger;
 
@@ -16,17 +16,30 @@ export interface LogOptions {
  */
 export function openLog({ level, format, node = null }: LogOptions): Log {
   const base = node === null ? null : { node };
-  if (format === "json")
-    return pino({ ...JSON_LINES, base, level }, pino.destination({ fd: 1, sync: true }));
-  const destination = pretty({
+  const output = openOutput();
+  if (format === "json") return pino({ ...JSON_LINES, base, level }, output);
+  const toLines = prettyFactory({
     colorize: process.stdout.isTTY === true,
     ignore: "pid,hostname",
     singleLine: true,
     errorLikeObjectKeys: ["err", "stack"],
     customPrettifiers: { stack: toLogLines },
-    sync: true,
   });
-  return pino({ base, level, formatters: { log: withoutNulls } }, destination);
+  const write = (text: string) => output.write(toLines(text));
+  return pino({ base, level, formatters: { log: withoutNulls } }, { write });
+}
+
+/** Lines that cannot be written are kept up to so many bytes. */
+const MOST_KEPT = 2 ** 20;
+
+/**
+ * Standard output, also where it is a file on a full disk or a terminal that is gone: the service
+ * goes on, and what it has kept leaves with the next line that can be written.
+ */
+function openOutput() {
+  const output = pino.destination({ fd: 1, sync: true, maxLength: MOST_KEPT });
+  output.on("error", () => {});
+  return output;
 }
 
 /** An entry of the log as whoever shows it in words of their own gets it. */

@@ -1,4 +1,8 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, openSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { runProgram } from "../blackbox/command.ts";
 import { ROOT } from "../../scripts/targets.ts";
@@ -35,3 +39,19 @@ test("stacks are lines, which act on no terminal", async () => {
     thrown.join("\n"),
   );
 });
+
+const FULL = "/dev/full";
+
+for (const format of ["json", "pretty"])
+  test(`a full disk ends nobody who logs (${format})`, { skip: !existsSync(FULL) }, async () => {
+    const code = `import { openLog } from "./src/shared/log.ts";
+      const log = openLog({ level: "info", format: "${format}" });
+      for (let n = 0; n < 3; n += 1) log.error({ err: new Error("no") }, "Cannot answer");
+      console.error("goes on");`;
+    const full = openSync(FULL, "w");
+    const args = ["--import", "tsx", "--input-type=module", "-e", code];
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", full, "pipe"] });
+    closeSync(full);
+    const [stderr, [exitCode]] = await Promise.all([text(child.stderr!), once(child, "exit")]);
+    assert.deepEqual([stderr, exitCode], ["goes on\n", 0]);
+  });
