@@ -42,7 +42,7 @@ const OF_ONE_NODE: readonly (Pick<Exception, "group" | "reason"> & {
 })[] = [
   {
     group: "queue",
-    reason: "a node leaves what waits on another to that one for a second",
+    reason: "the queue of a node is its own",
     rows: [
       "beyond the queue's room a call is refused, and let in when there is room again",
       "a queued execution can be cancelled by a user",

@@ -7,7 +7,9 @@ import { newActive, type ActiveExecution } from "../../src/server/executions/act
 import { openAllowance } from "../../src/server/executions/allowance.ts";
 import { Elsewhere } from "../../src/server/executions/elsewhere.ts";
 import { Executions } from "../../src/server/executions/executions.ts";
+import { Overflow } from "../../src/server/executions/overflow.ts";
 import { Pickup } from "../../src/server/executions/pickup.ts";
+import { now } from "../../src/shared/clock.ts";
 import { newExecutionId, newId } from "../../src/shared/id.ts";
 import { openLog } from "../../src/shared/log.ts";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
@@ -133,6 +135,8 @@ function withActs(node: StoreNode, acts: Partial<StoreNode>): StoreNode {
     rejoin: () => node.rejoin(),
     sweep: () => node.sweep(),
     tellAwaited: (ids) => node.tellAwaited(ids),
+    tellWaiting: acts.tellWaiting ?? (() => node.tellWaiting()),
+    onWaiting: (act) => node.onWaiting(act),
     isAwaited: (id) => node.isAwaited(id),
     endUnserved: (flows) => node.endUnserved(flows),
     listLost: acts.listLost ?? ((ids) => node.listLost(ids)),
@@ -232,6 +236,71 @@ test("a node that stops takes nothing", async () => {
   await using _pickup = pickUp(store, executions, node);
   await poll("some polls", async () => (acts.polls > 2 ? true : null));
   assert.equal(acts.takes, 0);
+});
+
+test("what a node cannot run is taken at once by one with free threads, and left to it", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  await using other = await openNodeStore(url);
+  await other.node.renew({ state: "ready", running: 0, waiting: 0 });
+  const theirs = await openExecutions(other);
+  const executions = await openExecutions(store);
+  const first = Promise.withResolvers<{ waitingSince: number | null; takenAt: number }>();
+  const node = withActs(store.node, {
+    async take(wanted) {
+      const taken = await store.node.take(wanted);
+      if (taken.length > 0) first.resolve({ ...wanted, takenAt: now() });
+      return taken;
+    },
+  });
+  await using _pickup = pickUp(store, executions, node);
+  const started = await Promise.all(Array.from({ length: 5 }, () => start(theirs)));
+  const { waitingSince, takenAt } = await first.promise;
+  assert.ok(waitingSince !== null && waitingSince > takenAt, "however short it has waited");
+  await poll("what was taken to be left", async () => {
+    const taken = executions.listUndecided().length;
+    return taken > 0 && taken + theirs.listUndecided().length === 5 ? true : null;
+  });
+  const left = started.filter(({ isElsewhere }) => isElsewhere).map(({ id }) => id);
+  assert.deepEqual(executions.listUndecided().toSorted(), left.toSorted());
+  assert.ok(left.length >= 1 && left.length <= 3, `${left.length} of 3 free threads`);
+});
+
+test("a node tells while something waits that it cannot run, and ever less often", async () => {
+  await using store = await openNodeStore(await server.createDatabase());
+  const waiting = newActive(newRow(newExecutionId()), FLOW, null);
+  const told: number[] = [];
+  const fourth = Promise.withResolvers<void>();
+  let queued = [waiting];
+  const node = withActs(store.node, {
+    async tellWaiting() {
+      told.push(performance.now());
+      if (told.length === 4) fourth.resolve();
+    },
+  });
+  const asked = Promise.withResolvers<void>();
+  const listQueued = (): readonly ActiveExecution[] => {
+    if (queued.length === 0) setImmediate(asked.resolve);
+    return queued;
+  };
+  const overflow = new Overflow({ node, listQueued, leave: () => {} });
+  waiting.since = performance.now();
+  overflow.queued();
+  overflow.queued();
+  await fourth.promise;
+  const times = [waiting.since, ...told];
+  for (const [place, ms] of [20, 20, 40, 80].entries())
+    assert.ok(times[place + 1]! - times[place]! >= ms - 1, `pause ${place} of ${times.join()}`);
+  queued = [];
+  await asked.promise;
+  await turn();
+  assert.equal(told.length, 4);
+  const again = newActive(newRow(newExecutionId()), FLOW, null);
+  queued = [again];
+  again.since = performance.now();
+  overflow.queued();
+  await poll("it to tell again", async () => (told.length > 4 ? true : null));
+  queued = [];
 });
 
 test("all that wait for executions of other nodes are told, however many", async () => {

@@ -9,6 +9,7 @@ import { findExecution } from "../../src/server/store/executions.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
+import { listenForWaiting } from "../../src/server/store/postgres/waiting-hints.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { openPostgres } from "../postgres-server.ts";
@@ -216,6 +217,48 @@ test("keys of nodes are apart, whatever their clocks say", async () => {
   }
   assert.equal(slots.size, 4);
   assert.equal(ids.size, 800);
+});
+
+test("what a node tells reaches the others, not itself, and again after their connection was lost", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  await using one = await openNodeStore(url);
+  await using other = await openNodeStore(proxy.through(url));
+  const heard = { one: 0, other: 0 };
+  one.node.onWaiting(() => (heard.one += 1));
+  other.node.onWaiting(() => (heard.other += 1));
+  const tell = async (node: StoreNode): Promise<true | null> => {
+    const before = heard.other;
+    await node.tellWaiting();
+    await other.node.renew(FIGURES).catch(() => {});
+    return heard.other > before ? true : null;
+  };
+  await poll("it to be heard", () => tell(one.node));
+  proxy.drop();
+  await assert.rejects(other.node.renew(FIGURES), { kind: "unavailable" });
+  proxy.open();
+  await poll("it to be heard again", () => tell(one.node));
+  await one.node.renew(FIGURES);
+  assert.equal(heard.one, 0);
+  await other.node.tellWaiting();
+  await poll("the other way round", async () => (heard.one === 1 ? true : null));
+});
+
+test("through a pooler nothing is listened to", async () => {
+  const client = new pg.Client(await server.createDatabase());
+  await client.connect();
+  const listChannels = async () => (await client.query("select pg_listening_channels()")).rows;
+  // A pooler has numbers of its own for what a client is to take for the server's process.
+  const { processID } = client as pg.Client & { processID: number };
+  Object.assign(client, { processID: processID + 1 });
+  await listenForWaiting(client, () => {});
+  assert.deepEqual(await listChannels(), []);
+  Object.assign(client, { processID });
+  await listenForWaiting(client, () => {});
+  assert.equal((await listChannels()).length, 1);
+  await client.end();
 });
 
 test("a look for lost nodes that comes late gives nobody up", async () => {

@@ -24,6 +24,7 @@ import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
 import type { Onlooker } from "./onlooker.ts";
 import { decide } from "./outcome.ts";
+import { Overflow } from "./overflow.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import { Watchers } from "./watchers.ts";
@@ -59,6 +60,7 @@ export class Executions implements RunEvents {
   readonly #stopListeners = new SlotList<() => void>();
   readonly #endings: Endings;
   readonly #elsewhere: Elsewhere;
+  readonly #overflow: Overflow;
   /** Of calls that were answered with an execution of an earlier one. */
   readonly duplicates: DuplicateLog;
   /** Who waits on executions. */
@@ -73,6 +75,11 @@ export class Executions implements RunEvents {
     this.duplicates = new DuplicateLog(this.#journal);
     this.watchers = new Watchers(options.store.node);
     this.#elsewhere = new Elsewhere(options.store, options.log);
+    this.#overflow = new Overflow({
+      node: options.store.node,
+      listQueued: (most) => this.#listQueued(most),
+      leave: (id) => this.leave(id),
+    });
     const overtaken = (execution: ActiveExecution): void => this.#leave(execution);
     const endedElsewhere = (execution: ActiveExecution): void => this.#leaveCancelled(execution);
     this.#endings = new Endings(
@@ -258,6 +265,11 @@ export class Executions implements RunEvents {
     else this.#cutShort(execution, "ENDED_CANCELLED", reason);
   }
 
+  /** Whether any thread is free, for whatever flow. */
+  get hasFreeThread(): boolean {
+    return this.#scheduler.hasFreeThread;
+  }
+
   /** How many more of a flow could have a thread at once. */
   roomOf(flow: string): number {
     return this.#scheduler.roomOf(flow);
@@ -371,6 +383,7 @@ export class Executions implements RunEvents {
     const isWaiting = (): boolean => (execution.run?.link ?? null) !== null;
     execution.queue?.returned(execution);
     this.#journal.wait(execution, isWaiting);
+    this.#overflow.queued();
   }
 
   ended(execution: ActiveExecution, ending: Ending): void {
@@ -408,11 +421,18 @@ export class Executions implements RunEvents {
       execution.queue = this.#queues.find(execution.row.webhook_id);
       if (execution.queue === null) this.#scheduler.enqueue(run);
       else execution.queue.add(execution, run);
+      this.#overflow.queued();
       return execution;
     }
     const message = toMissingMessage(execution.flow, flow);
     this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", message));
     return execution;
+  }
+
+  /** That wait for threads which others have: of each flow the first, up to so many. */
+  #listQueued(most: number): ActiveExecution[] {
+    const runs = this.#scheduler.listQueued(most);
+    return runs.flatMap((run) => (run instanceof ExecutionRun ? run.execution : []));
   }
 
   /** It could not be recorded: it is as if it had never been. */

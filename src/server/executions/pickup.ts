@@ -23,7 +23,12 @@ export interface PickupOptions {
 
 /** How often it is looked, in milliseconds: while something waits elsewhere, and otherwise. */
 const [SOON_MS, POLL_MS] = [200, 1000];
-/** What has waited on a node that lives for so long is for whoever has a free thread. */
+/** After each look there is a rest: of so long at least, and of so many times what it took. */
+const [REST_MS, REST] = [20, 4];
+/**
+ * What has waited on a node that lives for so long is for whoever has a free thread: its own may
+ * be starting. Where nodes tell that they have none, it is so at once.
+ */
 const PATIENCE_MS = 1000;
 /** Executions of lost nodes that are taken at once, while fewer of their flow wait here. */
 const BATCH = 200;
@@ -38,6 +43,11 @@ export class Pickup {
   readonly #options: PickupOptions;
   #timer: NodeJS.Timeout | undefined;
   #polling: Promise<void> = Promise.resolve();
+  #isPolling = false;
+  /** Until when it rests, as performance.now(). */
+  #restsUntil = 0;
+  /** More waits on another node than it can run. */
+  #isTold = false;
   #isClosed = false;
   /** Of this node, and not queued yet: their versions are still looked for. */
   readonly #taken: ExecutionRow[] = [];
@@ -48,6 +58,7 @@ export class Pickup {
 
   constructor(options: PickupOptions) {
     this.#options = options;
+    options.node.onWaiting(() => this.#onTold());
     this.#pollIn(0);
   }
 
@@ -57,24 +68,42 @@ export class Pickup {
     await this.#polling;
   }
 
-  #pollIn(ms: number): void {
-    this.#timer = setTimeout(() => {
-      this.#polling = this.#poll().then(
-        (isWaiting) => this.#goOn(isWaiting ? SOON_MS : POLL_MS),
-        (error: unknown) => {
-          this.#options.log.debug({ error: String(error) }, "Cannot look at what waits elsewhere");
-          this.#goOn(POLL_MS);
-        },
-      );
-    }, ms).unref();
+  /** One that has no thread to spare need not know. */
+  #onTold(): void {
+    if (this.#isTold || !this.#options.executions.hasFreeThread) return;
+    this.#isTold = true;
+    if (!this.#isPolling) this.#pollIn(0);
   }
 
-  #goOn(ms: number): void {
-    if (!this.#isClosed) this.#pollIn(ms);
+  #pollIn(ms: number): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#timer);
+    const restMs = this.#restsUntil - performance.now();
+    const poll = (): void => {
+      this.#polling = this.#pollOnce();
+    };
+    this.#timer = setTimeout(poll, Math.max(ms, restMs)).unref();
+  }
+
+  async #pollOnce(): Promise<void> {
+    const begun = performance.now();
+    this.#isPolling = true;
+    const isWaiting = await this.#poll().catch((error: unknown) => {
+      this.#options.log.debug({ error: String(error) }, "Cannot look at what waits elsewhere");
+      this.#isTold = false;
+      return false;
+    });
+    this.#isPolling = false;
+    const at = performance.now();
+    this.#restsUntil = at + Math.min(POLL_MS, Math.max(REST_MS, REST * (at - begun)));
+    const soonMs = isWaiting ? SOON_MS : POLL_MS;
+    this.#pollIn(this.#isTold ? 0 : soonMs);
   }
 
   /** @returns whether something waits elsewhere */
   async #poll(): Promise<boolean> {
+    const isTold = this.#isTold;
+    this.#isTold = false;
     await this.#leaveOthers();
     if (this.#isUnanswered) await this.#findTaken();
     await this.#resume();
@@ -84,21 +113,23 @@ export class Pickup {
     await this.#endUnserved(flows);
     if (flows.length === 0) return false;
     await this.#take(flows, (flow) => this.#roomForLost(flow), null);
-    const since = now() - PATIENCE_MS;
-    await this.#take(flows, (flow) => this.#roomFor(flow), since);
+    const since = isTold ? Number.MAX_SAFE_INTEGER : now() - PATIENCE_MS;
+    const taken = await this.#take(flows, (flow) => this.#roomFor(flow), since);
+    this.#isTold ||= isTold && taken > 0;
     return true;
   }
 
+  /** @returns how many were taken */
   async #take(
     flows: readonly string[],
     roomFor: (flow: string) => number,
     waitingSince: number | null,
-  ): Promise<void> {
+  ): Promise<number> {
     const { node, log, executions } = this.#options;
     const room = flows
       .map((flow) => ({ flow, count: roomFor(flow) }))
       .filter(({ count }) => count > 0);
-    if (room.length === 0 || this.#isClosed || executions.isDraining) return;
+    if (room.length === 0 || this.#isClosed || executions.isDraining) return 0;
     this.#isUnanswered = true;
     const busyWebhooks = executions.listBusyWebhooks();
     const rows = await node.take({ room, waitingSince, busyWebhooks });
@@ -106,6 +137,7 @@ export class Pickup {
     this.#taken.push(...rows);
     await this.#resume();
     if (rows.length > 0) log.info({ executions: rows.length }, "Took up what waited elsewhere");
+    return rows.length;
   }
 
   /**

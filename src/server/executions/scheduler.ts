@@ -80,6 +80,17 @@ export class Scheduler implements WorkerEvents {
     return Math.max(0, this.#slots.freeFor(flow) - flow.uncovered);
   }
 
+  /** Whether any thread is free, for whatever flow. */
+  get hasFreeThread(): boolean {
+    return this.#slots.hasFree;
+  }
+
+  /** Of each flow of which runs wait for others: those whose turn is next, up to so many. */
+  listQueued(most: number): Run[] {
+    const flows = [...this.#flows.values()].filter((flow) => this.#queuedOf(flow) > 0);
+    return flows.flatMap(({ runs }) => [...Iterator.from(runs).take(most)]);
+  }
+
   /** How many wait for others. */
   get queued(): number {
     let queued = 0;

@@ -16,6 +16,10 @@ export class Slots {
     this.#mostOfFlow = Math.min(limits.flowMaxConcurrent, Math.max(1, this.#total - 1));
   }
 
+  get hasFree(): boolean {
+    return this.#claimed < this.#total;
+  }
+
   /** How many more workers of this flow may have runs now. */
   freeFor({ slots }: FlowQueue): number {
     const total = slots === 0 ? this.#total : this.#total - 1;

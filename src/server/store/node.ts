@@ -17,6 +17,10 @@ export interface StoreNode {
   sweep(): Promise<Swept | null>;
   /** Tells the others that somebody waits on these executions here, for a second. */
   tellAwaited(ids: readonly string[]): Promise<void>;
+  /** Tells the others that more waits here than can run: a hint, which may be lost. */
+  tellWaiting(): Promise<void>;
+  /** Calls back each time that another node has told so. */
+  onWaiting(act: () => void): void;
   /** Whether somebody waits on it at another node. */
   isAwaited(id: string): Promise<boolean>;
   /** Those of these executions that have ended, or are another node's. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { send, type Answer } from "../client.ts";
 import { assertProblem } from "../expectation.ts";
-import { openGates } from "../gates.ts";
+import { openGates, type Gates } from "../gates.ts";
 import {
   callTarget,
   countExecutions,
@@ -21,6 +21,26 @@ function call(
   more: object = {},
 ): Promise<Answer> {
   return send(service.origin, { target: callTarget(service, webhook, path), ...more });
+}
+
+/** Once the queue has room: of several nodes, one that was taken stands in it for a moment more. */
+function callWithRoom(service: Service, webhook: string, path = "?async"): Promise<Answer> {
+  return poll("room in the queue", async () => {
+    const answer = await call(service, webhook, path);
+    return answer.status === 503 ? null : answer;
+  });
+}
+
+/** The threads of all nodes but the first: they take what waits there. */
+async function occupyOthers(service: Service, gates: Gates): Promise<void> {
+  const { body } = await service.api("GET", "/workspace");
+  const [, ...others] = (body as { nodes: object[] }).nodes;
+  for (const at of others.keys()) {
+    const gate = `other-${at}`;
+    const taken = await callWithRoom(service, "gate", `?async&${gates.query(gate)}`);
+    assert.equal(taken.status, 201, taken.text);
+    await gates.arrived(gate);
+  }
 }
 
 const WRONG_BODY = { method: "POST", headers: { "content-type": "text/plain" }, body: "x" };
@@ -51,7 +71,8 @@ export const QUEUE: Group = {
         const running = await call(service, "gate", `?${gates.query("q")}`);
         assert.equal(running.status, 303, running.text);
         await gates.arrived("q");
-        const queued = await call(service, "echo");
+        await occupyOthers(service, gates);
+        const queued = await callWithRoom(service, "echo");
         assert.equal(queued.status, 201, queued.text);
         const record = await service.api("GET", `/execution/${queued.text}`);
         assert.equal((record.body as { status: string }).status, "PENDING");
@@ -88,7 +109,8 @@ export const QUEUE: Group = {
         const running = await call(service, "gate", `?async&${gates.query("c")}`);
         assert.equal(running.status, 201, running.text);
         await gates.arrived("c");
-        const queued = await call(service, "echo");
+        await occupyOthers(service, gates);
+        const queued = await callWithRoom(service, "echo");
         const cancel = await service.api("POST", `/execution/${queued.text}/cancel`);
         assert.ok(cancel.status < 300, cancel.text);
         const record = await endedExecution(service, queued.text);

@@ -44,6 +44,7 @@ export class Client {
   readonly #opening = Promise.withResolvers<Opened>();
   #id = 0;
   #lost: Error | null = null;
+  #onWaiting = (): void => {};
   /** Since when it cannot be reached, as performance.now(); null: it can. */
   #awaySince: number | null = null;
 
@@ -108,6 +109,15 @@ export class Client {
     return this.#ask({ tellAwaited }, () => {});
   }
 
+  tellWaiting(): Promise<void> {
+    return this.#ask({ tellWaiting: true }, () => {});
+  }
+
+  /** Calls back each time that another node tells so. */
+  onWaiting(act: () => void): void {
+    this.#onWaiting = act;
+  }
+
   isAwaited(id: string): Promise<boolean> {
     return this.#ask({ isAwaited: id }, (answer: { isAwaited: boolean }) => answer.isAwaited);
   }
@@ -169,6 +179,7 @@ export class Client {
   #onEvent(event: Event): void {
     if ("opened" in event) this.#opening.resolve(event.opened);
     else if ("line" in event) this.#events.tell(event.line);
+    else if ("isWaiting" in event) this.#onWaiting();
     else if ("isReachable" in event) this.#awaySince = event.isReachable ? null : performance.now();
     else {
       this.#lost = new StartError(event.refused, event.exitCode);

@@ -7,24 +7,29 @@ const ASK_MS = 1000;
 /** An answer that takes longer is none; after the second, what hangs elsewhere hangs for good. */
 const [LATE_MS, LOST_MS] = [2000, 10_000];
 
+export interface HeartbeatEvents {
+  tell(event: Event): void;
+  /** Nothing was answered for 10 seconds. */
+  onLost(): void;
+  /** What a new connection needs before it is used. */
+  prepare(client: Client): Promise<void>;
+}
+
 /**
  * A connection on which nothing takes long: it renews the lease of the node, and tells whether the
  * database can be reached.
  */
 export class Heartbeat {
   readonly #session: Session;
-  readonly #tell: (event: Event) => void;
-  readonly #onLost: () => void;
+  readonly #events: HeartbeatEvents;
   #isReachable = true;
   #isAsking = false;
   #answeredAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param onLost nothing was answered for 10 seconds */
-  constructor(data: ThreadData, tell: (event: Event) => void, onLost: () => void) {
-    this.#tell = tell;
-    this.#onLost = onLost;
-    this.#session = new Session(data, async () => {}, ANSWER_MS);
+  constructor(data: ThreadData, events: HeartbeatEvents) {
+    this.#events = events;
+    this.#session = new Session(data, (client) => events.prepare(client), ANSWER_MS);
   }
 
   open(): void {
@@ -58,9 +63,9 @@ export class Heartbeat {
   #report(isReachable: boolean): void {
     const at = performance.now();
     if (isReachable) this.#answeredAt = at;
-    else if (at - this.#answeredAt > LOST_MS) this.#onLost();
+    else if (at - this.#answeredAt > LOST_MS) this.#events.onLost();
     if (this.#isReachable === isReachable) return;
     this.#isReachable = isReachable;
-    this.#tell({ isReachable });
+    this.#events.tell({ isReachable });
   }
 }

@@ -32,6 +32,8 @@ export function openNode(client: Client, name: string, joined: Joined): StoreNod
     },
     sweep: () => client.sweep(),
     tellAwaited: (ids) => client.tellAwaited(ids),
+    tellWaiting: () => client.tellWaiting(),
+    onWaiting: (act) => client.onWaiting(act),
     isAwaited: (asked) => client.isAwaited(asked),
     listLost: (ids) => client.listLost(ids),
     listWaiting: () => client.listWaiting(),

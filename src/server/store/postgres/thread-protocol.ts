@@ -66,6 +66,7 @@ export type NodeAct =
   | { readonly renew: NodeFigures }
   | { readonly sweep: true }
   | { readonly tellAwaited: readonly string[] }
+  | { readonly tellWaiting: true }
   | { readonly isAwaited: string }
   | { readonly listLost: readonly string[] }
   | { readonly listWaiting: true }
@@ -114,7 +115,9 @@ export type Event =
   | { readonly refused: string; readonly exitCode: 1 | 78 }
   | { readonly line: string }
   /** Whether PostgreSQL can be reached. */
-  | { readonly isReachable: boolean };
+  | { readonly isReachable: boolean }
+  /** Another node has told that more waits there than it can run. */
+  | { readonly isWaiting: true };
 
 /** What the store knows once it is open. */
 export interface Opened {

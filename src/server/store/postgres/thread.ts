@@ -17,6 +17,7 @@ import type {
   ThreadData,
 } from "./thread-protocol.ts";
 import { commitUnit } from "./units.ts";
+import { listenForWaiting, tellWaiting } from "./waiting-hints.ts";
 import { Writer } from "./writer.ts";
 
 /** Entry of the store's thread: whatever is said to PostgreSQL costs the HTTP loop nothing. */
@@ -40,7 +41,14 @@ async function serve(): Promise<void> {
     return { moved, joined: data.isBeside ? null : await membership.join(client) };
   });
   addMoved(opened.moved);
-  const heartbeat = new Heartbeat(data, tell, () => writer.giveUp());
+  const heartbeat = new Heartbeat(data, {
+    tell,
+    onLost: () => writer.giveUp(),
+    prepare: (client) =>
+      listenForWaiting(client, (node) => {
+        if (node !== membership.id) tell({ isWaiting: true });
+      }),
+  });
   heartbeat.open();
   const parts = {
     writer,
@@ -97,6 +105,10 @@ function respondAsNode(
     if ("sweep" in request) return { id, swept: await membership.sweep(client) };
     if ("tellAwaited" in request) {
       await membership.tellAwaited(client, request.tellAwaited);
+      return { id, told: true };
+    }
+    if ("tellWaiting" in request) {
+      await tellWaiting(client, membership.id);
       return { id, told: true };
     }
     if ("isAwaited" in request)
