@@ -86,6 +86,15 @@ async function listFlows(
       process.stdout.write(
         `\n${toLine(name)} is broken\n  ${toLine(`${file}: ${error.message}`)}\n`,
       );
+  for (const { name, versions } of items)
+    if (versions.length > 0)
+      process.stdout.write(
+        `\n${toLine(name)} differs between nodes\n${versions.map(toVersionLine).join("")}`,
+      );
+}
+
+function toVersionLine({ node, version }: Flow["versions"][number]): string {
+  return `  ${toLine(`${version.slice(0, VERSION_LENGTH)} at ${node}`)}\n`;
 }
 
 function describePermissions(permissions: Access | null): string | null {

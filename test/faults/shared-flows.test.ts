@@ -3,7 +3,9 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
+import { runCommand } from "../blackbox/command.ts";
 import { poll } from "../blackbox/scenario.ts";
+import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 import { openTestService, type TestService } from "./test-service.ts";
 
@@ -13,8 +15,8 @@ let server: PostgresServer;
 
 const greet = (word: string) => `export default () => ${JSON.stringify(word)};\n`;
 
-async function openNode(url: string, files: Readonly<Record<string, string>> = {}) {
-  const config = { DATABASE_URL: url, DATA_KEY: "0123456789abcdef".repeat(4) };
+async function openNode(url: string, files: Readonly<Record<string, string>> = {}, name = "node") {
+  const config = { DATABASE_URL: url, DATA_KEY: "0123456789abcdef".repeat(4), NODE_NAME: name };
   return openTestService({ config, files });
 }
 
@@ -34,7 +36,20 @@ interface ShownFlow {
   readonly version: string;
   readonly state: string;
   readonly node: string | null;
+  readonly versions: readonly { readonly node: string; readonly version: string }[];
   readonly error: { readonly message: string } | null;
+}
+
+async function listOnCommandLine(service: TestService, ...options: string[]): Promise<string> {
+  const { host, port } = service.origin;
+  const given = { user_name: "admin", password: ADMIN_PASSWORD };
+  const login = await service.api("POST", "/auth/login", given, "");
+  const { token } = JSON.parse(login.text) as { token: string };
+  const { stdout } = await runCommand(service.target, ["flow", "list", ...options], {
+    cwd: service.directory,
+    env: { FLOWHOOK_URL: `http://${host}:${port}`, FLOWHOOK_TOKEN: token },
+  });
+  return stdout;
 }
 
 async function findFlow(service: TestService): Promise<ShownFlow | null> {
@@ -79,6 +94,29 @@ describe("flows that services share", { timeout: 120_000 }, () => {
 
     await rm(join(one.plugins, "hello.ts"));
     await until(async () => (await findFlow(two)) === null && (await findFlow(three)) === null);
+  });
+
+  test("which node has which version is shown at each, until they agree", async () => {
+    const url = await server.createDatabase();
+    await using one = await openNode(url, { "hello.ts": greet("first") }, "one");
+    await using two = await openNode(url, { "hello.ts": greet("second") }, "two");
+    await until(async () => ((await findFlow(one))?.versions.length ?? 0) > 0);
+    const expected = [
+      { node: "one", version: (await findFlow(one))?.version },
+      { node: "two", version: (await findFlow(two))?.version },
+    ];
+    const both = await Promise.all([one, two].map(findFlow));
+    assert.deepEqual(
+      both.map((flow) => flow?.versions),
+      [expected, expected],
+    );
+    const list = await listOnCommandLine(one);
+    const lines = expected.map(({ node, version }) => `  ${version?.slice(0, 12)} at ${node}`);
+    assert.ok(list.includes(`\nhello differs between nodes\n${lines.join("\n")}\n`), list);
+    assert.match(await listOnCommandLine(one, "--json"), /"versions": \[\s*\{\s*"node": "one"/);
+    await write(two, "first");
+    await until(async () => (await findFlow(one))?.versions.length === 0);
+    assert.doesNotMatch(await listOnCommandLine(two), /differs/);
   });
 
   test("what its node has left is served by others, and code of others is not", async () => {

@@ -1,7 +1,7 @@
 import { ButtonLink, PageHead } from "../head.tsx";
 import { call, read } from "../api.ts";
 import { Field } from "../field.tsx";
-import { FlowBadge } from "../flow-badge.tsx";
+import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
 import { Form } from "../form.tsx";
 import { jsonOf } from "../form-values.ts";
 import { parseExact } from "../json-exact.ts";
@@ -28,6 +28,7 @@ function FlowPage({ flow }: { flow: Flow }) {
       <PageHead title={flow.name} list={["flows", "Flows"]}>
         <span class="badges">
           <FlowBadge flow={flow} />
+          <DifferingBadge flow={flow} />
         </span>
         {may("webhook.write") ? (
           <ButtonLink to={create}>Create a webhook from this flow</ButtonLink>
@@ -35,6 +36,7 @@ function FlowPage({ flow }: { flow: Flow }) {
       </PageHead>
       <p>{flow.description ?? ""}</p>
       <Trouble flow={flow} />
+      <Differing flow={flow} />
       <Tabs label="Flow" tabs={tabs} />
     </>
   );
@@ -60,6 +62,27 @@ function Trouble({ flow }: { flow: Flow }) {
       )}
     </div>
   );
+}
+
+const VERSIONS: readonly Column<Flow["versions"][number]>[] = [
+  ["Node", ({ node }) => node, "head"],
+  ["Version", ({ version }) => <Version version={version} />],
+];
+
+function Differing({ flow: { versions } }: { flow: Flow }) {
+  if (versions.length === 0) return null;
+  return (
+    <section id="differing">
+      <p class="soft">
+        Nodes have different versions in their plugins folders, and each serves its own.
+      </p>
+      <Table caption="Versions of nodes" columns={VERSIONS} items={versions} />
+    </section>
+  );
+}
+
+function Version({ version }: { version: string }) {
+  return <a href={pagePath("flows", NAME, "versions", version)}>{version}</a>;
 }
 
 function Source({ flow }: { flow: Flow }) {
@@ -103,14 +126,7 @@ function Limits({ flow }: { flow: Flow }) {
     ["Longest run", `${timeout_sec} s`],
     ["Memory", memory_mb === null ? "–" : `${memory_mb} MB`],
     ["Fresh thread for each run", isolation === "execution" ? "yes" : "no"],
-    [
-      "Version that serves",
-      version === null ? (
-        "none"
-      ) : (
-        <a href={pagePath("flows", NAME, "versions", version)}>{version}</a>
-      ),
-    ],
+    ["Version that serves", version === null ? "none" : <Version version={version} />],
     ["Bundle", bundle ?? "none"],
     ["Checks its input", flow.has_input_schema === true ? "yes, against a schema" : "no"],
   ] as const;

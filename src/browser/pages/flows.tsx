@@ -2,7 +2,7 @@ import { PageHead } from "../head.tsx";
 import { useState } from "hono/jsx/dom";
 import { call, readAll, type List } from "../api.ts";
 import { Button } from "../button.tsx";
-import { FlowBadge } from "../flow-badge.tsx";
+import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
 import { notify } from "../notice.tsx";
 import { may, pagePath } from "../page.ts";
 import type { Flow } from "../resources.ts";
@@ -11,7 +11,7 @@ import { Empty, NamedCell, Table, type Column } from "../table.tsx";
 
 const COLUMNS: readonly Column<Flow>[] = [
   ["Name", (flow) => <Name flow={flow} />, "head"],
-  ["State", (flow) => <FlowBadge flow={flow} />],
+  ["State", (flow) => <State flow={flow} />],
   ["Version", ({ version }) => <code>{version?.slice(0, 8) ?? "–"}</code>, "wide"],
   ["Bundle", ({ bundle }) => bundle ?? "–", "wide"],
 ];
@@ -46,6 +46,15 @@ function FlowsPage({ first }: { first: readonly Flow[] }) {
         <Table caption="Flows" columns={COLUMNS} items={flows} />
       )}
     </>
+  );
+}
+
+function State({ flow }: { flow: Flow }) {
+  return (
+    <span class="badges">
+      <FlowBadge flow={flow} />
+      <DifferingBadge flow={flow} />
+    </span>
   );
 }
 

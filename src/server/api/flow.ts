@@ -6,7 +6,7 @@ import {
   type Flow,
   type FlowSchemaMembers,
 } from "../../shared/contract/flow.ts";
-import { listOf } from "../../shared/contract/list.ts";
+import { listOf, type List } from "../../shared/contract/list.ts";
 import * as v from "valibot";
 import { toInput } from "../executions/input.ts";
 import type { Flow as CatalogFlow } from "../flows/catalog.ts";
@@ -15,11 +15,22 @@ import { readTrace } from "../request/trace.ts";
 import { requireIn } from "./access.ts";
 import type { Api } from "./api.ts";
 import { toJsonText } from "./json-body.ts";
+import { listDiffering } from "../store/flow-offers.ts";
 import { missing } from "./missing.ts";
 import { defineRoute } from "./route.ts";
 
+/** By flow: what nodes have in their folders, where that differs. */
+type Differing = ReadonlyMap<string, Flow["versions"]>;
+
+/** Nothing while the store cannot be asked: flows are known without it. */
+async function findDiffering({ store }: Api): Promise<Differing> {
+  if (store.node === null) return new Map();
+  const differing = await listDiffering(store).catch(() => []);
+  return new Map(differing.map(({ flow, versions }) => [flow, [...versions]]));
+}
+
 /** A flow as the API shows it, with what it declares and what it was granted. */
-function toFlow(flow: CatalogFlow): Flow {
+function toFlow(flow: CatalogFlow, differing: Differing): Flow {
   return {
     name: flow.name,
     description: flow.description,
@@ -29,6 +40,7 @@ function toFlow(flow: CatalogFlow): Flow {
     error: flow.error,
     file: flow.file,
     node: flow.node,
+    versions: differing.get(flow.name) ?? [],
     permissions: flow.manifest?.permissions ?? null,
     granted: flow.spec?.grants ?? null,
     timeout_sec: flow.timeoutMs / 1000,
@@ -36,6 +48,11 @@ function toFlow(flow: CatalogFlow): Flow {
     isolation: flow.manifest?.isolation ?? null,
     has_input_schema: flow.manifest?.has_input_schema ?? null,
   };
+}
+
+async function toList(api: Api, flows: readonly CatalogFlow[]): Promise<List<Flow>> {
+  const differing = await findDiffering(api);
+  return { items: flows.map((flow) => toFlow(flow, differing)), next_cursor: null };
 }
 
 /** Its schemas, or why there is none where it has a schema. */
@@ -79,7 +96,7 @@ export const getFlows = defineRoute({
   async act(api, { query }) {
     const flows = api.catalog.list();
     const shown = flows.filter(({ state }) => query.state === undefined || state === query.state);
-    return { status: 200, body: { items: shown.map(toFlow), next_cursor: null } };
+    return { status: 200, body: await toList(api, shown) };
   },
 });
 
@@ -92,7 +109,8 @@ export const getFlow = defineRoute({
   async act(api, { params }) {
     const flow = requireFlow(api, params["name"] ?? "");
     const source = await api.catalog.source(flow.name);
-    return { status: 200, body: { ...toFlow(flow), ...toSchemas(flow), source } };
+    const shown = toFlow(flow, await findDiffering(api));
+    return { status: 200, body: { ...shown, ...toSchemas(flow), source } };
   },
 });
 
@@ -138,7 +156,6 @@ export const reloadFlows = defineRoute({
   answer: listOf(FLOW),
   async act(api) {
     await api.catalog.reload();
-    const flows = api.catalog.list();
-    return { status: 200, body: { items: flows.map(toFlow), next_cursor: null } };
+    return { status: 200, body: await toList(api, api.catalog.list()) };
   },
 });

@@ -30,10 +30,10 @@ export class DifferingVersions {
     this.#askedAt = at;
     const differing = await listDiffering(this.#store);
     const since = new Map(differing.map(({ flow }) => [flow, this.#since.get(flow) ?? at]));
-    for (const { flow, versions, nodes } of differing) {
+    for (const { flow, versions } of differing) {
       if (at - (since.get(flow) ?? at) < this.#longMs) continue;
       since.set(flow, Infinity);
-      this.#log.warn({ flow, versions, nodes }, DIFFER);
+      this.#log.warn({ flow, versions }, DIFFER);
     }
     this.#since = since;
   }

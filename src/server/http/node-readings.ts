@@ -43,7 +43,10 @@ async function readShared(store: Store) {
     flowhook_cluster_nodes: nodes,
     flowhook_cluster_waiting: waiting,
     flowhook_flow_versions: Object.fromEntries(
-      differing.map(({ flow, versions }) => [flow, versions]),
+      differing.map(({ flow, versions }) => [
+        flow,
+        new Set(versions.map(({ version }) => version)).size,
+      ]),
     ),
   };
 }

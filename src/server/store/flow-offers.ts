@@ -62,24 +62,38 @@ export function listOffers(store: Store): Promise<OfferRow[]> {
 /** A flow of which nodes have different versions in their folders. */
 export interface DifferingFlow {
   readonly flow: string;
-  /** How many. */
-  readonly versions: number;
-  /** Names of the nodes that have the flow, separated by commas. */
-  readonly nodes: string;
+  /** By the names of the nodes that have the flow. */
+  readonly versions: readonly { readonly node: string; readonly version: string }[];
 }
 
 /** Of nodes that live. */
-export function listDiffering(store: Store): Promise<DifferingFlow[]> {
-  const versions = sql<number>`count(distinct offer.version)`;
-  return store.rows
-    .selectFrom("node_flow as offer")
-    .innerJoin("node", "node.id", "offer.node_id")
-    .where("node.lease_until", ">", NOW)
-    .select(["offer.flow", versions.as("versions")])
-    .select(sql<string>`string_agg(distinct node.name, ', ')`.as("nodes"))
-    .groupBy("offer.flow")
-    .having(versions, ">", 1)
+export async function listDiffering(store: Store): Promise<DifferingFlow[]> {
+  const rows = await store.rows
+    .with("offered", (db) =>
+      db
+        .selectFrom("node_flow as offer")
+        .innerJoin("node", "node.id", "offer.node_id")
+        .where("node.lease_until", ">", NOW)
+        .select(["offer.flow", "offer.version", "node.name as node"]),
+    )
+    .selectFrom("offered")
+    .selectAll()
+    .where("flow", "in", (db) =>
+      db
+        .selectFrom("offered")
+        .select("flow")
+        .groupBy("flow")
+        .having(sql`count(distinct version)`, ">", 1),
+    )
+    .orderBy("flow")
+    .orderBy("node")
+    .orderBy("version")
     .execute();
+  const flows = Map.groupBy(rows, ({ flow }) => flow);
+  return [...flows].map(([flow, offered]) => ({
+    flow,
+    versions: offered.map(({ node, version }) => ({ node, version })),
+  }));
 }
 
 export function findFlowVersion(

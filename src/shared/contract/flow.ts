@@ -24,6 +24,10 @@ const FLOW_MEMBERS = {
     MAYBE_TEXT,
     v.description("Name of the node whose folder it comes from; null: the answering node's own"),
   ),
+  versions: v.pipe(
+    v.array(v.strictObject({ node: v.string(), version: v.string() })),
+    v.description("What nodes have in their folders and serve, where they differ; else empty"),
+  ),
   permissions: v.pipe(v.nullable(ACCESS), v.description("What it declares")),
   granted: v.pipe(v.nullable(ACCESS), v.description("What the operator's ALLOW_* let it have")),
   timeout_sec: v.number(),
