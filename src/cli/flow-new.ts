@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { flowName, nameError } from "../server/flows/names.ts";
+import { quotePath } from "../server/config/unwritable.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -30,10 +31,11 @@ export function newFlow(name: string, options: { config?: string; test?: true })
   writeFileSync(file, template(name), { flag: "wx" });
   process.stdout.write(`Wrote ${relative(process.cwd(), file)}\n`);
   if (options.test === true) writeTest(file, name);
+  const word = quotePath(name);
   process.stdout.write(
-    `Try it with: flowhook flow run ${name}\n` +
+    `Try it with: flowhook flow run ${word}\n` +
       `Call it over HTTP, from this machine: flowhook dev\n` +
-      `On a service it needs a webhook: flowhook webhook create ${name} --flow ${name}\n`,
+      `On a service it needs a webhook: flowhook webhook create ${word} --flow ${word}\n`,
   );
 }
 

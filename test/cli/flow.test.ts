@@ -113,6 +113,8 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.match(again.stderr, /billing\/invoice\.ts/);
     const checked = await session.run(["check"]);
     assert.match(checked.stdout, /^billing\.invoice +ready$/m);
+    const spaced = await session.run(["flow", "new", "the bill"]);
+    assert.match(spaced.stdout, /flowhook webhook create 'the bill' --flow 'the bill'\n/);
   });
 
   test("what a broken flow says acts on no terminal: check, flow run", async () => {
