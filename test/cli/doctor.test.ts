@@ -291,6 +291,15 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     says: /Every user of this machine can write/,
     action: /chmod -R o-w/,
   },
+  "a file in the place of the flows": {
+    async spoil(folder) {
+      await rm(join(folder, "plugins"), { recursive: true });
+      await writeFile(join(folder, "plugins"), "");
+    },
+    subject: "folders",
+    says: /\(PLUGINS_DIR\) is a file, expected a folder/,
+    action: /^Set another PLUGINS_DIR/,
+  },
   "a certificate that has expired": {
     spoil: (folder) => writeCertificate(folder, { from: -10, until: -1 }),
     subject: "certificate",

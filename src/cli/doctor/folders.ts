@@ -73,10 +73,10 @@ function examineOwners(folder: string): Finding[] {
 }
 
 function toPluginsFinding(sentence: string, folder: string): Finding {
-  const [message = sentence, run] = sentence.split(". Run: ");
-  return run === undefined
+  const [message = sentence, action] = sentence.split(/\. (?=Run: |Set another )/);
+  return action === undefined
     ? folders.warning(message, `Run: mkdir -p ${quotePath(folder)}`)
-    : folders.error(message, `Run: ${run}`);
+    : folders.error(message, action);
 }
 
 function examineReadable({ file, config: { PLUGINS_DIR } }: Loaded): Finding[] {

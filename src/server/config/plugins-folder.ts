@@ -9,10 +9,13 @@ const MOST_ENTRIES = 5000;
 
 /**
  * @returns a warning where there is no folder of flows, or where every user of the system can write
- *   flows, which is to run code
+ *   flows, which is to run code; what to do stands at its end
  */
 export function warnOfPlugins({ PLUGINS_DIR: folder }: Pick<Config, "PLUGINS_DIR">): string[] {
-  if (statSync(folder, { throwIfNoEntry: false }) === undefined)
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats?.isDirectory() === false)
+    return [`"${folder}" (PLUGINS_DIR) is a file, expected a folder. Set another PLUGINS_DIR`];
+  if (stats === undefined)
     return [`There is no folder "${folder}" (PLUGINS_DIR): flows are found as soon as it is there`];
   if (!HAS_MODES) return [];
   const [first, ...more] = listWritable(folder);
