@@ -61,10 +61,10 @@ async function setMembers(name: string, file: string, options: SetOptions): Prom
     given,
     (member) => !isDeepStrictEqual(valueOf(before, member), after(member)),
   );
-  if (!options.json) printDifference(before, changed, after);
-  if (options.dryRun) return options.json ? printJson(changed) : undefined;
-  const answered = await change(client, name, changed, options);
-  if (options.json) printJson(answered ?? before);
+  // A change that is refused is not told as one.
+  const answered = options.dryRun ? null : await change(client, name, changed, options);
+  if (!options.json) process.stdout.write(describeDifference(before, changed, after));
+  else printJson(options.dryRun ? changed : (answered ?? before));
 }
 
 /** @throws CommandError where it is no object of members */
@@ -91,17 +91,17 @@ function valueOf(webhook: Webhook, member: string): unknown {
 }
 
 /** Values of keys are never shown. */
-function printDifference(
+function describeDifference(
   before: Webhook,
   changed: Given,
   after: (member: string) => unknown,
-): void {
+): string {
   const lines = Object.keys(changed).map((member) => {
     if (member === "key") return "key: changes\n";
     const [from, to] = [valueOf(before, member) ?? null, after(member)];
     return `${member}: ${JSON.stringify(from)} -> ${JSON.stringify(to)}\n`;
   });
-  process.stdout.write(lines.length === 0 ? "Nothing differs\n" : lines.join(""));
+  return lines.length === 0 ? "Nothing differs\n" : lines.join("");
 }
 
 /** Members without the password first, so that a webhook is enabled as it is meant to be. */
