@@ -45,6 +45,8 @@ export function adviseOn(message: string): string {
 }
 
 function adviseOnExport(module: string, name: string): string {
+  if (module === "flowhook" && name !== "default")
+    return `It has defineFlow and v. Where ${name} is a type, write: import type { ${name} } from "flowhook"`;
   if (name === "default") return "Import what it has by name, or give it a default export";
   return `Where that is a type, write: import type { ${name} } from "${module}"`;
 }

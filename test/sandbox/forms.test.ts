@@ -376,7 +376,13 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     name: "a missing export",
     code: `import { nothing } from "./a.ts"; export default () => 1`,
     options: { files: { "a.ts": "export const a = 1;" } },
-    message: /does not provide an export named 'nothing'/,
+    message:
+      /does not provide an export named 'nothing'\. Where that is a type, write: import type/,
+  },
+  {
+    name: "a missing export of flowhook",
+    code: `import { z } from "flowhook"; export default () => 1`,
+    message: /does not provide an export named 'z'\. It has defineFlow and v\./,
   },
   {
     name: "a missing file",
