@@ -80,11 +80,13 @@ function ExecutionPage({ first }: { first: Shown }) {
         <LogView lines={lines} name={id} />
       </section>
       <div class="halves">
-        <section id="steps">
-          <h2>Steps</h2>
-          <Steps execution={execution} />
-          <Pairs of={factsOf(execution)} />
-        </section>
+        <div>
+          <section id="steps">
+            <h2>Steps</h2>
+            <Steps execution={execution} />
+            <Pairs of={factsOf(execution)} />
+          </section>
+        </div>
         <div>
           <section>
             <JsonView value={execution.input_value} label="the input" title="Input" />
