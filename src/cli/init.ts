@@ -60,5 +60,7 @@ function report(folder: string, wrote: readonly string[], left: readonly string[
   for (const path of wrote) process.stdout.write(`Wrote ${path}\n`);
   for (const path of left) process.stdout.write(`Left ${path} as it is\n`);
   const go = folder === "." ? "" : `cd ${folder} && `;
-  process.stdout.write(`\nStart with: ${go}flowhook serve\n`);
+  process.stdout.write(
+    `\nWrite flows with: ${go}flowhook dev\nServe them with: ${go}flowhook serve\n`,
+  );
 }

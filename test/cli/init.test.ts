@@ -41,7 +41,10 @@ describe("init and types", { skip: target.skip ?? false }, () => {
     const names = (await readdir(folder)).sort();
     assert.deepEqual(names, [".gitignore", "flowhook.yaml", "plugins", "tsconfig.json", "types"]);
     assert.match(finished.stdout, /^Wrote plugins\/hello\.ts$/m);
-    assert.match(finished.stdout, /Start with: flowhook serve/);
+    assert.match(
+      finished.stdout,
+      /^Write flows with: flowhook dev\nServe them with: flowhook serve$/m,
+    );
     const checked = await run(["check"]);
     assert.equal(checked.code, 0, all(checked));
     assert.match(checked.stdout, /^hello +ready$/m);
