@@ -1,6 +1,6 @@
 import { useState } from "hono/jsx/dom";
 import { ALGORITHMS } from "../shared/contract/signature-scheme.ts";
-import { Field } from "./field.tsx";
+import { Field, SteadyFields } from "./field.tsx";
 import { textOf } from "./form-values.ts";
 import type { Webhook } from "./resources.ts";
 
@@ -30,7 +30,7 @@ const pairs = (names: readonly string[]) => names.map((name) => [name, name] as 
 export function CustomFields({ custom }: { custom: Custom | null }) {
   const [algorithm, setAlgorithm] = useState<string>(custom?.algorithm ?? "hmac-sha256");
   return (
-    <>
+    <SteadyFields>
       <Field
         name="signature.custom.algorithm"
         label="Algorithm"
@@ -75,7 +75,7 @@ export function CustomFields({ custom }: { custom: Custom | null }) {
         hint="Default: empty. Calls can be told apart by it."
         value={custom?.id_header ?? ""}
       />
-    </>
+    </SteadyFields>
   );
 }
 
@@ -84,7 +84,7 @@ function SignedFields({ custom }: { custom: Custom | null }) {
   const held = time === null ? "" : time.header === undefined ? "parameter" : "header";
   const [place, setPlace] = useState(held);
   return (
-    <>
+    <SteadyFields>
       <div class="row">
         <Field
           name="signature.custom.encoding"
@@ -129,7 +129,7 @@ function SignedFields({ custom }: { custom: Custom | null }) {
           />
         </div>
       )}
-    </>
+    </SteadyFields>
   );
 }
 

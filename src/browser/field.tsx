@@ -143,6 +143,14 @@ export function Check(props: {
   );
 }
 
+/**
+ * Fields of a component that is drawn again while one of them is used. In one element, because the
+ * elements of a fragment are put into their place again then, and what is moved loses the focus.
+ */
+export function SteadyFields({ children }: { children: Child }) {
+  return <div>{children}</div>;
+}
+
 /** Fields of one subject. */
 export function Group({ title, children }: { title: string; children: Child }) {
   return (

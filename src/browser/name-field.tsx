@@ -1,5 +1,5 @@
 import { useState } from "hono/jsx/dom";
-import { Field } from "./field.tsx";
+import { Field, SteadyFields } from "./field.tsx";
 import { apiPath } from "./page.ts";
 
 /**
@@ -12,7 +12,7 @@ export function NameField() {
   const usual = "Short, meaningful, without spaces: it is part of the URL.";
   const url = `${location.origin}${apiPath("webhook", name, "call")}`;
   return (
-    <>
+    <SteadyFields>
       <Field
         name="name"
         id="name"
@@ -24,7 +24,7 @@ export function NameField() {
       <p class="preview" id="preview" aria-live="polite">
         {name === "" ? "" : url}
       </p>
-    </>
+    </SteadyFields>
   );
 }
 

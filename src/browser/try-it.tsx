@@ -5,7 +5,7 @@ import { BodyFields } from "./body-fields.tsx";
 import { Button } from "./button.tsx";
 import { canHaveBody, toRequest } from "./call-request.ts";
 import { exampleBodyOf } from "./example-body.ts";
-import { Check, Field } from "./field.tsx";
+import { Check, Field, SteadyFields } from "./field.tsx";
 import { Form } from "./form.tsx";
 import { duration } from "./format.ts";
 import { inputFieldsOf, type InputField } from "./input-fields.ts";
@@ -81,7 +81,7 @@ function CallFields(props: {
   const keyHint =
     "The service cannot show it again. It is sent as Authorization: Bearer, and kept on this page only.";
   return (
-    <>
+    <SteadyFields>
       <div class="row first-small">
         <Field name="method" label="Method" choices={METHODS} value="POST" onInput={setMethod} />
         <Field name="sub_path" label="Sub-path after /call/" />
@@ -110,7 +110,7 @@ function CallFields(props: {
         label="Asynchronous: answer with the execution's ID at once"
         isChecked={false}
       />
-    </>
+    </SteadyFields>
   );
 }
 

@@ -1,7 +1,7 @@
 import { useState } from "hono/jsx/dom";
 import { readAll } from "./api.ts";
 import { CustomFields, toCustom } from "./custom-signature.tsx";
-import { ErrorLine, Field } from "./field.tsx";
+import { ErrorLine, Field, SteadyFields } from "./field.tsx";
 import { listOf, numberOf, textOf } from "./form-values.ts";
 import { useLoaded } from "./loaded.ts";
 import { may } from "./page.ts";
@@ -35,7 +35,7 @@ export function SignatureFields({ webhook: { signature } }: { webhook: Webhook }
   const names = (secrets ?? []).map(({ name }) => name).join(", ");
   const known = names === "" ? "" : ` Here are: ${names}.`;
   return (
-    <>
+    <SteadyFields>
       <Field
         name="signature.scheme"
         label="Who signs"
@@ -67,7 +67,7 @@ export function SignatureFields({ webhook: { signature } }: { webhook: Webhook }
         />
       ) : null}
       <ErrorLine name="signature" />
-    </>
+    </SteadyFields>
   );
 }
 
