@@ -3,6 +3,7 @@ import { generatePassword, hashPassword } from "../server/access/password.ts";
 import { prepareFirstStart, takeFirstStart } from "../server/access/first-start.ts";
 import { now } from "../shared/clock.ts";
 import { newId } from "../shared/id.ts";
+import { findNameError, toResourceName } from "../shared/resource-name.ts";
 import { openStore } from "../server/open-store.ts";
 import type { Store } from "../server/store/store.ts";
 import {
@@ -27,11 +28,14 @@ interface UserOptions {
 /** Shortest password that is accepted. */
 const MIN_LENGTH = 12;
 
-/** @throws CommandError where the name is taken, or a role is not there */
+/** @throws CommandError where the name is none, or taken, or a role is not there */
 export async function createUser(
-  name: string,
+  given: string,
   options: UserOptions & { email: string; role: readonly string[] },
 ): Promise<void> {
+  const name = toResourceName(given);
+  const error = findNameError(name);
+  if (error !== null) throw new CommandError(`As the name of a user, expected ${error}`);
   const { password, isGenerated } = readPassword();
   await using store = await openStoreOf(options, null);
   if ((await findUserByName(store, name)) !== undefined)

@@ -247,6 +247,16 @@ describe(`user (${target.name})`, { skip }, () => {
     assert.match(all(finished), /admin/);
   });
 
+  test("create, of a name that the API would not take", async () => {
+    for (const name of ["", "a/b"]) {
+      const finished = await runCommand(target, ["user", "create", name], {
+        cwd: service.directory,
+      });
+      assert.deepEqual([finished.code, finished.stdout], [1, ""], all(finished));
+      assert.match(finished.stderr, /^As the name of a user, expected /);
+    }
+  });
+
   test("password, on the data folder of a stopped service", async () => {
     const finished = await runCommand(target, ["user", "password", "admin"], {
       cwd: service.directory,
