@@ -1,5 +1,6 @@
 import { useState } from "hono/jsx/dom";
 import { BY_FIELDS } from "./call-request.ts";
+import { ANY } from "./example-body.ts";
 import { Field, Group } from "./field.tsx";
 import { nameOfField, type InputField } from "./input-fields.ts";
 
@@ -8,8 +9,6 @@ const TYPES = [
   ["application/yaml", "YAML"],
   ["", "No body"],
 ] as const;
-
-const ANY = { name: "Ada" };
 
 /** The body of a call: by the fields of the flow's input schema where it has them, or as text. */
 export function BodyFields(props: {

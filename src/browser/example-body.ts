@@ -9,7 +9,8 @@ export async function readExampleBody(flow: string): Promise<unknown> {
   return exampleBodyOf(found?.input_schema) ?? ANY;
 }
 
-const ANY = { hello: "world" };
+/** For a flow that takes any body. */
+export const ANY = { name: "Ada" };
 
 /** Of the member `json` of what a flow takes; undefined: it takes anything. */
 export function exampleBodyOf(schema: Flow["input_schema"]): unknown {

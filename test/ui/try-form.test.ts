@@ -93,7 +93,7 @@ describe("a call by the fields of its flow", { skip: noBrowser }, () => {
     });
     assert.equal(response.status, 200);
     await visit(page, service, "/ui/webhooks/hello");
-    assert.match(await page.locator("[role=tabpanel] pre").first().innerText(), /"hello":"world"/);
+    assert.match(await page.locator("[role=tabpanel] pre").first().innerText(), /"name":"Ada"/);
   });
 
   test("asks for no fields where a call has no body", async () => {
