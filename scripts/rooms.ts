@@ -165,6 +165,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/reduced-builtins": {
     setup: ["reduceBuiltins", "reduceHttp2", "keepOnly", "describeSystem", "text", "toSource"],
   },
+  "sandbox/result-text": {},
   "sandbox/run": {},
   "sandbox/schema-text": {
     setup: ["describeSchemas", "describe", "toText", "convert", "keepSound", "reasonOf"],
