@@ -162,7 +162,6 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
     setup: ["findShared", "note", "hiddenPrototypes", "of", "isOpen", "isNamespace"],
   },
   "sandbox/request-members": {},
-  "sandbox/result-text": {},
   "sandbox/reduced-builtins": {
     setup: ["reduceBuiltins", "reduceHttp2", "keepOnly", "describeSystem", "text", "toSource"],
   },

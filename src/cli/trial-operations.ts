@@ -1,4 +1,5 @@
 import { toEndingText } from "../server/executions/ending-text.ts";
+import { refuseOperation } from "../server/executions/refused-operation.ts";
 import type { Outcome } from "../server/executions/outcome.ts";
 import type { OperationAnswer, OperationRequest } from "../shared/wire/protocol.ts";
 
@@ -24,8 +25,7 @@ export function openTrialOperations(
     try {
       return { ok: true, value: await perform(surroundings, request) };
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      return { ok: false, message: `Cannot ${request.operation}: ${message}` };
+      return refuseOperation(request, error);
     }
   };
 }

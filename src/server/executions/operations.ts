@@ -18,6 +18,7 @@ import type { Executions } from "./executions.ts";
 import { toEndingText } from "./ending-text.ts";
 import { toInput } from "./input.ts";
 import { grantsOf } from "./permissions.ts";
+import { refuseOperation } from "./refused-operation.ts";
 import { findValueError, isCheckedAtOnce, type ValueJob } from "./value.ts";
 
 /** What the operations of flows need (contract, section 5). */
@@ -52,8 +53,7 @@ export async function operate(
   try {
     return { ok: true, value: await perform(options, execution, request) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { ok: false, message: `Cannot ${request.operation}: ${message}` };
+    return refuseOperation(request, error);
   }
 }
 
