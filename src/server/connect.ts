@@ -1,3 +1,4 @@
+import type { LimitedWebhook } from "./executions/webhook-queue.ts";
 import { openActivity } from "./access/activity.ts";
 import { openOwnCounts, openSharedCounts } from "./access/failure-counts.ts";
 import { openLockout } from "./access/lockout.ts";
@@ -104,7 +105,7 @@ function toCallParts(parts: Parts) {
     throttle: openThrottle({ free: 100, stepMs: 100, mostMs: 3000 }),
     findFlow: (name: string) => catalog.find(name),
     findFlowOrAsk: (name: string) => catalog.findOrAsk(name),
-    requireRoom: (flow: string, webhookId: string) => executions.requireRoom(flow, webhookId),
+    requireRoom: (flow: string, webhook: LimitedWebhook) => executions.requireRoom(flow, webhook),
     rates: store.shared === null ? new OwnRates() : new SharedRates(store.shared),
     inactivityMs: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
     sync_mode: config.SYNC_MODE,

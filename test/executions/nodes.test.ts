@@ -41,7 +41,7 @@ const SPEC: FlowSpec = {
   input_members: null,
 };
 const FLOW = { spec: SPEC, timeoutMs: 1e6 };
-const WEBHOOK = { id: "w", name: "w" };
+const WEBHOOK = { id: "w", name: "w", limits: null };
 
 const server = await openPostgres();
 after(() => server.stop());
@@ -79,11 +79,11 @@ async function openExecutions(store: Store): Promise<Executions> {
   });
 }
 
-function start(executions: Executions): Promise<ActiveExecution> {
+function start(executions: Executions, limits: string | null = null): Promise<ActiveExecution> {
   return executions.start({
     flowName: "f",
     flow: FLOW,
-    webhook: WEBHOOK,
+    webhook: { ...WEBHOOK, limits },
     input: { input_value: "1", raw_body: null, raw_body_at: null, target: null },
     is_productive: true,
     is_async: true,
@@ -142,6 +142,7 @@ function withActs(node: StoreNode, acts: Partial<StoreNode>): StoreNode {
     listLost: acts.listLost ?? ((ids) => node.listLost(ids)),
     listWaiting: acts.listWaiting ?? (() => node.listWaiting()),
     take: acts.take ?? ((wanted) => node.take(wanted)),
+    listStartable: (webhooks) => node.listStartable(webhooks),
   };
 }
 
@@ -162,15 +163,24 @@ test("one that was to be replaced, and that another node has, ends as it ends th
   await using store = await openNodeStore(url);
   await using other = await openNodeStore(url);
   const executions = await openExecutions(store);
-  const limits = { max_concurrent: 1, when_busy: "replace", max_queued: null };
-  executions.limit({ ...WEBHOOK, limits: JSON.stringify(limits) });
-  const first = await start(executions);
+  const limits = JSON.stringify({ max_concurrent: 1, when_busy: "replace", max_queued: null });
+  const first = await start(executions, limits);
   assert.equal((await other.node.take(ALL)).length, 1);
-  const second = await start(executions);
+  const second = await start(executions, limits);
   assert.equal(first.isElsewhere, true);
   assert.deepEqual(executions.listUndecided(), [second.id]);
   await runOn(other, first.id);
   assert.equal((await first.ended).status, "ENDED_SUCCESS");
+});
+
+test("limits that another node has changed hold with the next call", async () => {
+  await using store = await openNodeStore(await server.createDatabase());
+  const executions = await openExecutions(store);
+  const limits = JSON.stringify({ max_concurrent: 1, when_busy: "refuse", max_queued: null });
+  await start(executions, limits);
+  await assert.rejects(start(executions, limits), { code: "webhook_busy" });
+  await start(executions);
+  await assert.rejects(start(executions, limits), { code: "webhook_busy" });
 });
 
 test("what was taken though the answer was lost is found", async () => {

@@ -116,3 +116,40 @@ test("limits that come later count what runs already", () => {
   limited.limit({ ...NONE, max_concurrent: 2 });
   assert.deepEqual([limited.waiting, limited.running, limited.isFree], [1, 1, false]);
 });
+
+test("what the store holds back waits in its order, until it is said that it may start", () => {
+  const { queue, passed, add } = openQueue({ max_concurrent: 2 });
+  const [first, second, third] = [add(), add(), add()];
+  for (const one of [first, second]) queue.started(one);
+  for (const one of [second, first]) queue.holdBack(one, one.run);
+  assert.deepEqual([queue.isFull, queue.held, queue.running, queue.waiting], [true, 3, 0, 3]);
+  assert.equal(add().run.link === null, false, "it waits behind the others");
+  passed.length = 0;
+  queue.passStartable(0, []);
+  assert.equal(passed.length, 0);
+  queue.passStartable(1, [second.run]);
+  assert.deepEqual(passed, [second.run], "another node may be said to have the first one's turn");
+  queue.leave(second.run);
+  assert.deepEqual(passed, [second.run, first.run], "the place that it leaves is tried");
+  queue.holdBack(first, first.run);
+  queue.limit({ ...NONE, max_concurrent: null });
+  assert.deepEqual(passed.slice(2, 4), [first.run, third.run]);
+  assert.equal(queue.isFull, false);
+});
+
+test("who comes when nothing is held back any more is passed", () => {
+  const { queue, passed, add } = openQueue({ max_concurrent: 2 });
+  for (const leave of [
+    (run: Run) => queue.leave(run),
+    (run: Run) => queue.passStartable(1, [run]),
+  ]) {
+    const held = add();
+    queue.holdBack(held, held.run);
+    assert.ok(queue.isFull);
+    leave(held.run);
+    passed.length = 0;
+    const next = add();
+    assert.deepEqual(passed, [next.run]);
+    for (const one of [held, next]) queue.leave(one.run);
+  }
+});

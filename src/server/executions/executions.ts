@@ -20,6 +20,7 @@ import { toJob, type Input } from "./input.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";
 import { Handover } from "./handover.ts";
+import { HeldBack } from "./held-back.ts";
 import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
 import type { Onlooker } from "./onlooker.ts";
@@ -28,8 +29,10 @@ import { Overflow } from "./overflow.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import { Watchers } from "./watchers.ts";
-import { WebhookQueues, type LimitedWebhook } from "./webhook-queues.ts";
-import { toReplacedMessage } from "../store/ledger-record.ts";
+import { WebhookQueues } from "./webhook-queues.ts";
+import { refuseBusy, type LimitedWebhook } from "./webhook-queue.ts";
+import { toReplacedMessage, type LimitedBegin } from "../store/ledger-record.ts";
+import { isBusy, type StoreError } from "../store/store-error.ts";
 import type { EndedStatus } from "../../shared/contract/status.ts";
 
 export interface ExecutionsOptions
@@ -67,13 +70,16 @@ export class Executions implements RunEvents {
   readonly watchers: Watchers;
   readonly #kept = new KeptInputs();
   readonly #queues: WebhookQueues;
+  /** null: there are no other nodes. */
+  readonly #heldBack: HeldBack | null;
   #isDraining = false;
 
   constructor(options: ExecutionsOptions) {
     this.#options = options;
+    const { node } = options.store;
     this.#journal = new Journal(options.store, options.log);
     this.duplicates = new DuplicateLog(this.#journal);
-    this.watchers = new Watchers(options.store.node);
+    this.watchers = new Watchers(node);
     this.#elsewhere = new Elsewhere(options.store, options.log);
     this.#overflow = new Overflow({
       node: options.store.node,
@@ -93,6 +99,7 @@ export class Executions implements RunEvents {
       kept: this.#kept,
       giveUp: (execution, error) => this.#giveUp(execution, error),
       overtaken,
+      heldBack: (run) => this.#holdBack(run),
     });
     this.#scheduler = new Scheduler({
       ...options,
@@ -102,7 +109,10 @@ export class Executions implements RunEvents {
     this.#queues = new WebhookQueues(
       (run) => this.#scheduler.enqueue(run),
       () => this.#active,
+      node !== null,
     );
+    const polled = { queues: this.#queues, active: this.#active, log: options.log };
+    this.#heldBack = node === null ? null : new HeldBack({ ...polled, node });
   }
 
   /** The limits that a webhook has from now on. */
@@ -126,13 +136,13 @@ export class Executions implements RunEvents {
    *
    * @throws RequestError queue_full, webhook_busy, shutting_down
    */
-  requireRoom(flow: string, webhookId: string | null): void {
+  requireRoom(flow: string, webhook: LimitedWebhook | null): void {
     if (this.#journal.isClosing)
       throw new RequestError("shutting_down", "The service is shutting down. Try again", {
         headers: { "retry-after": "5" },
       });
     const isFree = this.#scheduler.isFree(flow);
-    const queue = this.#queues.find(webhookId);
+    const queue = webhook === null ? null : this.#queues.findNow(webhook);
     if (!isFree || queue?.isFree === false) this.#requireQueueRoom(flow);
     queue?.requireRoom(isFree, this.#scheduler.meanOf(flow));
   }
@@ -154,7 +164,7 @@ export class Executions implements RunEvents {
   async start(request: StartRequest, until: Recorded = "synced"): Promise<ActiveExecution> {
     const { flow, flowName, input } = request;
     await this.#journal.requireRoom();
-    this.requireRoom(flowName, request.webhook?.id ?? null);
+    this.requireRoom(flowName, request.webhook);
     const row = toRow(request, this.#options.store.node?.name ?? null);
     const { allowance } = this.#options;
     const month = request.isConnection ? allowance.take(row.created_at) : null;
@@ -162,10 +172,12 @@ export class Executions implements RunEvents {
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
     const { claim = null } = request;
     const replaced = this.#replaceBy(execution);
+    const limited = this.#limitBegin(row);
     const more = {
       month,
       ...(claim !== null && { claims: claim.rows }),
       ...(replaced.length > 0 && { replaces: replaced.map(({ id }) => id) }),
+      ...(limited !== undefined && { limited }),
     };
     execution.recordedIn = this.#journal.begin(row, input, more, {
       written: () => {
@@ -191,11 +203,20 @@ export class Executions implements RunEvents {
       refused: (refused) => {
         this.#refuse(execution);
         for (const one of replaced) this.#restore(one);
-        reject(month === null ? refused : allowance.giveBack(month, refused));
+        const error = isBusy(refused) ? this.#refuseBusy(flowName, refused) : refused;
+        reject(month === null ? error : allowance.giveBack(month, error));
       },
     });
     this.#enqueue(execution, flow, input);
     return promise;
+  }
+
+  #limitBegin({ webhook_id, flow }: ExecutionRow): LimitedBegin | undefined {
+    return this.#queues.find(webhook_id)?.limitBegin(this.#scheduler.isFree(flow));
+  }
+
+  #refuseBusy(flow: string, { message }: StoreError): RequestError {
+    return refuseBusy(message, this.#scheduler.meanOf(flow));
   }
 
   /** Decides that what waits of the webhook ends with the begin of a new execution. */
@@ -369,6 +390,7 @@ export class Executions implements RunEvents {
   async drain(graceMs: number): Promise<void> {
     this.startDraining();
     this.#journal.close();
+    this.#heldBack?.close();
     await atMost(WAIT_MS, this.#scheduler.stop());
     await atMost(graceMs, this.#scheduler.whenIdle());
     // Those that have ended are told of it, once that is written.
@@ -433,6 +455,15 @@ export class Executions implements RunEvents {
   #listQueued(most: number): ActiveExecution[] {
     const runs = this.#scheduler.listQueued(most);
     return runs.flatMap((run) => (run instanceof ExecutionRun ? run.execution : []));
+  }
+
+  /** As many of its webhook run as may, on all nodes: it waits on. */
+  #holdBack(run: ExecutionRun): void {
+    const { execution } = run;
+    execution.queue?.holdBack(execution, run);
+    this.#kept.release(execution);
+    this.#kept.keep(execution);
+    this.#heldBack?.poll();
   }
 
   /** It could not be recorded: it is as if it had never been. */

@@ -4,6 +4,7 @@ import type { Run } from "../workers/worker.ts";
 import type { ActiveExecution } from "./active.ts";
 import { ExecutionRun } from "./execution-run.ts";
 import { toJob } from "./input.ts";
+import type { LimitedStart } from "../store/ledger-record.ts";
 import type { Journal } from "./journal.ts";
 import type { KeptInputs } from "./kept-inputs.ts";
 
@@ -16,6 +17,8 @@ export interface HandoverDeps {
   readonly giveUp: (execution: ActiveExecution, error: unknown) => void;
   /** It has ended, or is another node's. */
   readonly overtaken: (execution: ActiveExecution) => void;
+  /** As many of its webhook run as may: it waits on. */
+  readonly heldBack: (run: ExecutionRun) => void;
 }
 
 type HandOver = (recorded: readonly Run[]) => void;
@@ -50,20 +53,25 @@ export class Handover {
       execution.queue?.started(execution);
       execution.handedOverAt = at;
     }
-    journal.start(
-      own.map(({ id }) => id),
-      at,
-      row,
-      {
-        overtaken: (ids) => {
-          for (const { execution } of own)
-            if (ids.includes(execution.id)) this.#deps.overtaken(execution);
-        },
-        started: () => this.#onStarted(own, handOver),
-        // The service stops before it could be written: they stay PENDING.
-        failed: () => (journal.isClosing ? handOver([]) : this.#start(own, handOver)),
+    let left = own;
+    const limited = listLimited(own);
+    const members = { ids: own.map(({ id }) => id), at, ...(limited.length > 0 && { limited }) };
+    journal.start(members, row, {
+      overtaken: (ids) => {
+        for (const { execution } of own)
+          if (ids.includes(execution.id)) this.#deps.overtaken(execution);
       },
-    );
+      heldBack: (ids) => {
+        // What was cut short meanwhile is ended by whoever hands it over.
+        const isHeld = (run: ExecutionRun): boolean =>
+          ids.includes(run.id) && run.abortReason === null;
+        for (const run of own.filter(isHeld)) this.#deps.heldBack(run);
+        left = own.filter((run) => !isHeld(run));
+      },
+      started: () => this.#onStarted(left, handOver),
+      // The service stops before it could be written: they stay PENDING.
+      failed: () => (journal.isClosing ? handOver([]) : this.#start(own, handOver)),
+    });
   }
 
   #onStarted(all: readonly ExecutionRun[], handOver: HandOver): void {
@@ -90,6 +98,15 @@ export class Handover {
       return [];
     }
   }
+}
+
+/** Of webhooks that limit their executions over all nodes. */
+function listLimited(runs: readonly ExecutionRun[]): LimitedStart[] {
+  return runs.flatMap(({ id, execution: { queue, row } }) =>
+    queue?.asksToStart === true && row.webhook_id !== null
+      ? [{ id, webhook_id: row.webhook_id }]
+      : [],
+  );
 }
 
 /** Later than all before: what undoes one of them undoes no other, though it comes late. */

@@ -11,7 +11,7 @@ import {
   type StoreError,
 } from "../store/store-error.ts";
 import type { RecordEvents } from "../store/ledger.ts";
-import type { BeginRecord, LedgerRecord } from "../store/ledger-record.ts";
+import type { BeginRecord, LedgerRecord, StartRecord } from "../store/ledger-record.ts";
 import type { ActiveExecution } from "./active.ts";
 import { openChanges, type Changes } from "./changes.ts";
 import type { Input } from "./input.ts";
@@ -71,17 +71,24 @@ export class Journal {
   /**
    * Records that executions are handed to a thread.
    *
-   * @param at later than any handing over of theirs before
+   * @param members with a time that is later than any handing over of theirs before
    * @param row of the ledger, that of their records: then one cannot be without the other. Where
    *   they were recorded before, it has to be on disk that they were handed over: nothing runs twice
    */
-  start(ids: readonly string[], at: number, row: number | null, events: StartEvents): void {
-    const record: LedgerRecord = { kind: "start", ids, at };
-    let own = ids;
+  start(members: StartMembers, row: number | null, events: StartEvents): void {
+    const record: LedgerRecord = { kind: "start", ...members };
+    let own = members.ids;
+    const leave = (left: readonly string[]): void => {
+      own = own.filter((id) => !left.includes(id));
+      if (own.length === 0) events.started();
+    };
     const overtaken = (lost: readonly string[]): void => {
       events.overtaken(lost);
-      own = ids.filter((id) => !lost.includes(id));
-      if (own.length === 0) events.started();
+      leave(lost);
+    };
+    const heldBack = (held: readonly string[]): void => {
+      events.heldBack(held);
+      leave(held);
     };
     const started = (): void => {
       events.started();
@@ -93,8 +100,8 @@ export class Journal {
     };
     const isTogether = row !== null && row === this.#store.ledger.next;
     const told = isTogether
-      ? { written: started, overtaken, failed }
-      : { synced: started, overtaken, failed };
+      ? { written: started, overtaken, heldBack, failed }
+      : { synced: started, overtaken, heldBack, failed };
     this.#store.ledger.append(record, null, told);
   }
 
@@ -198,12 +205,17 @@ export class Journal {
 }
 
 /** What is recorded of a new execution beside its row and its input. */
-export type BeginMembers = Pick<BeginRecord, "month" | "claims" | "replaces">;
+export type BeginMembers = Pick<BeginRecord, "month" | "claims" | "replaces" | "limited">;
+
+/** Executions that are handed to a thread together. */
+export type StartMembers = Pick<StartRecord, "ids" | "at" | "limited">;
 
 /** Whether runs may be handed over. */
 export interface StartEvents {
   /** Before `started`: these have ended, or are another node's. */
   overtaken(ids: readonly string[]): void;
+  /** Before `started`: as many of their webhook run as may, and these wait on. */
+  heldBack(ids: readonly string[]): void;
   started(): void;
   /** It could not be written, for some time. */
   failed(): void;

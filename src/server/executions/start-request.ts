@@ -5,13 +5,14 @@ import type { Trace } from "../request/trace.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import type { HeldClaim } from "./claims.ts";
 import type { Input } from "./input.ts";
+import type { LimitedWebhook } from "./webhook-queue.ts";
 
 /** What an execution is started from: a call, a command, another execution. */
 export interface StartRequest {
   readonly flowName: string;
   /** The version to run; undefined: the flow is not there, which is recorded as the ending. */
   readonly flow: RunnableFlow | undefined;
-  readonly webhook: { readonly id: string; readonly name: string } | null;
+  readonly webhook: LimitedWebhook | null;
   readonly input: Input;
   readonly is_productive: boolean;
   readonly is_async: boolean;

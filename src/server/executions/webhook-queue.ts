@@ -1,7 +1,16 @@
 import type { WebhookLimits } from "../../shared/contract/webhook-limits.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { Run } from "../workers/worker.ts";
+import type { LimitedBegin } from "../store/ledger-record.ts";
 import { RunQueue } from "./run-queue.ts";
+
+/** What a webhook limits, as its callers and its record have it. */
+export interface LimitedWebhook {
+  readonly id: string;
+  readonly name: string;
+  /** JSON text; null: none. */
+  readonly limits: string | null;
+}
 
 /** What a webhook limits beside its rate (contract, section 8, number 7). */
 export type ConcurrencyLimits = Omit<WebhookLimits, "rate">;
@@ -24,10 +33,12 @@ const NO_LIMITS: ConcurrencyLimits = {
 /**
  * The executions that calls of one webhook have started, where it limits them. Runs beyond
  * `max_concurrent` are held back here, first come first served: the scheduler has never more of
- * them than may run, so that other webhooks of the same flow pass by.
+ * them than may run, so that other webhooks of the same flow pass by. Where nodes share the store,
+ * that decides which of those start: the others come back, and wait for what is said of them.
  */
 export class WebhookQueue<Execution extends QueuedExecution> {
   readonly #pass: (run: Run) => void;
+  readonly #isShared: boolean;
   readonly #held = new RunQueue();
   /** Handed to the scheduler, until their thread is free again. */
   readonly #passed = new Set<Run>();
@@ -36,10 +47,18 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   /** Begun and not ended. */
   readonly #running = new Set<Execution>();
   #limits: ConcurrencyLimits = NO_LIMITS;
+  /** How many more may be passed, for all that is known here. */
+  #free = Infinity;
+  /** Since when others may start, and none of those here, as performance.now(); null: they may not. */
+  #passedBySince: number | null = null;
 
-  /** @param pass hands a run to the scheduler */
-  constructor(pass: (run: Run) => void) {
+  /**
+   * @param pass hands a run to the scheduler
+   * @param isShared whether other nodes run executions of the webhook too
+   */
+  constructor(pass: (run: Run) => void, isShared = false) {
     this.#pass = pass;
+    this.#isShared = isShared;
   }
 
   /** Raised limits let more runs pass at once; null: it has none any more. */
@@ -69,6 +88,27 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   /** Whether another run is not held back. */
   get isFree(): boolean {
     return this.#held.length === 0 && this.#passed.size < this.#most;
+  }
+
+  /** Whether runs wait here until those of other nodes have ended. */
+  get isFull(): boolean {
+    return this.#held.length > 0 && this.#free === 0;
+  }
+
+  /** Whether the store decides what starts. */
+  get asksToStart(): boolean {
+    return this.#isShared && this.#limits.max_concurrent !== null;
+  }
+
+  /**
+   * What the store decides by whether another may begin; undefined: it may.
+   *
+   * @param hasThread whether the scheduler has a thread for it
+   */
+  limitBegin(hasThread: boolean): LimitedBegin | undefined {
+    const { when_busy, max_queued } = this.#limits;
+    if (!this.#isShared || (when_busy === "queue" && max_queued === null)) return undefined;
+    return { hasThread };
   }
 
   /**
@@ -101,6 +141,8 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   /** Its run is handed on as soon as it may be. */
   add(execution: Execution, run: Run): void {
     this.#pending.add(execution);
+    // What was known of other nodes may be old.
+    if (this.#held.length === 0) this.#free = Infinity;
     this.#held.push(run);
     this.#passNext();
   }
@@ -125,6 +167,32 @@ export class WebhookQueue<Execution extends QueuedExecution> {
     if (this.#running.delete(execution)) this.#pending.add(execution);
   }
 
+  /** The store has not started it: it waits before all that are younger. */
+  holdBack(execution: Execution, run: Run): void {
+    this.returned(execution);
+    this.#passed.delete(run);
+    const older = this.#held.take(Infinity, ({ id }) => id < run.id);
+    this.#held.unshift([...older, run]);
+    this.#free = 0;
+    this.#passNext();
+  }
+
+  /**
+   * These may start, as the store has it, if they are held back here.
+   *
+   * @param free how many may, on any node
+   */
+  passStartable(free: number, runs: readonly Run[]): void {
+    this.#passedBySince = free === 0 ? null : (this.#passedBySince ?? performance.now());
+    for (const run of runs)
+      if (this.#passed.size < this.#most && this.#held.remove(run)) this.#passOne(run);
+  }
+
+  /** Whether those whose turn it is have not started for a while, at the nodes where they wait. */
+  get isPassedBy(): boolean {
+    return this.#passedBySince !== null && performance.now() - this.#passedBySince > PATIENCE_MS;
+  }
+
   /** Its ending is decided; its thread may be busy with it for a while. */
   ended(execution: Execution): void {
     this.#pending.delete(execution);
@@ -134,7 +202,9 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   /** A run leaves, wherever it is. @returns whether it was held back */
   leave(run: Run): boolean {
     if (this.#held.remove(run)) return true;
-    if (this.#passed.delete(run)) this.#passNext();
+    if (!this.#passed.delete(run)) return false;
+    this.#free += 1;
+    this.#passNext();
     return false;
   }
 
@@ -143,20 +213,31 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   }
 
   #passNext(): void {
-    while (this.#passed.size < this.#most) {
+    if (this.#most === Infinity) this.#free = Infinity;
+    while (this.#passed.size < this.#most && this.#free > 0) {
       const [run] = this.#held.take(1, () => true);
       if (run === undefined) return;
-      this.#passed.add(run);
-      this.#pass(run);
+      this.#free -= 1;
+      this.#passOne(run);
     }
   }
+
+  #passOne(run: Run): void {
+    this.#passedBySince = null;
+    this.#passed.add(run);
+    this.#pass(run);
+  }
 }
+
+/** Others take what has its turn elsewhere and does not start, after so long, in milliseconds. */
+const PATIENCE_MS = 1000;
 
 /** A caller comes again once a run should have ended; seconds. */
 const LEAST_RETRY_SEC = 1;
 const MOST_RETRY_SEC = 60;
 
-function refuseBusy(why: string, meanMs: number): RequestError {
+/** @param meanMs how long runs of its flow take */
+export function refuseBusy(why: string, meanMs: number): RequestError {
   const seconds = Math.min(Math.max(Math.ceil(meanMs / 1000), LEAST_RETRY_SEC), MOST_RETRY_SEC);
   return new RequestError("webhook_busy", `${why}. Try again later`, {
     headers: { "retry-after": String(seconds) },

@@ -1,14 +1,6 @@
 import type { Run } from "../workers/worker.ts";
 import type { ActiveExecution } from "./active.ts";
-import { WebhookQueue, type ConcurrencyLimits } from "./webhook-queue.ts";
-
-/** What a webhook limits, as its callers and its record have it. */
-export interface LimitedWebhook {
-  readonly id: string;
-  readonly name: string;
-  /** JSON text; null: none. */
-  readonly limits: string | null;
-}
+import { WebhookQueue, type ConcurrencyLimits, type LimitedWebhook } from "./webhook-queue.ts";
 
 function readLimits(text: string | null): ConcurrencyLimits | null {
   if (text === null) return null;
@@ -20,6 +12,8 @@ function readLimits(text: string | null): ConcurrencyLimits | null {
 
 interface Entry {
   name: string;
+  /** JSON text. */
+  limits: string | null;
   readonly queue: WebhookQueue<ActiveExecution>;
 }
 
@@ -27,20 +21,34 @@ interface Entry {
 export class WebhookQueues {
   readonly #pass: (run: Run) => void;
   readonly #listActive: () => Iterable<ActiveExecution>;
+  readonly #isShared: boolean;
   readonly #entries = new Map<string, Entry>();
 
   /**
    * @param pass hands a run to the scheduler
    * @param listActive executions that a new queue may have to count
+   * @param isShared whether other nodes run executions of the webhooks too
    */
-  constructor(pass: (run: Run) => void, listActive: () => Iterable<ActiveExecution>) {
+  constructor(
+    pass: (run: Run) => void,
+    listActive: () => Iterable<ActiveExecution>,
+    isShared: boolean,
+  ) {
     this.#pass = pass;
     this.#listActive = listActive;
+    this.#isShared = isShared;
   }
 
   find(webhookId: string | null): WebhookQueue<ActiveExecution> | null {
     if (webhookId === null || this.#entries.size === 0) return null;
     return this.#entries.get(webhookId)?.queue ?? null;
+  }
+
+  /** As `find`, under limits that another node may have changed. */
+  findNow(webhook: LimitedWebhook): WebhookQueue<ActiveExecution> | null {
+    const { id, limits } = webhook;
+    if (this.#isShared && limits !== (this.#entries.get(id)?.limits ?? null)) this.limit(webhook);
+    return this.find(id);
   }
 
   /** The limits that a webhook has from now on; without any, what was held back runs. */
@@ -49,6 +57,7 @@ export class WebhookQueues {
     const entry = this.#entries.get(id) ?? (limits === null ? null : this.#open(id, name));
     if (entry === null) return;
     entry.name = name;
+    entry.limits = text;
     entry.queue.limit(limits);
     if (limits === null) this.#entries.delete(id);
   }
@@ -68,9 +77,14 @@ export class WebhookQueues {
     return held;
   }
 
-  /** Of which another run would be held back. */
+  /** Of which another run would be held back, unless nobody else lets those before it start. */
   listBusy(): string[] {
-    return [...this.#entries].filter(([, { queue }]) => !queue.isFree).map(([id]) => id);
+    return this.#listIf((queue) => !queue.isFree && !queue.isPassedBy);
+  }
+
+  /** Of which runs wait until those of other nodes have ended. */
+  listFull(): string[] {
+    return this.#listIf((queue) => queue.isFull);
   }
 
   /** As `held`, of one flow: a webhook's runs are of one, but for a while after it was changed. */
@@ -86,14 +100,18 @@ export class WebhookQueues {
       yield { webhook: name, running: queue.running, waiting: queue.waiting };
   }
 
+  #listIf(holds: (queue: WebhookQueue<ActiveExecution>) => boolean): string[] {
+    return [...this.#entries].filter(([, { queue }]) => holds(queue)).map(([id]) => id);
+  }
+
   #open(id: string, name: string): Entry {
-    const queue = new WebhookQueue<ActiveExecution>(this.#pass);
+    const queue = new WebhookQueue<ActiveExecution>(this.#pass, this.#isShared);
     for (const execution of this.#listActive())
       if (execution.row.webhook_id === id) {
         execution.queue = queue;
         queue.adopt(execution);
       }
-    const entry = { name, queue };
+    const entry = { name, limits: null, queue };
     this.#entries.set(id, entry);
     return entry;
   }

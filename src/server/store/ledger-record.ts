@@ -20,6 +20,13 @@ export interface BeginRecord {
   readonly claims?: readonly ClaimRow[];
   /** Executions that end with its begin, because it takes their place. */
   readonly replaces?: readonly string[];
+  /** Its webhook limits its executions over all nodes; only where nodes share the store. */
+  readonly limited?: LimitedBegin;
+}
+
+export interface LimitedBegin {
+  /** Whether a thread is free for it at its node. */
+  readonly hasThread: boolean;
 }
 
 /** They are handed to a thread. */
@@ -27,6 +34,13 @@ export interface StartRecord {
   readonly kind: "start";
   readonly ids: readonly string[];
   readonly at: number;
+  /** Those whose webhook limits its executions over all nodes; only where nodes share the store. */
+  readonly limited?: readonly LimitedStart[];
+}
+
+export interface LimitedStart {
+  readonly id: string;
+  readonly webhook_id: string;
 }
 
 /** They were handed to a thread, have not begun in it, and wait again. */

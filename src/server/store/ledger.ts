@@ -15,6 +15,11 @@ export interface RecordEvents {
    * recorded before this node was given up.
    */
   overtaken?(ids: readonly string[]): void;
+  /**
+   * Before `written`: these were not started and wait on, because as many of their webhook run as
+   * may. A record of none other is told no more.
+   */
+  heldBack?(ids: readonly string[]): void;
   /** It was not written, and will not be. */
   failed(error: StoreError): void;
 }

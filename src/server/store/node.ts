@@ -35,6 +35,19 @@ export interface StoreNode {
   endUnserved(flows: readonly string[]): Promise<number>;
   /** Takes executions that wait elsewhere, of each flow the oldest first. */
   take(wanted: Wanted): Promise<readonly ExecutionRow[]>;
+  /** What may start now of webhooks that limit how many run at once; without those that do not. */
+  listStartable(webhooks: readonly string[]): Promise<readonly Startable[]>;
+}
+
+/** Of one webhook, over all nodes. */
+export interface Startable {
+  readonly webhook_id: string;
+  /** How many more may run. */
+  readonly free: number;
+  /** When the latest of those that run was started; null: none runs. */
+  readonly startedAt: number | null;
+  /** So many of those that wait, the oldest first. */
+  readonly ids: readonly string[];
 }
 
 /** What a node tells of itself. */
@@ -63,6 +76,9 @@ export interface Wanted {
   readonly room: readonly { readonly flow: string; readonly count: number }[];
   /** Of nodes that live, too, what has waited since this time; null: of lost ones alone. */
   readonly waitingSince: number | null;
-  /** Webhooks whose executions stay where they are, unless their node is lost. */
+  /**
+   * Webhooks whose executions stay where they are, unless their node is lost; so do those of
+   * webhooks of which as many run as may.
+   */
   readonly busyWebhooks: readonly string[];
 }

@@ -7,6 +7,7 @@ import { RequestError } from "../../shared/errors.ts";
  * - `expected`: a statement of the unit changed no row; `code` is what it expected
  * - `claimed`: what was to be claimed is another execution's
  * - `allowance`: the connections of its month are used
+ * - `busy`: as many of its webhook run or wait as may
  * - `unavailable`: the store cannot be read or written just now; later it can
  * - `too_long`: a list took longer than it may
  * - `other`: a defect, of the service or of the store
@@ -17,6 +18,7 @@ export type StoreErrorKind =
   | "expected"
   | "claimed"
   | "allowance"
+  | "busy"
   | "unavailable"
   | "too_long"
   | "other";
@@ -50,7 +52,7 @@ export function isPassing(error: unknown): boolean {
 
 /** Whether the tables were asked, and said no: nothing is missing in them. */
 export function isRefusal(kind: StoreErrorKind): boolean {
-  return kind === "claimed" || kind === "allowance";
+  return kind === "claimed" || kind === "allowance" || kind === "busy";
 }
 
 /** Whether an execution was not begun because another has what it was to claim. */
@@ -61,6 +63,11 @@ export function isClaimed(error: unknown): boolean {
 /** Whether an execution was not begun because the connections of its month are used. */
 export function isAllowanceUsed(error: unknown): boolean {
   return error instanceof StoreError && error.kind === "allowance";
+}
+
+/** Whether an execution was not begun because as many of its webhook run or wait as may. */
+export function isBusy(error: unknown): error is StoreError {
+  return error instanceof StoreError && error.kind === "busy";
 }
 
 /** @param message what waits, or cannot be read, for the store's sake */

@@ -1,3 +1,4 @@
+import type { LimitedWebhook } from "../executions/webhook-queue.ts";
 import type { IncomingMessage } from "node:http";
 import type { Activity } from "../access/activity.ts";
 import { decodeText, discardBody, hasBody, type Bodies } from "../request/body.ts";
@@ -29,7 +30,7 @@ export interface AdmissionRules {
   readonly bodies: Bodies;
   readonly parseLarge: ParseLarge;
   /** @throws RequestError queue_full, webhook_busy, shutting_down */
-  readonly requireRoom: (flow: string, webhookId: string) => void;
+  readonly requireRoom: (flow: string, webhook: LimitedWebhook) => void;
   readonly rates: RateLimits;
 }
 

@@ -123,7 +123,7 @@ async function begin(
 ): Promise<Reply> {
   const request = toStartRequest(deps, admission, mode);
   if (claim !== null) return beginClaimed(deps, admission, mode, { ...request, claim });
-  deps.requireRoom(request.flowName, admission.webhook.id);
+  deps.requireRoom(request.flowName, admission.webhook);
   const until = isHeld(deps, admission, mode) ? "written" : "synced";
   const live = await deps.executions.start(request, until);
   return answer(deps, admission, mode, toFollowed(live));
@@ -159,7 +159,7 @@ function toStartRequest(deps: CallDeps, admission: Admission, mode: Mode): Start
   return {
     flowName: webhook.flow,
     flow: deps.findFlow(webhook.flow),
-    webhook: { id: webhook.id, name: webhook.name },
+    webhook: { id: webhook.id, name: webhook.name, limits: webhook.limits },
     input,
     is_productive,
     is_async: mode.is_async,

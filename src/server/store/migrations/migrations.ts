@@ -16,6 +16,7 @@ import * as sharedFlows from "./0015-shared-flows.ts";
 import * as auditNode from "./0016-audit-node.ts";
 import * as sharedLimits from "./0017-shared-limits.ts";
 import * as executionNode from "./0018-execution-node.ts";
+import * as waitingByWebhook from "./0019-waiting-by-webhook.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -38,6 +39,7 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0016-audit-node", auditNode.up],
   ["0017-shared-limits", sharedLimits.up],
   ["0018-execution-node", executionNode.up],
+  ["0019-waiting-by-webhook", waitingByWebhook.up],
 ]);
 
 /** Those that SQLite has no use for, and does not apply. */
@@ -47,4 +49,5 @@ export const POSTGRES_ONLY: ReadonlySet<string> = new Set([
   "0014-shared",
   "0015-shared-flows",
   "0017-shared-limits",
+  "0019-waiting-by-webhook",
 ]);

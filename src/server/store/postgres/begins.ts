@@ -109,7 +109,11 @@ async function listBeyond(
 
 const NO_MONTH: ReadonlySet<string | null> = new Set([null]);
 
-async function findThere(client: Client, begins: readonly BeginRecord[]): Promise<Set<number>> {
+/** The keys of those that were begun by a try whose answer was lost. */
+export async function findThere(
+  client: Client,
+  begins: readonly BeginRecord[],
+): Promise<Set<number>> {
   const text = "select key from execution where key = any($1::bigint[])";
   const values = [begins.map(({ row }) => requireKey(row.id))];
   const { rows } = await client.query<{ key: number }>({ text, values });

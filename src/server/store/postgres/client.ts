@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { StartError } from "../../../shared/errors.ts";
 import type { ExecutionRow } from "../execution-row.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
-import type { NodeFigures, Swept, Wanted } from "../node.ts";
+import type { NodeFigures, Startable, Swept, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
 import type { SharedTask } from "../shared-store.ts";
@@ -136,6 +136,13 @@ export class Client {
 
   take(take: Wanted): Promise<ExecutionRow[]> {
     return this.#ask({ take }, ({ taken }: { taken: ExecutionRow[] }) => taken);
+  }
+
+  listStartable(listStartable: readonly string[]): Promise<readonly Startable[]> {
+    return this.#ask(
+      { listStartable },
+      (answer: { startable: readonly Startable[] }) => answer.startable,
+    );
   }
 
   rejoin(): Promise<Joined> {

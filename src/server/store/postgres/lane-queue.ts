@@ -93,25 +93,31 @@ export class LaneQueue {
     this.#underWay = false;
     this.#isWell = recorded.errors.every(([, { kind }]) => isRefusal(kind));
     const errors = new Map(recorded.errors);
-    const overtaken = new Set(recorded.overtaken);
+    const left = {
+      overtaken: new Set(recorded.overtaken),
+      heldBack: new Set(recorded.heldBack),
+    };
     // The next batch is under way while these are told.
     this.#flush();
     entries.forEach((entry, at) => {
       const error = errors.get(at);
       this.#options.done(entry);
       if (error !== undefined) this.#tell(() => entry.events.failed(new StoreError(error)));
-      else this.#tellWritten(entry, overtaken);
+      else this.#tellWritten(entry, left);
     });
     const due = this.#readers.filter(({ batch }) => batch <= number);
     this.#readers = this.#readers.filter(({ batch }) => batch > number);
     for (const reader of due) reader.resolve(this.#isWell);
   }
 
-  #tellWritten({ record, events }: Waiting, overtaken: ReadonlySet<string>): void {
-    const own = overtaken.size === 0 ? [] : idsOf(record);
+  #tellWritten({ record, events }: Waiting, { overtaken, heldBack }: Left): void {
+    const own = overtaken.size + heldBack.size === 0 ? [] : idsOf(record);
     const lost = own.filter((id) => overtaken.has(id));
     if (lost.length > 0) this.#tell(() => events.overtaken?.(lost));
-    if (record.kind !== "begin" && own.length > 0 && lost.length === own.length) return;
+    const held = record.kind === "start" ? own.filter((id) => heldBack.has(id)) : [];
+    if (held.length > 0) this.#tell(() => events.heldBack?.(held));
+    const left = lost.length + held.length;
+    if (record.kind !== "begin" && own.length > 0 && left === own.length) return;
     this.#tell(() => events.written?.());
     this.#tell(() => events.synced?.());
     this.#tell(() => events.applied?.());
@@ -127,6 +133,9 @@ export class LaneQueue {
   }
 }
 
+/** Executions that were left as they are. */
+type Left = Readonly<Record<"overtaken" | "heldBack", ReadonlySet<string>>>;
+
 /** Executions that a record changes. One that begins may be another's after a try that was not answered. */
 function idsOf(record: LedgerRecord): readonly string[] {
   if (record.kind === "begin") return [record.row.id, ...(record.replaces ?? [])];
@@ -137,5 +146,5 @@ function idsOf(record: LedgerRecord): readonly string[] {
 function failAll(entries: readonly Waiting[], error: unknown): Recorded {
   const { kind = "other", code = "POSTGRES", message = "" } = error as Partial<StoreError>;
   const errors = entries.map((_, at) => [at, { kind, code, message }] as const);
-  return { errors, overtaken: [] };
+  return { errors, overtaken: [], heldBack: [] };
 }

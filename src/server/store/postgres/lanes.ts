@@ -63,7 +63,7 @@ export class Lanes {
         this.#unknown.add(entries, unanswered);
         if (this.#unknown.size > 0) this.#settleSoon();
         const errors = entries.map((_, at) => [at, toRecordError(error)] as const);
-        return { errors, overtaken: [] };
+        return { errors, overtaken: [], heldBack: [] };
       }
   }
 

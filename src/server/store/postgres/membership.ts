@@ -6,6 +6,7 @@ import type { ExecutionRow } from "../execution-row.ts";
 import { COLUMNS } from "../executions.ts";
 import type { NodeFigures, Swept, Wanted } from "../node.ts";
 import { describePlace, transact } from "./connection.ts";
+import { FULL_WEBHOOKS } from "./webhook-states.ts";
 import { CLOCK, NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Joined, Renewed, ThreadData } from "./thread-protocol.ts";
 
@@ -162,11 +163,12 @@ export class Membership {
     const { rows } = await client.query<ExecutionRow>({
       name: "take",
       text: `with room as (select * from unnest($2::text[], $3::bigint[]) as room (flow, count)),
-        wanted as (select waiting.key from room, lateral (
+        busy as (select array(select unnest($5::text[]) union all ${FULL_WEBHOOKS}) as webhooks),
+        wanted as (select waiting.key from room, busy, lateral (
             select key from execution where execution.flow = room.flow and status = 'PENDING'
                 and ended_at is null and node_id is distinct from $1
                 and (created_at <= $4::bigint
-                    and coalesce(webhook_id <> all($5::text[]), true)
+                    and coalesce(webhook_id <> all(busy.webhooks), true)
                   or not exists (select from node where node.id = execution.node_id))
               order by key limit room.count for update skip locked) as waiting)
         update execution set node_id = $1, node = $6 from wanted where execution.key = wanted.key

@@ -39,5 +39,6 @@ export function openNode(client: Client, name: string, joined: Joined): StoreNod
     listWaiting: () => client.listWaiting(),
     endUnserved: (flows) => client.endUnserved(flows),
     take: (wanted) => client.take(wanted),
+    listStartable: (webhooks) => client.listStartable(webhooks),
   };
 }

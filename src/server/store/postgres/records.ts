@@ -15,6 +15,7 @@ import {
 import { isConditional, leaveOut, refuseBegins, toErrors, type Counting } from "./begins.ts";
 import { transact } from "./connection.ts";
 import { isLost, isOutOfTime, toUnitError } from "./error.ts";
+import { isLimited, limitEntries, replaceWaiting } from "./limits.ts";
 import type { Recorded } from "./thread-protocol.ts";
 
 /** Who writes records. */
@@ -42,7 +43,8 @@ export async function writeRecords(
     if (isLost(error) || isOutOfTime(error)) throw error;
     const parts = toParts(entries);
     if (parts.length > 1) return writeApart(write, entries, parts);
-    return { errors: entries.map((_, at) => [at, toUnitError(error)] as const), overtaken: [] };
+    const errors = entries.map((_, at) => [at, toUnitError(error)] as const);
+    return { errors, overtaken: [], heldBack: [] };
   }
 }
 
@@ -55,16 +57,18 @@ async function writeApart(
 ): Promise<Recorded> {
   const errors: Recorded["errors"][number][] = [];
   const overtaken: string[] = [];
+  const heldBack: string[] = [];
   for (const part of parts)
     try {
       const recorded = await write(part.map((at) => entries[at] as LedgerEntry));
       overtaken.push(...recorded.overtaken);
+      heldBack.push(...recorded.heldBack);
       for (const [at, error] of recorded.errors) errors.push([part[at] as number, error]);
     } catch (error) {
       if (isLost(error) || isOutOfTime(error)) throw error;
       for (const at of part) errors.push([at, toUnitError(error)]);
     }
-  return { errors, overtaken };
+  return { errors, overtaken, heldBack };
 }
 
 /** Places of records that are written together or not at all: those of one execution. */
@@ -89,18 +93,24 @@ async function writeTogether(
   recorder: Recorder,
   entries: readonly LedgerEntry[],
 ): Promise<Recorded> {
-  if (!isConditional(entries, recorder.counting)) {
+  if (!isConditional(entries, recorder.counting) && !isLimited(entries)) {
     const { count, write } = prepareWrite(client, recorder, entries);
     // One statement is a transaction by itself.
-    return { errors: [], overtaken: await (count === 1 ? write() : transact(client, write)) };
+    const overtaken = await (count === 1 ? write() : transact(client, write));
+    return { errors: [], overtaken, heldBack: [] };
   }
   return transact(client, async () => {
-    const refused = await refuseBegins(client, entries, recorder.counting);
-    const { write } = prepareWrite(client, recorder, leaveOut(entries, refused));
+    const limited = await limitEntries(client, entries);
+    const others = await refuseBegins(client, limited.entries, recorder.counting);
+    const refused = new Map([...limited.refused, ...others]);
+    const begun = leaveOut(limited.entries, others);
+    const { write } = prepareWrite(client, recorder, begun);
     const overtaken = await write();
+    await replaceWaiting(client, begun, limited.replacing);
     return {
       errors: toErrors(entries, refused),
       overtaken: overtaken.filter((id) => !refused.has(id)),
+      heldBack: limited.heldBack,
     };
   });
 }

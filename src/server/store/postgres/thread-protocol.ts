@@ -1,6 +1,6 @@
 import type { ExecutionRow } from "../execution-row.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
-import type { NodeFigures, Swept, Wanted } from "../node.ts";
+import type { NodeFigures, Startable, Swept, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
 import type { SharedTask } from "../shared-store.ts";
@@ -72,6 +72,7 @@ export type NodeAct =
   | { readonly listWaiting: true }
   | { readonly endUnserved: readonly string[] }
   | { readonly take: Wanted }
+  | { readonly listStartable: readonly string[] }
   | { readonly rejoin: true }
   | { readonly leave: true };
 
@@ -88,6 +89,8 @@ export interface Recorded {
   readonly errors: readonly (readonly [number, UnitError])[];
   /** Executions that are no longer this node's, or have ended: nothing was written of those. */
   readonly overtaken: readonly string[];
+  /** Executions that were not started: as many of their webhook run as may. */
+  readonly heldBack: readonly string[];
 }
 
 export type Answer = { readonly id: number } & (
@@ -101,6 +104,7 @@ export type Answer = { readonly id: number } & (
   | { readonly names: string[] }
   | { readonly ended: number }
   | { readonly taken: ExecutionRow[] }
+  | { readonly startable: readonly Startable[] }
   | { readonly joined: Joined }
   | { readonly left: true }
   | { readonly error: UnitError }

@@ -5,6 +5,7 @@ import { toUnitError } from "./error.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Holds } from "./holds.ts";
 import { Lanes } from "./lanes.ts";
+import { listStartable } from "./webhook-states.ts";
 import { Membership } from "./membership.ts";
 import { Reads } from "./reads.ts";
 import { prepareTables } from "./start.ts";
@@ -119,6 +120,8 @@ function respondAsNode(
     if ("endUnserved" in request)
       return { id, ended: await membership.endUnserved(client, request.endUnserved) };
     if ("take" in request) return { id, taken: await membership.take(client, request.take) };
+    if ("listStartable" in request)
+      return { id, startable: await listStartable(client, request.listStartable) };
     if ("rejoin" in request) return { id, joined: await membership.join(client) };
     await membership.leave(client);
     return { id, left: true };
