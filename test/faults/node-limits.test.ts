@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Answer } from "../blackbox/client.ts";
-import { poll } from "../blackbox/scenario.ts";
+import { openGates } from "../blackbox/gates.ts";
+import { executionId, poll } from "../blackbox/scenario.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
-import { openCluster, type Cluster, type ClusterNode } from "./cluster.ts";
+import { LEASE_MS, openCluster, SWEPT_MS, type Cluster, type ClusterNode } from "./cluster.ts";
+import { openMeeting } from "./meeting.ts";
 import { figure, NODES } from "./sizes.ts";
 
-/** The rate of a webhook, and what was refused, is one for all nodes, whatever becomes of them. */
+/** What a webhook limits, and what was refused, is one for all nodes, whatever becomes of them. */
 
 let server: PostgresServer;
 
@@ -107,4 +109,77 @@ describe("limits of nodes", () => {
     await one.service.start();
     assert.equal(await listed(one), "unsupported_type");
   });
+
+  test("never more run at once than may, while nodes are killed and started", async () => {
+    await using meeting = await openMeeting();
+    await using cluster = await openLimited({ max_concurrent: 3 });
+    const all: (Answer | null)[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      const calls = Array.from({ length: 45 }, (_, at) => {
+        const { service } = cluster.nodes[at % cluster.nodes.length] as ClusterNode;
+        return service.call("limited", `?async&${meeting.query(at % 25)}`).catch(() => null);
+      });
+      await wait(150);
+      if (round % 2 === 0) {
+        const [victim] = cluster.nodes.splice(round === 0 ? 1 : 0, 1) as [ClusterNode];
+        await victim.service.kill();
+        if (round === 0) await victim.service.start();
+        if (round === 0) cluster.nodes.push(victim);
+      }
+      all.push(...(await Promise.all(calls)));
+    }
+    const rows = [...(await cluster.settled()).values()];
+    const started = await cluster.started();
+    figure("nodes: executions of a limited webhook", rows.length);
+    figure("nodes: of which ran at once at most", meeting.seen.most);
+    assert.equal(meeting.seen.most, 3);
+    assert.equal(new Set(started).size, started.length, "one ran twice");
+    const acknowledged = all.filter((answer) => answer?.status === 201).length;
+    assert.ok(rows.length >= acknowledged, `${acknowledged} acknowledged, ${rows.length} there`);
+    const lost = rows.filter(({ status }) => status !== "ENDED_SUCCESS");
+    assert.ok(lost.length <= 6, `${lost.length} did not end well`);
+    for (const { status_message } of lost) assert.match(status_message ?? "", /^interrupted/);
+  });
+
+  test("the place of a node that is killed is free again once its lease is over", async () => {
+    await using gates = await openGates();
+    await using cluster = await openLimited({ max_concurrent: 1 });
+    const [holder, other] = cluster.nodes as [ClusterNode, ClusterNode];
+    await startAt(holder, gates.query("held"));
+    await gates.arrived("held");
+    await startAt(other, gates.query("next"));
+    const killed = performance.now();
+    await holder.service.kill();
+    await gates.arrived("next");
+    const took = performance.now() - killed;
+    figure("nodes: until the place of a lost node is taken", took, "ms");
+    assert.ok(took > LEASE_MS / 2 && took < SWEPT_MS + 1000, `${took} ms`);
+    gates.open("next");
+  });
+
+  test("what waits at a node that is stopped keeps its turn", async () => {
+    await using gates = await openGates();
+    await using cluster = await openCluster(server, { nodes: 2, leads_group: true });
+    const [stopped, other] = cluster.nodes as [ClusterNode, ClusterNode];
+    const limits = { max_concurrent: 1 };
+    await other.service.createWebhook("limited", "recording", { is_productive: true, limits });
+    const ids = [await startAt(other, gates.query("first"))];
+    await gates.arrived("first");
+    ids.push(await startAt(stopped, gates.query("second")));
+    ids.push(await startAt(other, gates.query("third")));
+    stopped.service.signalGroup("SIGSTOP");
+    gates.open("first");
+    await gates.arrived("second");
+    gates.open("second");
+    await gates.arrived("third");
+    gates.open("third");
+    stopped.service.signalGroup("SIGCONT");
+    await cluster.settled();
+    assert.deepEqual(await cluster.started(), ids);
+  });
 });
+
+/** @returns the id of its execution */
+async function startAt({ service }: ClusterNode, query: string): Promise<string> {
+  return executionId(await service.call("limited", `?async&${query}`));
+}
