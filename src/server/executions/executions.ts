@@ -26,12 +26,14 @@ import { KeptInputs } from "./kept-inputs.ts";
 import type { Onlooker } from "./onlooker.ts";
 import { decide } from "./outcome.ts";
 import { Overflow } from "./overflow.ts";
+import { QueueRoom } from "./queue-room.ts";
+import { Replacements } from "./replacements.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
 import { Watchers } from "./watchers.ts";
 import { WebhookQueues } from "./webhook-queues.ts";
 import { refuseBusy, type LimitedWebhook } from "./webhook-queue.ts";
-import { toReplacedMessage, type LimitedBegin } from "../store/ledger-record.ts";
+import type { LimitedBegin } from "../store/ledger-record.ts";
 import { isBusy, type StoreError } from "../store/store-error.ts";
 import type { EndedStatus } from "../../shared/contract/status.ts";
 
@@ -70,6 +72,8 @@ export class Executions implements RunEvents {
   readonly watchers: Watchers;
   readonly #kept = new KeptInputs();
   readonly #queues: WebhookQueues;
+  readonly #room: QueueRoom;
+  readonly #replacements: Replacements;
   /** null: there are no other nodes. */
   readonly #heldBack: HeldBack | null;
   #isDraining = false;
@@ -111,6 +115,13 @@ export class Executions implements RunEvents {
       () => this.#active,
       node !== null,
     );
+    this.#room = new QueueRoom(this.#scheduler, this.#queues, options.maxQueued);
+    this.#replacements = new Replacements({
+      scheduler: this.#scheduler,
+      queues: this.#queues,
+      endings: this.#endings,
+      kept: this.#kept,
+    });
     const polled = { queues: this.#queues, active: this.#active, log: options.log };
     this.#heldBack = node === null ? null : new HeldBack({ ...polled, node });
   }
@@ -132,7 +143,7 @@ export class Executions implements RunEvents {
 
   /**
    * Refuses where one of this flow, and webhook, would have to wait and the queue has no room for
-   * it, as `start` does. No flow holds more than half of the queue (contract, section 7, number 1).
+   * it, as `start` does.
    *
    * @throws RequestError queue_full, webhook_busy, shutting_down
    */
@@ -141,19 +152,7 @@ export class Executions implements RunEvents {
       throw new RequestError("shutting_down", "The service is shutting down. Try again", {
         headers: { "retry-after": "5" },
       });
-    const isFree = this.#scheduler.isFree(flow);
-    const queue = webhook === null ? null : this.#queues.findNow(webhook);
-    if (!isFree || queue?.isFree === false) this.#requireQueueRoom(flow);
-    queue?.requireRoom(isFree, this.#scheduler.meanOf(flow));
-  }
-
-  #requireQueueRoom(flow: string): void {
-    const { maxQueued } = this.#options;
-    const queued = this.#scheduler.queued + this.#queues.held;
-    if (queued >= maxQueued) throw refuseQueued(`${queued} executions wait already`);
-    const own = this.queuedOf(flow);
-    if (own >= Math.max(1, Math.floor(maxQueued / 2)))
-      throw refuseQueued(`${own} executions of this flow wait already, half of the queue`);
+    this.#room.require(flow, webhook);
   }
 
   /**
@@ -171,7 +170,7 @@ export class Executions implements RunEvents {
     const execution = newActive(row, flow, request.trace ?? null);
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
     const { claim = null } = request;
-    const replaced = this.#replaceBy(execution);
+    const replaced = this.#replacements.decide(execution);
     const limited = this.#limitBegin(row);
     const more = {
       month,
@@ -187,14 +186,14 @@ export class Executions implements RunEvents {
       },
       ...((until === "synced" || replaced.length > 0) && {
         synced: () => {
-          for (const one of replaced) this.#onReplaced(one, row.created_at);
+          this.#replacements.synced(replaced, row.created_at);
           resolve(execution);
         },
       }),
       ...((claim !== null || replaced.length > 0) && {
         applied: () => {
           claim?.applied();
-          for (const one of replaced) if (!one.isElsewhere) this.#endings.applied(one);
+          this.#replacements.applied(replaced);
         },
       }),
       overtaken: (ids) => {
@@ -202,7 +201,7 @@ export class Executions implements RunEvents {
       },
       refused: (refused) => {
         this.#refuse(execution);
-        for (const one of replaced) this.#restore(one);
+        this.#replacements.restore(replaced);
         const error = isBusy(refused) ? this.#refuseBusy(flowName, refused) : refused;
         reject(month === null ? error : allowance.giveBack(month, error));
       },
@@ -217,26 +216,6 @@ export class Executions implements RunEvents {
 
   #refuseBusy(flow: string, { message }: StoreError): RequestError {
     return refuseBusy(message, this.#scheduler.meanOf(flow));
-  }
-
-  /** Decides that what waits of the webhook ends with the begin of a new execution. */
-  #replaceBy({ id, row }: ActiveExecution): ActiveExecution[] {
-    const waiting = this.#queues.find(row.webhook_id)?.listReplaceable() ?? [];
-    const replaced = waiting.filter(({ run }) => run !== null && run.link !== null);
-    for (const execution of replaced) {
-      const { run, queue } = execution;
-      if (run !== null) this.#scheduler.withdraw(run);
-      if (run !== null) queue?.leave(run);
-      queue?.ended(execution);
-      execution.decided = decide(execution.id, "ENDED_CANCELLED", toReplacedMessage(id));
-    }
-    return replaced;
-  }
-
-  /** What was to replace it could not be recorded: it waits on. */
-  #restore(execution: ActiveExecution): void {
-    execution.decided = null;
-    if (execution.run !== null) execution.queue?.add(execution, execution.run);
   }
 
   /**
@@ -323,7 +302,7 @@ export class Executions implements RunEvents {
 
   /** How many of a flow wait for a thread. */
   queuedOf(flow: string): number {
-    return this.#scheduler.queuedOf(flow) + this.#queues.heldOf(flow);
+    return this.#room.queuedOf(flow);
   }
 
   /** Its ending could not be written, because it is not here any more: a cancel goes after it. */
@@ -509,13 +488,6 @@ export class Executions implements RunEvents {
     execution.run = null;
     if (run !== null) queue?.leave(run);
   }
-
-  #onReplaced(execution: ActiveExecution, endedAt: number): void {
-    if (execution.isElsewhere) return;
-    execution.run = null;
-    this.#kept.release(execution);
-    if (execution.decided !== null) this.#endings.synced(execution, execution.decided, endedAt);
-  }
 }
 
 function isRunnable(
@@ -533,10 +505,4 @@ function toMissingMessage(name: string, flow: RunnableFlow | undefined): string 
 /** What is resolved within a time; undefined where that is over. */
 function atMost<Value>(ms: number, value: Promise<Value>): Promise<Value | undefined> {
   return Promise.race([value, wait(ms, undefined, { ref: false })]);
-}
-
-function refuseQueued(why: string): RequestError {
-  return new RequestError("queue_full", `${why}. Try again later`, {
-    headers: { "retry-after": "10" },
-  });
 }

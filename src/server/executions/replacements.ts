@@ -1,0 +1,63 @@
+import { toReplacedMessage } from "../store/ledger-record.ts";
+import type { ActiveExecution } from "./active.ts";
+import type { Endings } from "./endings.ts";
+import type { KeptInputs } from "./kept-inputs.ts";
+import { decide } from "./outcome.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { WebhookQueues } from "./webhook-queues.ts";
+
+export interface ReplacementsDeps {
+  readonly scheduler: Pick<Scheduler, "withdraw">;
+  readonly queues: WebhookQueues;
+  readonly endings: Endings;
+  readonly kept: KeptInputs;
+}
+
+/** What waits of a webhook and ends with the begin of its newest execution (`when_busy: replace`). */
+export class Replacements {
+  readonly #deps: ReplacementsDeps;
+
+  constructor(deps: ReplacementsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Decides which these are; none of them runs any more. */
+  decide({ id, row }: ActiveExecution): ActiveExecution[] {
+    const { queues, scheduler } = this.#deps;
+    const waiting = queues.find(row.webhook_id)?.listReplaceable() ?? [];
+    const replaced = waiting.filter(({ run }) => run !== null && run.link !== null);
+    for (const execution of replaced) {
+      const { run, queue } = execution;
+      if (run !== null) scheduler.withdraw(run);
+      if (run !== null) queue?.leave(run);
+      queue?.ended(execution);
+      execution.decided = decide(execution.id, "ENDED_CANCELLED", toReplacedMessage(id));
+    }
+    return replaced;
+  }
+
+  /** What was to replace them could not be recorded: they wait on. */
+  restore(replaced: readonly ActiveExecution[]): void {
+    for (const execution of replaced) {
+      execution.decided = null;
+      if (execution.run !== null) execution.queue?.add(execution, execution.run);
+    }
+  }
+
+  /** It is on disk that they have ended. */
+  synced(replaced: readonly ActiveExecution[], endedAt: number): void {
+    const { kept, endings } = this.#deps;
+    for (const execution of replaced) {
+      if (execution.isElsewhere) continue;
+      execution.run = null;
+      kept.release(execution);
+      if (execution.decided !== null) endings.synced(execution, execution.decided, endedAt);
+    }
+  }
+
+  /** The tables have it. */
+  applied(replaced: readonly ActiveExecution[]): void {
+    for (const execution of replaced)
+      if (!execution.isElsewhere) this.#deps.endings.applied(execution);
+  }
+}
