@@ -121,13 +121,21 @@ async function change(
   const put = (at: string) =>
     client.json<Webhook>("PUT", `${at}/authentication`, { body: { ...guarded, password } });
   if (Object.keys(free).length === 0) return put(path);
-  try {
-    const { name: now } = await patch();
-    return await put(toPath("webhook", now));
-  } catch (error) {
+  const patched = await patch().catch((error: unknown) => {
     // A member can need a guarded one that comes with it.
-    if (!(error instanceof RefusedFailure) || error.status !== 422) throw error;
-    await put(path);
-    return patch();
-  }
+    if (error instanceof RefusedFailure && error.status === 422) return null;
+    throw error;
+  });
+  if (patched !== null) return put(toPath("webhook", patched.name)).catch(sayChanged(free));
+  await put(path);
+  return patch().catch(sayChanged(guarded));
+}
+
+/** What was changed before a refusal stays changed. */
+function sayChanged(members: Given): (error: unknown) => never {
+  return (error) => {
+    if (!(error instanceof CommandError)) throw error;
+    const names = Object.keys(members).join(", ");
+    throw new CommandError(`${error.message}. Changed before that: ${names}`, error.exitCode);
+  };
 }

@@ -102,6 +102,11 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     const set = ["set", "full", "guarded.json", "--password-stdin", "--json"];
     const after = JSON.parse(await succeed(set, PASSWORD_LINE)) as Record<string, unknown>;
     assert.deepEqual([after["is_enabled"], after["async_status"]], [true, 201]);
+    await session.write("guarded.json", '{"is_enabled": false, "async_status": 204}');
+    const wrong = await session.run(["webhook", ...set], { input: "not the password\n" });
+    assert.equal(wrong.code, 1, all(wrong));
+    assert.match(wrong.stderr, /password.*[^.]\. Changed before that: async_status\n$/i);
+    assert.match(await succeed(["show", "full"]), /^async_status +204$/m);
   });
 
   test("set: what is left out in a member is its default, and differs only from another", async () => {
