@@ -24,9 +24,9 @@ function openHand(page: Page) {
   };
 }
 
-/** What is to be copied after the creation. */
+/** What is to be copied after the creation: the URL, the key, and a call, which knows the flow's input. */
 async function shownLines(page: Page): Promise<readonly string[]> {
-  await page.locator(".secret code").first().waitFor();
+  await page.locator(".secret code").nth(2).waitFor();
   return page.locator(".secret code").allInnerTexts();
 }
 
