@@ -84,7 +84,10 @@ describe("admission", () => {
     });
     await service.createWebhook("forking", "forking", { is_productive: true, role: "webhook" });
     const { text } = await service.call("forking");
-    assert.match(text, /"started","started","[^"]*as many as one may \(MAX_CHILDREN\)"/);
+    assert.match(
+      text,
+      /"started","started","Cannot start flow [^\]]*as many as one may \(MAX_CHILDREN\)"/,
+    );
     await service.stop();
     await service.start();
     const ended = await poll("all of the family to have ended", async () => {
