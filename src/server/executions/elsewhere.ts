@@ -168,14 +168,14 @@ export class Elsewhere {
 }
 
 /**
- * What is short is told soon, and what is long costs little: an ending is known half as late again
- * as it came, or a quarter of a second.
+ * What is short is told soon, and what is long costs little: an ending is known a quarter as late
+ * again as it came, or a quarter of a second.
  *
  * @param waitedMs how long somebody has waited
  * @returns milliseconds
  */
 export function untilNextPoll(waitedMs: number): number {
-  return Math.min(MOST_MS, Math.max(LEAST_MS, waitedMs / 2));
+  return Math.min(MOST_MS, Math.max(LEAST_MS, waitedMs / 4));
 }
 
 /** Whether a request or a parent waits for it. */
