@@ -267,6 +267,23 @@ test("a node that holds a webhook's lock and says no more keeps nobody else's ca
   assert.equal(await start(both[0], id), "written");
 });
 
+test("what a try has begun and started whose answer was lost is neither refused nor held back", async () => {
+  await using stack = new AsyncDisposableStack();
+  const limits = { max_concurrent: 1, when_busy: "refuse" } as const;
+  const { url, both } = await openBoth(stack, limits);
+  const record = newBegin();
+  const write = () => Promise.all([append(both[0], record, "1"), start(both[0], record.row.id)]);
+  assert.deepEqual(await write(), ["written", "written"]);
+  assert.deepEqual(await write(), ["written", "written"], "once more");
+  const frozen = new pg.Client(url);
+  await frozen.connect();
+  stack.defer(() => frozen.end());
+  await frozen.query("begin");
+  assert.ok(await lockWebhooks(frozen, ["w"]));
+  assert.deepEqual(await write(), ["written", "written"], "while another decides");
+  assert.equal(await statusOf(both[0], record.row.id), "RUNNING");
+});
+
 test("the places of a lost node come back with the end of its lease, of one that leaves at once", async () => {
   await using stack = new AsyncDisposableStack();
   const { url, both } = await openBoth(stack, { max_concurrent: 1 });

@@ -58,16 +58,17 @@ export async function limitEntries(
   const webhooks = [...wanted.keys()];
   if (webhooks.length === 0)
     return { entries, refused: NONE_REFUSED, heldBack: [], replacing: new Set() };
-  if (!(await lockWebhooks(client, webhooks))) return putOff(entries, [...wanted.values()]);
+  if (!(await lockWebhooks(client, webhooks))) return putOff(client, entries, [...wanted.values()]);
   const states = await readStates(client, webhooks, keysOf(entries));
   const refused = await refuseBusy(client, wanted, states);
-  const heldBack = states.flatMap((state) => {
+  const beyond = states.flatMap((state) => {
     const starts = wanted.get(state.id)?.starts ?? [];
     return listHeldBack(
       state,
       starts.filter((id) => !refused.has(id)),
     );
   });
+  const heldBack = await leaveStarted(client, beyond);
   const replacing = states.filter(({ limits }) => limits.when_busy === "replace");
   return {
     entries: holdBack(leaveOut(entries, refused), new Set(heldBack)),
@@ -78,10 +79,21 @@ export async function limitEntries(
 }
 
 /** Another node takes long to decide about one of the webhooks: it is tried again. */
-function putOff(entries: readonly LedgerEntry[], wanted: readonly Wanted[]): Limited {
+async function putOff(
+  client: Client,
+  entries: readonly LedgerEntry[],
+  wanted: readonly Wanted[],
+): Promise<Limited> {
   const begins = wanted.flatMap((one) => one.begins);
-  const refused = new Map(begins.map(({ row }) => [row.id, PUT_OFF]));
-  const heldBack = wanted.flatMap(({ starts }) => starts).filter((id) => !refused.has(id));
+  const refused = await refuse(
+    client,
+    begins.map((begin) => ({ begin, error: PUT_OFF })),
+  );
+  const starts = wanted.flatMap((one) => one.starts);
+  const heldBack = await leaveStarted(
+    client,
+    starts.filter((id) => !refused.has(id)),
+  );
   const left = holdBack(leaveOut(entries, refused), new Set(heldBack));
   return { entries: left, refused, heldBack, replacing: new Set() };
 }
@@ -99,13 +111,19 @@ function keysOf(entries: readonly LedgerEntry[]): number[] {
   });
 }
 
-/** Those that were begun by a try whose answer was lost are not refused any more. */
 async function refuseBusy(
   client: Client,
   wanted: ReadonlyMap<string, Wanted>,
   states: readonly WebhookState[],
 ): Promise<RefusedBegins> {
-  const busy = states.flatMap((state) => listBusy(state, wanted.get(state.id)));
+  return refuse(
+    client,
+    states.flatMap((state) => listBusy(state, wanted.get(state.id))),
+  );
+}
+
+/** Those that were begun by a try whose answer was lost are not refused any more. */
+async function refuse(client: Client, busy: readonly Busy[]): Promise<RefusedBegins> {
   if (busy.length === 0) return NONE_REFUSED;
   const there = await findThere(
     client,
@@ -113,6 +131,15 @@ async function refuseBusy(
   );
   const refused = busy.filter(({ begin }) => !there.has(requireKey(begin.row.id)));
   return new Map(refused.map(({ begin, error }) => [begin.row.id, error]));
+}
+
+/** Without those that such a try has started: they run, and would wait for themselves. */
+async function leaveStarted(client: Client, ids: readonly string[]): Promise<readonly string[]> {
+  if (ids.length === 0) return ids;
+  const text = `select id from execution where key = any($1::bigint[]) and status = 'RUNNING'`;
+  const { rows } = await client.query<{ id: string }>({ text, values: [ids.map(requireKey)] });
+  const started = new Set(rows.map(({ id }) => id));
+  return ids.filter((id) => !started.has(id));
 }
 
 interface Busy {
