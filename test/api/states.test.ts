@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { itemsOf, memberOf, openTestService, type TestService } from "./test-service.ts";
 import { callWebhook, openWebhook, runWebhook } from "./running.ts";
+import { HUNG_MS } from "../hung.ts";
 
 let service: TestService;
 
@@ -15,7 +16,7 @@ after(() => service[Symbol.asyncDispose]());
 
 /** Calls until there is another status than the one that is left. */
 async function statusAfter(left: number): Promise<Response> {
-  const until = performance.now() + 10_000;
+  const until = performance.now() + HUNG_MS;
   for (;;) {
     const answer = await callWebhook(service, "developed");
     if (answer.status !== left) return answer;

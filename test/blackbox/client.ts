@@ -1,5 +1,6 @@
 import { request as httpRequest, type Agent, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
+import { HUNG_MS } from "../hung.ts";
 
 /** Where the service listens. */
 export interface Origin {
@@ -146,7 +147,7 @@ export function raw(origin: Origin, bytes: string | Uint8Array): Promise<string>
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const socket = connect(origin.port, origin.host, () => socket.write(bytes));
-    socket.setTimeout(5_000, () => socket.destroy(new Error("No answer within 5 s")));
+    socket.setTimeout(HUNG_MS, () => socket.destroy(new Error("No answer")));
     socket.on("data", (chunk: Buffer) => chunks.push(chunk));
     socket.once("error", (error) => (chunks.length > 0 ? undefined : reject(error)));
     socket.once("close", () => resolve(Buffer.concat(chunks).toString("latin1")));

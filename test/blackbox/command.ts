@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { HUNG_MS } from "../hung.ts";
 import { environment, type Target } from "./target.ts";
 
 export interface Finished {
@@ -36,7 +37,7 @@ export async function runProgram(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<Finished> {
-  const { cwd, env = {}, input = "", deadlineMs = 20_000 } = options;
+  const { cwd, env = {}, input = "", deadlineMs = HUNG_MS } = options;
   const child = spawn(program, args, { cwd, env });
   const printed = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (printed.stdout += text));

@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { HUNG_MS } from "../hung.ts";
 
 /**
  * The far end of the flow `gate`: it sees a flow arrive and lets it go on when told, so that a
@@ -50,12 +51,10 @@ export async function openGates(): Promise<Gates> {
   };
 }
 
-const DEADLINE_MS = 15_000;
-
 function within<T>(name: string, event: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const late = () => reject(new Error(`Nothing happened at the gate "${name}" in time`));
-    const timer = setTimeout(late, DEADLINE_MS);
+    const timer = setTimeout(late, HUNG_MS);
     event.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

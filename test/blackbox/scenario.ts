@@ -1,4 +1,5 @@
 import type { Answer } from "./client.ts";
+import { HUNG_MS } from "../hung.ts";
 import type { RuleId } from "./coverage.ts";
 import type { Json, Service, ServiceOptions, WebhookOptions } from "./service.ts";
 
@@ -131,8 +132,6 @@ export async function readExecution(service: Service, id: string): Promise<Execu
   return answer.body as ExecutionRecord;
 }
 
-const ENDING_DEADLINE_MS = 15_000;
-
 /** Waits until an execution has ended and gives its record. */
 export function endedExecution(service: Service, id: string): Promise<ExecutionRecord> {
   return poll(`the execution ${id} to end`, async () => {
@@ -145,7 +144,7 @@ export function endedExecution(service: Service, id: string): Promise<ExecutionR
 export async function poll<T>(
   what: string,
   look: () => Promise<T | null>,
-  deadlineMs = ENDING_DEADLINE_MS,
+  deadlineMs = HUNG_MS,
 ): Promise<T> {
   const deadline = performance.now() + deadlineMs;
   for (;;) {

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { send, type Answer, type Origin } from "./client.ts";
 import { alone, openCluster, type Serving } from "./cluster.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
+import { HUNG_MS } from "../hung.ts";
 import { poll } from "./scenario.ts";
 import { environment, isOnPostgres, openTarget, type Target } from "./target.ts";
 
@@ -158,8 +159,6 @@ export interface Running {
   logs(): string;
 }
 
-const START_DEADLINE_MS = 30_000;
-
 /**
  * Starts a server and resolves when it has printed where it listens.
  *
@@ -190,7 +189,7 @@ export async function launch(
 
 function listeningUrl(child: ChildProcess, logs: () => string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => fail("did not listen in time"), START_DEADLINE_MS);
+    const timer = setTimeout(() => fail("did not listen in time"), HUNG_MS);
     function fail(reason: string): void {
       clearTimeout(timer);
       reject(new Error(`The service ${reason}; it printed:\n${logs()}`));
@@ -354,8 +353,6 @@ async function assertAlive(running: Running, prefix: string): Promise<void> {
   if (answer.status !== 200) throw new Error(`/health/live answered ${answer.status}`);
 }
 
-const STOP_DEADLINE_MS = 10_000;
-
 async function stop(
   serving: Serving<Running>,
   directory: string,
@@ -376,9 +373,9 @@ export async function terminate(child: ChildProcess): Promise<number | null> {
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = child.kill("SIGKILL");
-  }, STOP_DEADLINE_MS);
+  }, HUNG_MS);
   await exited;
   clearTimeout(timer);
-  if (isLate) throw new Error(`The service had not ended ${STOP_DEADLINE_MS} ms after SIGTERM`);
+  if (isLate) throw new Error(`The service had not ended ${HUNG_MS} ms after SIGTERM`);
   return child.exitCode;
 }

@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { runCommand, type Finished } from "../blackbox/command.ts";
 import { terminate } from "../blackbox/service.ts";
 import { environment, openTarget } from "../blackbox/target.ts";
+import { HUNG_MS } from "../hung.ts";
 
 /** A folder of an author, without a login to any service. */
 export interface Workplace {
@@ -27,8 +28,6 @@ export interface Dev {
   /** @returns the exit code */
   stop(): Promise<number | null>;
 }
-
-const DEADLINE_MS = 20_000;
 
 export async function openWorkplace(
   files: Readonly<Record<string, string>> = {},
@@ -73,7 +72,7 @@ async function startDev(
       more.dispatchEvent(new Event("more"));
     });
   const until = async (expected: RegExp): Promise<RegExpMatchArray> => {
-    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const signal = AbortSignal.timeout(HUNG_MS);
     for (;;) {
       const found = expected.exec(shown);
       if (found !== null) return found;

@@ -157,12 +157,8 @@ async function readRows(url: string): Promise<Map<string, StoredRow>> {
 }
 
 function settled(url: string): Promise<Map<string, StoredRow>> {
-  return poll(
-    "every execution to end",
-    async () => {
-      const rows = await readRows(url);
-      return [...rows.values()].every(({ status }) => status.startsWith("ENDED_")) ? rows : null;
-    },
-    60_000,
-  );
+  return poll("every execution to end", async () => {
+    const rows = await readRows(url);
+    return [...rows.values()].every(({ status }) => status.startsWith("ENDED_")) ? rows : null;
+  });
 }

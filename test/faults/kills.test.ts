@@ -116,14 +116,10 @@ async function openRecordingHouse(): Promise<TestService> {
 
 /** Waits until nothing is PENDING or RUNNING in the store. */
 function settled(service: TestService): Promise<Map<string, string>> {
-  return poll(
-    "every execution to end",
-    async () => {
-      const rows = readStore(service);
-      return [...rows.values()].every((status) => status.startsWith("ENDED_")) ? rows : null;
-    },
-    30_000,
-  );
+  return poll("every execution to end", async () => {
+    const rows = readStore(service);
+    return [...rows.values()].every((status) => status.startsWith("ENDED_")) ? rows : null;
+  });
 }
 
 function compare(told: Told, rows: Map<string, string>, started: readonly string[]) {

@@ -251,7 +251,7 @@ describe("move", () => {
     stack.defer(() => void child.process.kill("SIGKILL"));
     const sql = "select from pg_locks where not granted and relation = 'execution_input'::regclass";
     const isHalf = async () => (await holder.query(sql)).rowCount === 1 || null;
-    await poll("its rows", isHalf, 60_000);
+    await poll("its rows", isHalf);
     const release = async () => void (await holder.query("rollback"));
     return { url, proxy, release, ...child };
   }
@@ -338,14 +338,10 @@ describe("move", () => {
       waiting.process.kill("SIGTERM");
       await waiting.ended;
     });
-    await poll(
-      "its word",
-      async () => /or a move fills it/.test(waiting.printed()) || null,
-      60_000,
-    );
+    await poll("its word", async () => /or a move fills it/.test(waiting.printed()) || null);
     await release();
     assert.deepEqual(await ended, [0, null], printed());
-    await poll("its start", async () => /Listening on/.test(waiting.printed()) || null, 60_000);
+    await poll("its start", async () => /Listening on/.test(waiting.printed()) || null);
     const [users] = await query<{ count: string }>(url, `select count(*) from "user"`);
     assert.equal(Number(users?.count), 1);
   });

@@ -77,14 +77,10 @@ async function load(service: TestService, told: Set<string>, stop: AbortSignal):
 
 /** Once all has ended: nothing that was acknowledged is missing, and nothing ran twice. */
 async function compare(service: TestService, told: ReadonlySet<string>) {
-  await poll(
-    "the end of all",
-    async () => {
-      const rows = [...(await readStore()).values()];
-      return rows.every(({ status }) => status.startsWith("ENDED")) ? true : null;
-    },
-    60_000,
-  );
+  await poll("the end of all", async () => {
+    const rows = [...(await readStore()).values()];
+    return rows.every(({ status }) => status.startsWith("ENDED")) ? true : null;
+  });
   const stored = await readStore();
   const lost = [...told].filter((id) => !stored.has(id));
   const started = await readStarted(service);

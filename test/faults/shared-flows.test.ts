@@ -57,7 +57,7 @@ async function findFlow(service: TestService): Promise<ShownFlow | null> {
   return status === 200 ? (JSON.parse(text) as ShownFlow) : null;
 }
 
-describe("flows that services share", { timeout: 120_000 }, () => {
+describe("flows that services share", () => {
   before(async () => {
     server = await openPostgres();
   });

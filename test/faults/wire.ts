@@ -1,5 +1,6 @@
 import { connect, type Socket } from "node:net";
 import type { Origin } from "../blackbox/client.ts";
+import { HUNG_MS } from "../hung.ts";
 
 /** One answer as it came over the wire. */
 export interface WireAnswer {
@@ -32,7 +33,7 @@ export class Wire {
   async exchange(bytes: string | Buffer, isHead = false): Promise<WireAnswer> {
     const socket = this.#open();
     socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
-    const timer = setTimeout(() => socket.destroy(new Error("No answer within 15 s")), 15_000);
+    const timer = setTimeout(() => socket.destroy(new Error("No answer")), HUNG_MS);
     try {
       return await this.#read(isHead);
     } finally {

@@ -27,7 +27,7 @@ async function overwrite(file: string, text: string): Promise<void> {
   await chmod(file, 0o444);
 }
 
-suite("catalog", { timeout: 60_000 }, () => {
+suite("catalog", () => {
   test("names flows by their path and leaves out what is none", async () => {
     await using fixture = await openFixture({
       "hello.ts": greet("hello"),

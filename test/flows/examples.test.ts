@@ -31,7 +31,7 @@ interface Told {
   } | null;
 }
 
-suite("example flows", { timeout: 120_000 }, () => {
+suite("example flows", () => {
   let data: string;
   let bench: Bench;
   let catalog: Catalog;

@@ -114,7 +114,7 @@ async function until(
   return now !== undefined && passes(now) ? now : change;
 }
 
-suite("flows on all nodes", { timeout: 180_000 }, () => {
+suite("flows on all nodes", () => {
   test("a flow of one folder serves on the other, changes there, and goes with its file", async () => {
     await using cluster = await Cluster.open();
     const one = await cluster.join("one", {
@@ -362,7 +362,7 @@ const ASKS_NET = {
   schemas: null,
 } as const;
 
-suite("what somebody changed in the database", { timeout: 180_000 }, () => {
+suite("what somebody changed in the database", () => {
   const TAMPERED = {
     "a file": sql`update flow_file set bytes = convert_to('export default () => "evil";', 'UTF8')`,
     "a list of files": sql`update flow_version set files = replace(files, 'a.ts', 'b.ts')`,

@@ -20,6 +20,7 @@ import {
 import type { Runners, RunnersOptions, VersionKeeper } from "../../src/server/workers/runners.ts";
 import { startRunners } from "../../src/server/workers/supervisor.ts";
 import type { Run } from "../../src/server/workers/worker.ts";
+import { HUNG_MS } from "../hung.ts";
 
 /** As it is shipped: from sources each process and each thread would strip the types of its own again. */
 const PROGRAM = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-program-")));
@@ -155,7 +156,7 @@ export async function openBench(
 }
 
 /** Waits for what no event tells. */
-export async function until(holds: () => boolean, deadline_ms = 30_000): Promise<void> {
+export async function until(holds: () => boolean, deadline_ms = HUNG_MS): Promise<void> {
   const deadline = performance.now() + deadline_ms;
   while (!holds() && performance.now() < deadline) await delay(10);
   assert.ok(holds());

@@ -44,7 +44,7 @@ export default async function perform() {
 }
 `;
 
-test("H5: a thread that does not heed it is ended by the server", { timeout: 60_000 }, async () => {
+test("H5: a thread that does not heed it is ended by the server", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-thread-")));
   const thread = join(folder, "thread.mjs");
   writeFileSync(thread, HEEDLESS);
