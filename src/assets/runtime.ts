@@ -95,7 +95,7 @@ function unpackedRuntime(carried: Embedded, dataDir: string): Runtime {
     parserThread: join(folder, "parser-thread.cjs"),
     addon: join(folder, "better_sqlite3.node"),
     readable: [folder],
-    verify: openCheck(unpacking),
+    verify: openCheck(unpacking, folder),
   };
 }
 

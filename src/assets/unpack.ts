@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import {
+  closeSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
-  readFileSync,
+  readSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -31,6 +33,8 @@ export interface UnpackedFile {
   readonly digest: string;
 }
 
+const PIECE_BYTES = 128 * 1024;
+
 /** A folder that an interrupted start left half written is surely nobody's after an hour. */
 const STALE_MS = 3_600_000;
 
@@ -48,13 +52,12 @@ export function unpack(unpacking: Unpacking): string {
 }
 
 /**
- * A check of the unpacked folder that costs a look at each file: contents are compared where
- * anything changed since, and what is altered is replaced.
+ * A check of a folder that `unpack` gave, which costs a look at each file: contents are compared
+ * where anything changed since, and what is altered is replaced.
  *
  * @returns whether it was replaced
  */
-export function openCheck(unpacking: Unpacking): () => boolean {
-  const folder = unpack(unpacking);
+export function openCheck(unpacking: Unpacking, folder: string): () => boolean {
   let signature = signFolder(folder);
   return () => {
     if (signature !== null && signFolder(folder) === signature) return false;
@@ -87,15 +90,24 @@ function isIntact(folder: string, files: readonly UnpackedFile[]): boolean {
   if (process.platform !== "win32" && (stats.mode & 0o077) !== 0) return false;
   const found = readdirSync(folder, { withFileTypes: true });
   if (found.length !== files.length || !found.every((entry) => entry.isFile())) return false;
-  return files.every(({ name, digest }) => digestOf(join(folder, name)) === digest);
+  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
+  return files.every(({ name, digest }) => digestOf(join(folder, name), piece) === digest);
 }
 
-function digestOf(path: string): string | null {
+/** Read in pieces: pages for all of it at once would cost more than its hash. */
+function digestOf(path: string, piece: Buffer): string | null {
+  const hash = createHash("sha256");
   try {
-    return createHash("sha256").update(readFileSync(path)).digest("hex");
+    const file = openSync(path, "r");
+    try {
+      for (let read; (read = readSync(file, piece)) > 0;) hash.update(piece.subarray(0, read));
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return null;
   }
+  return hash.digest("hex");
 }
 
 function write({ parent, files }: Unpacking): string {

@@ -3,7 +3,8 @@ import { generatePassword, hashPassword } from "../server/access/password.ts";
 import type { Loaded } from "../server/config/load.ts";
 import { replaceValues } from "../server/config/values.ts";
 import type { Onlooker } from "../server/executions/onlooker.ts";
-import { openService, type Service } from "../server/service.ts";
+import type { Service } from "../server/service.ts";
+import { startService } from "../server/start.ts";
 import type { Store } from "../server/store/store.ts";
 import {
   deleteTokensOfUser,
@@ -50,7 +51,7 @@ export async function openAuthorService(
   for (const warning of openAuthorData(loaded)) log.warn(warning);
   const password = generatePassword();
   const config = { ...loaded.config, LISTEN_PORT: port, ...(debug && { FLOW_MAX_CONCURRENT: 1 }) };
-  const service = await openService({
+  const service = await startService({
     config,
     configuration: { file: loaded.file, values: replaceValues(loaded.values, config) },
     log,

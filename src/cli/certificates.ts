@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { readCredentials, readEnvironment } from "../server/config/environment.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -11,6 +10,8 @@ import { CommandError } from "./command-error.ts";
  * @throws CommandError where the file has no certificate
  */
 export function trustCertificates(file: string | null): void {
+  // Not loaded where nothing speaks HTTPS.
+  const { getCACertificates, setDefaultCACertificates } = process.getBuiltinModule("node:tls");
   const named = file ?? readCredentials(readEnvironment()).certificateFile;
   if (named !== null) return setDefaultCACertificates(readCertificates(named));
   setDefaultCACertificates([...getCACertificates("bundled"), ...getCACertificates("system")]);

@@ -6,11 +6,11 @@ import { databaseFile, nodeName, showDatabase, type Config } from "../server/con
 import { warnOfPlugins } from "../server/config/plugins-folder.ts";
 import { StartError } from "../shared/errors.ts";
 import { openLog } from "../shared/log.ts";
-import { RUNTIME } from "../server/metrics/runtime-metrics.ts";
-import { openService, type Service } from "../server/service.ts";
+import { RUNTIME } from "../shared/runtime-name.ts";
+import type { Service, ServiceOptions } from "../server/service.ts";
+import { startService } from "../server/start.ts";
 import { logStrayErrors } from "../server/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
-import { describeDemo, fillDemo, writeExamples } from "./demo.ts";
 import { CommandError } from "./command-error.ts";
 import { watchStopSignals } from "./stop-signals.ts";
 import { welcome } from "./welcome.ts";
@@ -25,9 +25,9 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
     node: sharedName(config),
   });
   logStrayErrors(log);
-  const isDemo = options.demo === true;
+  const demo = options.demo === true ? await import("./demo.ts") : null;
   // Before the data folder is opened: who writes flows may be another user.
-  if (isDemo) writeExamples(config.PLUGINS_DIR);
+  demo?.writeExamples(config.PLUGINS_DIR);
   const warnings = [...loaded.warnings, ...warnOfPlugins(config)];
   for (const warning of warnings) log.warn(warning);
   readCertificate(config, loaded.placeOf);
@@ -43,7 +43,8 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   signals.service = service;
   log.info(describeService(loaded, service.url), `Listening on ${service.url}`);
   if (service.adminPassword === null) await welcome(service, config);
-  if (isDemo) process.stdout.write(describeDemo(service.url, await fillDemo(service)));
+  if (demo !== null)
+    process.stdout.write(demo.describeDemo(service.url, await demo.fillDemo(service)));
   await signals.first;
   await service.stop(signals.second);
   log.info("Stopped");
@@ -68,9 +69,9 @@ function describeService({ config, file }: Loaded, url: string) {
   };
 }
 
-async function open(options: Parameters<typeof openService>[0]): Promise<Service> {
+async function open(options: ServiceOptions): Promise<Service> {
   try {
-    return await openService(options);
+    return await startService(options);
   } catch (error) {
     if (error instanceof StartError) throw new CommandError(error.message, error.exitCode);
     const { message, syscall = "" } = error as NodeJS.ErrnoException;

@@ -1,13 +1,12 @@
 import type { DataKey } from "./access/data-key.ts";
 import { openFlowSeal } from "./access/flow-seal.ts";
-import type { Runtime } from "../assets/runtime.ts";
 import type { Config } from "./config/resolve.ts";
 import { openCatalog, type Catalog } from "./flows/catalog.ts";
+import type { Stripper } from "./flows/stripper.ts";
 import type { Offers } from "./flows/offers.ts";
 import type { Log } from "../shared/log.ts";
-import type { DebuggedFlow } from "./workers/debugged-flow.ts";
 import type { Runners } from "./workers/runners.ts";
-import { startRunners } from "./workers/supervisor.ts";
+import { startRunnersOf, type RunnersParts } from "./runners.ts";
 import type { Store } from "./store/store.ts";
 
 /** The flows and the runners that load them, for what looks at flows and does not serve. */
@@ -17,26 +16,13 @@ export interface Flows {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-interface FlowsOptions {
-  readonly config: Config;
-  readonly log: Log;
-  readonly runtime: Runtime;
-}
-
-export async function openFlows(options: FlowsOptions): Promise<Flows> {
+export async function openFlows(options: RunnersParts): Promise<Flows> {
   await using opened = new AsyncDisposableStack();
   const runners = opened.use(await startRunnersOf(options));
   const catalog = opened.use(await openCatalogOf(options, runners, null));
   await runners.ready();
   const disposal = opened.move();
   return { runners, catalog, [Symbol.asyncDispose]: () => disposal.disposeAsync() };
-}
-
-export function startRunnersOf(
-  { config, log, runtime }: FlowsOptions,
-  debug?: DebuggedFlow,
-): Promise<Runners> {
-  return startRunners({ ...toRunnersOptions(config, runtime), log, ...(debug && { debug }) });
 }
 
 /** Where nodes offer each other their flows, sealed with the key. */
@@ -47,13 +33,15 @@ interface SharedPlace {
 
 /** @param shared of a service; null without one */
 export async function openCatalogOf(
-  { config, log }: Pick<FlowsOptions, "config" | "log">,
+  { config, log }: Pick<RunnersParts, "config" | "log">,
   runners: Runners,
   shared: SharedPlace | null,
+  stripper?: Stripper,
 ): Promise<Catalog> {
   const offers = shared && (await openOffersOf(config, log, shared));
   const catalog = await openCatalog({
     ...(offers && { offers }),
+    ...(stripper && { stripper }),
     plugins_dir: config.PLUGINS_DIR,
     dataDir: config.DATA_DIR,
     inspect: (spec) => runners.inspect(spec),
@@ -66,23 +54,6 @@ export async function openCatalogOf(
   });
   runners.connect(catalog);
   return catalog;
-}
-
-function toRunnersOptions(config: Config, runtime: Runtime) {
-  return {
-    runner: runtime.runner,
-    thread: runtime.thread,
-    author: runtime.author,
-    readable: runtime.readable,
-    sockets: config.DATA_DIR,
-    verifyProgram: () => runtime.verify(),
-    runnerMemoryMb: config.RUNNER_MEMORY_MB,
-    limits: {
-      max_output_bytes: config.MAX_OUTPUT_BYTES,
-      max_input_bytes: config.MAX_BODY_BYTES,
-      max_log_lines: config.MAX_LOG_LINES,
-    },
-  };
 }
 
 /** A store without nodes has none. */

@@ -4,8 +4,7 @@ import { prepareFirstStart, takeFirstStart } from "./access/first-start.ts";
 import { openCheckedKey } from "./access/key-check.ts";
 import { listUnreadable, openSecretBox, type SecretBox } from "./access/secret-box.ts";
 import { VERSION } from "../assets/read.ts";
-import { openRuntime, removeOldRuntimes, type Runtime } from "../assets/runtime.ts";
-import type { Configuration } from "./config/load.ts";
+import type { Runtime } from "../assets/runtime.ts";
 import type { Config } from "./config/resolve.ts";
 import { openAllowance, type Allowance } from "./executions/allowance.ts";
 import { Executions } from "./executions/executions.ts";
@@ -17,19 +16,20 @@ import { Pickup, type PickupOptions } from "./executions/pickup.ts";
 import { recover } from "./executions/recover.ts";
 import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
-import type { DebuggedFlow } from "./workers/debugged-flow.ts";
 import type { Runners } from "./workers/runners.ts";
 import { Lease } from "./nodes/lease.ts";
 import { openStore } from "./open-store.ts";
 import type { Store } from "./store/store.ts";
-import { takeLock } from "./store/sqlite/lock.ts";
 import { listLimited } from "./store/webhooks.ts";
 import { allSecrets } from "./store/workspace.ts";
 import { openMeters, type Meters } from "./metrics/meters.ts";
 import { connect } from "./connect.ts";
-import { openCatalogOf, startRunnersOf } from "./flows.ts";
+import { openCatalogOf } from "./flows.ts";
 import { closeAfterAnswers, closeServer, listen, urlOf } from "./http/listener.ts";
 import { openParser, type Parser } from "./parser.ts";
+import type { Configuration } from "./config/load.ts";
+import type { Stripper } from "./flows/stripper.ts";
+import type { DebuggedFlow } from "./workers/debugged-flow.ts";
 
 /** A running service. */
 export interface Service {
@@ -68,16 +68,20 @@ export interface ServiceOptions {
   readonly localNames?: readonly string[];
 }
 
+/** What start.ts has begun with before this is loaded. */
+export interface Begun {
+  readonly runtime: Runtime;
+  readonly runners: Runners;
+  readonly stripper: Stripper;
+  /** Disposes of both, and gives up the data folder. */
+  readonly opened: AsyncDisposableStack;
+}
+
 /** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
-export async function openService(options: ServiceOptions): Promise<Service> {
+export async function openService(options: ServiceOptions, begun: Begun): Promise<Service> {
   const { config, configuration, log } = options;
-  await using opened = new AsyncDisposableStack();
-  const runtime = openRuntime(config.DATA_DIR);
-  const lock = takeLock(config.DATA_DIR, runtime.addon);
-  opened.defer(() => lock.release());
-  removeOldRuntimes(config.DATA_DIR);
-  // Its process starts while the store is opened.
-  const runners = opened.use(await startRunnersOf({ config, log, runtime }, options.debug));
+  const { runtime, runners } = begun;
+  await using opened = begun.opened;
   const store = opened.use(await openStoreOf(config, runtime, log));
   const lease = openLeaseOf(config, store, log, opened);
   const turn = opened.use(await takeFirstStart(store, () => log.info(WAITING)));
@@ -86,8 +90,10 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   const { defaultProjectId, adminPassword } = first;
   const secrets = openSecretBox(dataKey.derive("secrets"));
   await warnOfUnreadable(config, log, store, secrets);
-  const parser = openParser(() => openRuntime(config.DATA_DIR).parserThread, config.MAX_BODY_BYTES);
-  const catalog = opened.use(await openCatalogOf({ config, log }, runners, { store, dataKey }));
+  const parser = openParser(() => verified(runtime).parserThread, config.MAX_BODY_BYTES);
+  const catalog = opened.use(
+    await openCatalogOf({ config, log }, runners, { store, dataKey }, begun.stripper),
+  );
   await runners.ready();
   const allowance = await openAllowance(store, config.CONNECTION_ALLOWANCE);
   const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });
@@ -124,6 +130,12 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   executions.open();
   isServing = true;
   return service;
+}
+
+/** Its files as the build carries them, whatever happened to them since the start. */
+function verified(runtime: Runtime): Runtime {
+  runtime.verify();
+  return runtime;
 }
 
 /** A timer keeps nobody from ending. */

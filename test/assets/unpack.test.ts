@@ -92,8 +92,8 @@ describe("unpack", () => {
 
   for (const [name, damage] of Object.entries(damages)) {
     test(`L11: a later check replaces the folder where ${name}`, () => {
-      const check = openCheck(unpacking);
       const folder = unpack(unpacking);
+      const check = openCheck(unpacking, folder);
       assert.equal(check(), false);
       damage(folder);
       assert.equal(check(), true);
@@ -111,8 +111,9 @@ describe("unpack", () => {
 });
 
 test("L11: a check sees a content that was changed with its size and time kept", () => {
-  const check = openCheck(unpacking);
-  const file = join(unpack(unpacking), "a.css");
+  const folder = unpack(unpacking);
+  const check = openCheck(unpacking, folder);
+  const file = join(folder, "a.css");
   const { atime, mtime } = statSync(file);
   writeFileSync(file, content.toReversed());
   utimesSync(file, atime, mtime);
@@ -121,8 +122,8 @@ test("L11: a check sees a content that was changed with its size and time kept",
 });
 
 test("L11: a check of files that were touched alone leaves them", () => {
-  const check = openCheck(unpacking);
   const folder = unpack(unpacking);
+  const check = openCheck(unpacking, folder);
   utimesSync(join(folder, "a.css"), 0, 0);
   const { ino } = statSync(folder);
   assert.equal(check(), false);

@@ -52,6 +52,14 @@ describe("stripper", () => {
     });
   });
 
+  it("takes them out as well where its thread was started before", async () => {
+    const { directory, files } = write("prepared", { "order.ts": "let a: 1" });
+    const prepared = new Stripper();
+    prepared.prepare(directory);
+    await prepared.strip(directory, { files });
+    assert.deepEqual(Object.values(prepared.of(directory)), ["let a   "]);
+  });
+
   it("leaves a file with a fault to the thread that loads it", async () => {
     const found = await strip("faults", {
       "enum.ts": "enum Color { red }",

@@ -18,7 +18,7 @@ import type { Activity } from "./activity.ts";
 import { generateToken, hashKey } from "./api-key.ts";
 import { openFailureReport, type FailureReportOptions } from "./failed-login.ts";
 import type { Lockout } from "./lockout.ts";
-import { hashPassword, verifyPassword } from "./password.ts";
+import { newUnmatchedHash, verifyPassword } from "./password.ts";
 import type { Grant } from "../../shared/contract/permission.ts";
 
 /** A user who has shown a valid login token. */
@@ -72,10 +72,10 @@ export function openLogins(options: LoginOptions): Logins {
   const { store, lockout } = options;
   const reportFailure = openFailureReport(options);
   // Compared with where there is no such user, so that the time does not tell.
-  const nobody = hashPassword(generateToken());
+  const nobody = newUnmatchedHash();
 
   async function check(user: UserRow | undefined, password: string): Promise<UserRow | null> {
-    const right = await verifyPassword(password, user?.password_hash ?? (await nobody));
+    const right = await verifyPassword(password, user?.password_hash ?? nobody);
     return user !== undefined && right && user.is_enabled === 1 ? user : null;
   }
 

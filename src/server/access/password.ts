@@ -11,21 +11,24 @@ const SCRYPT = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 
 // Deno's node:crypto has no argon2, so it is looked up and not imported by name.
 const argon2 = crypto.argon2 === undefined ? null : promisify(crypto.argon2);
+/** What new hashes are made with. */
+const ALGORITHM = argon2 === null ? "scrypt" : "argon2id";
+const PARAMETERS = { argon2id: "v=19$m=19456,t=2,p=1", scrypt: "ln=15,r=8,p=1" };
 const scrypt = promisify<string, Buffer, number, crypto.ScryptOptions, Buffer>(crypto.scrypt);
 
 /** A new salted hash; takes tens of milliseconds, off the loop. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.randomBytes(16);
-  if (argon2 === null) {
-    const hash = await scrypt(password.normalize("NFC"), salt, 32, SCRYPT);
-    return `$scrypt$ln=15,r=8,p=1$${toText(salt)}$${toText(hash)}`;
-  }
-  const hash = await argon2("argon2id", {
-    message: password.normalize("NFC"),
-    nonce: salt,
-    ...ARGON,
-  });
-  return `$argon2id$v=19$m=19456,t=2,p=1$${toText(salt)}$${toText(hash)}`;
+  return toStored(salt, await derive(ALGORITHM, password.normalize("NFC"), salt));
+}
+
+/** A hash that no password has; to compare with it takes as long as with any other. */
+export function newUnmatchedHash(): string {
+  return toStored(crypto.randomBytes(16), crypto.randomBytes(32));
+}
+
+function toStored(salt: Buffer, hash: Buffer): string {
+  return `$${ALGORITHM}$${PARAMETERS[ALGORITHM]}$${toText(salt)}$${toText(hash)}`;
 }
 
 /**

@@ -2,7 +2,7 @@ import { WORKSPACE } from "../../shared/contract/workspace.ts";
 import { monthOf } from "../executions/allowance.ts";
 import { now, toIso } from "../../shared/clock.ts";
 import { VERSION } from "../../assets/read.ts";
-import { RUNTIME } from "../metrics/runtime-metrics.ts";
+import { RUNTIME } from "../../shared/runtime-name.ts";
 import type { Store } from "../store/store.ts";
 import { readNodes } from "./nodes.ts";
 import { defineRoute } from "./route.ts";

@@ -13,6 +13,7 @@ import type { Offers } from "./offers.ts";
 import { listOwnFlows } from "./own-flows.ts";
 import { PinnedVersions } from "./pinned-versions.ts";
 import { UnknownFlows } from "./unknown-flows.ts";
+import type { Stripper } from "./stripper.ts";
 import type { VersionFile } from "./version-file.ts";
 import { Versions } from "./versions.ts";
 import { openWatch } from "./watch.ts";
@@ -29,6 +30,8 @@ export interface CatalogOptions extends Limits {
   /** The version does not serve any longer: its idle threads can go. */
   retire(key: string): void;
   readonly log: Log;
+  /** Where it was prepared already. */
+  readonly stripper?: Stripper;
   /** What other nodes have, and are told of this one; alone without it. */
   readonly offers?: Offers;
   /** Between two looks at PLUGINS_DIR without an event, in milliseconds; 5000 unless told. */
@@ -84,7 +87,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const { plugins_dir, dataDir, log, pollMs, offers = null } = options;
   const registry = openRegistry(options);
   const sources = new Sources();
-  const versions = await Versions.open(dataDir);
+  const versions = await Versions.open(dataDir, options.stripper);
   const loader = new Loader({ versions, limits: options, inspect: options.inspect });
   const parts = { plugins_dir, dataDir, registry, sources, loader, versions, offers, log, pollMs };
   const sync = await FolderSync.open(parts);

@@ -17,6 +17,7 @@ function strip(text) {
   try { return stripTypeScriptTypes(text); }
   catch (error) { if (FAULTS.includes(error.code)) return null; throw error; }
 }
+strip("");
 parentPort.on("message", (texts) => parentPort.postMessage(texts.map(strip)));
 `;
 
@@ -30,6 +31,13 @@ export class StripThread {
   #worker: Worker | null = null;
   #timer: NodeJS.Timeout | undefined;
   #done: (stripped: Stripped) => void = () => {};
+
+  /** Before the first texts, where some will come: it takes as long as a runner to start. */
+  start(): void {
+    this.#worker ??= this.#start();
+    this.#worker.unref();
+    this.#endAfter(IDLE_MS);
+  }
 
   /**
    * One call at a time.

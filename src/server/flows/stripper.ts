@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -34,6 +35,11 @@ export class Stripper {
   readonly #kept = new Map<string, Stripped>();
   #length = 0;
 
+  /** Starts its thread where a folder has flows with types, before they are read. */
+  prepare(pluginsDir: string): void {
+    if (!IS_DENO && hasTyped(pluginsDir)) this.#thread.start();
+  }
+
   /** What was made of a version's files, by their URLs. */
   of(directory: string): Stripped {
     return this.#kept.get(directory) ?? NONE;
@@ -57,6 +63,14 @@ export class Stripper {
   forget(directory: string): void {
     this.#length -= lengthOf(this.of(directory));
     this.#kept.delete(directory);
+  }
+}
+
+function hasTyped(folder: string): boolean {
+  try {
+    return readdirSync(folder).some((name) => TYPED.includes(extname(name)));
+  } catch {
+    return false;
   }
 }
 

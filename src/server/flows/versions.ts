@@ -36,20 +36,21 @@ type Content = (path: string, hash: string) => Promise<Buffer>;
 /** The version folders under DATA_DIR/versions: one folder and one record for each. */
 export class Versions {
   readonly #root: string;
-  readonly #stripper = new Stripper();
+  readonly #stripper: Stripper;
   readonly #shelves = new Map<string, KeptVersions>();
   /** Of the folders whose contents were compared, by their path. */
   readonly #signatures = new Map<string, string | null>();
   #lastServe: Promise<void> = Promise.resolve();
 
-  private constructor(root: string) {
+  private constructor(root: string, stripper: Stripper) {
     this.#root = root;
+    this.#stripper = stripper;
   }
 
   /** Opens the versions of a data folder, and removes what a crash left behind. */
-  static async open(dataDir: string): Promise<Versions> {
+  static async open(dataDir: string, stripper = new Stripper()): Promise<Versions> {
     await mkdir(join(dataDir, "versions"), { recursive: true, mode: 0o700 });
-    const versions = new Versions(await realpath(join(dataDir, "versions")));
+    const versions = new Versions(await realpath(join(dataDir, "versions")), stripper);
     await versions.#load();
     return versions;
   }

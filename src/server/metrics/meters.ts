@@ -2,7 +2,8 @@ import type { EndedStatus } from "../../shared/contract/status.ts";
 import { ERRORS, type ErrorCode } from "../../shared/contract/error.ts";
 import type { Histogram } from "./histogram.ts";
 import { OF_WEBHOOK, READ, type MetricName, type Readings } from "./metric-table.ts";
-import { openRuntimeMetrics, RUNTIME } from "./runtime-metrics.ts";
+import { RUNTIME } from "../../shared/runtime-name.ts";
+import { openRuntimeMetrics } from "./runtime-metrics.ts";
 import { toText, type Figure, type Sample } from "./text-format.ts";
 import { openFigures, type FiguresByWebhook, type WebhookFigures } from "./webhook-figures.ts";
 

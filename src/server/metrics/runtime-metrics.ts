@@ -1,8 +1,5 @@
 import { collectDefaultMetrics, Registry } from "prom-client";
 
-/** What runs the service, with its version. */
-export const RUNTIME: string = nameRuntime(process.versions);
-
 /** Gauges that are named like counters, which Prometheus' own checks refuse. */
 const MISNAMED = [
   "nodejs_active_handles_total",
@@ -16,10 +13,6 @@ export function openRuntimeMetrics(): () => Promise<string> {
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
   return async () => withoutNothing(await registry.metrics());
-}
-
-function nameRuntime({ deno, node }: NodeJS.ProcessVersions): string {
-  return deno === undefined ? `node ${node}` : `deno ${deno}`;
 }
 
 /** A mean of nothing is no number, and spoils whatever is made of it. */

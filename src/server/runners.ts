@@ -1,0 +1,37 @@
+import type { Runtime } from "../assets/runtime.ts";
+import type { Log } from "../shared/log.ts";
+import type { Config } from "./config/resolve.ts";
+import type { DebuggedFlow } from "./workers/debugged-flow.ts";
+import type { Runners } from "./workers/runners.ts";
+import { startRunners } from "./workers/supervisor.ts";
+
+export interface RunnersParts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly runtime: Runtime;
+}
+
+/** The runners as the configuration wants them; their first process starts at once. */
+export function startRunnersOf(
+  { config, log, runtime }: RunnersParts,
+  debug?: DebuggedFlow,
+): Promise<Runners> {
+  return startRunners({ ...toRunnersOptions(config, runtime), log, ...(debug && { debug }) });
+}
+
+function toRunnersOptions(config: Config, runtime: Runtime) {
+  return {
+    runner: runtime.runner,
+    thread: runtime.thread,
+    author: runtime.author,
+    readable: runtime.readable,
+    sockets: config.DATA_DIR,
+    verifyProgram: () => runtime.verify(),
+    runnerMemoryMb: config.RUNNER_MEMORY_MB,
+    limits: {
+      max_output_bytes: config.MAX_OUTPUT_BYTES,
+      max_input_bytes: config.MAX_BODY_BYTES,
+      max_log_lines: config.MAX_LOG_LINES,
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { openRuntime, removeOldRuntimes } from "../assets/runtime.ts";
+import { Stripper } from "./flows/stripper.ts";
+import { startRunnersOf } from "./runners.ts";
+import type { Service, ServiceOptions } from "./service.ts";
+import { takeLock } from "./store/sqlite/lock.ts";
+
+/**
+ * Starts the service. What takes long elsewhere begins first: the first runner's process, and the
+ * thread that takes types out of flows, start while the rest of the program is loaded.
+ *
+ * @throws StartError where another process has the data folder
+ */
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { config, log, debug } = options;
+  await using opened = new AsyncDisposableStack();
+  const runtime = openRuntime(config.DATA_DIR);
+  const lock = takeLock(config.DATA_DIR, runtime.addon);
+  opened.defer(() => lock.release());
+  removeOldRuntimes(config.DATA_DIR);
+  const runners = opened.use(await startRunnersOf({ config, log, runtime }, debug));
+  const stripper = new Stripper();
+  stripper.prepare(config.PLUGINS_DIR);
+  const { openService } = await import("./service.ts");
+  return openService(options, { runtime, runners, stripper, opened: opened.move() });
+}
