@@ -8,7 +8,6 @@ import type {
   OperationAnswer,
   OperationRequest,
 } from "../../shared/wire/protocol.ts";
-import type { Run } from "../workers/worker.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
 import { ActiveExecutions, newActive, type ActiveExecution } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
@@ -27,6 +26,7 @@ import type { Onlooker } from "./onlooker.ts";
 import { decide } from "./outcome.ts";
 import { Overflow } from "./overflow.ts";
 import { QueueRoom } from "./queue-room.ts";
+import { Removals } from "./removals.ts";
 import { Replacements } from "./replacements.ts";
 import { Scheduler, type SchedulerOptions } from "./scheduler.ts";
 import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts";
@@ -35,7 +35,6 @@ import { WebhookQueues } from "./webhook-queues.ts";
 import { refuseBusy, type LimitedWebhook } from "./webhook-queue.ts";
 import type { LimitedBegin } from "../store/ledger-record.ts";
 import { isBusy, type StoreError } from "../store/store-error.ts";
-import type { EndedStatus } from "../../shared/contract/status.ts";
 
 export interface ExecutionsOptions
   extends Omit<SchedulerOptions, "defer" | "record">, EndingsOptions {
@@ -74,6 +73,7 @@ export class Executions implements RunEvents {
   readonly #queues: WebhookQueues;
   readonly #room: QueueRoom;
   readonly #replacements: Replacements;
+  readonly #removals: Removals;
   /** null: there are no other nodes. */
   readonly #heldBack: HeldBack | null;
   #isDraining = false;
@@ -90,10 +90,8 @@ export class Executions implements RunEvents {
       listQueued: (most) => this.#listQueued(most),
       leave: (id) => this.leave(id),
     });
-    const overtaken = (execution: ActiveExecution): void => this.#leave(execution);
-    const endedElsewhere = (execution: ActiveExecution): void => this.#leaveCancelled(execution);
     this.#endings = new Endings(
-      { ...options, overtaken: endedElsewhere },
+      { ...options, overtaken: (execution) => this.#removals.leaveCancelled(execution) },
       this.#journal,
       this.#active,
     );
@@ -101,8 +99,8 @@ export class Executions implements RunEvents {
       ...options,
       journal: this.#journal,
       kept: this.#kept,
-      giveUp: (execution, error) => this.#giveUp(execution, error),
-      overtaken,
+      giveUp: (execution, error) => this.#removals.giveUp(execution, error),
+      overtaken: (execution) => this.#removals.leave(execution),
       heldBack: (run) => this.#holdBack(run),
     });
     this.#scheduler = new Scheduler({
@@ -121,6 +119,15 @@ export class Executions implements RunEvents {
       queues: this.#queues,
       endings: this.#endings,
       kept: this.#kept,
+    });
+    this.#removals = new Removals({
+      journal: this.#journal,
+      scheduler: this.#scheduler,
+      active: this.#active,
+      endings: this.#endings,
+      elsewhere: this.#elsewhere,
+      kept: this.#kept,
+      log: options.log,
     });
     const polled = { queues: this.#queues, active: this.#active, log: options.log };
     this.#heldBack = node === null ? null : new HeldBack({ ...polled, node });
@@ -197,10 +204,11 @@ export class Executions implements RunEvents {
         },
       }),
       overtaken: (ids) => {
-        for (const one of [execution, ...replaced]) if (ids.includes(one.id)) this.#leave(one);
+        for (const one of [execution, ...replaced])
+          if (ids.includes(one.id)) this.#removals.leave(one);
       },
       refused: (refused) => {
-        this.#refuse(execution);
+        this.#removals.refuse(execution);
         this.#replacements.restore(replaced);
         const error = isBusy(refused) ? this.#refuseBusy(flowName, refused) : refused;
         reject(month === null ? error : allowance.giveBack(month, error));
@@ -255,14 +263,14 @@ export class Executions implements RunEvents {
   async cancel(id: string, reason: string): Promise<boolean> {
     const execution = this.#active.find(id);
     if (execution === undefined) return this.#elsewhere.cancel(id, reason);
-    return this.#cutShort(execution, "ENDED_CANCELLED", reason);
+    return this.#removals.cutShort(execution, "ENDED_CANCELLED", reason);
   }
 
   /** As `cancel`, of an execution that nobody waits for any more: however long it takes. */
   cancelAlone(id: string, reason: string): void {
     const execution = this.#active.find(id);
     if (execution === undefined) this.#elsewhere.insistCancel(id, reason);
-    else this.#cutShort(execution, "ENDED_CANCELLED", reason);
+    else this.#removals.cutShort(execution, "ENDED_CANCELLED", reason);
   }
 
   /** Whether any thread is free, for whatever flow. */
@@ -283,7 +291,7 @@ export class Executions implements RunEvents {
   /** It has ended elsewhere, or another node has it. */
   leave(id: string): void {
     const execution = this.#active.find(id);
-    if (execution?.decided === null) this.#leave(execution);
+    if (execution?.decided === null) this.#removals.leave(execution);
   }
 
   /**
@@ -292,7 +300,8 @@ export class Executions implements RunEvents {
    */
   leaveAll(): void {
     const recorded = [...this.#active].filter(({ isRecorded }) => isRecorded);
-    for (const execution of recorded) if (execution.decided === null) this.#leave(execution);
+    for (const execution of recorded)
+      if (execution.decided === null) this.#removals.leave(execution);
   }
 
   /** Webhooks of which no other execution may run here just now. */
@@ -303,27 +312,6 @@ export class Executions implements RunEvents {
   /** How many of a flow wait for a thread. */
   queuedOf(flow: string): number {
     return this.#room.queuedOf(flow);
-  }
-
-  /** Its ending could not be written, because it is not here any more: a cancel goes after it. */
-  #leaveCancelled(execution: ActiveExecution): void {
-    const { id, decided } = execution;
-    this.#leave(execution);
-    if (decided?.status === "ENDED_CANCELLED")
-      this.#elsewhere.insistCancel(id, decided.status_message ?? "");
-  }
-
-  /** Whoever waits for it gets what is written elsewhere. */
-  #leave(execution: ActiveExecution): void {
-    if (execution.isElsewhere) return;
-    execution.isElsewhere = true;
-    execution.decided ??= decide(execution.id, "ENDED_ERROR", "Another node has it");
-    if (execution.run !== null) this.#abort(execution, execution.run, "Another node has it");
-    this.#leaveRun(execution);
-    execution.queue?.ended(execution);
-    this.#kept.release(execution);
-    this.#active.delete(execution);
-    this.#elsewhere.await(execution);
   }
 
   /** The service stops soon, and takes nothing that others can have. */
@@ -390,13 +378,13 @@ export class Executions implements RunEvents {
   ended(execution: ActiveExecution, ending: Ending): void {
     // Lost with the service itself: the next start ends it as interrupted.
     if (this.#journal.isStopped) return;
-    this.#leaveRun(execution);
+    this.#removals.leaveRun(execution);
     this.#endings.conclude(execution, ending);
   }
 
   expired(execution: ActiveExecution): void {
     const message = `It ran longer than its limit of ${execution.timeoutMs / 1000} s`;
-    this.#cutShort(execution, "ENDED_TIMEOUT", message);
+    this.#removals.cutShort(execution, "ENDED_TIMEOUT", message);
   }
 
   log(execution: ActiveExecution, lines: readonly LogLine[]): void {
@@ -443,50 +431,6 @@ export class Executions implements RunEvents {
     this.#kept.release(execution);
     this.#kept.keep(execution);
     this.#heldBack?.poll();
-  }
-
-  /** It could not be recorded: it is as if it had never been. */
-  #refuse(execution: ActiveExecution): void {
-    execution.isRefused = true;
-    if (execution.run !== null) this.#abort(execution, execution.run, "It was not recorded");
-    execution.queue?.ended(execution);
-    this.#kept.release(execution);
-    this.#active.delete(execution);
-  }
-
-  /** It had its turn and cannot run. */
-  #giveUp(execution: ActiveExecution, error: unknown): void {
-    this.#leaveRun(execution);
-    // The service stops before its record could be read: it stays PENDING.
-    if (this.#journal.isClosing && execution.decided === null) return;
-    if (execution.decided === null)
-      this.#options.log.error({ execution: execution.id, error: String(error) }, "Cannot start");
-    this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", "It could not be started"));
-  }
-
-  /** Decides the ending of what waits or runs; false where one was decided before. */
-  #cutShort(execution: ActiveExecution, status: EndedStatus, message: string): boolean {
-    if (execution.decided !== null) return false;
-    const { id, run } = execution;
-    const hasWaited = run !== null && this.#abort(execution, run, message);
-    if (hasWaited) this.#kept.release(execution);
-    const ending = decide(id, status, message);
-    if (hasWaited) this.#leaveRun(execution);
-    this.#endings.write(execution, ending);
-    return true;
-  }
-
-  /** @returns whether it waited: then it is gone, without an ending */
-  #abort(execution: ActiveExecution, run: Run, reason: string): boolean {
-    if (run.link !== null && execution.queue?.leave(run)) return true;
-    return this.#scheduler.abort(run, reason);
-  }
-
-  /** It has no thread any more, or was never given one. */
-  #leaveRun(execution: ActiveExecution): void {
-    const { run, queue } = execution;
-    execution.run = null;
-    if (run !== null) queue?.leave(run);
   }
 }
 
