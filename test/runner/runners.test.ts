@@ -36,7 +36,7 @@ test("a runner that is killed is replaced, and only its executions end", async (
   const started = performance.now();
   assert.equal((await bench.run(other)).output_value, '"here"');
   assert.ok(
-    performance.now() - started < 5_000,
+    performance.now() - started < 9_000,
     `answered after ${performance.now() - started} ms`,
   );
   assert.equal(bench.runners.status().restarts, 1);

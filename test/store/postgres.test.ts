@@ -204,7 +204,7 @@ test("postgres: a list that takes too long is given up, and one that nobody wait
   const begun = performance.now();
   setTimeout(() => controller.abort(), 200);
   await assert.rejects(stopped, { code: "overloaded" });
-  assert.ok(performance.now() - begun < 4000);
+  assert.ok(performance.now() - begun < 20_000, "not the minute that it takes");
   await assert.rejects(slow(), { kind: "too_long" });
 });
 

@@ -262,7 +262,7 @@ test("a node that holds a webhook's lock and says no more keeps nobody else's ca
   const began = performance.now();
   const told = [start(both[0], id), append(both[0], newBegin()), append(both[0], newBegin(null))];
   assert.deepEqual(await Promise.all(told), ["held back", "away", "written"]);
-  assert.ok(performance.now() - began < 2000);
+  assert.ok(performance.now() - began < 10_000, "it holds the lock for ever");
   await frozen.query("rollback");
   assert.equal(await start(both[0], id), "written");
 });

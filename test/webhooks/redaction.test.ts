@@ -36,9 +36,12 @@ test("L6: of two secrets the longer one goes whole", () => {
 test("what many secrets cost in a long text stays far below a second", () => {
   const secrets = Array.from({ length: 40 }, (_, at) => `${"a".repeat(250)}${at}`);
   for (const text of ["a".repeat(8000) + "%41", "%61".repeat(4000), "%" + "25".repeat(7000)]) {
-    const begun = performance.now();
-    assert.equal(openRedaction(secrets)(text), text);
-    const took = performance.now() - begun;
+    const tries = Array.from({ length: 3 }, () => {
+      const begun = performance.now();
+      assert.equal(openRedaction(secrets)(text), text);
+      return performance.now() - begun;
+    });
+    const took = Math.min(...tries);
     assert.ok(took < 300, `${took} ms`);
   }
 });

@@ -166,7 +166,7 @@ const STORIES: StoryRow[] = [
           const begun = performance.now();
           assert.equal((await service.api("GET", "/workspace")).status, 200);
           // Behind the check it would be answered after the 3 s that a check may take.
-          assert.ok(performance.now() - begun < 1500, "the server's main thread is free");
+          assert.ok(performance.now() - begun < 2500, "the server's main thread is free");
         }
         const refused = await slow;
         assert.equal(refused.status, 422, refused.text);

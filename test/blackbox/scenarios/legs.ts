@@ -79,7 +79,7 @@ const WAITING: StoryRow[] = [
       const second = await send(service.origin, { target });
       const waited = performance.now() - started;
       assert.equal(second.status, 302, second.text);
-      assert.ok(waited > 900 && waited < 3_000, `waited ${waited} ms in a window of 1 s`);
+      assert.ok(waited > 900 && waited < 10_000, `waited ${waited} ms in a window of 1 s`);
       assert.equal(executionId(second), executionId(first));
       assert.equal(second.headers["cache-control"], "no-store");
       assert.equal(nextUrl(service, second).href, nextUrl(service, first).href, "the same URL");

@@ -128,16 +128,18 @@ const RATE: StoryRow[] = [
     covers: ["D3.2 bucket"],
     async run(service) {
       const began = performance.now();
-      const tokens = (at: number): number => 5 + ((at - began) / 1000) * 5;
-      let [admitted, asked, last] = [0, 0, began];
-      for (; performance.now() - began < 1500; asked += 4) {
+      // The bucket holds those of six seconds: none is lost while a busy machine pauses.
+      const tokens = (at: number): number => 30 + ((at - began) / 1000) * 5;
+      let [admitted, refused, last] = [0, 0, began];
+      while (performance.now() - began < 1500 || refused === 0) {
         last = performance.now();
-        const round = Array.from({ length: 4 }, () => call(service, "fast", "?async"));
-        admitted += (await Promise.all(round)).filter(({ status }) => status === 201).length;
+        const round = Array.from({ length: 12 }, () => call(service, "fast", "?async"));
+        const passed = (await Promise.all(round)).filter(({ status }) => status === 201).length;
+        admitted += passed;
+        refused = round.length - passed;
       }
       // The last calls were judged at some time between their beginning and their answers.
       const [least, most] = [tokens(last) - 1.5, tokens(performance.now()) + 1];
-      assert.ok(asked > most + 2, `only ${asked} calls were made`);
       assert.ok(admitted >= least && admitted <= most, `${admitted} of ${least} to ${most}`);
     },
   },
@@ -354,7 +356,7 @@ export const LIMITS: Group = {
       idempotency: { from: "header:idempotency-key" },
       limits: { rate: { calls: 2, per_sec: 3600 } },
     },
-    fast: { flow: "echo", limits: { rate: { calls: 5, per_sec: 1, burst: 5 } } },
+    fast: { flow: "echo", limits: { rate: { calls: 5, per_sec: 1, burst: 30 } } },
     free: { flow: "gate" },
     one: { flow: "gate", limits: { max_concurrent: 1 } },
     two: { flow: "gate", limits: { max_concurrent: 2 } },
