@@ -94,7 +94,14 @@ export async function uninstall(options: { dryRun?: boolean; purge?: boolean }):
   if (dryRun) return void process.stdout.write("\nNothing was done: this was a dry run\n");
   if (purge) return;
   process.stdout.write(
-    `\nThe data in "${loadInstalled().config.DATA_DIR}", "${CONFIG_FOLDER}" and the user stay: ` +
-      `flowhook uninstall --purge removes them\n`,
+    `\nThe data in "${loadInstalled().config.DATA_DIR}", "${CONFIG_FOLDER}" and the user stay. ` +
+      `This removes them: sudo ${leftProgram()} uninstall --purge\n`,
   );
+}
+
+/** The installed one, which may have run this, is gone. */
+function leftProgram(): string {
+  return existsSync(process.execPath)
+    ? process.execPath
+    : `./flowhook-${process.platform}-${process.arch}`;
 }

@@ -97,6 +97,7 @@ run "$STATE/flowhook" install
 timeout 30 sh -c 'until [ -s /var/lib/flowhook/data/secret.key ]; do sleep 0.1; done'
 run stat -c '%U %G %a %n' /var/lib/flowhook /var/lib/flowhook/data /var/lib/flowhook/data/secret.key
 stat -c '%F %n' /usr/local/bin/flowhook
+(cd "$STATE/run" && flowhook doctor 2>&1)
 run cat /etc/flowhook/flowhook.yaml
 echo '# a change' >> /etc/systemd/system/flowhook.service
 run "$STATE/flowhook" install
@@ -163,6 +164,13 @@ ofBinary("install and uninstall", () => {
     assert.match(part(2), /^regular file \/usr\/local\/bin\/flowhook$/m);
   });
 
+  test("doctor elsewhere says where the configuration of the service is", () => {
+    assert.match(
+      part(2),
+      /^warning +configuration .*"\/etc\/flowhook\/flowhook\.yaml"\n.*--config/m,
+    );
+  });
+
   for (const [act, at] of [
     ["install", 4],
     ["uninstall", 5],
@@ -175,6 +183,7 @@ ofBinary("install and uninstall", () => {
 
   test("uninstall leaves configuration, flows and data; --purge does not", () => {
     assert.match(part(6), /^did +stop the service/m);
+    assert.match(part(6), /This removes them: sudo \.\/flowhook-linux-\w+ uninstall --purge$/m);
     assert.match(part(7), /flowhook\.yaml\nplugins[^]*flowhook\.db\n[^]*secret\.key/);
     assert.match(part(8), /^did +remove the data in \/var\/lib\/flowhook\/data/m);
     assert.equal(part(9).match(/No such file or directory/g)?.length, 3, part(9));

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRuntime } from "../../assets/runtime.ts";
@@ -10,6 +10,7 @@ import { examineCertificate } from "./certificate.ts";
 import { examineClock } from "./clock.ts";
 import { examineProxy, examineService } from "./connection.ts";
 import { examineDatabase, examineKey } from "./database.ts";
+import { CONFIG_FILE } from "../systemd.ts";
 import { reportOn, type Finding } from "./finding.ts";
 import { examineFolders, examineSpace } from "./folders.ts";
 import { examineFlows, examineSandbox } from "./sandbox.ts";
@@ -47,7 +48,14 @@ function examineConfiguration({ file, warnings }: Loaded): Finding[] {
     configuration.warning(sentence, "flowhook config shows what is set, and where"),
   );
   if (found.length > 0) return found;
-  return [configuration.ok(file === null ? "No file: defaults and environment" : `"${file}"`)];
+  if (file !== null) return [configuration.ok(`"${file}"`)];
+  if (!existsSync(CONFIG_FILE)) return [configuration.ok("No file: defaults and environment")];
+  return [
+    configuration.warning(
+      `No file here: defaults and environment. The service of this machine has "${CONFIG_FILE}"`,
+      `Look at that one: sudo flowhook doctor --config ${CONFIG_FILE}`,
+    ),
+  ];
 }
 
 /**
