@@ -55,11 +55,11 @@ function buildBinary(
 ): void {
   const folder = mkdtempSync(join(BUILD, ".binary-"));
   try {
-    const main = join(folder, "main.cjs");
-    writeFileSync(main, entry);
+    writeFileSync(join(folder, "main.cjs"), entry);
     const carried = new Map(assets).set("program.cjs", program);
     const configuration = {
-      main,
+      // As stack traces name it: without the folder in which it was built.
+      main: "main.cjs",
       executable: openRuntimeOf(TARGETS[target]!),
       output,
       disableExperimentalSEAWarning: true,
@@ -76,6 +76,7 @@ function buildBinary(
     writeFileSync(file, JSON.stringify(configuration));
     execFileSync(process.execPath, ["--build-sea", file], {
       stdio: ["ignore", "ignore", "inherit"],
+      cwd: folder,
     });
     chmodSync(output, 0o755);
   } finally {

@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { chownSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { chmod, cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -396,6 +406,25 @@ describe("doctor without a service", { skip: target.skip ?? false }, () => {
     assert.match(find(findings, "folders").message, /secret\.key" belongs to root/);
     assert.equal(find(findings, "sandbox").state, "ok", text);
     assert.equal(statSync(join(copy, "data/lock.db")).uid, 12_345);
+  });
+
+  test("root looks at data that only a unit opens for its user", { skip: !isRoot }, async () => {
+    const copy = await copyAs("unit");
+    const closed = join(copy, "private");
+    await mkdir(closed, { mode: 0o700 });
+    await rename(join(copy, "data"), join(closed, "data"));
+    await symlink("private/data", join(copy, "data"));
+    const files = readdirSync(join(closed, "data"), { recursive: true, encoding: "utf8" });
+    for (const path of ["", ...files]) chownSync(join(closed, "data", path), 12_345, 12_345);
+    for (const path of [folder, copy]) await chmod(path, 0o755);
+    const { code, findings, text } = await examine(copy);
+    assert.equal(code, 0, text);
+    assert.match(find(findings, "folders").message, /private", which only its unit opens/);
+    assert.equal(find(findings, "database").state, "ok", text);
+    assert.match(text, /Looked at as user 12345/);
+    assert.equal(find(findings, "flows").state, "ok", text);
+    const after = readdirSync(join(closed, "data"), { recursive: true, encoding: "utf8" });
+    assert.deepEqual(after.sort(), files.sort(), "it leaves nothing there");
   });
 });
 

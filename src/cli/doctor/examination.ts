@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, rmSync, statSync, type Stats } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { openRuntime } from "../../assets/runtime.ts";
 import { readDataKey, type DataKey, type KeyPlace } from "../../server/access/data-key.ts";
 import type { Loaded } from "../../server/config/load.ts";
@@ -16,6 +16,7 @@ import { examineFolders, examineSpace } from "./folders.ts";
 import { examineFlows, examineSandbox } from "./sandbox.ts";
 
 const configuration = reportOn("configuration");
+const folders = reportOn("folders");
 
 /**
  * Looks at everything that a service needs, beside one that runs or without one. Nothing is
@@ -23,24 +24,26 @@ const configuration = reportOn("configuration");
  */
 export async function examineAll(loaded: Loaded): Promise<Finding[]> {
   const { config } = loaded;
-  const findings = [...examineConfiguration(loaded), ...becomeOwner(config.DATA_DIR)];
+  const findings = examineConfiguration(loaded);
+  const owner = findOwner(config.DATA_DIR);
+  const closed = owner && findClosed(owner, config.DATA_DIR);
+  if (closed === null) findings.push(...become(owner), ...examineFolders(loaded));
+  else findings.push(folders.skipped(`${closed}: it was looked at as root`));
+  findings.push(...examineSpace(loaded), ...examineCertificate(loaded));
+  findings.push(...(await withScratch((scratch) => examineData(loaded, scratch))));
+  if (closed !== null) findings.push(...become(owner));
+  findings.push(...(await withScratch((scratch) => examineSandbox(config, scratch))));
+  findings.push(...(await withScratch((scratch) => examineFlows(config, scratch))));
+  return findings;
+}
+
+async function withScratch(act: (scratch: string) => Promise<Finding[]>): Promise<Finding[]> {
   const scratch = mkdtempSync(join(tmpdir(), "flowhook-doctor-"));
   try {
-    findings.push(...examineFolders(loaded), ...examineSpace(loaded));
-    findings.push(...examineCertificate(loaded));
-    findings.push(...(await examineData(loaded, scratch)));
-    findings.push(...(await examineSandbox(config, makeFolder(scratch, "sandbox"))));
-    findings.push(...(await examineFlows(config, makeFolder(scratch, "flows"))));
-    return findings;
+    return await act(scratch);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
-}
-
-function makeFolder(scratch: string, name: string): string {
-  const folder = join(scratch, name);
-  mkdirSync(folder);
-  return folder;
 }
 
 function examineConfiguration({ file, warnings }: Loaded): Finding[] {
@@ -58,17 +61,32 @@ function examineConfiguration({ file, warnings }: Loaded): Finding[] {
   ];
 }
 
+/** To whom the data belongs; null where that is root, or who asks is not. */
+function findOwner(folder: string): Stats | null {
+  if (process.geteuid?.() !== 0) return null;
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  return stats === undefined || stats.uid === 0 ? null : stats;
+}
+
+/** What a unit with DynamicUser keeps is closed to its own user everywhere else; null: it is not. */
+function findClosed(owner: Stats, folder: string): string | null {
+  for (let path = dirname(realpathSync(folder)); path !== dirname(path); path = dirname(path)) {
+    const { uid, mode } = statSync(path);
+    if (uid !== owner.uid && (mode & 0o011) === 0)
+      return `DATA_DIR "${folder}" is in "${path}", which only its unit opens for its user`;
+  }
+  return null;
+}
+
 /**
  * Root becomes the user to whom the data belongs: what the service may read and run is seen as it
  * sees it, and no flow is ever loaded as root.
  */
-function becomeOwner(folder: string): Finding[] {
-  if (process.geteuid?.() !== 0 || process.setuid === undefined) return [];
-  const stats = statSync(folder, { throwIfNoEntry: false });
-  if (stats === undefined || stats.uid === 0) return [];
-  const user = nameOfUser(stats.uid);
-  takeGroups(user, stats.gid);
-  process.setuid(stats.uid);
+function become(owner: Stats | null): Finding[] {
+  if (owner === null) return [];
+  const user = nameOfUser(owner.uid);
+  takeGroups(user, owner.gid);
+  process.setuid?.(owner.uid);
   return [configuration.ok(`Looked at as ${user}, to whom DATA_DIR belongs`)];
 }
 
@@ -85,7 +103,7 @@ function takeGroups(user: string, group: number): void {
 
 /** What needs the database's addon: whether a service runs, and what its data are like. */
 async function examineData({ config }: Loaded, scratch: string): Promise<Finding[]> {
-  const { addon } = openRuntime(makeFolder(scratch, "runtime"));
+  const { addon } = openRuntime(scratch);
   const isRunning = isTaken(config.DATA_DIR, addon);
   const connection = { isRunning, key: keyOf(config)?.derive("probes") ?? null };
   const { inspection, findings } = await examineDatabase(config, { addon, scratch, isRunning });
