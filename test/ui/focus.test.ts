@@ -49,5 +49,70 @@ describe("a field that is drawn again keeps the focus", { skip: noBrowser }, () 
     await page.getByRole("button", { name: "Require signatures" }).click();
     await choose(label("Who signs"), "custom", label("Algorithm"));
     await choose(label("Time of the call"), "header", label("Header of the time"));
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+  });
+
+  for (const [tab, field, value, isDrawn] of [
+    ["limits", "Counted are", "webhook", "Number of calls"],
+    ["answers", "Pages that may read answers (CORS)", "listed", "Origins"],
+    ["delivery", "How calls are told apart", "header", "Seconds for which a key is known"],
+  ] as const)
+    test(`${tab}: ${field}`, async () => {
+      await visit(page, service, `/ui/webhooks/hello#${tab}`);
+      await choose(label(field), value, label(isDrawn));
+    });
+
+  test("whose tokens are shown", async () => {
+    await service.login("grace", "a password of grace");
+    await visit(page, service, "/ui/admin/tokens");
+    await label("All users").focus();
+    await page.keyboard.press("Space");
+    await page
+      .getByRole("button", { name: /^End the session of/ })
+      .first()
+      .waitFor();
+    assert.equal(await label("All users").and(page.locator(":focus")).count(), 1);
+  });
+
+  test("a filter of the audit", async () => {
+    await visit(page, service, "/ui/admin/audit");
+    const filter = page.getByRole("searchbox").first();
+    await filter.focus();
+    const answered = page.waitForResponse(/\/api\/latest\/audit\?/);
+    for (const key of "nobody") await page.keyboard.press(key);
+    await answered;
+    await page.getByText("No entry is here").waitFor();
+    assert.equal(await filter.inputValue(), "nobody");
+    assert.equal(await filter.and(page.locator(":focus")).count(), 1);
+  });
+
+  /** Types while a list that the fields show has not come yet: focus and text stay as it comes. */
+  async function typeBefore(
+    list: string,
+    open: () => Promise<void>,
+    field: Locator,
+    isThere: Locator,
+  ) {
+    const path = new RegExp(`/api/latest/${list}(\\?|$)`);
+    const held = Promise.withResolvers<void>();
+    await page.route(path, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await open();
+    await field.fill("typed@example.com");
+    assert.equal(await isThere.count(), 0);
+    held.resolve();
+    await isThere.waitFor();
+    await page.unroute(path);
+    assert.equal(await field.inputValue(), "typed@example.com");
+    assert.equal(await field.and(page.locator(":focus")).count(), 1, "it keeps the focus");
+  }
+
+  test("the e-mail of a user, as the roles come", async () => {
+    await visit(page, service, "/ui/admin/users");
+    const open = () => page.getByRole("button", { name: "Change grace" }).click();
+    const dialog = page.getByRole("dialog");
+    await typeBefore("role", open, dialog.getByLabel("E-mail"), dialog.getByLabel("viewer"));
   });
 });

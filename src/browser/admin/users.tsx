@@ -1,5 +1,5 @@
 import { readAll } from "../api.ts";
-import { Check, ErrorLine, Field } from "../field.tsx";
+import { Check, ErrorLine, Field, SteadyFields } from "../field.tsx";
 import { textOf, textsOf } from "../form-values.ts";
 import { useLoaded } from "../loaded.ts";
 import { may } from "../page.ts";
@@ -43,7 +43,7 @@ function UserFields({ user }: { user: User | null }) {
       ? { label: "Password", hint: "At least 12 characters.", isRequired: true }
       : { label: "New password", hint: "Empty: it stays. A new one ends the user's sessions." };
   return (
-    <>
+    <SteadyFields>
       <Field name="name" label="Name" value={user?.name ?? ""} isRequired />
       <Field name="email" label="E-mail" type="email" value={user?.email ?? ""} />
       <Field name="password" type="password" autocomplete="new-password" {...password} />
@@ -66,7 +66,7 @@ function UserFields({ user }: { user: User | null }) {
         isChecked={user?.is_enabled ?? true}
         hint="A disabled user cannot log in."
       />
-    </>
+    </SteadyFields>
   );
 }
 
