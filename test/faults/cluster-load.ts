@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
+import { poll } from "../blackbox/scenario.ts";
 import type { Cluster, StoredRow } from "./cluster.ts";
 import type { TestService } from "./test-service.ts";
 
@@ -13,6 +14,11 @@ export class Told {
   broken = 0;
   readonly #ended = new Map<string, string>();
   readonly #changed: string[] = [];
+
+  /** Resolves once so many were acknowledged in all: a busy machine takes longer for them. */
+  async untilAcknowledged(count: number): Promise<void> {
+    await poll(`${count} to be acknowledged`, async () => this.acknowledged.size >= count || null);
+  }
 
   /** Compares what had ended before with what it is now. */
   note(rows: ReadonlyMap<string, StoredRow>): void {

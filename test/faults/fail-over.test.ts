@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { poll } from "../blackbox/scenario.ts";
 import { openPostgresPair, type PostgresPair } from "../postgres-pair.ts";
 import { assertNothingLost, openLoad, Told } from "./cluster-load.ts";
 import { assertNoneInterrupted, assertServes, begun, untilReady } from "./cluster-watch.ts";
@@ -24,7 +23,7 @@ describe("fail-over to a standby", () => {
     await using cluster = await openCluster(pair, { nodes: NODES });
     const told = new Told();
     await using running = openLoad(cluster, told, { callers: 6, random });
-    await poll("calls to be acknowledged", async () => told.acknowledged.size >= 20 || null);
+    await told.untilAcknowledged(20);
     // What is acknowledged from here on would be at the primary alone.
     pair.stream.hold();
     await wait(500 * random());
@@ -33,7 +32,7 @@ describe("fail-over to a standby", () => {
     const away_since = performance.now();
     for (const { service } of cluster.nodes) await assertServes(service);
     figure("nodes: from a promotion to serving", performance.now() - away_since, "ms");
-    await wait(1000);
+    await told.untilAcknowledged(acknowledged + 1);
     await running[Symbol.asyncDispose]();
     figure("nodes: acknowledged before a fail-over", acknowledged);
     figure("nodes: acknowledged through a fail-over", told.acknowledged.size);

@@ -132,6 +132,7 @@ describe("nodes agree", () => {
       cluster.nodes.push(node);
       await wait(300);
     }
+    await told.untilAcknowledged(50);
     await running[Symbol.asyncDispose]();
     figure("nodes: acknowledged through a roll-out", told.acknowledged.size);
     await assertNoneFailed(cluster, told);
@@ -158,6 +159,7 @@ describe("nodes agree", () => {
       told.note(await cluster.rows());
       await node.start();
     }
+    await told.untilAcknowledged(50);
     await running[Symbol.asyncDispose]();
     figure("nodes: acknowledged behind a balancer through restarts", told.acknowledged.size);
     await assertNoneFailed(cluster, told);

@@ -1,6 +1,5 @@
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { poll } from "../blackbox/scenario.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 import { assertNothingLost, openLoad, Told } from "./cluster-load.ts";
 import { openCluster, SWEPT_MS } from "./cluster.ts";
@@ -36,6 +35,7 @@ describe("kills of nodes", () => {
         cluster.nodes.push(node);
       }
     }
+    await told.untilAcknowledged(ROUNDS);
     await running[Symbol.asyncDispose]();
     const found = await told.compare(cluster);
     const interrupted = [...(await cluster.rows()).values()].filter(
@@ -58,9 +58,7 @@ describe("kills of nodes", () => {
     const told = new Told();
     for (let round = 0; round < 3; round += 1) {
       await using running = openLoad(cluster, told, { callers: 6, random });
-      await poll("calls to be acknowledged", async () =>
-        told.acknowledged.size >= 5 * (round + 1) ? true : null,
-      );
+      await told.untilAcknowledged(5 * (round + 1));
       await wait(300 + 700 * random());
       const nodes = cluster.nodes.splice(0);
       await Promise.all(nodes.map(({ service }) => service.kill()));

@@ -70,7 +70,7 @@ describe("faults around nodes", () => {
       for (const { service } of cluster.nodes) await untilReady(service, 200);
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
-    await wait(1000);
+    await told.untilAcknowledged(ROUNDS);
     await running[Symbol.asyncDispose]();
     const found = await told.compare(cluster);
     const rows = [...(await cluster.rows()).values()];

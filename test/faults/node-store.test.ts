@@ -35,6 +35,7 @@ describe("nodes and their database", () => {
       proxy.open();
       await wait(500);
     }
+    await told.untilAcknowledged(50);
     await running[Symbol.asyncDispose]();
     figure("nodes: acknowledged, through 4 cuts", told.acknowledged.size);
     await assertNothingLost(cluster, told, 50);
@@ -73,7 +74,7 @@ describe("nodes and their database", () => {
       await server.own.start();
       told.note(await cluster.rows());
     }
-    await wait(1500);
+    await told.untilAcknowledged(50);
     await running[Symbol.asyncDispose]();
     figure("nodes: acknowledged, through 3 kills of PostgreSQL", told.acknowledged.size);
     await assertNothingLost(cluster, told, 50);

@@ -99,6 +99,7 @@ describe("an older and a newer program on one database", () => {
     assert.deepEqual(await versions(cluster), [older, older, NEWER]);
     const before = told.acknowledged.size;
     for (const { service } of cluster.nodes) await assertServes(service);
+    await told.untilAcknowledged(20);
     await running[Symbol.asyncDispose]();
     figure("nodes: acknowledged before the newer program", before);
     figure("nodes: acknowledged with the newer program", told.acknowledged.size);

@@ -31,6 +31,9 @@ const PROGRAMS: Readonly<Record<string, readonly [program: string, ...before: st
   "C#": ["dotnet", "run", "call.cs"],
 };
 
+/** Java reads its source in the encoding of the locale. */
+const env = { ...process.env, LC_ALL: "C.UTF-8" };
+
 describe("the snippets of a webhook", () => {
   let service: Service;
   let folder: string;
@@ -53,7 +56,7 @@ describe("the snippets of a webhook", () => {
       const file = given.at(-1) ?? "";
       const options = { url, key: KEY, require_login: false, body: BODY };
       await writeFile(join(folder, file), write(options));
-      const { stdout } = await promisify(execFile)(program, given, { cwd: folder });
+      const { stdout } = await promisify(execFile)(program, given, { cwd: folder, env });
       assert.match(stdout, /hello\W+world/);
       const { body } = await service.api("GET", "/execution?limit=1&webhook=a%20b");
       const [newest] = (body as { items: { id: string }[] }).items;
