@@ -12,21 +12,19 @@ import { Retention } from "./executions/retention.ts";
 import { openEndingReport, type ReportEnding } from "./executions/ending-report.ts";
 import type { Onlooker } from "./executions/onlooker.ts";
 import { operate } from "./executions/operations.ts";
-import { Pickup, type PickupOptions } from "./executions/pickup.ts";
-import { recover } from "./executions/recover.ts";
 import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
 import type { Runners } from "./workers/runners.ts";
 import { Lease } from "./nodes/lease.ts";
 import { openStore } from "./open-store.ts";
 import type { Store } from "./store/store.ts";
-import { listLimited } from "./store/webhooks.ts";
 import { allSecrets } from "./store/workspace.ts";
 import { openMeters, type Meters } from "./metrics/meters.ts";
 import { connect } from "./connect.ts";
 import { openCatalogOf } from "./flows.ts";
 import { closeAfterAnswers, closeServer, listen, urlOf } from "./http/listener.ts";
 import { openParser, type Parser } from "./parser.ts";
+import { putInOrder } from "./left-executions.ts";
 import type { Configuration } from "./config/load.ts";
 import type { Stripper } from "./flows/stripper.ts";
 import type { DebuggedFlow } from "./workers/debugged-flow.ts";
@@ -193,43 +191,6 @@ function openLeaseOf(
   return opened.use(new Lease({ node, leaseMs: config.NODE_LEASE_SEC * 1000, log }));
 }
 
-interface Unended {
-  readonly store: Store;
-  readonly lease: Lease | null;
-  readonly executions: Executions;
-  readonly catalog: Catalog;
-  readonly log: Log;
-}
-
-/** What the last stop, or a crash, left unended; of several nodes, what others leave. */
-async function putInOrder(parts: Unended, opened: AsyncDisposableStack): Promise<void> {
-  const { store, executions, catalog, log } = parts;
-  const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
-  for (const webhook of await listLimited(store)) executions.limit(webhook);
-  const { node } = store;
-  const isServed = (flow: string) => (catalog.find(flow)?.spec ?? null) !== null;
-  if (node !== null) return takePart({ ...parts, node, findFlow, isServed }, opened);
-  const recovered = await recover({ ...parts, findFlow });
-  if (recovered.interrupted + recovered.resumed > 0)
-    log.warn(recovered, "Executions of the last run were put in order");
-}
-
-/** As a node among others. */
-function takePart(
-  parts: Unended & Pick<PickupOptions, "node" | "findFlow" | "isServed">,
-  opened: AsyncDisposableStack,
-): void {
-  const { lease, executions } = parts;
-  lease?.serve({
-    figures: () => ({
-      state: executions.isDraining ? "draining" : "ready",
-      ...executions.counts(),
-    }),
-    onGivenUp: () => executions.leaveAll(),
-  });
-  opened.use(new Pickup(parts));
-}
-
 function openRetentionOf(config: Config, store: Store, log: Log): Retention {
   const limits = {
     days: config.RETENTION_DAYS,
@@ -237,12 +198,6 @@ function openRetentionOf(config: Config, store: Store, log: Log): Retention {
     maxBytes: config.RETENTION_MAX_BYTES,
   };
   return new Retention(store, limits, log);
-}
-
-async function findVersion(catalog: Catalog, name: string, version: string | null) {
-  const flow = catalog.find(name);
-  const kept = version === null ? undefined : await catalog.findVersion(name, version);
-  return kept === undefined ? flow : { spec: kept, timeoutMs: flow?.timeoutMs ?? 300_000 };
 }
 
 function openExecutionsOf(parts: {

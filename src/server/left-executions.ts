@@ -1,0 +1,51 @@
+import type { Log } from "../shared/log.ts";
+import type { Executions } from "./executions/executions.ts";
+import { Pickup, type PickupOptions } from "./executions/pickup.ts";
+import { recover } from "./executions/recover.ts";
+import type { Catalog } from "./flows/catalog.ts";
+import type { Lease } from "./nodes/lease.ts";
+import type { Store } from "./store/store.ts";
+import { listLimited } from "./store/webhooks.ts";
+
+interface Unended {
+  readonly store: Store;
+  readonly lease: Lease | null;
+  readonly executions: Executions;
+  readonly catalog: Catalog;
+  readonly log: Log;
+}
+
+/** What the last stop, or a crash, left unended; of several nodes, what others leave. */
+export async function putInOrder(parts: Unended, opened: AsyncDisposableStack): Promise<void> {
+  const { store, executions, catalog, log } = parts;
+  const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
+  for (const webhook of await listLimited(store)) executions.limit(webhook);
+  const { node } = store;
+  const isServed = (flow: string) => (catalog.find(flow)?.spec ?? null) !== null;
+  if (node !== null) return takePart({ ...parts, node, findFlow, isServed }, opened);
+  const recovered = await recover({ ...parts, findFlow });
+  if (recovered.interrupted + recovered.resumed > 0)
+    log.warn(recovered, "Executions of the last run were put in order");
+}
+
+/** As a node among others. */
+function takePart(
+  parts: Unended & Pick<PickupOptions, "node" | "findFlow" | "isServed">,
+  opened: AsyncDisposableStack,
+): void {
+  const { lease, executions } = parts;
+  lease?.serve({
+    figures: () => ({
+      state: executions.isDraining ? "draining" : "ready",
+      ...executions.counts(),
+    }),
+    onGivenUp: () => executions.leaveAll(),
+  });
+  opened.use(new Pickup(parts));
+}
+
+async function findVersion(catalog: Catalog, name: string, version: string | null) {
+  const flow = catalog.find(name);
+  const kept = version === null ? undefined : await catalog.findVersion(name, version);
+  return kept === undefined ? flow : { spec: kept, timeoutMs: flow?.timeoutMs ?? 300_000 };
+}
