@@ -113,8 +113,12 @@ async function untilAnswered(call: string): Promise<void> {
   }
 }
 
-/** The warm spare is let go when nothing has run for long; server and runner remain. */
+/** Longer than the warm spare of the first call, and the thread that takes types out, are kept. */
+const REST_MS = 35_000;
+
+/** Server and runner remain when nothing has run for long. */
 async function measureRest(pid: number): Promise<number> {
+  await sleep(REST_MS);
   while (childrenOf(pid).length > 1) await sleep(500);
   return residentBytes([pid, ...childrenOf(pid)]) / 1024 ** 2;
 }
