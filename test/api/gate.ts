@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 
 /** An address that answers whoever comes only once it is opened. */
-export interface AuthenticationDeps {
+export interface Gate {
   readonly url: string;
   /** Resolves when somebody has come. */
   readonly arrived: Promise<unknown>;
@@ -11,7 +11,7 @@ export interface AuthenticationDeps {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function openGate(): Promise<AuthenticationDeps> {
+export async function openGate(): Promise<Gate> {
   const opened = Promise.withResolvers<void>();
   const server = createServer((_, outgoing) => void opened.promise.then(() => outgoing.end("in")));
   server.listen(0, "127.0.0.1");

@@ -21,7 +21,7 @@ import { ADMIN_PASSWORD, launch, terminate } from "../blackbox/service.ts";
 import { environment, findProgram, type Target } from "../blackbox/target.ts";
 import { makeCertificate } from "../config/certificate-maker.ts";
 import { isMountable, mountDisk, unmountDisk } from "./disk.ts";
-import { errorTarget } from "./test-service.ts";
+import { faultsTarget } from "./test-service.ts";
 
 /** DATA_DIR: who owns it, who may use it, and what is said where the service cannot. */
 
@@ -31,13 +31,13 @@ const NOBODY = 65_534;
 const setpriv = findProgram("setpriv");
 const canChange = isRoot && setpriv !== null;
 
-describe("DATA_DIR", { skip: errorTarget().skip ?? false }, () => {
+describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
   let root = "";
   let target: Target;
   before(async () => {
     root = await mkdtemp(join(tmpdir(), "flowhook-modes-"));
     await chmod(root, 0o755);
-    target = canChange ? await asNobody(errorTarget(), root) : errorTarget();
+    target = canChange ? await asNobody(faultsTarget(), root) : faultsTarget();
   });
   after(() => rm(root, { recursive: true, force: true }));
 
@@ -269,7 +269,7 @@ describe("DATA_DIR", { skip: errorTarget().skip ?? false }, () => {
       test("M10: what root's commands make, the service can use", async () => {
         const folder = await furnish();
         await serve(folder);
-        const root_target = errorTarget();
+        const root_target = faultsTarget();
         const run = async (...args: string[]): Promise<void> => {
           const options = { cwd: folder, input: "a password of whoever it is\n" };
           const finished = await runCommand(root_target, args, options);

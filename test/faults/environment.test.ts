@@ -10,11 +10,11 @@ import { pathToFileURL } from "node:url";
 import { runCommand } from "../blackbox/command.ts";
 import { launch, terminate } from "../blackbox/service.ts";
 import { environment } from "../blackbox/target.ts";
-import { childrenOf, errorTarget, openTestService } from "./test-service.ts";
+import { childrenOf, faultsTarget, openTestService } from "./test-service.ts";
 
 /** What the single binary obeys of the environment that it is started in, and of signals. */
 
-const target = errorTarget();
+const target = faultsTarget();
 const isBinary = target.name === "binary";
 
 if (isBinary)

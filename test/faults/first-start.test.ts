@@ -11,11 +11,11 @@ import { runCommand } from "../blackbox/command.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { launch, terminate } from "../blackbox/service.ts";
 import { environment } from "../blackbox/target.ts";
-import { childrenOf, errorTarget } from "./test-service.ts";
+import { childrenOf, faultsTarget } from "./test-service.ts";
 
 /** The generated password of the first start: whatever fails, the last one that was shown logs in. */
 
-const target = errorTarget();
+const target = faultsTarget();
 
 const PASSWORD = /password: (\w{20})\n/g;
 

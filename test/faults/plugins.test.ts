@@ -95,7 +95,7 @@ describe("plugins", () => {
   });
 
   test("a flow that is deleted while it runs", async () => {
-    const call = service.call("sleep", "?ms=600");
+    const call = service.call("sleep", "?ms=2000");
     await poll("it to run", async () => {
       const { text } = await service.api("GET", "/execution?status=RUNNING");
       return (JSON.parse(text) as { items: unknown[] }).items.length > 0 ? true : null;

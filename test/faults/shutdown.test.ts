@@ -26,6 +26,7 @@ describe("shutdown", () => {
     });
     await service.createWebhook("sleep", "sleep", { is_productive: true });
     const leg = await waitingLeg(service, "sleep", "?ms=1200");
+    await untilRunning(service, 1);
     service.signal("SIGTERM");
     await poll("new calls to be refused", async () => {
       const refused = await service.call("sleep", "?async");
@@ -49,6 +50,7 @@ describe("shutdown", () => {
       await waitingLeg(service, "sleep", "?ms=60000"),
       await waitingLeg(service, "sleep", "?ms=60000"),
     ];
+    await untilRunning(service, 2);
     const pending = await waitingLeg(service, "sleep", "?ms=5");
     const begun = performance.now();
     service.signal("SIGTERM");
@@ -200,6 +202,14 @@ async function openPaced(config: Readonly<Record<string, unknown>>): Promise<Tes
 
 async function readiness({ origin }: TestService): Promise<number> {
   return (await send(origin, { target: "/health/ready" })).status;
+}
+
+/** What a signal finds PENDING is kept for the next start. */
+async function untilRunning(service: TestService, count: number): Promise<void> {
+  await poll(`${count} executions to run`, async () => {
+    const { text } = await service.api("GET", "/execution?status=RUNNING");
+    return text.split('"status":"RUNNING"').length - 1 === count || null;
+  });
 }
 
 async function untilLogged(service: TestService, text: string): Promise<void> {

@@ -64,7 +64,7 @@ export interface TestServiceOptions {
 }
 
 /** The built binary, unless FLOWHOOK_TARGET says otherwise; FLOWHOOK_BINARY names another copy. */
-export function errorTarget(): Target {
+export function faultsTarget(): Target {
   const copy = process.env["FLOWHOOK_BINARY"];
   if (copy !== undefined) return { name: "binary", command: [copy], skip: null };
   return openTarget(process.env["FLOWHOOK_TARGET"] ?? "binary");
@@ -96,7 +96,7 @@ function watchForDeath(child: ChildProcess): void {
 }
 
 export async function openTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const target = options.target ?? errorTarget();
+  const target = options.target ?? faultsTarget();
   const directory = await realpath(await mkdtemp(join(tmpdir(), "flowhook-faults-")));
   await furnish(directory, options);
   const service = toTestService(target, directory, options);

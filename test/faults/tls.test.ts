@@ -10,11 +10,11 @@ import { runCommand } from "../blackbox/command.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { launch, terminate } from "../blackbox/service.ts";
 import { environment } from "../blackbox/target.ts";
-import { errorTarget } from "./test-service.ts";
+import { faultsTarget } from "./test-service.ts";
 
 /** Certificates that are wrong at the start, and that become wrong while the service runs. */
 
-const target = errorTarget();
+const target = faultsTarget();
 
 describe("TLS", { skip: target.skip ?? false }, () => {
   let folder = "";
