@@ -25,6 +25,7 @@ import {
   stringify,
 } from "../shared/intrinsics.ts";
 import { lineFor, needOf } from "./builtins.ts";
+import { mayUseFetch } from "./fetch-classes.ts";
 import { findMeant } from "./import-advice.ts";
 import { closeLoader } from "./loader.ts";
 import { reduceHttp2, substituteOf } from "./reduced-builtins.ts";
@@ -82,8 +83,12 @@ interface Rules {
 
 type Next = (specifier: string, context?: Partial<ResolveHookContext>) => ResolveFnOutput;
 
-/** Sets the rules for everything that this thread imports or requires from now on. */
-export function guardModules(data: ThreadData): Imports {
+/**
+ * Sets the rules for everything that this thread imports or requires from now on.
+ *
+ * @param onFetch called before the code of a module runs that may use the classes of `fetch`
+ */
+export function guardModules(data: ThreadData, onFetch: () => void): Imports {
   const imports: Imports = { files: new Set(), needed: [] };
   const { directory, plugins_dir, entry, stripped } = data.spec;
   const rules: Rules = {
@@ -104,11 +109,20 @@ export function guardModules(data: ThreadData): Imports {
       }
     },
     load: (url, context, next) => {
-      const source = sourceOf(url) ?? (hasOwn(stripped, url) ? stripped[url] : null);
-      if (source !== null) return { format: "module", source, shortCircuit: true };
+      const substitute = sourceOf(url);
+      if (substitute !== null) return { format: "module", source: substitute, shortCircuit: true };
       // A module of the older format can ask its loader for a module that was never resolved.
-      if (startsWith(url, NODE)) requireGranted(rules, slice(url, NODE.length), "a package");
-      return next(url, context);
+      if (startsWith(url, NODE)) {
+        requireGranted(rules, slice(url, NODE.length), "a package");
+        return next(url, context);
+      }
+      const text = hasOwn(stripped, url) ? stripped[url] : undefined;
+      const loaded =
+        text === undefined
+          ? next(url, context)
+          : { format: "module" as const, source: text, shortCircuit: true };
+      if (url !== rules.author && mayUseFetch(get(loaded, "source"))) onFetch();
+      return loaded;
     },
   });
   closeLoader({

@@ -8,6 +8,7 @@ import {
   ownKeys,
   push,
 } from "../shared/intrinsics.ts";
+import { FETCH_CLASSES, hasFetchClasses, isFetchClass } from "./fetch-classes.ts";
 import { pin } from "./pin.ts";
 
 /**
@@ -64,26 +65,35 @@ const MANY = 20;
 
 export class Realm {
   readonly #holders: Holder[] = [];
+  /** Where not, nothing that was loaded leads to them: a run that gets at one spoils its thread. */
+  #hasFetch = hasFetchClasses();
   /** The one that is compared next. */
   #next = 0;
   #runs = 0;
 
-  /**
-   * As it is now: after the flow was loaded, and before its first run.
-   *
-   * @param shared what `findShared` found before the flow was loaded
-   */
-  constructor(shared: readonly Shared[]) {
-    for (let at = 0; at < shared.length; at += 1) {
-      const { name, object, isOpen } = shared[at] as Shared;
-      // Deno puts some of its own in their place when they are first used.
-      if (object === GLOBAL && !IS_DENO) lockMembers(object);
+  /** As it is now: after the flow was loaded, and before its first run. */
+  constructor(shared: SharedObjects) {
+    if (this.#hasFetch) shared.addFetch();
+    // Deno puts some of its own in their place when they are first used.
+    if (!IS_DENO) lockGlobals();
+    push(this.#holders, toHolder("globalThis", GLOBAL));
+    const { all } = shared;
+    for (let at = 0; at < all.length; at += 1) {
+      const { name, object, isOpen } = all[at] as Shared;
       if (isOpen) push(this.#holders, toHolder(name, object));
-      else {
-        if (endsWith(name, "Error.prototype")) pin(object);
-        freeze(object);
-      }
     }
+    holdAll(all);
+  }
+
+  /** A run loads what may use the classes of `fetch`: they are held before it can. */
+  holdFetch(): void {
+    if (this.#hasFetch) return;
+    const isUnchanged = compare(this.#holders[0] as Holder) === null;
+    holdAll(findFetchClasses());
+    lockGlobals();
+    this.#hasFetch = true;
+    // With what their making has left there.
+    if (isUnchanged) this.#holders[0] = toHolder("globalThis", GLOBAL);
   }
 
   /**
@@ -94,6 +104,7 @@ export class Realm {
    * @param ms how long the run took
    */
   findChange(ms: number): string | null {
+    if (!this.#hasFetch && hasFetchClasses()) return "what there is of fetch";
     const isWhole = ms > LONG_MS || this.#isTouched();
     const isDue = (this.#runs += 1) % RUNS_EACH === 0;
     const some = isDue ? 1 : 0;
@@ -116,14 +127,28 @@ export class Realm {
   }
 }
 
-export interface Shared {
+interface Shared {
   readonly name: string;
   readonly object: object;
   readonly isOpen: boolean;
 }
 
-/** Node makes its classes of the web here, which takes half of a thread's start. */
-export function findShared(): readonly Shared[] {
+/** What runs share beside `globalThis`, as the runtime made it: to be found before a flow is loaded. */
+export class SharedObjects {
+  readonly all: Shared[] = findShared();
+  #hasFetch = false;
+
+  /** The classes of `fetch`, made where nobody has used them yet. */
+  addFetch(): void {
+    if (this.#hasFetch) return;
+    this.#hasFetch = true;
+    const classes = findFetchClasses();
+    for (let at = 0; at < classes.length; at += 1) push(this.all, classes[at] as Shared);
+  }
+}
+
+/** Node makes its classes of the web here, but for those of `fetch`. */
+function findShared(): Shared[] {
   const found = new Map<object, string>();
   const note = (name: string, object: unknown): void => {
     if (!isObject(object) || object === GLOBAL || found.has(object)) return;
@@ -133,6 +158,7 @@ export function findShared(): readonly Shared[] {
   };
   for (const { name, object } of hiddenPrototypes()) found.set(object, name);
   for (const name of Object.getOwnPropertyNames(GLOBAL)) {
+    if (isFetchClass(name)) continue;
     const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
     if (typeof object === "function" || isNamespace(object) || name === "console")
       note(name, object);
@@ -141,9 +167,23 @@ export function findShared(): readonly Shared[] {
       if (typeof value.value === "function") note(`${name}.${member}`, value.value);
   }
   note("process.env", process.env);
-  const shared: Shared[] = [{ name: "globalThis", object: GLOBAL, isOpen: true }];
+  const shared: Shared[] = [];
   for (const [object, name] of found) shared.push({ name, object, isOpen: isOpen(name) });
   return shared;
+}
+
+function findFetchClasses(): readonly Shared[] {
+  const classes: Shared[] = [];
+  for (let at = 0; at < FETCH_CLASSES.length; at += 1) {
+    const name = FETCH_CLASSES[at] as string;
+    const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
+    if (!isObject(object)) continue;
+    push(classes, { name, object, isOpen: false });
+    const prototype: unknown = getOwnPropertyDescriptor(object, "prototype")?.value;
+    if (isObject(prototype))
+      push(classes, { name: `${name}.prototype`, object: prototype, isOpen: false });
+  }
+  return classes;
 }
 
 function isOpen(name: string): boolean {
@@ -186,26 +226,44 @@ function hiddenPrototypes(): { readonly name: string; readonly object: object }[
   ];
 }
 
+/** Freezes what does not stay open. */
+function holdAll(shared: readonly Shared[]): void {
+  for (let at = 0; at < shared.length; at += 1) {
+    const { name, object, isOpen } = shared[at] as Shared;
+    if (isOpen) continue;
+    if (endsWith(name, "Error.prototype")) pin(object);
+    freeze(object);
+  }
+}
+
 /** What is there cannot be replaced; more can be added. What is made when it is used stays. */
-function lockMembers(object: object): void {
-  const keys = ownKeys(object);
+function lockGlobals(): void {
+  const keys = ownKeys(GLOBAL);
   for (let at = 0; at < keys.length; at += 1) {
     const key = keys[at] as PropertyKey;
-    const found = getOwnPropertyDescriptor(object, key);
+    if (isUnmade(GLOBAL, key)) continue;
+    const found = getOwnPropertyDescriptor(GLOBAL, key);
     if (found === undefined || !hasOwn(found, "value") || found.configurable !== true) continue;
     const { value, enumerable } = found;
     const locked = { __proto__: null, value, enumerable, writable: false, configurable: false };
-    defineProperty(object, key, locked as PropertyDescriptor);
+    defineProperty(GLOBAL, key, locked as PropertyDescriptor);
   }
+}
+
+/** A class of `fetch` that to look at would make. */
+function isUnmade(object: object, key: PropertyKey): boolean {
+  return object === GLOBAL && !hasFetchClasses() && isFetchClass(key);
 }
 
 function toHolder(name: string, object: object): Holder {
   const keys = ownKeys(object);
   const values: unknown[] = [];
   for (let at = 0; at < keys.length; at += 1) {
-    const found = getOwnPropertyDescriptor(object, keys[at] as PropertyKey);
+    const key = keys[at] as PropertyKey;
+    const found = isUnmade(object, key) ? undefined : getOwnPropertyDescriptor(object, key);
     // Classes of the web are made when they are first asked for.
-    push(values, object === GLOBAL && found?.get !== undefined ? LAZY : valueOf(found));
+    const isLazy = object === GLOBAL && (found === undefined || found.get !== undefined);
+    push(values, isLazy ? LAZY : valueOf(found));
   }
   const isListed = keys.length > MANY;
   const count = { isListed, members: countMembers(object, isListed) };
@@ -217,10 +275,12 @@ function toPlain(object: object, all: readonly PropertyKey[]): Plain {
   const keys: PropertyKey[] = [];
   const values: unknown[] = [];
   for (let at = 0; at < all.length; at += 1) {
-    const found = getOwnPropertyDescriptor(object, all[at] as PropertyKey);
+    const key = all[at] as PropertyKey;
+    if (isUnmade(object, key)) continue;
+    const found = getOwnPropertyDescriptor(object, key);
     if (found === undefined || !hasOwn(found, "value") || found.value !== found.value) continue;
     if (found.writable === false && found.configurable === false) continue;
-    push(keys, all[at] as PropertyKey);
+    push(keys, key);
     push(values, found.value);
   }
   return { object: object as Plain["object"], keys, values };

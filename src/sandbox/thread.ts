@@ -27,7 +27,7 @@ import { guardModules } from "./modules.ts";
 import { connectLine, openPort, type Line } from "./line.ts";
 import { openOperationClient } from "./operations.ts";
 import { replaceProcess } from "./process-object.ts";
-import { Realm, findShared } from "./realm.ts";
+import { Realm, SharedObjects } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
 import { InputError, abort, run, type Execution } from "./run.ts";
 import { relative, toMessage, toStack } from "./text.ts";
@@ -58,17 +58,18 @@ let current: Execution | null = null;
 let tainted = false;
 let runs = 0;
 /** What its runs share; null where there is one run, or none. */
-let shared: ReturnType<typeof findShared> | null = null;
+let shared: SharedObjects | null = null;
+/** The same once the flow was loaded. */
+let realm: Realm | null = null;
 /** The frame that came last; null: all have been served. */
 let lastFrame: Frame | null = null;
 /** Takes the next frame, where one is waited for. */
 let awaited: ((frame: Frame) => void) | null = null;
 let loaded: Promise<Loaded> | null = null;
 
-/** The flow's default export, and what all its runs share as it was after the import. */
+/** The flow's default export. */
 class Loaded {
   readonly flow: unknown;
-  readonly realm = shared === null ? null : new Realm(shared);
 
   constructor(flow: unknown) {
     this.flow = flow;
@@ -119,7 +120,8 @@ async function guard(): Promise<void> {
   reduceBuiltins();
   syncBuiltinESMExports();
   if (data.inspecting) return;
-  if (most > 1) shared = findShared();
+  if (most > 1) shared = new SharedObjects();
+  if (data.spec.grants.net) shared?.addFetch();
   line.begin();
 }
 
@@ -137,7 +139,8 @@ export default async function perform(task: Task): Promise<TaskResult> {
   if (task.type === "serve") return await serve();
   // Loaded where it is needed, most threads only run; and before the rules for modules are set.
   const { inspect } = await import("./inspect.ts");
-  return { type: "inspected", inspection: await inspect(data, guardModules(data)) };
+  const imports = guardModules(data, () => {});
+  return { type: "inspected", inspection: await inspect(data, imports) };
 }
 
 /** Runs that came together, and in which round; those of an earlier round do not begin. */
@@ -223,18 +226,14 @@ inheritNothing(Settled);
 
 async function settle(execution: Execution): Promise<Settled> {
   try {
-    const { flow, realm } = await load();
-    return await settleIn(realm, flow, execution);
+    const { flow } = await load();
+    return await settleIn(flow, execution);
   } catch (thrown) {
     return new Settled(failure(execution, thrown), false);
   }
 }
 
-async function settleIn(
-  realm: Realm | null,
-  flow: unknown,
-  execution: Execution,
-): Promise<Settled> {
+async function settleIn(flow: unknown, execution: Execution): Promise<Settled> {
   const begun = monotonicClock();
   try {
     const ending = await run(flow, execution, client, limits);
@@ -260,14 +259,21 @@ function load(): Promise<Loaded> {
 }
 
 async function importFlow(): Promise<Loaded> {
-  const imports = guardModules(data);
+  const imports = guardModules(data, holdFetch);
   const { href } = pathToFileURL(data.spec.entry);
   try {
     const module: { default?: unknown } = await import(href);
+    if (shared !== null) realm = new Realm(shared);
     return new Loaded(module.default);
   } catch (error) {
     throw new ImportError(importError(error, data.spec.directory, imports), { cause: error });
   }
+}
+
+/** Before any code that may use the classes of `fetch` they are as the runtime makes them. */
+function holdFetch(): void {
+  if (realm === null) shared?.addFetch();
+  else realm.holdFetch();
 }
 
 function failure(execution: Execution, thrown: unknown): Ending {

@@ -145,6 +145,62 @@ test("H2: a merge into a text of the flow's own changes no other text", async ()
   }
 });
 
+/** Past any look at the flow's text: what is global, and whether Node has made the classes of fetch. */
+const PROBE = `const made = () => Object.getOwnPropertySymbols([].constructor.constructor("return this")()).some((symbol) => symbol.description.startsWith("undici"));`;
+
+test("H2: a thread has the classes of fetch from its start where its flow names one, and else not", async () => {
+  const flow = `${PROBE} export default () => made();`;
+  const named = { "class.ts": "export const name = () => new Headers();" };
+  const imported = `import { name } from "./class.ts"; export const used = name; ${flow}`;
+  const loaded = `export { join } from "node:path"; ${flow}`;
+  for (const [code, files, isMade] of [
+    [flow, {}, false],
+    [loaded, {}, false],
+    [`${flow} // Response`, {}, true],
+    [imported, named, true],
+  ] as const)
+    for (const _ of [1, 2])
+      assert.equal((await run(bench.flow(code, { files }), null)).output, isMade, code);
+  const granted = bench.flow(flow, { grants: { net: true } });
+  assert.equal((await run(granted, null)).output, true);
+});
+
+test("H2: a run that gets at a class of fetch past all texts is its thread's last", async () => {
+  const spec = bench.flow(
+    `let runs = 0; export default ({ input_value }) => { if (input_value.json) [].constructor.constructor("return Hea" + "ders")().prototype.x = 1; return (runs += 1); }`,
+  );
+  assert.equal((await run(spec, false)).output, 1);
+  assert.equal((await run(spec, false)).output, 2);
+  const first = await run(spec, true);
+  assert.match(first.log, /warn The run changed what there is of fetch, which all runs share/);
+  assert.equal((await run(spec, false)).output, 1);
+});
+
+test("H2: a module that a run loads finds the classes of fetch, and can change none of them", async () => {
+  const spec = bench.flow(
+    `let runs = 0; export default async ({ input_value }) => { const found = await import("./late.ts").then(({ use }) => use(input_value.json)); return [(runs += 1), found]; }`,
+    {
+      files: {
+        "late.ts": `export function use(change) { try { if (change === 1) Headers.prototype.x = 1; if (change === 2) globalThis.Response = 1; } catch (error) { return error.name; } return new Headers({ a: "b" }).get("a"); }`,
+      },
+    },
+  );
+  assert.deepEqual((await run(spec, 0)).output, [1, "b"]);
+  assert.deepEqual((await run(spec, 1)).output, [2, "TypeError"]);
+  assert.deepEqual((await run(spec, 2)).output, [3, "TypeError"]);
+  assert.deepEqual((await run(spec, 0)).output, [4, "b"], "its thread is kept");
+  const changed = bench.flow(
+    `let runs = 0; export default async ({ input_value }) => { [].constructor.constructor("left = 1")(); await import("./late.ts"); return (runs += 1); }`,
+    { files: { "late.ts": "export const late = typeof Headers;" } },
+  );
+  assert.equal((await run(changed, 0)).output, 1);
+  assert.equal(
+    (await run(changed, 0)).output,
+    1,
+    "what it had changed before is not lost sight of",
+  );
+});
+
 test("what a flow changes as it is imported costs no thread", async () => {
   const spec = bench.flow(
     `Array.prototype.second = function () { return this[1]; }; globalThis.shared = new Map(); let runs = 0;

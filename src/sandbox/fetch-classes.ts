@@ -1,0 +1,49 @@
+import { exec, hasOwn, toUtf8 } from "../shared/intrinsics.ts";
+
+/**
+ * The classes of `fetch`. Node makes them when one of them is first used, and loads all of its own
+ * that speaks HTTP for them: a third of a thread's start. Most flows name none of them, and
+ * their threads do without.
+ */
+
+/** Without the two that need the network: where it was granted, `fetch` is likely to be used. */
+export const FETCH_CLASSES = [
+  "FormData",
+  "Headers",
+  "Request",
+  "Response",
+  "MessageEvent",
+  "CloseEvent",
+  "ErrorEvent",
+] as const;
+
+/**
+ * Their names, and whatever else may lead to them: all that is global as one object, code that is
+ * made of texts, and ports, whose events are of such a class.
+ */
+const NAMED =
+  /fetch|FormData|Headers|Request|Response|MessageEvent|CloseEvent|ErrorEvent|WebSocket|EventSource|MessageChannel|MessagePort|global|\bself\b|\beval\b|\bFunction\b|getBuiltinModule/;
+
+const GLOBAL = globalThis;
+const IS_DENO = "Deno" in globalThis;
+const { isBuffer } = Buffer;
+/** Node's fetch keeps here what it sends with, from when its classes were made. */
+const DISPATCHER = Symbol.for("undici.globalDispatcher.1");
+
+/** Whether a module's text leads to one of them; true where that cannot be told. */
+export function mayUseFetch(source: unknown): boolean {
+  if (typeof source === "string") return exec(NAMED, source) !== null;
+  if (!isBuffer(source)) return true;
+  return exec(NAMED, toUtf8(source, "utf8", 0, source.length)) !== null;
+}
+
+/** Whether they are there, whoever was the first to use them. */
+export function hasFetchClasses(): boolean {
+  return IS_DENO || hasOwn(GLOBAL, DISPATCHER);
+}
+
+/** Whether to look at this global would make them. */
+export function isFetchClass(name: PropertyKey): boolean {
+  for (let at = 0; at < FETCH_CLASSES.length; at += 1) if (FETCH_CLASSES[at] === name) return true;
+  return false;
+}
