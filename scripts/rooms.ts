@@ -127,6 +127,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/descriptors": {
     setup: ["guardDescriptors", "refuseForeign", "wrap", "pin"],
   },
+  "sandbox/fetch-classes": {},
   "sandbox/fetch-flow": { web: ["Request", "Response", "Headers", "URL"] },
   "sandbox/file-handles": {
     setup: [
@@ -158,7 +159,8 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/process-object": {
     setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "harden", "disable"],
   },
-  "sandbox/realm": {
+  "sandbox/realm": {},
+  "sandbox/shared-objects": {
     setup: ["findShared", "note", "hiddenPrototypes", "of", "isOpen", "isNamespace"],
   },
   "sandbox/request-members": {},
@@ -167,6 +169,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   },
   "sandbox/result-text": {},
   "sandbox/run": {},
+  "sandbox/run-frames": {},
   "sandbox/schema-text": {
     setup: ["describeSchemas", "describe", "toText", "convert", "keepSound", "reasonOf"],
   },

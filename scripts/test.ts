@@ -26,6 +26,9 @@ const TARGETS = ["source", "bundle", "binary", "deno", "postgres", "cluster"] as
 /** A test that hangs fails by itself before the machine's limit ends the whole run. */
 const TEST_TIMEOUT_MS = 600_000;
 
+/** Where what was compiled once is kept for the next file, and the next run. */
+const COMPILE_CACHE = join(ROOT, "node_modules/.cache/tests");
+
 /** Files that take longest, which start first among their weight. */
 const LONGEST = [
   "ui/pages",
@@ -128,7 +131,11 @@ function filesFor(target: string): string[] {
 
 function addRuns(name: string, files: readonly string[], target: string): Tally {
   const tally = openTally(name);
-  const env = { ...process.env, FLOWHOOK_TARGET: target } as Record<string, string>;
+  const env = {
+    ...process.env,
+    FLOWHOOK_TARGET: target,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+  } as Record<string, string>;
   tallies.push(tally);
   runs.push(...files.map((file) => ({ file, tally, env })));
   return tally;

@@ -27,9 +27,11 @@ import { guardModules } from "./modules.ts";
 import { connectLine, openPort, type Line } from "./line.ts";
 import { openOperationClient } from "./operations.ts";
 import { replaceProcess } from "./process-object.ts";
-import { Realm, SharedObjects } from "./realm.ts";
+import { Realm } from "./realm.ts";
 import { reduceBuiltins } from "./reduced-builtins.ts";
 import { InputError, abort, run, type Execution } from "./run.ts";
+import { RunFrames } from "./run-frames.ts";
+import { SharedObjects } from "./shared-objects.ts";
 import { relative, toMessage, toStack } from "./text.ts";
 import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
@@ -61,10 +63,7 @@ let runs = 0;
 let shared: SharedObjects | null = null;
 /** The same once the flow was loaded. */
 let realm: Realm | null = null;
-/** The frame that came last; null: all have been served. */
-let lastFrame: Frame | null = null;
-/** Takes the next frame, where one is waited for. */
-let awaited: ((frame: Frame) => void) | null = null;
+const frames = new RunFrames();
 let loaded: Promise<Loaded> | null = null;
 
 /** The flow's default export. */
@@ -81,7 +80,7 @@ realProcess.on("uncaughtException", onStray);
 realProcess.on("unhandledRejection", onStray);
 
 function receive(message: ToThread): void {
-  if (message.type === "run") take(message);
+  if (message.type === "run") frames.arrived(message);
   else if (message.type === "answer") client.answer(message.number, message.answer);
   else if (current?.job.id === message.id) cutShort(current, message.reason);
 }
@@ -143,37 +142,10 @@ export default async function perform(task: Task): Promise<TaskResult> {
   return { type: "inspected", inspection: await inspect(data, imports) };
 }
 
-/** Runs that came together, and in which round; those of an earlier round do not begin. */
-class Frame {
-  readonly round: number;
-  readonly jobs: readonly Job[];
-  next: Frame | null = null;
-
-  constructor({ round, jobs }: ToThread & { type: "run" }) {
-    this.round = round;
-    this.jobs = jobs;
-  }
-}
-inheritNothing(Frame);
-
-function take(message: ToThread & { type: "run" }): void {
-  const frame = new Frame(message);
-  if (lastFrame !== null) lastFrame.next = frame;
-  lastFrame = frame;
-  awaited?.(frame);
-  awaited = null;
-}
-
-function nextFrame(frame: Frame | null): Frame | Promise<Frame> {
-  if (frame !== null && frame.next !== null) return frame.next;
-  lastFrame = null;
-  return new Promise((resolve) => (awaited = resolve));
-}
-
 /** One run after the other, as they came, as long as they are not recalled. */
 async function serve(): Promise<never> {
   let begun = 0;
-  for (let frame = await nextFrame(null), round = 0; ; frame = await nextFrame(frame)) {
+  for (let frame = await frames.after(null), round = 0; ; frame = await frames.after(frame)) {
     if (frame.round !== round) begun = 0;
     ({ round } = frame);
     for (let at = 0; at < frame.jobs.length && claim(data.claims, round, begun); at += 1) {

@@ -2,9 +2,12 @@ import { VERSION } from "../assets/read.ts";
 import type { Runtime } from "../assets/runtime.ts";
 import { databaseFile, nodeName, type Config } from "./config/resolve.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
+import type { Writer } from "./store/sqlite/writer.ts";
 import type { Store } from "./store/store.ts";
 
 export interface StoreOptions {
+  /** Of SQLite, where its thread was started before. */
+  readonly writer?: Writer;
   /** The service may have it open too. */
   readonly isBeside?: boolean;
   /** Something is wrong with it. @param isLost nothing can be written any more */

@@ -18,6 +18,8 @@ import type { Runners } from "./workers/runners.ts";
 import { Lease } from "./nodes/lease.ts";
 import { openStore } from "./open-store.ts";
 import type { Store } from "./store/store.ts";
+import { findLatestFlow } from "./store/executions.ts";
+import type { Writer } from "./store/sqlite/writer.ts";
 import { allSecrets } from "./store/workspace.ts";
 import { openMeters, type Meters } from "./metrics/meters.ts";
 import { connect } from "./connect.ts";
@@ -69,9 +71,11 @@ export interface ServiceOptions {
 /** What start.ts has begun with before this is loaded. */
 export interface Begun {
   readonly runtime: Runtime;
+  /** Of a store in SQLite. */
+  readonly writer: Writer | null;
   readonly runners: Runners;
   readonly stripper: Stripper;
-  /** Disposes of both, and gives up the data folder. */
+  /** Disposes of them, and gives up the data folder. */
   readonly opened: AsyncDisposableStack;
 }
 
@@ -80,7 +84,7 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   const { config, configuration, log } = options;
   const { runtime, runners } = begun;
   await using opened = begun.opened;
-  const store = opened.use(await openStoreOf(config, runtime, log));
+  const store = opened.use(await openStoreOf(config, begun, log));
   const lease = openLeaseOf(config, store, log, opened);
   const turn = opened.use(await takeFirstStart(store, () => log.info(WAITING)));
   const { key: dataKey, unit: keyUnit } = await openCheckedKey(store, config);
@@ -101,6 +105,7 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
     allowance,
     onlooker: options.onlooker ?? null,
   });
+  await warmLatest(store, catalog, executions);
   await putInOrder({ store, lease, executions, catalog, log }, opened);
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
@@ -128,6 +133,13 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   executions.open();
   isServing = true;
   return service;
+}
+
+/** The flow that ran last is likely to be called first: that call need not wait for a thread. */
+async function warmLatest(store: Store, catalog: Catalog, executions: Executions): Promise<void> {
+  const name = await findLatestFlow(store);
+  const spec = name === null ? null : (catalog.find(name)?.spec ?? null);
+  if (spec !== null) executions.warm(spec);
 }
 
 /** Its files as the build carries them, whatever happened to them since the start. */
@@ -168,8 +180,9 @@ async function warnOfUnreadable(
   );
 }
 
-function openStoreOf(config: Config, runtime: Runtime, log: Log): Promise<Store> {
+function openStoreOf(config: Config, { runtime, writer }: Begun, log: Log): Promise<Store> {
   return openStore(config, runtime, {
+    ...(writer !== null && { writer }),
     tell: (line) => log.info(line),
     onDamage: (error, isLost) => {
       if (!isLost)

@@ -1,12 +1,15 @@
+import { databaseFile } from "./config/resolve.ts";
 import { openRuntime, removeOldRuntimes } from "../assets/runtime.ts";
 import { Stripper } from "./flows/stripper.ts";
 import { startRunnersOf } from "./runners.ts";
 import type { Service, ServiceOptions } from "./service.ts";
 import { takeLock } from "./store/sqlite/lock.ts";
+import { startWriter } from "./store/sqlite/writer.ts";
 
 /**
- * Starts the service. What takes long elsewhere begins first: the first runner's process, and the
- * thread that takes types out of flows, start while the rest of the program is loaded.
+ * Starts the service. What takes long elsewhere begins first: the thread that writes the store, the
+ * first runner's process, and the thread that takes types out of flows, start while the rest of the
+ * program is loaded.
  *
  * @throws StartError where another process has the data folder
  */
@@ -17,9 +20,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const lock = takeLock(config.DATA_DIR, runtime.addon);
   opened.defer(() => lock.release());
   removeOldRuntimes(config.DATA_DIR);
+  const writer = databaseFile(config) === null ? null : startWriter(runtime.storeThread);
+  if (writer !== null) opened.use(writer);
   const runners = opened.use(await startRunnersOf({ config, log, runtime }, debug));
   const stripper = new Stripper();
   stripper.prepare(config.PLUGINS_DIR);
   const { openService } = await import("./service.ts");
-  return openService(options, { runtime, runners, stripper, opened: opened.move() });
+  return openService(options, { runtime, writer, runners, stripper, opened: opened.move() });
 }

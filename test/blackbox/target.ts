@@ -82,12 +82,14 @@ export function findProgram(name: string): string | null {
   return found ?? null;
 }
 
-/**
- * The least environment that a target needs: nothing of the caller's FLOWHOOK_ variables.
- * `bare` leaves the pinned runtime out too.
- */
+/** The sources are compiled once for all of their starts, and not at each. */
+const KEPT = ["HOME", "TMPDIR", "LANG", "SYSTEMROOT"];
+const KEPT_FOR_SOURCE = [...KEPT, "NODE_COMPILE_CACHE"];
+
+/** The least environment that a target needs: nothing of the caller's FLOWHOOK_ variables. */
 export function environment(extra: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const kept = ["HOME", "TMPDIR", "LANG", "SYSTEMROOT"].flatMap((key) => {
+  const names = process.env["FLOWHOOK_TARGET"] === "source" ? KEPT_FOR_SOURCE : KEPT;
+  const kept = names.flatMap((key) => {
     const value = process.env[key];
     return value === undefined ? [] : [[key, value] as const];
   });

@@ -153,6 +153,33 @@ test("a thread that spoilt itself is followed by another before somebody needs i
   );
 });
 
+test("a thread that was started before its run has the first that comes", async () => {
+  const machine = openMachine({ workerThreads: 2 });
+  machine.scheduler.warm(machine.specOf("a"));
+  await machine.turn();
+  machine.start("a1");
+  await machine.turn();
+  assert.deepEqual([machine.threads.length, machine.begun], [1, ["a1"]]);
+  await machine.runAll();
+  machine.start("b1");
+  await machine.runAll();
+  assert.equal(machine.threads.length, 2, "it takes nobody's place");
+});
+
+test("no thread is started before its run where none is kept, or none can be", async () => {
+  const none = openMachine({ warmThreads: 0 });
+  none.scheduler.warm(none.specOf("a"));
+  assert.equal(none.threads.length, 0);
+  const refused = openMachine({});
+  refused.refuses = "no memory";
+  refused.scheduler.warm(refused.specOf("a"));
+  await refused.turn();
+  refused.refuses = null;
+  refused.start("a1");
+  await refused.runAll();
+  assert.equal(refused.endings.get("a1")?.status, "ENDED_SUCCESS");
+});
+
 test("idle threads go beyond those that are kept, least recently used first", async () => {
   const machine = openMachine({ workerThreads: 8, flowMaxConcurrent: 4, warmThreads: 2 });
   for (const id of ["a1", "b1", "c1"]) {

@@ -70,6 +70,19 @@ describe("shutdown", () => {
     assert.equal(resumed?.status, 200, "what was PENDING is run by the next start");
   });
 
+  test("the flow that ran last has a thread from the next start on, before it is called", async () => {
+    await using service = await openTestService({ flows: ["sleep", "echo"] });
+    for (const flow of ["echo", "sleep"]) {
+      await service.createWebhook(flow, flow, { is_productive: true, sync_mode: "hold" });
+      assert.equal((await service.call(flow, "?ms=1")).status, 200);
+    }
+    assert.equal(await service.stop(), 0);
+    await service.start();
+    await poll("its thread", async () => (await threadsOf(service)) === 1 || null);
+    assert.equal((await service.call("sleep", "?ms=1")).status, 200);
+    assert.equal(await threadsOf(service), 1, "the call needed no other");
+  });
+
   test("SIGTERM again and again, and in the first moment", async () => {
     await using service = await openTestService({ flows: ["sleep"] });
     await service.createWebhook("sleep", "sleep", { is_productive: true });
@@ -202,6 +215,11 @@ async function openPaced(config: Readonly<Record<string, unknown>>): Promise<Tes
 
 async function readiness({ origin }: TestService): Promise<number> {
   return (await send(origin, { target: "/health/ready" })).status;
+}
+
+async function threadsOf({ origin }: TestService): Promise<number> {
+  const { text } = await send(origin, { target: "/metrics" });
+  return Number(/^flowhook_runner_threads (\d+)$/m.exec(text)?.[1]);
 }
 
 /** What a signal finds PENDING is kept for the next start. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { StartError } from "../../src/shared/errors.ts";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
+import { startWriter } from "../../src/server/store/sqlite/writer.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { connectionsByMonth, countConnection } from "../../src/server/store/connection-usage.ts";
 import { takeLock } from "../../src/server/store/sqlite/lock.ts";
@@ -39,6 +40,12 @@ test("units that arrive together share commits, and each is there afterwards", a
   assert.equal(units, 500);
   assert.ok(commits < 50, `${commits} commits`);
   assert.ok(await findSetting(store, "s499"));
+});
+
+test("a thread that was started and opens nothing closes", async () => {
+  const writer = startWriter(thread);
+  await writer[Symbol.asyncDispose]();
+  await writer[Symbol.asyncDispose]();
 });
 
 test("a unit that fails costs no other unit of its commit", async () => {

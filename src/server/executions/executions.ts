@@ -4,6 +4,7 @@ import { RequestError } from "../../shared/errors.ts";
 import { SlotList } from "./slot-list.ts";
 import type {
   Ending,
+  FlowSpec,
   LogLine,
   OperationAnswer,
   OperationRequest,
@@ -131,6 +132,11 @@ export class Executions implements RunEvents {
     });
     const polled = { queues: this.#queues, active: this.#active, log: options.log };
     this.#heldBack = node === null ? null : new HeldBack({ ...polled, node });
+  }
+
+  /** Starts a thread of a version before there is an execution for it. */
+  warm(spec: FlowSpec): void {
+    this.#scheduler.warm(spec);
   }
 
   /** The limits that a webhook has from now on. */

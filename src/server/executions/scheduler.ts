@@ -113,6 +113,12 @@ export class Scheduler implements WorkerEvents {
     return this.#flowOf(run.flow).runs.remove(run);
   }
 
+  /** Starts a thread before there is a run for it, where one may be kept. */
+  warm(spec: FlowSpec): void {
+    const flow = this.#flowOf(spec.flow);
+    if (this.#options.warmThreads > 0 && this.#slots.freeFor(flow) > 0) this.#start(flow, spec);
+  }
+
   enqueue(run: Run): void {
     const flow = this.#flowOf(run.flow);
     flow.runs.push(run);

@@ -239,6 +239,12 @@ export function findExecutions(store: Store, ids: readonly string[]): Promise<Ex
     .execute();
 }
 
+/** Name of the flow that was started last; null where none was. */
+export async function findLatestFlow(store: Store): Promise<string | null> {
+  const query = store.rows.selectFrom("execution").select("flow").orderBy("key", "desc").limit(1);
+  return (await query.executeTakeFirst())?.flow ?? null;
+}
+
 /** Status of the newest executions, by their ids. */
 export async function newestStatuses(store: Store, limit: number): Promise<Map<string, string>> {
   const rows = await store.rows

@@ -1,7 +1,8 @@
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
 import type { Row } from "../statement.ts";
-import type { Closed, ReadAnswer, ReadRequest, StoreThreadData } from "./thread-protocol.ts";
+import type { SqliteFile } from "./connection.ts";
+import type { Closed, OpenRequest, ReadAnswer, ReadRequest } from "./thread-protocol.ts";
 import type { ListReader, Query } from "../read-queue.ts";
 import { closeThread } from "./writer.ts";
 
@@ -21,10 +22,11 @@ export class ReaderThread implements ListReader {
   isLost = false;
 
   /** @param limit_ms longest read */
-  constructor(thread: string, data: Omit<StoreThreadData, "stopped">, limitMs: number) {
+  constructor(thread: string, file: SqliteFile, limitMs: number) {
     this.#limitMs = limitMs;
-    const workerData: StoreThreadData = { ...data, stopped: this.#stopped };
-    this.#worker = new Worker(thread, { name: "store reader", workerData, env: {}, execArgv: [] });
+    this.#worker = new Worker(thread, { name: "store reader", env: {}, execArgv: [] });
+    const request: OpenRequest = { role: "reader", file, stopped: this.#stopped };
+    this.#worker.postMessage(request);
     this.#worker.on("message", (answer: ReadAnswer | Closed) => {
       if ("closed" in answer) return;
       const waiting = this.#take();

@@ -11,7 +11,7 @@ import { ReadQueue } from "../read-queue.ts";
 import { ReaderThread } from "./reader-thread.ts";
 import { currentReading } from "../reading.ts";
 import type { Row } from "../statement.ts";
-import type { StoreThreadData } from "./thread-protocol.ts";
+import type { SqliteFile } from "./connection.ts";
 
 /** Threads that answer lists, statistics and exports, apart from the HTTP loop. */
 export interface Reader {
@@ -24,12 +24,8 @@ export interface Reader {
 const LIMIT_MS = 5000;
 
 /** They start with the first read: a service that only takes calls has no use for them. */
-export function openReader(
-  thread: string,
-  data: Omit<StoreThreadData, "stopped">,
-  limitMs = LIMIT_MS,
-): Reader {
-  const queue = new ReadQueue(() => new ReaderThread(thread, data, limitMs));
+export function openReader(thread: string, file: SqliteFile, limitMs = LIMIT_MS): Reader {
+  const queue = new ReadQueue(() => new ReaderThread(thread, file, limitMs));
   return {
     read: (query) => queue.read(query, currentReading()),
     [Symbol.asyncDispose]: () => queue.close(),

@@ -20,7 +20,7 @@ import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "../schema.ts";
 import { inspectDatabase, openConnection, type Durability, type SqliteFile } from "./connection.ts";
 import type { Statement } from "../statement.ts";
-import { openWriter, type Writer } from "./writer.ts";
+import { startWriter, type Writer } from "./writer.ts";
 
 export interface SqliteOptions {
   /** The database file; its folder is made when missing. */
@@ -29,6 +29,8 @@ export interface SqliteOptions {
   readonly addon: string | null;
   /** Entry of the store's threads. */
   readonly thread: string;
+  /** Where its thread was started before. */
+  readonly writer?: Writer;
   /** Longest read of a list, in milliseconds. */
   readonly listMs?: number;
   /** The service may have it open too: the ledger is left to it, and executions are not read. */
@@ -57,8 +59,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
   opened.defer(() => rows.destroy());
   await migrateFile(rows, applied, path, tell);
-  const reader = opened.use(openReader(thread, { role: "reader", file }, listMs));
-  const writer = opened.use(await openWriter(thread, { role: "writer", file }));
+  const reader = opened.use(openReader(thread, file, listMs));
+  const writer = opened.use(options.writer ?? startWriter(thread));
+  writer.open(file);
   const isBeside = options.isBeside === true;
   const ledger = isBeside
     ? NO_LEDGER

@@ -78,7 +78,8 @@ export type ReadAnswer =
   | { readonly id: number; readonly rows: Row[] }
   | { readonly id: number; readonly error: UnitError };
 
-export interface StoreThreadData {
+/** The first message. A thread may be started before that is known. */
+export interface OpenRequest {
   readonly role: "writer" | "reader";
   readonly file: SqliteFile;
   /** Reader: holds the number of the read that is to stop, in memory that both sides see. */

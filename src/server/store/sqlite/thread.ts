@@ -1,4 +1,4 @@
-import { parentPort, workerData, type MessagePort } from "node:worker_threads";
+import { parentPort, type MessagePort } from "node:worker_threads";
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { AppliedLedger } from "./applied-ledger.ts";
 import { toUnitError } from "./error.ts";
@@ -16,19 +16,20 @@ import type {
   CommitResult,
   EmptyRequest,
   MaintainRequest,
+  OpenRequest,
   ReadAnswer,
   ReadRequest,
-  StoreThreadData,
 } from "./thread-protocol.ts";
 
 /** Entry of the store's own threads: an fsync or a long list never stops the HTTP loop. */
 
 type WriterRequest = CommitRequest | ApplyRequest | EmptyRequest | MaintainRequest | CloseRequest;
+type Serve<Request> = (request: Request) => void;
 
-function writeCommits(db: Database, port: MessagePort, file: SqliteFile): void {
+function writeCommits(db: Database, port: MessagePort, file: SqliteFile): Serve<WriterRequest> {
   const known: KnownStatement[] = [];
   const ledger = new AppliedLedger(db, file);
-  port.on("message", (request: WriterRequest) => {
+  return (request) => {
     if ("prepared" in request) {
       for (const text of request.prepared) known[text.number as number] = { text, prepared: null };
       return port.postMessage(commit(db, request, known));
@@ -38,7 +39,7 @@ function writeCommits(db: Database, port: MessagePort, file: SqliteFile): void {
     if ("maintain" in request) return answer(port, () => maintain(db));
     ledger.close();
     close(db, port);
-  });
+  };
 }
 
 interface KnownStatement {
@@ -180,15 +181,19 @@ function attempt<T>(act: () => T): T | UnitError {
   }
 }
 
-function answerReads(db: Database, port: MessagePort, stopped: Int32Array): void {
+function answerReads(
+  db: Database,
+  port: MessagePort,
+  stopped: Int32Array,
+): Serve<ReadRequest | CloseRequest> {
   const watch = new ReadWatch(stopped);
   // Not deterministic: SQLite would ask once for all rows.
   db.function(GO_ON, { deterministic: false }, () => watch.goOn());
-  port.on("message", (request: ReadRequest | CloseRequest) => {
+  return (request) => {
     if ("close" in request) return close(db, port);
     watch.begin(request);
     port.postMessage(read(db, request));
-  });
+  };
 }
 
 function read(db: Database, { id, sql, parameters }: ReadRequest): ReadAnswer {
@@ -239,14 +244,23 @@ class ReadEndedError extends Error {
   }
 }
 
-function close(db: Database, port: MessagePort): void {
-  db.close();
+function close(db: Database | null, port: MessagePort): void {
+  db?.close();
   const answer: Closed = { closed: true };
   port.postMessage(answer);
 }
 
-const { role, file, stopped } = workerData as StoreThreadData;
-const connection = openConnection(file);
+function open({ role, file, stopped }: OpenRequest, port: MessagePort): Serve<never> {
+  const db = openConnection(file);
+  return role === "writer"
+    ? writeCommits(db, port, file)
+    : answerReads(db, port, stopped as Int32Array);
+}
+
 const port = parentPort as MessagePort;
-if (role === "writer") writeCommits(connection, port, file);
-else answerReads(connection, port, stopped as Int32Array);
+let serve: Serve<never> | null = null;
+port.on("message", (request: OpenRequest | CloseRequest) => {
+  if (serve !== null) serve(request as never);
+  else if ("close" in request) close(null, port);
+  else serve = open(request, port);
+});

@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { StoreError } from "../store-error.ts";
+import type { SqliteFile } from "./connection.ts";
 import type { StatementText, Unit } from "../statement.ts";
 import type { StoreSize } from "../store.ts";
 import type {
@@ -13,7 +13,7 @@ import type {
   CommitResult,
   EmptyRequest,
   MaintainRequest,
-  StoreThreadData,
+  OpenRequest,
 } from "./thread-protocol.ts";
 
 interface Waiting {
@@ -37,10 +37,9 @@ export async function closeThread(worker: Worker): Promise<void> {
   await worker.terminate();
 }
 
-export async function openWriter(thread: string, data: StoreThreadData): Promise<Writer> {
-  const worker = new Worker(thread, { name: "store", workerData: data, env: {}, execArgv: [] });
-  await once(worker, "online");
-  return new Writer(worker);
+/** Starts its thread, which takes about as long as all else that opens a store. */
+export function startWriter(thread: string): Writer {
+  return new Writer(new Worker(thread, { name: "store", env: {}, execArgv: [] }));
 }
 
 /** The committing writer: at most one commit is under way; what arrives meanwhile is the next. */
@@ -65,6 +64,12 @@ export class Writer {
       else if ("error" in answer) this.#asked.shift()?.reject(new StoreError(answer.error));
     });
     worker.on("error", (error: Error) => this.#lose(error));
+  }
+
+  /** Before all else. */
+  open(file: SqliteFile): void {
+    const request: OpenRequest = { role: "writer", file };
+    this.#worker.postMessage(request);
   }
 
   /**

@@ -1,0 +1,110 @@
+import { getOwnPropertyDescriptor, getPrototypeOf, push } from "../shared/intrinsics.ts";
+import { FETCH_CLASSES, isFetchClass } from "./fetch-classes.ts";
+
+const GLOBAL = globalThis;
+
+/**
+ * They stay open: a program writes to them, or to a member of an object that inherits from them
+ * (`point.toString = ...`), which a frozen one would refuse.
+ */
+const OPEN = ["Object.prototype", "Function.prototype", "Error", "process.env"];
+
+/** One of them, with its name for messages. */
+export interface Shared {
+  readonly name: string;
+  readonly object: object;
+  readonly isOpen: boolean;
+}
+
+/** What runs share beside `globalThis`, as the runtime made it: to be found before a flow is loaded. */
+export class SharedObjects {
+  readonly all: Shared[] = findShared();
+  #hasFetch = false;
+
+  /** The classes of `fetch`, made where nobody has used them yet. */
+  addFetch(): void {
+    if (this.#hasFetch) return;
+    this.#hasFetch = true;
+    const classes = findFetchClasses();
+    for (let at = 0; at < classes.length; at += 1) push(this.all, classes[at] as Shared);
+  }
+}
+
+/** Node makes its classes of the web here, but for those of `fetch`. */
+function findShared(): Shared[] {
+  const found = new Map<object, string>();
+  const note = (name: string, object: unknown): void => {
+    if (!isObject(object) || object === GLOBAL || found.has(object)) return;
+    found.set(object, name);
+    const prototype: unknown = getOwnPropertyDescriptor(object, "prototype")?.value;
+    if (isObject(prototype)) found.set(prototype, `${name}.prototype`);
+  };
+  for (const { name, object } of hiddenPrototypes()) found.set(object, name);
+  for (const name of Object.getOwnPropertyNames(GLOBAL)) {
+    if (isFetchClass(name)) continue;
+    const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
+    if (typeof object === "function" || isNamespace(object) || name === "console")
+      note(name, object);
+    if (!isNamespace(object)) continue;
+    for (const [member, value] of Object.entries(Object.getOwnPropertyDescriptors(object)))
+      if (typeof value.value === "function") note(`${name}.${member}`, value.value);
+  }
+  note("process.env", process.env);
+  const shared: Shared[] = [];
+  for (const [object, name] of found) shared.push({ name, object, isOpen: isOpen(name) });
+  return shared;
+}
+
+export function findFetchClasses(): readonly Shared[] {
+  const classes: Shared[] = [];
+  for (let at = 0; at < FETCH_CLASSES.length; at += 1) {
+    const name = FETCH_CLASSES[at] as string;
+    const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
+    if (!isObject(object)) continue;
+    push(classes, { name, object, isOpen: false });
+    const prototype: unknown = getOwnPropertyDescriptor(object, "prototype")?.value;
+    if (isObject(prototype))
+      push(classes, { name: `${name}.prototype`, object: prototype, isOpen: false });
+  }
+  return classes;
+}
+
+function isOpen(name: string): boolean {
+  return OPEN.includes(name);
+}
+
+/** `Math`, `Intl` and their like. */
+function isNamespace(value: unknown): value is object {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    getPrototypeOf(value) === Object.prototype &&
+    Object.hasOwn(value, Symbol.toStringTag)
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "function" || (typeof value === "object" && value !== null);
+}
+
+/** Those that no global names. */
+function hiddenPrototypes(): { readonly name: string; readonly object: object }[] {
+  const of = (name: string, made: object) => ({
+    name: `the prototype of ${name}`,
+    object: getPrototypeOf(made) as object,
+  });
+  return [
+    of("generators", function* () {}),
+    of("async functions", async () => {}),
+    of("async generators", async function* () {}),
+    of("typed arrays", Int8Array),
+    of("typed arrays' members", Int8Array.prototype),
+    of("iterators of lists", [].values()),
+    of("iterators of maps", new Map().values()),
+    of("iterators of sets", new Set().values()),
+    of("iterators of texts", ""[Symbol.iterator]()),
+    of("iterators of patterns", "".matchAll(/./g)),
+    of("what generators make", (function* () {})()),
+    of("what async generators make", (async function* () {})()),
+  ];
+}
