@@ -1,5 +1,6 @@
 import * as crypto from "node:crypto";
 import { promisify } from "node:util";
+import { HashThread } from "./hash-thread.ts";
 
 /**
  * Password hashes as strings that name their algorithm: argon2id (19 MiB, t=2, p=1; RFC 9106),
@@ -10,7 +11,7 @@ const ARGON = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
 const SCRYPT = { N: 32_768, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 
 // Deno's node:crypto has no argon2, so it is looked up and not imported by name.
-const argon2 = crypto.argon2 === undefined ? null : promisify(crypto.argon2);
+const argon2 = crypto.argon2Sync === undefined ? null : new HashThread();
 /** What new hashes are made with. */
 const ALGORITHM = argon2 === null ? "scrypt" : "argon2id";
 const PARAMETERS = { argon2id: "v=19$m=19456,t=2,p=1", scrypt: "ln=15,r=8,p=1" };
@@ -50,7 +51,7 @@ export async function verifyPassword(password: string, stored: string): Promise<
 async function derive(algorithm: string, password: string, salt: Buffer): Promise<Buffer> {
   if (algorithm === "scrypt") return scrypt(password, salt, 32, SCRYPT);
   if (algorithm === "argon2id" && argon2 !== null)
-    return argon2("argon2id", { message: password, nonce: salt, ...ARGON });
+    return argon2.hash({ message: password, nonce: salt, ...ARGON });
   throw new Error(
     `Cannot check a password hashed with "${algorithm}" on this runtime. ` +
       `Set it again with: flowhook user password`,
