@@ -53,6 +53,7 @@ export class Writer {
   #units = 0;
   #lost: Error | null = null;
   #drained: (() => void) | null = null;
+  #closed: Promise<void> | null = null;
   /** What was asked for beside commits, in its order. */
   readonly #asked: PromiseWithResolvers<unknown>[] = [];
 
@@ -106,7 +107,12 @@ export class Writer {
     return { commits: this.#commits, units: this.#units };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** For the store, and for the start that began it before there was one. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return (this.#closed ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
     if (this.#underWay.length + this.#gathered.length > 0)
       await new Promise<void>((resolve) => (this.#drained = resolve));
     await closeThread(this.#worker);
