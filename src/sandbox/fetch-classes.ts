@@ -19,10 +19,14 @@ export const FETCH_CLASSES = [
 
 /**
  * Their names, and whatever else may lead to them: all that is global as one object, code that is
- * made of texts, and ports, whose events are of such a class.
+ * made of texts, and what tells of itself by such an event or stream.
  */
 const NAMED =
-  /fetch|FormData|Headers|Request|Response|MessageEvent|CloseEvent|ErrorEvent|WebSocket|EventSource|MessageChannel|MessagePort|global|\bself\b|\beval\b|\bFunction\b|getBuiltinModule/;
+  /fetch|FormData|Headers|Request|Response|MessageEvent|CloseEvent|ErrorEvent|WebSocket|EventSource|MessageChannel|MessagePort|transfer|Streaming\b|global|\bself\b|\beval\b|Function\b|\bconstructor\b(?!\s*\([^"'`]*\{)|getBuiltinModule/;
+
+/** Formats in which a bare `this` is nobody's, and a text without the names leads to none of them. */
+const STRICT = ["module", "module-typescript"];
+const NO_CODE = "json";
 
 const GLOBAL = globalThis;
 const IS_DENO = "Deno" in globalThis;
@@ -30,8 +34,10 @@ const { isBuffer } = Buffer;
 /** Node's fetch keeps here what it sends with, from when its classes were made. */
 const DISPATCHER = Symbol.for("undici.globalDispatcher.1");
 
-/** Whether a module's text leads to one of them; true where that cannot be told. */
-export function mayUseFetch(source: unknown): boolean {
+/** Whether a module leads to one of them, as far as its text tells; true where it does not. */
+export function mayUseFetch(format: unknown, source: unknown): boolean {
+  if (format === NO_CODE) return false;
+  if (format !== STRICT[0] && format !== STRICT[1]) return true;
   if (typeof source === "string") return exec(NAMED, source) !== null;
   if (!isBuffer(source)) return true;
   return exec(NAMED, toUtf8(source, "utf8", 0, source.length)) !== null;

@@ -121,7 +121,8 @@ export function guardModules(data: ThreadData, onFetch: () => void): Imports {
         text === undefined
           ? next(url, context)
           : { format: "module" as const, source: text, shortCircuit: true };
-      if (url !== rules.author && mayUseFetch(get(loaded, "source"))) onFetch();
+      if (url !== rules.author && mayUseFetch(get(loaded, "format"), get(loaded, "source")))
+        onFetch();
       return loaded;
     },
   });

@@ -7,8 +7,9 @@ import {
   hasOwn,
   ownKeys,
   push,
+  slice,
 } from "../shared/intrinsics.ts";
-import { hasFetchClasses, isFetchClass } from "./fetch-classes.ts";
+import { FETCH_CLASSES, hasFetchClasses, isFetchClass } from "./fetch-classes.ts";
 import { pin } from "./pin.ts";
 import { findFetchClasses, type Shared, type SharedObjects } from "./shared-objects.ts";
 
@@ -45,6 +46,10 @@ interface Plain {
 }
 
 const LAZY = Symbol("lazy");
+const { toStringTag } = Symbol;
+
+/** What a run has changed that got at the classes of `fetch`, though nothing it loaded names one. */
+const FETCH = "what there is of fetch";
 
 /** After a run of so many milliseconds the descriptors of all that is open are compared. */
 const LONG_MS = 20;
@@ -62,6 +67,8 @@ export class Realm {
   readonly #holders: Holder[] = [];
   /** Where not, nothing that was loaded leads to them: a run that gets at one spoils its thread. */
   #hasFetch = hasFetchClasses();
+  /** What a run had changed when there was still something to compare it with. */
+  #spoilt: string | null = null;
   /** The one that is compared next. */
   #next = 0;
   #runs = 0;
@@ -70,7 +77,7 @@ export class Realm {
   constructor(shared: SharedObjects) {
     if (this.#hasFetch) shared.addFetch();
     // Deno puts some of its own in their place when they are first used.
-    if (!IS_DENO) lockGlobals();
+    if (!IS_DENO) lockGlobals(ownKeys(GLOBAL));
     push(this.#holders, toHolder("globalThis", GLOBAL));
     const { all } = shared;
     for (let at = 0; at < all.length; at += 1) {
@@ -83,12 +90,16 @@ export class Realm {
   /** A run loads what may use the classes of `fetch`: they are held before it can. */
   holdFetch(): void {
     if (this.#hasFetch) return;
-    const isUnchanged = compare(this.#holders[0] as Holder) === null;
-    holdAll(findFetchClasses());
-    lockGlobals();
+    this.#spoilt ??= hasFetchClasses() ? FETCH : compare(this.#holders[0] as Holder);
+    if (this.#spoilt !== null) return;
+    const classes = findFetchClasses();
+    // Where one was replaced unseen, or taken away, that one was not made.
+    if (!areMade(classes)) this.#spoilt = FETCH;
     this.#hasFetch = true;
+    holdAll(classes);
+    lockGlobals(FETCH_CLASSES);
     // With what their making has left there.
-    if (isUnchanged) this.#holders[0] = toHolder("globalThis", GLOBAL);
+    this.#holders[0] = toHolder("globalThis", GLOBAL);
   }
 
   /**
@@ -99,7 +110,8 @@ export class Realm {
    * @param ms how long the run took
    */
   findChange(ms: number): string | null {
-    if (!this.#hasFetch && hasFetchClasses()) return "what there is of fetch";
+    if (this.#spoilt !== null) return this.#spoilt;
+    if (!this.#hasFetch && hasFetchClasses()) return FETCH;
     const isWhole = ms > LONG_MS || this.#isTouched();
     const isDue = (this.#runs += 1) % RUNS_EACH === 0;
     const some = isDue ? 1 : 0;
@@ -133,17 +145,38 @@ function holdAll(shared: readonly Shared[]): void {
 }
 
 /** What is there cannot be replaced; more can be added. What is made when it is used stays. */
-function lockGlobals(): void {
-  const keys = ownKeys(GLOBAL);
+function lockGlobals(keys: readonly PropertyKey[]): void {
   for (let at = 0; at < keys.length; at += 1) {
     const key = keys[at] as PropertyKey;
     if (isUnmade(GLOBAL, key)) continue;
     const found = getOwnPropertyDescriptor(GLOBAL, key);
-    if (found === undefined || !hasOwn(found, "value") || found.configurable !== true) continue;
-    const { value, enumerable } = found;
-    const locked = { __proto__: null, value, enumerable, writable: false, configurable: false };
-    defineProperty(GLOBAL, key, locked as PropertyDescriptor);
+    if (found === undefined || found.configurable !== true) continue;
+    const { value, get, enumerable } = found;
+    if (hasOwn(found, "value")) {
+      const locked = { __proto__: null, value, enumerable, writable: false, configurable: false };
+      defineProperty(GLOBAL, key, locked as PropertyDescriptor);
+    } else if (isReplaceable(key)) {
+      const locked = { __proto__: null, get, set: undefined, enumerable, configurable: false };
+      defineProperty(GLOBAL, key, locked as unknown as PropertyDescriptor);
+    }
   }
+}
+
+/** Has a setter that takes any value. Others make their value, and put it in their place. */
+function isReplaceable(key: PropertyKey): boolean {
+  return key === "Buffer" || key === "performance" || key === "process";
+}
+
+/** Whether these are all of the classes of `fetch`, and each is what the runtime makes. */
+function areMade(classes: readonly Shared[]): boolean {
+  if (!hasFetchClasses()) return false;
+  let made = 0;
+  for (let at = 0; at < classes.length; at += 1) {
+    const { name, object } = classes[at] as Shared;
+    const tag = getOwnPropertyDescriptor(object, toStringTag)?.value as unknown;
+    if (endsWith(name, ".prototype") && tag === slice(name, 0, -".prototype".length)) made += 1;
+  }
+  return made === FETCH_CLASSES.length;
 }
 
 /** A class of `fetch` that to look at would make. */
@@ -209,9 +242,14 @@ function compare(holder: Holder): string | null {
     if (key !== keys[at]) return findDifference(name, found, keys);
     if (values[at] === LAZY) continue;
     const value = valueOf(getOwnPropertyDescriptor(object, key));
-    if (value !== values[at] && value === value) return nameOf(name, key);
+    if (!isSame(value, values[at])) return nameOf(name, key);
   }
   return null;
+}
+
+/** As `Object.is`, but for the sign of zero. */
+function isSame(value: unknown, other: unknown): boolean {
+  return value === other || (value !== value && other !== other);
 }
 
 /** Which key is new, or is there no more. */

@@ -47,7 +47,8 @@ function findShared(): Shared[] {
       note(name, object);
     if (!isNamespace(object)) continue;
     for (const [member, value] of Object.entries(Object.getOwnPropertyDescriptors(object)))
-      if (typeof value.value === "function") note(`${name}.${member}`, value.value);
+      if (typeof value.value === "function" || isNamespace(value.value))
+        note(`${name}.${member}`, value.value);
   }
   note("process.env", process.env);
   const shared: Shared[] = [];
@@ -104,6 +105,7 @@ function hiddenPrototypes(): { readonly name: string; readonly object: object }[
     of("iterators of sets", new Set().values()),
     of("iterators of texts", ""[Symbol.iterator]()),
     of("iterators of patterns", "".matchAll(/./g)),
+    of("iterators of URLSearchParams", new URLSearchParams().keys()),
     of("what generators make", (function* () {})()),
     of("what async generators make", (async function* () {})()),
   ];

@@ -116,6 +116,19 @@ const PLACES: Readonly<Record<string, { leave: string; find: string }>> = {
   "the name of errors": { leave: 'Error.prototype.name = "x"', find: 'new Error().name === "x"' },
   "a member of Error": { leave: "Error.x = 1", find: "Error.x" },
   "a global": { leave: "globalThis.x = 1", find: "globalThis.x" },
+  "a global that the runtime hands out": {
+    leave: 'globalThis.Buffer = "x"',
+    find: 'Buffer === "x"',
+  },
+  "a namespace in a namespace": { leave: "Temporal.Now.x = 1", find: "Temporal.Now.x" },
+  "an iterator of the web": {
+    leave: "Object.getPrototypeOf(new URLSearchParams().keys()).x = 1",
+    find: "new URLSearchParams().keys().x",
+  },
+  "a number of Error that is none": {
+    leave: "Error.stackTraceLimit = NaN",
+    find: "Number.isNaN(Error.stackTraceLimit)",
+  },
   "the environment": { leave: "process.env.X = 1", find: "process.env.X" },
   "the console": { leave: "console.x = 1", find: "console.x" },
 };
@@ -149,15 +162,22 @@ test("H2: a merge into a text of the flow's own changes no other text", async ()
 const PROBE = `const made = () => Object.getOwnPropertySymbols([].constructor.constructor("return this")()).some((symbol) => symbol.description.startsWith("undici"));`;
 
 test("H2: a thread has the classes of fetch from its start where its flow names one, and else not", async () => {
-  const flow = `${PROBE} export default () => made();`;
+  const flow = `${PROBE.replaceAll("constructor", "constr\\u0075ctor")} export default () => made();`;
   const named = { "class.ts": "export const name = () => new Headers();" };
-  const imported = `import { name } from "./class.ts"; export const used = name; ${flow}`;
-  const loaded = `export { join } from "node:path"; ${flow}`;
+  const plain = "class Plain { constructor(a) { this.a = a; } } export { join } from 'node:path';";
+  const loaded = { "old.cjs": "module.exports = 1;", "data.json": '{"a": "Headers"}' };
   for (const [code, files, isMade] of [
     [flow, {}, false],
-    [loaded, {}, false],
+    [`${plain} ${flow}`, {}, false],
+    [
+      `import data from "./data.json" with { type: "json" }; export { data }; ${flow}`,
+      loaded,
+      false,
+    ],
     [`${flow} // Response`, {}, true],
-    [imported, named, true],
+    [`import { name } from "./class.ts"; export const used = name; ${flow}`, named, true],
+    // Its bare `this` is all that is global.
+    [`import one from "./old.cjs"; export { one }; ${flow}`, loaded, true],
   ] as const)
     for (const _ of [1, 2])
       assert.equal((await run(bench.flow(code, { files }), null)).output, isMade, code);
@@ -165,9 +185,15 @@ test("H2: a thread has the classes of fetch from its start where its flow names 
   assert.equal((await run(granted, null)).output, true);
 });
 
+/** A text that says nothing of how it gets at what is global. */
+const MADE = `const call = (text) => [].constr\\u0075ctor.constr\\u0075ctor(text)();`;
+const LATE = {
+  "late.ts": `export function use(change) { try { if (change === 1) Headers.prototype.x = 1; if (change === 2) globalThis.Response = 1; } catch (error) { return error.name; } return typeof Headers === "function" && new Headers({ a: "b" }).get("a"); }`,
+};
+
 test("H2: a run that gets at a class of fetch past all texts is its thread's last", async () => {
   const spec = bench.flow(
-    `let runs = 0; export default ({ input_value }) => { if (input_value.json) [].constructor.constructor("return Hea" + "ders")().prototype.x = 1; return (runs += 1); }`,
+    `${MADE} let runs = 0; export default ({ input_value }) => { if (input_value.json) call("return Hea" + "ders").prototype.x = 1; return (runs += 1); }`,
   );
   assert.equal((await run(spec, false)).output, 1);
   assert.equal((await run(spec, false)).output, 2);
@@ -179,26 +205,38 @@ test("H2: a run that gets at a class of fetch past all texts is its thread's las
 test("H2: a module that a run loads finds the classes of fetch, and can change none of them", async () => {
   const spec = bench.flow(
     `let runs = 0; export default async ({ input_value }) => { const found = await import("./late.ts").then(({ use }) => use(input_value.json)); return [(runs += 1), found]; }`,
-    {
-      files: {
-        "late.ts": `export function use(change) { try { if (change === 1) Headers.prototype.x = 1; if (change === 2) globalThis.Response = 1; } catch (error) { return error.name; } return new Headers({ a: "b" }).get("a"); }`,
-      },
-    },
+    { files: LATE },
   );
   assert.deepEqual((await run(spec, 0)).output, [1, "b"]);
   assert.deepEqual((await run(spec, 1)).output, [2, "TypeError"]);
   assert.deepEqual((await run(spec, 2)).output, [3, "TypeError"]);
   assert.deepEqual((await run(spec, 0)).output, [4, "b"], "its thread is kept");
-  const changed = bench.flow(
-    `let runs = 0; export default async ({ input_value }) => { [].constructor.constructor("left = 1")(); await import("./late.ts"); return (runs += 1); }`,
-    { files: { "late.ts": "export const late = typeof Headers;" } },
+});
+
+const BEFORE_LATE: Readonly<Record<string, string>> = {
+  "a global": 'call("left = 1")',
+  "a class of fetch, that was replaced": 'call("Hea" + "ders = 1")',
+  "a class of fetch, that is gone": 'call("delete Hea" + "ders")',
+  "a class of fetch, that was made and changed": 'call("return Hea" + "ders").prototype.x = 1',
+};
+
+for (const [name, change] of Object.entries(BEFORE_LATE))
+  test(`H2: ${name} before a run loads what uses them is not lost sight of`, async () => {
+    const spec = bench.flow(
+      `${MADE} let runs = 0; export default async ({ input_value }) => { if (input_value.json) ${change}; const { use } = await import("./late.ts"); return [(runs += 1), use(0)]; }`,
+      { files: LATE },
+    );
+    const changed = await run(spec, true);
+    assert.match(changed.log, /warn The run changed .*: its thread is not used again/);
+    assert.deepEqual((await run(spec, false)).output, [1, "b"]);
+  });
+
+test("H2: what a run has made global it can change after it has loaded a module", async () => {
+  const spec = bench.flow(
+    `${MADE} export default async () => { call("left = 1"); await import("./late.ts"); call("left = 2"); return call("return left"); }`,
+    { files: LATE },
   );
-  assert.equal((await run(changed, 0)).output, 1);
-  assert.equal(
-    (await run(changed, 0)).output,
-    1,
-    "what it had changed before is not lost sight of",
-  );
+  assert.equal((await run(spec, null)).output, 2);
 });
 
 test("what a flow changes as it is imported costs no thread", async () => {
