@@ -101,7 +101,9 @@ export async function uninstall(options: { dryRun?: boolean; purge?: boolean }):
 
 /** The installed one, which may have run this, is gone. */
 function leftProgram(): string {
-  return existsSync(process.execPath)
-    ? process.execPath
-    : `./flowhook-${process.platform}-${process.arch}`;
+  try {
+    return findProgram().join(" ");
+  } catch {
+    return `./flowhook-${process.platform}-${process.arch}`;
+  }
 }
