@@ -61,6 +61,10 @@ export async function assertServes(service: TestService): Promise<void> {
 
 /** A caller whose beginning was in doubt may have been told so; nothing that ran was given up. */
 export async function assertNoneInterrupted(cluster: Cluster): Promise<void> {
-  for (const { status, status_message } of (await cluster.rows()).values())
-    if (status !== "ENDED_SUCCESS") assert.match(status_message ?? "", /^not started/);
+  const rows = await poll("all that was begun to end", async () => {
+    const found = [...(await cluster.rows()).values()];
+    return found.every(({ status }) => status.startsWith("ENDED_")) ? found : null;
+  });
+  for (const { status, status_message } of rows)
+    if (status !== "ENDED_SUCCESS") assert.match(status_message ?? "", /^not started/, status);
 }
