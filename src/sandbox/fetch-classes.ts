@@ -19,10 +19,11 @@ export const FETCH_CLASSES = [
 
 /**
  * Their names, and whatever else may lead to them: all that is global as one object, code that is
- * made of texts, and what tells of itself by such an event or stream.
+ * made of texts (`constructor`, where it is no class's own), and what tells of itself by such an
+ * event or stream.
  */
 const NAMED =
-  /fetch|FormData|Headers|Request|Response|MessageEvent|CloseEvent|ErrorEvent|WebSocket|EventSource|MessageChannel|MessagePort|transfer|Streaming\b|global|\bself\b|\beval\b|Function\b|\bconstructor\b(?!\s*\([^"'`]*\{)|getBuiltinModule/;
+  /fetch|FormData|Headers|Request|Response|MessageEvent|CloseEvent|ErrorEvent|WebSocket|EventSource|MessageChannel|MessagePort|transfer|Streaming\b|global|\bself\b|\beval\b|Function\b|\.\s*constructor\b|\bconstructor\b(?!\s*\()|getBuiltinModule/;
 
 /** Formats in which a bare `this` is nobody's, and a text without the names leads to none of them. */
 const STRICT = ["module", "module-typescript"];

@@ -1,6 +1,7 @@
 import {
   isBuiltin as isBuiltinNow,
   registerHooks,
+  type LoadFnOutput,
   type ResolveFnOutput,
   type ResolveHookContext,
 } from "node:module";
@@ -110,19 +111,14 @@ export function guardModules(data: ThreadData, onFetch: () => void): Imports {
     },
     load: (url, context, next) => {
       const substitute = sourceOf(url);
-      if (substitute !== null) return { format: "module", source: substitute, shortCircuit: true };
+      if (substitute !== null) return toLoaded(substitute);
       // A module of the older format can ask its loader for a module that was never resolved.
-      if (startsWith(url, NODE)) {
-        requireGranted(rules, slice(url, NODE.length), "a package");
-        return next(url, context);
-      }
+      const isNode = startsWith(url, NODE);
+      if (isNode) requireGranted(rules, slice(url, NODE.length), "a package");
       const text = hasOwn(stripped, url) ? stripped[url] : undefined;
-      const loaded =
-        text === undefined
-          ? next(url, context)
-          : { format: "module" as const, source: text, shortCircuit: true };
-      if (url !== rules.author && mayUseFetch(get(loaded, "format"), get(loaded, "source")))
-        onFetch();
+      const loaded = text === undefined ? next(url, context) : toLoaded(text);
+      const isOwn = isNode || url === rules.author;
+      if (!isOwn && mayUseFetch(get(loaded, "format"), get(loaded, "source"))) onFetch();
       return loaded;
     },
   });
@@ -141,6 +137,10 @@ function refuse(specifier: string, error: unknown): ResolveFnOutput {
   if (!IS_DENO || specifier === "node:worker_threads") throw error;
   const url = REFUSED + encodeURIComponent(toMessage(error));
   return { url, format: "module", shortCircuit: true };
+}
+
+function toLoaded(source: string): LoadFnOutput {
+  return { format: "module", source, shortCircuit: true };
 }
 
 /** Source text of modules that stand in place of others, null for files and the runtime's own. */

@@ -20,8 +20,8 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const lock = takeLock(config.DATA_DIR, runtime.addon);
   opened.defer(() => lock.release());
   removeOldRuntimes(config.DATA_DIR);
-  const writer = databaseFile(config) === null ? null : startWriter(runtime.storeThread);
-  if (writer !== null) opened.use(writer);
+  const isSqlite = databaseFile(config) !== null;
+  const writer = opened.use(isSqlite ? startWriter(runtime.storeThread) : null);
   const runners = opened.use(await startRunnersOf({ config, log, runtime }, debug));
   const stripper = new Stripper();
   stripper.prepare(config.PLUGINS_DIR);

@@ -82,8 +82,8 @@ export function findProgram(name: string): string | null {
   return found ?? null;
 }
 
-/** The sources are compiled once for all of their starts, and not at each. */
 const KEPT = ["HOME", "TMPDIR", "LANG", "SYSTEMROOT"];
+/** The sources are compiled once for all of their starts, and not at each. */
 const KEPT_FOR_SOURCE = [...KEPT, "NODE_COMPILE_CACHE"];
 
 /** The least environment that a target needs: nothing of the caller's FLOWHOOK_ variables. */

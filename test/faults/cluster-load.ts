@@ -12,6 +12,8 @@ export class Told {
   /** Each status that answers had, and how often. */
   readonly answers = new Map<number, number>();
   broken = 0;
+  /** Calls whose callers left as the load was stopped. */
+  left = 0;
   readonly #ended = new Map<string, string>();
   readonly #changed: string[] = [];
 
@@ -73,7 +75,7 @@ function pick({ nodes }: Called, random: () => number): Called["nodes"][number][
 }
 
 async function broken(told: Told, stop: AbortSignal): Promise<void> {
-  if (stop.aborted) return;
+  if (stop.aborted) return void (told.left += 1);
   told.broken += 1;
   await wait(10);
 }

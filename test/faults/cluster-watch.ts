@@ -3,6 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { send, type Answer } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
 import type { Cluster } from "./cluster.ts";
+import type { Told } from "./cluster-load.ts";
 import type { TestService } from "./test-service.ts";
 
 /** What a test waits for at a cluster. */
@@ -59,15 +60,21 @@ export async function assertServes(service: TestService): Promise<void> {
   assert.equal(answer.status, 200, answer.text);
 }
 
-/** How one may end without a result: its beginning was in doubt, or its caller left with the load. */
-const WITHOUT_RESULT = /^not started|^Cancelled: the caller's connection was closed$/;
+const LEFT = "Cancelled: the caller's connection was closed";
 
-/** Nothing that ran was given up. */
-export async function assertNoneInterrupted(cluster: Cluster): Promise<void> {
+/**
+ * A caller whose beginning was in doubt may have been told so; nothing that ran was given up, and
+ * nothing cancelled but what callers left as the load was stopped.
+ */
+export async function assertNoneInterrupted(cluster: Cluster, told: Told): Promise<void> {
   const rows = await poll("all that was begun to end", async () => {
     const found = [...(await cluster.rows()).values()];
     return found.every(({ status }) => status.startsWith("ENDED_")) ? found : null;
   });
+  const left = rows.filter(({ status_message }) => status_message === LEFT);
+  assert.ok(left.length <= told.left, `${left.length} cancelled, ${told.left} callers left`);
+  for (const { id } of left) assert.ok(!told.acknowledged.has(id), `${id} was acknowledged`);
   for (const { status, status_message } of rows)
-    if (status !== "ENDED_SUCCESS") assert.match(status_message ?? "", WITHOUT_RESULT);
+    if (status !== "ENDED_SUCCESS" && status_message !== LEFT)
+      assert.match(status_message ?? "", /^not started/, status);
 }

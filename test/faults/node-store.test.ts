@@ -78,7 +78,7 @@ describe("nodes and their database", () => {
     await running[Symbol.asyncDispose]();
     figure("nodes: acknowledged, through 3 kills of PostgreSQL", told.acknowledged.size);
     await assertNothingLost(cluster, told, 50);
-    await assertNoneInterrupted(cluster);
+    await assertNoneInterrupted(cluster, told);
     for (const { service } of cluster.nodes) await assertServes(service);
   });
 
@@ -94,7 +94,7 @@ describe("nodes and their database", () => {
     for (const answer of await Promise.all(calls)) assert.equal(answer.status, 200, answer.text);
     for (const { service } of cluster.nodes) await assertServes(service);
     await assertNothingLost(cluster, told, 0);
-    await assertNoneInterrupted(cluster);
+    await assertNoneInterrupted(cluster, told);
   });
 });
 

@@ -175,6 +175,8 @@ test("H2: a thread has the classes of fetch from its start where its flow names 
       false,
     ],
     [`${flow} // Response`, {}, true],
+    [`export const make = (text) => (async () => {}).constructor(text); ${flow}`, {}, true],
+    [`export const { constructor: make } = () => {}; ${flow}`, {}, true],
     [`import { name } from "./class.ts"; export const used = name; ${flow}`, named, true],
     // Its bare `this` is all that is global.
     [`import one from "./old.cjs"; export { one }; ${flow}`, loaded, true],

@@ -53,8 +53,8 @@ interface Compiled<P> {
 }
 
 /**
- * Compiles a query once, at its first use: a start needs few of them. `build` sees a placeholder for each member of P and may only pass it on
- * as a value; the result fills in the values of one use.
+ * Compiles a query once, at its first use: a start needs few of them. `build` sees a placeholder for
+ * each member of P and may only pass it on as a value; the result fills in the values of one use.
  */
 export function prepare<P extends object>(
   build: (values: P) => Compilable,
