@@ -13,7 +13,6 @@ import { poll } from "../blackbox/scenario.ts";
 import { isMountable, mountDisk, unmountDisk } from "./disk.ts";
 import { openTestService, type TestService } from "./test-service.ts";
 import { keyOf } from "../../src/shared/id.ts";
-import { ledgerPaths } from "../../src/shared/ledger-paths.ts";
 import { busyFactor, figure, INTERRUPTED, quantile, ROWS } from "./sizes.ts";
 
 /** Faults of the disk and of the database file. */
@@ -134,33 +133,6 @@ describe("storage", () => {
       return found.every(({ status }) => status === 200) ? true : null;
     });
     for (const id of ids) assert.equal(await statusOf(service, id), "ENDED_SUCCESS");
-    await service.assertAlive();
-  });
-
-  test("a ledger that another process has locked", async () => {
-    await using service = await openTestService({ config: { SYNC_MODE: "hold" }, flows: ["echo"] });
-    await service.createWebhook("echo", "echo", { is_productive: true });
-    const files = ledgerPaths(join(service.data, "flowhook.db"));
-    const holders = await Promise.all(files.map(lockDatabase));
-    const begun = performance.now();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => service.call("echo")));
-    const took = performance.now() - begun;
-    figure("locked ledger: 20 calls at once answered after", took, "ms");
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([503]));
-    assert.match(answers[0]?.headers["retry-after"] ?? "", /^\d+$/);
-    assert.ok(took < 10_000, "nobody waits for the lock");
-    for (const holder of holders) holder.stdin?.end();
-    await Promise.all(holders.map((holder) => once(holder, "exit")));
-    await poll("the lock to be gone", async () =>
-      (await service.call("echo")).status === 200 ? true : null,
-    );
-    const { text } = await service.api("GET", "/execution");
-    const { items } = JSON.parse(text) as { items: { status: string }[] };
-    assert.deepEqual(
-      items.map(({ status }) => status),
-      ["ENDED_SUCCESS"],
-      "what was refused is not there",
-    );
     await service.assertAlive();
   });
 

@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   fdatasync,
   fstatSync,
+  ftruncateSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
   rmSync,
   statSync,
-  truncateSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,8 +38,9 @@ import {
 } from "../../src/server/store/sqlite/ledger.ts";
 import type { RecordEvents } from "../../src/server/store/ledger.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
-import { decodeRow, encodeRow } from "../../src/server/store/sqlite/ledger-row.ts";
-import { LedgerSegment } from "../../src/server/store/sqlite/ledger-segment.ts";
+import type { Write } from "../../src/server/store/sqlite/ledger-file.ts";
+import { BEGINNING, LedgerReader, scanRows } from "../../src/server/store/sqlite/ledger-reader.ts";
+import { MAGIC, RowBytes, RowEncoder } from "../../src/server/store/sqlite/ledger-row.ts";
 import type { EndedStatus } from "../../src/shared/contract/status.ts";
 import type { Applied } from "../../src/server/store/sqlite/thread-protocol.ts";
 import { INPUT, newRow } from "./rows.ts";
@@ -55,7 +59,7 @@ function openLedger(name: string, more: Partial<LedgerOptions> = {}): SqliteLedg
     file: { path: pathOf(name), durability: "full", addon: null },
     applied: 0,
     apply: () => new Promise(() => {}),
-    empty: async () => {},
+    syncTables: async () => {},
     onDamage: (error) => assert.ifError(error),
     ...more,
   });
@@ -99,7 +103,22 @@ function append(
 test("texts stand beside the records, whatever is in them", () => {
   const texts = ['{"a":"\\u0000"}', "", null, '"\u{1f600}\u0000"', "\u2028"];
   const entries = texts.map((text, at) => ({ record: end(String(at)), text }));
-  assert.deepEqual(decodeRow(encodeRow(entries)), entries);
+  const bytes = new RowEncoder().encode(7, 42n, entries);
+  const row = new RowBytes(bytes);
+  assert.ok(row.isWhole);
+  assert.deepEqual(row.decode(), { seq: 7, size: bytes.length, entries });
+});
+
+test("a row of which one byte differs is none", () => {
+  const row = new RowEncoder().encode(7, 42n, [{ record: end("1"), text: '"a"' }]);
+  for (let at = 0; at < row.length; at += 1) {
+    row[at] = (row[at] as number) ^ 1;
+    assert.equal(new RowBytes(row).isWhole, false, `byte ${at}`);
+    row[at] = (row[at] as number) ^ 1;
+  }
+  for (let size = 28; size < row.length; size += 1)
+    assert.equal(new RowBytes(row.subarray(0, size)).isWhole, false, `${size} bytes`);
+  assert.ok(new RowBytes(row).isWhole);
 });
 
 test("what comes in one turn is one row, and each record is told of its way in order", async () => {
@@ -306,10 +325,7 @@ test("while too much is not applied new executions wait, and are refused where i
   assert.equal(await ledger.room(), true);
 });
 
-const HEADER = 32;
-const FRAME = 24 + 4096;
-
-test("the log cut at any frame of its end: what was synced is there, the rest whole or absent", async () => {
+test("the log cut at any byte of its end: what was synced is there, the rest whole or absent", async () => {
   /** Length of the log when a sync began, and the last row that it made safe. */
   const synced: { size: number; seq: number }[] = [];
   const sync: Sync = (descriptor, told) => {
@@ -326,39 +342,71 @@ test("the log cut at any frame of its end: what was synced is there, the rest wh
     if (n % 5 === 0) while (synced.at(-1)?.seq !== last) await new Promise(setImmediate);
   }
   const [path] = ledgerPaths(pathOf("cut.db"));
-  const { size } = statSync(`${path}-wal`);
-  let cuts = 0;
-  const isCutInFrames = (at: number): boolean => (at - HEADER) % FRAME === 0;
-  for (let at = size; at > Math.max(HEADER, size - 64 * 1024); at -= 8) {
-    // At every frame, and at some bytes within frames.
-    if (!isCutInFrames(at) && at % 1000 !== 0) continue;
-    const { rows, integrity } = readCut(path, at);
+  const copy = `${path}-cut`;
+  copyFileSync(path, copy);
+  const { size } = statSync(path);
+  assert.ok(size > 64 * 1024);
+  const descriptor = openSync(copy, "r+");
+  const begun = Array.from(scanRows(descriptor, BEGINNING), ({ next }) => next)
+    .filter(({ at }) => at < size - 64 * 1024)
+    .at(-1);
+  assert.ok(begun);
+  for (let at = size; at >= size - 64 * 1024; at -= 1) {
+    ftruncateSync(descriptor, at);
+    const last = Array.from(scanRows(descriptor, begun), ({ row }) => row.seq).at(-1);
     const safe = synced.filter((one) => one.size <= at).at(-1)?.seq ?? 0;
-    assert.equal(integrity, "ok");
-    assert.ok(rows.length >= safe, `cut at ${at}: ${rows.length} rows, ${safe} were synced`);
-    for (const [index, row] of rows.entries()) {
-      assert.equal(row.seq, index + 1);
-      assert.equal(decodeRow(row)[0]?.text, texts[row.seq]);
-    }
-    cuts += 1;
+    assert.ok((last ?? begun.last?.seq ?? 0) >= safe, `cut at ${at}: ${last}, ${safe} was synced`);
+    if (at % 1000 !== 0) continue;
+    using reader = new LedgerReader([copy]);
+    for (const row of reader.read(0)) assert.equal(row.entries[0]?.text, texts[row.seq]);
   }
-  assert.ok(cuts >= 16);
+  closeSync(descriptor);
 });
 
-function readCut(path: string, length: number) {
-  const copy = `${path}-cut`;
-  for (const end of ["", "-wal", "-shm"]) rmSync(copy + end, { force: true });
-  copyFileSync(path, copy);
-  copyFileSync(`${path}-wal`, `${copy}-wal`);
-  truncateSync(`${copy}-wal`, length);
-  const segment = new LedgerSegment(copy, null);
-  const rows = [...segment.read(0, Number.MAX_SAFE_INTEGER)];
-  segment.close();
-  const db = new Database(copy, { readonly: true });
-  const integrity = db.pragma("integrity_check(1)", { simple: true });
-  db.close();
-  return { rows, integrity };
+/** Numbers of the rows in a file. */
+function scan(descriptor: number): number[] {
+  return Array.from(scanRows(descriptor, BEGINNING), ({ row }) => row.seq);
 }
+
+test("a file that begins anew has none of the rows that it held, wherever its log is cut", async () => {
+  const ledger = openLedger("anew.db", { apply: async (applied) => ({ applied, skipped: [] }) });
+  const [path] = ledgerPaths(pathOf("anew.db"));
+  const write = (text: string): Promise<unknown> =>
+    append(ledger, end(String(ledger.next)), text, "written");
+  // Rows of one length: where one begins, an old one has begun.
+  for (let n = 0; n < 20; n += 1) await write('"old"');
+  await ledger.recover();
+  const before = readFileSync(path);
+  await write('"new"');
+  await write('"new"');
+  const [descriptor, after] = [openSync(path, "r+"), readFileSync(path)];
+  assert.equal(after.length, before.length, "the old rows are still there");
+  assert.deepEqual(scan(descriptor), [21, 22]);
+  for (let cut = after.length; cut >= MAGIC.length; cut -= 1) {
+    writeSync(descriptor, Buffer.concat([after.subarray(0, cut), before.subarray(cut)]), 0);
+    const seqs = scan(descriptor);
+    // Either the new ones, or what was there before them, up to the first that is not whole.
+    assert.ok(
+      seqs.every((seq, index) => seq === (seqs[0] as number) + index && seq <= 22),
+      seqs.join(),
+    );
+    if (seqs.includes(21)) assert.ok(seqs.every((seq) => seq > 20));
+  }
+  closeSync(descriptor);
+});
+
+test("what a text holds is no row, wherever it lies", async () => {
+  const ledger = openLedger("forged.db");
+  const [path] = ledgerPaths(pathOf("forged.db"));
+  await append(ledger, end("1"), "1", "written");
+  const [at, mine] = [statSync(path).size, end("forged")];
+  // Rows whose numbers are the next ones, as somebody would make them who knows all but the generation.
+  const forged = new RowEncoder().encode(2, 0n, [{ record: mine, text: '"forged"' }]);
+  const descriptor = openSync(path, "r+");
+  writeSync(descriptor, forged, 0, forged.length, at);
+  assert.deepEqual(scan(descriptor), [1]);
+  closeSync(descriptor);
+});
 
 test("the files change places while they are written, and what was applied is let go", async () => {
   const paths = ledgerPaths(pathOf("places.db"));
@@ -371,11 +419,10 @@ test("the files change places while they are written, and what was applied is le
       await append(store.ledger, begin(id), `"${"x".repeat(500_000)}"`);
       await store.settled();
     }
-    const sizes = paths.map((path) => statSync(`${path}-wal`).size);
+    const sizes = paths.map((path) => statSync(path).size);
     for (const size of sizes) assert.ok(size > 4e6 && size < 20e6, `files of ${sizes.join(", ")}`);
-    for (const path of paths) assert.ok(statSync(path).size < 20e3, "deleted rows are not written");
   }
-  for (const path of paths) assert.equal(existsSync(`${path}-wal`), false);
+  for (const path of paths) assert.deepEqual(readFileSync(path), MAGIC);
   const db = new Database(pathOf("places.db"), { readonly: true });
   // The two of its start, and the changes of place: each is a write, which is synced.
   assert.ok((db.prepare("select emptied from ledger").pluck().get() as number) >= 4);
@@ -419,36 +466,36 @@ test("a database that is new does not take the ledger of one that was taken away
 });
 
 test("what cannot be written is told so, and the next row can be", async () => {
-  const ledger = openLedger("parts.db");
-  const holder = new Database(ledgerPaths(pathOf("parts.db"))[0]);
-  holder.exec("begin immediate");
+  const disk = newDisk();
+  const ledger = openLedger("parts.db", { write: (...row) => disk.write(...row) });
+  disk.refused = "";
   const id = newExecutionId();
   const records: LedgerRecord[] = [begin(id), { kind: "start", ids: [id], at: 1 }];
   const told = await Promise.all(records.map((record) => append(ledger, record, "1")));
   assert.deepEqual(told, [["failed"], ["failed"]]);
-  holder.exec("rollback");
+  disk.refused = null;
   assert.deepEqual(await append(ledger, begin(id), "1"), ["written", "synced"]);
-  holder.close();
+  const descriptor = openSync(ledgerPaths(pathOf("parts.db"))[0], "r");
+  assert.deepEqual(scan(descriptor), [1]);
+  closeSync(descriptor);
 });
 
-/** Has every row of a file refused whose heads or texts fit a pattern of SQL. */
-function refuseRows(name: string, pattern: string): Disposable {
-  const holder = new Database(ledgerPaths(pathOf(name))[0]);
-  holder.exec(
-    `create trigger refused before insert on record when new.head || new.texts like '${pattern}' ` +
-      "begin select raise(abort, 'refused'); end",
-  );
+/** A disk that has room for half of what holds some text, and then none. */
+function newDisk(): { refused: string | null; readonly write: Write } {
   return {
-    [Symbol.dispose]() {
-      holder.exec("drop trigger refused");
-      holder.close();
+    refused: null,
+    write(descriptor, bytes, at) {
+      const isRefused = this.refused !== null && bytes.includes(this.refused);
+      writeSync(descriptor, bytes, 0, isRefused ? bytes.length >> 1 : bytes.length, at);
+      if (isRefused) throw Object.assign(new Error("no space left"), { code: "ENOSPC" });
     },
   };
 }
 
 test("what cannot be written keeps out nothing but the start that relies on it", async () => {
-  const ledger = openLedger("split.db");
-  using _ = refuseRows("split.db", "%poison%");
+  const disk = newDisk();
+  const ledger = openLedger("split.db", { write: (...row) => disk.write(...row) });
+  disk.refused = "poison";
   const [a, b] = [newExecutionId(), newExecutionId()];
   const together = new Promise((failed) =>
     ledger.append({ kind: "start", ids: [a], at: 1 }, null, { written() {}, failed }),
@@ -465,19 +512,19 @@ test("what cannot be written keeps out nothing but the start that relies on it",
 });
 
 test("that a run waits again is not written once it has started", async () => {
-  await using store = await open("again.db");
+  const disk = newDisk();
+  await using store = await open("again.db", { write: (...row) => disk.write(...row) });
   const journal = new Journal(store, openLog({ format: "json", level: "silent" }));
   for (const isWaiting of [false, true]) {
     const id = newExecutionId();
     await append(store.ledger, begin(id), "1");
     await append(store.ledger, { kind: "start", ids: [id], at: 1 }, null);
     const asked = Promise.withResolvers<void>();
-    {
-      using _ = refuseRows("again.db", '%"kind":"wait"%');
-      journal.wait({ id, handedOverAt: 1 }, () => (asked.resolve(), isWaiting));
-      // A record of its own, after which the one before has failed.
-      await append(store.ledger, { kind: "log", id, lines: [] }, null);
-    }
+    disk.refused = '"kind":"wait"';
+    journal.wait({ id, handedOverAt: 1 }, () => (asked.resolve(), isWaiting));
+    // A record of its own, after which the one before has failed.
+    await append(store.ledger, { kind: "log", id, lines: [] }, null);
+    disk.refused = null;
     await asked.promise;
     await new Promise(setImmediate);
     await store.settled();
@@ -492,7 +539,6 @@ test("a file of the ledger that is damaged is named, and stays as it is", async 
   }
   const [file] = ledgerPaths(path);
   const junk = "this is no database ".repeat(500);
-  for (const end of ["-wal", "-shm"]) rmSync(file + end, { force: true });
   writeFileSync(file, junk);
   await assert.rejects(open("damaged.db"), (error) => {
     assert.ok(error instanceof StartError);
@@ -500,6 +546,49 @@ test("a file of the ledger that is damaged is named, and stays as it is", async 
     return true;
   });
   assert.equal(readFileSync(file, "utf8"), junk);
+});
+
+/** Puts in the place of the ledger what release 0.1 would have left there. */
+function leaveEarlier(name: string, files: readonly (readonly [LedgerRecord, string | null][])[]) {
+  let seq = 0;
+  for (const [at, records] of files.entries()) {
+    const path = ledgerPaths(pathOf(name))[at] as string;
+    rmSync(path);
+    const db = new Database(path);
+    db.pragma("journal_mode = WAL");
+    db.exec(
+      "create table record (seq integer primary key, head text not null, texts text not null)",
+    );
+    for (const [record, text] of records) {
+      const head = JSON.stringify([[record, text === null ? null : text.length]]);
+      db.prepare("insert into record values (?, ?, ?)").run((seq += 1), head, text ?? "");
+    }
+    db.close();
+  }
+}
+
+test("what release 0.1 has left in its ledger is taken over once", async () => {
+  const id = newExecutionId();
+  const begun: [LedgerRecord, string] = [begin(id, "2026-11"), '"\u{1f600}"'];
+  {
+    await using _ = await open("earlier.db");
+  }
+  leaveEarlier("earlier.db", [[begun], [[end(id), '"out"']]]);
+  const file = { path: pathOf("earlier.db"), durability: "full", addon: null } as const;
+  await backupTo(file, pathOf("earlier-backup.db"));
+  for (let start = 1; start <= 2; start += 1) {
+    await using store = await open("earlier.db");
+    const found = await findPayload(store, id);
+    assert.deepEqual([found?.input_value, found?.output_value], [begun[1], '"out"']);
+    assert.deepEqual(await connectionsByMonth(store), new Map([["2026-11", 1]]));
+    for (const path of ledgerPaths(file.path)) assert.deepEqual(readFileSync(path), MAGIC);
+    await append(store.ledger, begin(newExecutionId()), "1", "applied");
+  }
+  const [executions, , outputs] = dump("earlier-backup.db") as { status: string }[][];
+  assert.deepEqual(
+    [executions?.map(({ status }) => status), outputs?.length],
+    [["ENDED_SUCCESS"], 1],
+  );
 });
 
 test("a command beside the service leaves the ledger to it", async () => {

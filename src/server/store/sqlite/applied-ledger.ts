@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
-import { LedgerSegment } from "./ledger-segment.ts";
+import { LedgerReader } from "./ledger-reader.ts";
 import type { SqliteFile } from "./connection.ts";
 import type { Applied } from "./thread-protocol.ts";
 
@@ -9,7 +9,7 @@ import type { Applied } from "./thread-protocol.ts";
 export class AppliedLedger {
   readonly #db: Database;
   readonly #file: SqliteFile;
-  #opened: { applier: Applier; segments: LedgerSegment[] } | null = null;
+  #opened: { applier: Applier; reader: LedgerReader } | null = null;
 
   constructor(db: Database, file: SqliteFile) {
     this.#db = db;
@@ -20,15 +20,15 @@ export class AppliedLedger {
   apply(through: number): Applied {
     this.#db.pragma("synchronous = NORMAL");
     try {
-      return this.#open().applier.apply(through);
+      const { applier, reader } = this.#open();
+      return applier.apply((position) => reader.read(position, through));
     } finally {
       this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
     }
   }
 
-  /** Before the ledger loses what was applied, the tables have it on disk. */
-  empty(number: number): void {
-    const { segments } = this.#open();
+  /** Has on disk what was applied, before the ledger loses it. */
+  sync(): void {
     this.#db.pragma("synchronous = FULL");
     try {
       // A value that changes: SQLite writes, and so syncs, nothing where the row stays as it is.
@@ -36,18 +36,16 @@ export class AppliedLedger {
     } finally {
       this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
     }
-    segments[number]?.empty();
   }
 
   close(): void {
-    for (const segment of this.#opened?.segments ?? []) segment.close();
+    this.#opened?.reader[Symbol.dispose]();
   }
 
-  #open(): { applier: Applier; segments: LedgerSegment[] } {
-    if (this.#opened !== null) return this.#opened;
-    const segments = ledgerPaths(this.#file.path).map(
-      (path) => new LedgerSegment(path, this.#file.addon),
-    );
-    return (this.#opened = { applier: new Applier(this.#db, segments), segments });
+  #open(): { applier: Applier; reader: LedgerReader } {
+    return (this.#opened ??= {
+      applier: new Applier(this.#db),
+      reader: new LedgerReader(ledgerPaths(this.#file.path)),
+    });
   }
 }

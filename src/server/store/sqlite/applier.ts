@@ -12,14 +12,14 @@ import {
 import { isPassingError } from "./error.ts";
 import { gatherRecords, type Begun, type Later } from "../gathered-records.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
-import { decodeRow } from "./ledger-row.ts";
-import type { LedgerSegment, NumberedRow } from "./ledger-segment.ts";
+import type { LedgerRow } from "./ledger-row.ts";
 import type { Statement, Unit } from "../statement.ts";
 import type { Applied } from "./thread-protocol.ts";
 
 /** Applied in one transaction at most: while it lasts, other writes wait. */
 const MOST_ROWS = 400;
-const MOST_LENGTH = 8 * 1024 * 1024;
+/** In bytes. */
+const MOST_SIZE = 8 * 1024 * 1024;
 
 /**
  * Makes rows of the store from what the ledger holds, with its position in the same transaction:
@@ -27,61 +27,43 @@ const MOST_LENGTH = 8 * 1024 * 1024;
  */
 export class Applier {
   readonly #db: Database;
-  readonly #segments: readonly LedgerSegment[];
   readonly #prepared = new Map<string, Prepared>();
   readonly #savePosition: Prepared;
   readonly #placed: Prepared;
 
-  constructor(db: Database, segments: readonly LedgerSegment[]) {
+  constructor(db: Database) {
     this.#db = db;
-    this.#segments = segments;
     learnMoved(db);
     this.#savePosition = db.prepare("update ledger set applied = ?");
     this.#placed = db.prepare("select applied from ledger").pluck();
   }
 
-  /**
-   * Applies the next rows, up to one: as many as one transaction takes.
-   *
-   * @throws {Error} of SQLite, where the store cannot be written now: nothing was applied
-   */
-  apply(through: number): Applied {
-    const before = this.#position;
-    const rows = this.#read(before, through);
-    const applied = rows.at(-1)?.seq ?? before;
-    return { applied, skipped: rows.length === 0 ? [] : this.#applyRows(rows, applied) };
-  }
-
-  get #position(): number {
+  /** Number of the last row that was applied. */
+  get position(): number {
     return this.#placed.get() as number;
   }
 
-  /** Whether the row that comes next is there, up to one. */
-  hasNext(through: number): boolean {
-    const next = this.#position + 1;
-    return next <= through && this.#segments.some((segment) => segment.has(next));
+  /**
+   * Applies the first of some rows: as many as one transaction takes.
+   *
+   * @param next the rows after a position, in their order
+   * @throws {Error} of SQLite, where the store cannot be written now: nothing was applied
+   */
+  apply(next: (position: number) => Iterable<LedgerRow>): Applied {
+    const { position } = this;
+    const rows = takeSome(next(position));
+    const applied = rows.at(-1)?.seq ?? position;
+    return { applied, skipped: rows.length === 0 ? [] : this.#applyRows(rows, applied) };
   }
 
-  #read(after: number, through: number): NumberedRow[] {
-    const rows: NumberedRow[] = [];
-    let length = 0;
-    for (const segment of this.#inOrder())
-      for (const row of segment.read(after, through)) {
-        rows.push(row);
-        length += row.head.length + row.texts.length;
-        if (rows.length >= MOST_ROWS || length >= MOST_LENGTH) return rows;
-      }
-    return rows;
-  }
-
-  /** The file that was written last comes last. */
-  #inOrder(): readonly LedgerSegment[] {
-    return this.#segments.toSorted((a, b) => (a.last ?? 0) - (b.last ?? 0));
+  /** Applies all of them. */
+  applyAll(next: (position: number) => Iterable<LedgerRow>): void {
+    for (let { position } = this; this.apply(next).applied > position;) ({ position } = this);
   }
 
   /** @returns why records were passed over: one that cannot be applied keeps no other back */
-  #applyRows(rows: readonly NumberedRow[], position: number): string[] {
-    const entries = rows.flatMap(decodeRow);
+  #applyRows(rows: readonly LedgerRow[], position: number): string[] {
+    const entries = rows.flatMap((row) => row.entries);
     try {
       this.#db
         .transaction(() => {
@@ -129,6 +111,17 @@ export class Applier {
     this.#prepared.set(sql, prepared);
     return prepared;
   }
+}
+
+function takeSome(next: Iterable<LedgerRow>): LedgerRow[] {
+  const rows: LedgerRow[] = [];
+  let size = 0;
+  for (const row of next) {
+    rows.push(row);
+    size += row.size;
+    if (rows.length >= MOST_ROWS || size >= MOST_SIZE) break;
+  }
+  return rows;
 }
 
 /** The statements that a list of records comes to. */

@@ -16,7 +16,9 @@ import { StartError } from "../../../shared/errors.ts";
 import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
 import { isDamage } from "./error.ts";
-import { LedgerSegment, moveLedger } from "./ledger-segment.ts";
+import { readEarlier } from "./earlier-ledger.ts";
+import { moveLedger } from "./ledger-file.ts";
+import { LedgerReader } from "./ledger-reader.ts";
 import { refuseNewer } from "../migrate.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
@@ -183,16 +185,10 @@ function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): void {
 function takeInLedger(db: Database, file: Pick<SqliteFile, "path" | "addon">): void {
   const tables = db.prepare("select name from sqlite_master where name = 'ledger'").all();
   if (tables.length === 0) return;
-  const paths = ledgerPaths(file.path).filter((path) => existsSync(path));
-  const segments = paths.map((path) => new LedgerSegment(path, file.addon));
-  try {
-    for (const segment of segments) segment.hold();
-    const applier = new Applier(db, segments);
-    const through = Math.max(0, ...segments.map(({ last }) => last ?? 0));
-    while (applier.hasNext(through)) applier.apply(through);
-  } finally {
-    for (const segment of segments) segment.close();
-  }
+  const applier = new Applier(db);
+  applier.applyAll((position) => readEarlier(file, position));
+  using reader = new LedgerReader(ledgerPaths(file.path).filter((path) => existsSync(path)));
+  applier.applyAll((position) => reader.readUnbroken(position));
 }
 
 function sync(path: string): void {

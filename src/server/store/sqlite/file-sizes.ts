@@ -5,11 +5,10 @@ import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 
 /** @param path of the database */
 export async function readFileSizes(path: string): Promise<FileSizes> {
-  const ledger = ledgerPaths(path).flatMap((file) => [file, `${file}-wal`]);
   const [database, wal, parts, disk] = await Promise.all([
     sizeOf(path),
     sizeOf(`${path}-wal`),
-    Promise.all(ledger.map(sizeOf)),
+    Promise.all(ledgerPaths(path).map(sizeOf)),
     statfs(dirname(path)).catch(() => null),
   ]);
   return {

@@ -1,13 +1,11 @@
 import { closeSync, fdatasync, fsyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { ledgerPaths } from "../../../shared/ledger-paths.ts";
-import { toUnitError } from "./error.ts";
 import { newUnavailable, StoreError } from "../store-error.ts";
 import { Backlog, type BacklogRow } from "./ledger-backlog.ts";
 import type { Ledger, RecordEvents } from "../ledger.ts";
 import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
-import { encodeRow } from "./ledger-row.ts";
-import { LedgerSegment } from "./ledger-segment.ts";
+import { LedgerFile, type Write } from "./ledger-file.ts";
 import type { SqliteFile } from "./connection.ts";
 import type { Applied } from "./thread-protocol.ts";
 
@@ -17,10 +15,11 @@ export interface LedgerOptions {
   readonly applied: number;
   /** Has rows up to one made rows of the store, in the store's thread. @throws StoreError */
   apply(through: number): Promise<Applied>;
-  /** Empties a file whose rows were all applied; by its number. @throws StoreError */
-  empty(segment: number): Promise<void>;
+  /** Has on disk what was applied. @throws StoreError */
+  syncTables(): Promise<void>;
   /** A record that cannot be applied was passed over, or it is not known what the disk has. */
   onDamage(error: Error, isLost: boolean): void;
+  readonly write?: Write;
   /** Makes sure that what was written to a file is on disk. */
   readonly sync?: Sync;
 }
@@ -31,8 +30,8 @@ export type Sync = (descriptor: number, told: (error: Error | null) => void) => 
 const MOST_GATHERED = 64;
 /** A row is synced at once where somebody waits for it, and else at the latest after so long. */
 const SYNC_MS = 5;
-/** A file that holds more is let be, once the other one is empty; in UTF-16 units. */
-const SEGMENT_LENGTH = 8 * 1024 * 1024;
+/** A file that holds more is let be, once the other one is empty; bytes. */
+const FULL_LENGTH = 8 * 1024 * 1024;
 
 interface Waiting extends LedgerEntry {
   readonly events: RecordEvents;
@@ -42,16 +41,6 @@ interface Waiting extends LedgerEntry {
 interface WrittenRow extends BacklogRow {
   readonly file: LedgerFile;
   readonly events: readonly RecordEvents[];
-}
-
-interface LedgerFile {
-  readonly segment: LedgerSegment;
-  /** Of its WAL, to sync it by. */
-  readonly descriptor: number;
-  length: number;
-  /** Number of the last row written to it. */
-  last: number;
-  isEmptying: boolean;
 }
 
 /**
@@ -78,6 +67,7 @@ export class SqliteLedger implements Ledger {
   #records = 0;
   #isFlushing = false;
   #isSyncing = false;
+  #isRewinding = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -85,7 +75,7 @@ export class SqliteLedger implements Ledger {
     this.#options = options;
     const { file } = options;
     this.#sync = options.sync ?? fdatasync;
-    this.#files = ledgerPaths(file.path).map((path) => openFile(path, file.addon));
+    this.#files = ledgerPaths(file.path).map((path) => new LedgerFile(path, options.write));
     syncFolder(dirname(file.path));
     this.#current = this.#files.toSorted((a, b) => b.last - a.last)[0] as LedgerFile;
     this.#seq = Math.max(options.applied, this.#current.last);
@@ -144,7 +134,7 @@ export class SqliteLedger implements Ledger {
   /** While a sync is under way more is gathered: fewer and larger rows, that wait for the next. */
   #flushSoon(): void {
     const length = this.#gathered.length + this.#before.length;
-    const isFull = length >= MOST_GATHERED || this.#gatheredLength >= SEGMENT_LENGTH;
+    const isFull = length >= MOST_GATHERED || this.#gatheredLength >= FULL_LENGTH;
     if (this.#isFlushing || length === 0 || (this.#isSyncing && !isFull)) return;
     this.#isFlushing = true;
     setImmediate(() => {
@@ -167,11 +157,12 @@ export class SqliteLedger implements Ledger {
   /** Applies what an earlier start has left. @throws StoreError */
   async recover(): Promise<void> {
     await this.#backlog.recover(this.#seq);
-    for (const file of this.#files) await this.#empty(file);
+    await this.#rewind(this.#files);
   }
 
   /** Writes, syncs and applies what it has; what cannot be applied is left to the next start. */
   async close(): Promise<void> {
+    let isApplied = false;
     // What comes while it is applied is written too.
     for (let isRest = true; isRest; isRest = this.#gathered.length + this.#unsynced.length > 0) {
       this.#flush();
@@ -179,15 +170,13 @@ export class SqliteLedger implements Ledger {
         this.#syncNext();
         await new Promise((resolve) => setImmediate(resolve));
       }
-      await this.settled();
+      isApplied = await this.settled();
     }
     this.#isClosed = true;
     this.#backlog.close();
     clearTimeout(this.#timer);
-    for (const { segment, descriptor } of this.#files) {
-      closeSync(descriptor);
-      segment.close();
-    }
+    if (isApplied) await this.#clear();
+    for (const file of this.#files) file.close();
   }
 
   #flush(): void {
@@ -211,16 +200,13 @@ export class SqliteLedger implements Ledger {
     const seq = this.next;
     let length: number;
     try {
-      const row = encodeRow(entries);
-      length = row.head.length + row.texts.length;
-      file.segment.append(seq, row);
+      length = file.append(seq, entries);
     } catch (error) {
-      return new StoreError(toUnitError(error));
+      return unwritten(error as NodeJS.ErrnoException);
     }
-    this.#seq = file.last = seq;
+    this.#seq = seq;
     this.#rows += 1;
     this.#records += entries.length;
-    file.length += length;
     this.#backlog.grow(length);
     // Not the records: nobody reads them again from memory.
     const events = entries.map((entry) => entry.events);
@@ -234,7 +220,7 @@ export class SqliteLedger implements Ledger {
   /** The next row goes to the other file, where this one is long and that one empty. */
   #changeFile(): void {
     const other = this.#files.find((file) => file !== this.#current) as LedgerFile;
-    if (this.#current.length > SEGMENT_LENGTH && other.length === 0) this.#current = other;
+    if (this.#current.length > FULL_LENGTH && other.length === 0) this.#current = other;
   }
 
   #syncSoon(): void {
@@ -276,20 +262,31 @@ export class SqliteLedger implements Ledger {
   #onApplied(rows: readonly WrittenRow[], applied: number): void {
     for (const { events } of rows)
       for (const one of events) if (one.applied) this.#tell(() => one.applied?.());
-    for (const file of this.#files)
-      if (file !== this.#current && file.length > 0 && file.last <= applied)
-        this.#empty(file).catch((error: Error) => this.#options.onDamage(error, false));
+    const isOver = (file: LedgerFile) => file !== this.#current && file.last <= applied;
+    const over = this.#files.filter((file) => file.length > 0 && isOver(file));
+    if (over.length > 0 && !this.#isRewinding)
+      this.#rewind(over).catch((error: Error) => this.#options.onDamage(error, false));
   }
 
-  async #empty(file: LedgerFile): Promise<void> {
-    if (file.isEmptying) return;
-    file.isEmptying = true;
+  /** Lets go of what was applied, once it is on disk in the tables. */
+  async #rewind(files: readonly LedgerFile[]): Promise<void> {
+    this.#isRewinding = true;
     try {
-      await this.#options.empty(this.#files.indexOf(file));
-      file.length = 0;
+      await this.#options.syncTables();
+      for (const file of files) file.rewind();
     } finally {
-      file.isEmptying = false;
+      this.#isRewinding = false;
     }
+  }
+
+  /** The next start has nothing to look at. */
+  async #clear(): Promise<void> {
+    try {
+      await this.#options.syncTables();
+    } catch {
+      return;
+    }
+    for (const file of this.#files) file.clear();
   }
 
   /** One that throws keeps no other from being told. */
@@ -310,13 +307,6 @@ function isWithBegin({ record, events }: Waiting): boolean {
   return record.kind === "start" && events.synced === undefined;
 }
 
-function openFile(path: string, addon: string | null): LedgerFile {
-  const segment = new LedgerSegment(path, addon);
-  const last = segment.last ?? 0;
-  const descriptor = openSync(`${path}-wal`, "r+");
-  return { segment, descriptor, length: 0, last, isEmptying: false };
-}
-
 /** The files are there after a power cut. */
 function syncFolder(path: string): void {
   if (process.platform === "win32") return;
@@ -326,6 +316,10 @@ function syncFolder(path: string): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+function unwritten({ code = "unavailable", message }: NodeJS.ErrnoException): StoreError {
+  return new StoreError({ kind: "unavailable", code, message });
 }
 
 function unsynced(cause: Error): Error {

@@ -13,9 +13,11 @@ import { StoreError } from "../store-error.ts";
 import { KeptRows, type Kept } from "../kept-rows.ts";
 import { refuseNewer } from "../migrate.ts";
 import { migrateFile } from "./migrate-file.ts";
+import { Applier } from "./applier.ts";
+import { hasEarlier, readEarlier, removeEarlier } from "./earlier-ledger.ts";
 import { SQLITE_DIALECT } from "./dialect.ts";
 import { SqliteLedger } from "./ledger.ts";
-import { moveLedger } from "./ledger-segment.ts";
+import { moveLedger, type Write } from "./ledger-file.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "../schema.ts";
 import { inspectDatabase, openConnection, type Durability, type SqliteFile } from "./connection.ts";
@@ -35,6 +37,8 @@ export interface SqliteOptions {
   readonly listMs?: number;
   /** The service may have it open too: the ledger is left to it, and executions are not read. */
   readonly isBeside?: boolean;
+  /** Of the ledger's rows. */
+  readonly write?: Write;
   /** Something is wrong with the ledger. @param isLost nobody knows any more what the disk has */
   readonly onDamage?: (error: Error, isLost: boolean) => void;
   /** Takes a line of what a start that takes long is doing. */
@@ -62,10 +66,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const reader = opened.use(openReader(thread, file, listMs));
   const writer = opened.use(options.writer ?? startWriter(thread));
   writer.open(file);
-  const isBeside = options.isBeside === true;
-  const ledger = isBeside
-    ? NO_LEDGER
-    : await recoverLedger(path, () => openLedger(connection, file, writer, options.onDamage));
+  const ledger =
+    options.isBeside === true ? NO_LEDGER : await recoverLedger(connection, file, writer, options);
   opened.defer(() => ledger.close());
   opened.defer(learnKeys(connection));
   const settled = (): Promise<boolean> => ledger.settled();
@@ -122,15 +124,28 @@ const NO_LEDGER: Pick<SqliteLedger, keyof SqliteLedger> = {
 };
 
 /** @throws StartError where a file of the ledger is damaged; it stays as it is */
-async function recoverLedger(path: string, open: () => SqliteLedger): Promise<SqliteLedger> {
+async function recoverLedger(
+  connection: Database,
+  file: SqliteFile,
+  writer: Writer,
+  { write, onDamage = fail }: SqliteOptions,
+): Promise<SqliteLedger> {
   try {
-    const ledger = open();
+    takeOverEarlier(connection, file);
+    const ledger = new SqliteLedger({
+      file,
+      applied: connection.prepare("select applied from ledger").pluck().get() as number,
+      apply: (through) => writer.apply(through),
+      syncTables: () => writer.sync(),
+      onDamage,
+      ...(write === undefined ? {} : { write }),
+    });
     await ledger.recover();
     return ledger;
   } catch (error) {
     if (!isDamage(error)) throw error;
     throw new StartError(
-      `Cannot read the ledger of the database, "${ledgerPaths(path).join('" and "')}": ` +
+      `Cannot read the ledger of the database, "${ledgerPaths(file.path).join('" and "')}": ` +
         `${(error as Error).message}. Both files were left as they are: the last executions are in ` +
         `them. Restore a backup with: flowhook restore FILE. Or keep both files elsewhere, and ` +
         `start without what they hold`,
@@ -138,21 +153,18 @@ async function recoverLedger(path: string, open: () => SqliteLedger): Promise<Sq
   }
 }
 
-function openLedger(
-  connection: Database,
-  file: SqliteFile,
-  writer: Writer,
-  onDamage: SqliteOptions["onDamage"] = (error) => {
-    throw error;
-  },
-): SqliteLedger {
-  return new SqliteLedger({
-    file,
-    applied: connection.prepare("select applied from ledger").pluck().get() as number,
-    apply: (through) => writer.apply(through),
-    empty: (segment) => writer.empty(segment),
-    onDamage,
-  });
+/** What release 0.1 has left in its ledger. */
+function takeOverEarlier(connection: Database, file: SqliteFile): void {
+  if (!hasEarlier(file.path)) return;
+  const applier = new Applier(connection);
+  connection.pragma("synchronous = FULL");
+  applier.applyAll((position) => readEarlier(file, position));
+  connection.pragma(`synchronous = ${file.durability.toUpperCase()}`);
+  removeEarlier(file.path);
+}
+
+function fail(error: Error): never {
+  throw error;
 }
 
 /** SQLite parses each prepared statement once. The finder throws StoreError. */

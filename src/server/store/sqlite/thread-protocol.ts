@@ -41,9 +41,9 @@ export interface Applied {
   readonly skipped: readonly string[];
 }
 
-/** Writer: empty a file of the ledger; all its rows are applied, which is on disk first. */
-export interface EmptyRequest {
-  readonly empty: number;
+/** Writer: have on disk what was applied. */
+export interface SyncRequest {
+  readonly sync: true;
 }
 
 /** Writer: what it answers each request but commits with, in their order. */

@@ -14,16 +14,16 @@ import type {
   CloseRequest,
   CommitRequest,
   CommitResult,
-  EmptyRequest,
   MaintainRequest,
   OpenRequest,
   ReadAnswer,
   ReadRequest,
+  SyncRequest,
 } from "./thread-protocol.ts";
 
 /** Entry of the store's own threads: an fsync or a long list never stops the HTTP loop. */
 
-type WriterRequest = CommitRequest | ApplyRequest | EmptyRequest | MaintainRequest | CloseRequest;
+type WriterRequest = CommitRequest | ApplyRequest | SyncRequest | MaintainRequest | CloseRequest;
 type Serve<Request> = (request: Request) => void;
 
 function writeCommits(db: Database, port: MessagePort, file: SqliteFile): Serve<WriterRequest> {
@@ -35,7 +35,7 @@ function writeCommits(db: Database, port: MessagePort, file: SqliteFile): Serve<
       return port.postMessage(commit(db, request, known));
     }
     if ("apply" in request) return answer(port, () => ledger.apply(request.apply));
-    if ("empty" in request) return answer(port, () => ledger.empty(request.empty));
+    if ("sync" in request) return answer(port, () => ledger.sync());
     if ("maintain" in request) return answer(port, () => maintain(db));
     ledger.close();
     close(db, port);

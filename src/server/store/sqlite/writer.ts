@@ -11,9 +11,9 @@ import type {
   CloseRequest,
   CommitRequest,
   CommitResult,
-  EmptyRequest,
   MaintainRequest,
   OpenRequest,
+  SyncRequest,
 } from "./thread-protocol.ts";
 
 interface Waiting {
@@ -97,9 +97,9 @@ export class Writer {
     return this.#ask({ apply: through });
   }
 
-  /** Empties a file of the ledger. @throws StoreError */
-  empty(segment: number): Promise<void> {
-    return this.#ask({ empty: segment });
+  /** Has on disk what was applied. @throws StoreError */
+  sync(): Promise<void> {
+    return this.#ask({ sync: true });
   }
 
   /** Commits made, and units in them, since the start. */
@@ -135,7 +135,7 @@ export class Writer {
     settle(done, result);
   }
 
-  #ask<Answer>(request: MaintainRequest | ApplyRequest | EmptyRequest): Promise<Answer> {
+  #ask<Answer>(request: MaintainRequest | ApplyRequest | SyncRequest): Promise<Answer> {
     if (this.#lost !== null) return Promise.reject(this.#lost);
     const asked = Promise.withResolvers<unknown>();
     this.#asked.push(asked);

@@ -1,0 +1,97 @@
+import { randomBytes } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import { ledgerPaths } from "../../../shared/ledger-paths.ts";
+import type { LedgerEntry } from "../ledger-record.ts";
+import { BEGINNING, scanRows } from "./ledger-reader.ts";
+import { MAGIC, RowEncoder } from "./ledger-row.ts";
+
+/** Gives the ledger of a database to another name of it; of an earlier release too. */
+export function moveLedger(path: string, to: string): void {
+  const targets = ledgerPaths(to);
+  for (const [at, file] of ledgerPaths(path).entries())
+    for (const end of ["", "-wal", "-shm"])
+      if (existsSync(file + end)) renameSync(file + end, `${targets[at]}${end}`);
+}
+
+/** Writes all of some bytes to a place of a file, or throws. */
+export type Write = (descriptor: number, bytes: Buffer, at: number) => void;
+
+/** A file that has grown beyond this is cut when it begins anew; bytes. */
+const KEPT_SIZE = 32 * 1024 * 1024;
+
+/** One file of the ledger, as who writes it has it. */
+export class LedgerFile {
+  readonly descriptor: number;
+  readonly #write: Write;
+  readonly #encoder = new RowEncoder();
+  #generation = newGeneration();
+  #end = BEGINNING.at;
+  #last = 0;
+
+  constructor(path: string, write: Write = writeAll) {
+    this.#write = write;
+    this.descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    if (fstatSync(this.descriptor).size < MAGIC.length) writeAll(this.descriptor, MAGIC, 0);
+    for (const { next } of scanRows(this.descriptor, BEGINNING)) {
+      this.#end = next.at;
+      if (next.last !== null)
+        [this.#last, this.#generation] = [next.last.seq, next.last.generation];
+    }
+  }
+
+  /** Number of the last row that was written to it; 0: none was. */
+  get last(): number {
+    return this.#last;
+  }
+
+  /** Of its rows, in bytes. */
+  get length(): number {
+    return this.#end - BEGINNING.at;
+  }
+
+  /**
+   * @returns bytes that it takes
+   * @throws Error of the operating system: then it is no row of the file
+   */
+  append(seq: number, entries: readonly LedgerEntry[]): number {
+    const bytes = this.#encoder.encode(seq, this.#generation, entries);
+    this.#write(this.descriptor, bytes, this.#end);
+    this.#end += bytes.length;
+    this.#last = seq;
+    return bytes.length;
+  }
+
+  /** What it holds is not needed any more: the next row is its first. */
+  rewind(): void {
+    if (this.#end > KEPT_SIZE) ftruncateSync(this.descriptor, MAGIC.length);
+    this.#generation = newGeneration();
+    this.#end = BEGINNING.at;
+  }
+
+  /** Nor is the room that it takes. */
+  clear(): void {
+    ftruncateSync(this.descriptor, MAGIC.length);
+  }
+
+  close(): void {
+    closeSync(this.descriptor);
+  }
+}
+
+function newGeneration(): bigint {
+  return randomBytes(8).readBigUInt64LE();
+}
+
+function writeAll(descriptor: number, bytes: Buffer, at: number): void {
+  for (let done = 0; done < bytes.length;)
+    done += writeSync(descriptor, bytes, done, bytes.length - done, at + done);
+}

@@ -1,0 +1,136 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { FIXED_SIZE, MAGIC, RowBytes, type LedgerRow } from "./ledger-row.ts";
+
+/** A place between two rows of a file. */
+export interface Position {
+  /** Bytes before it. */
+  readonly at: number;
+  /** Of the row before it; null: it is the beginning. */
+  readonly last: { readonly seq: number; readonly generation: bigint } | null;
+}
+
+export const BEGINNING: Position = { at: MAGIC.length, last: null };
+
+interface PlacedRow {
+  readonly row: RowBytes;
+  /** Behind it. */
+  readonly next: Position;
+}
+
+/** The rows behind a place, up to the first that is not whole: nobody was told of what follows. */
+export function* scanRows(descriptor: number, position: Position): Generator<PlacedRow> {
+  const window = new Window(descriptor);
+  for (let { at, last } = position; ;) {
+    const fixed = window.take(at, FIXED_SIZE);
+    if (fixed === null || !isNext(new RowBytes(fixed), last)) return;
+    const bytes = window.take(at, new RowBytes(fixed).size);
+    if (bytes === null) return;
+    const row = new RowBytes(bytes);
+    if (!row.isWhole) return;
+    at += row.size;
+    last = { seq: row.seq, generation: row.generation };
+    yield { row, next: { at, last } };
+  }
+}
+
+function isNext({ seq, generation }: RowBytes, last: Position["last"]): boolean {
+  return last === null || (seq === last.seq + 1 && generation === last.generation);
+}
+
+/** Read of a file at once; bytes. */
+const CHUNK = 256 * 1024;
+
+/** Bytes of a file, read in chunks from its beginning to its end. */
+class Window {
+  readonly #descriptor: number;
+  #chunk = Buffer.alloc(0);
+  /** Of the chunk. */
+  #begin = 0;
+
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+  }
+
+  /** @returns null where the file ends before them */
+  take(at: number, size: number): Buffer | null {
+    if (at + size > this.#begin + this.#chunk.length) this.#load(at, size);
+    const from = at - this.#begin;
+    return from + size > this.#chunk.length ? null : this.#chunk.subarray(from, from + size);
+  }
+
+  #load(at: number, size: number): void {
+    // A length that is none would ask for more memory than there is.
+    const rest = size > CHUNK ? fstatSync(this.#descriptor).size - at : CHUNK;
+    const chunk = Buffer.allocUnsafeSlow(Math.min(Math.max(size, CHUNK), Math.max(rest, 0)));
+    this.#chunk = chunk.subarray(0, readSync(this.#descriptor, chunk, 0, chunk.length, at));
+    this.#begin = at;
+  }
+}
+
+/** Reads a file that another thread or another process may be writing. */
+class FileReader {
+  readonly #descriptor: number;
+  #position = BEGINNING;
+
+  constructor(path: string) {
+    this.#descriptor = openSync(path, "r");
+  }
+
+  /** Its first row, as far as it is told from others; what it holds was not looked at. */
+  first(): RowBytes | null {
+    const fixed = Buffer.allocUnsafe(FIXED_SIZE);
+    const size = readSync(this.#descriptor, fixed, 0, FIXED_SIZE, MAGIC.length);
+    return size < FIXED_SIZE ? null : new RowBytes(fixed);
+  }
+
+  *read(after: number, through: number): Generator<LedgerRow> {
+    for (const { row, next } of scanRows(this.#descriptor, this.#placeFor(after))) {
+      if (row.seq > through) return;
+      this.#position = next;
+      if (row.seq > after) yield row.decode();
+    }
+  }
+
+  /** Where it stands, as long as the file goes on from there and nothing is to be read again. */
+  #placeFor(after: number): Position {
+    const { last } = this.#position;
+    const first = last === null ? null : this.first();
+    if (last === null || first === null || last.seq > after) return BEGINNING;
+    return first.generation === last.generation ? this.#position : BEGINNING;
+  }
+
+  close(): void {
+    closeSync(this.#descriptor);
+  }
+}
+
+/** Reads the rows of both files of the ledger. */
+export class LedgerReader {
+  readonly #files: readonly FileReader[];
+
+  /** @param paths of files that are there */
+  constructor(paths: readonly string[]) {
+    this.#files = paths.map((path) => new FileReader(path));
+  }
+
+  /** The rows after one, up to another, in their order. */
+  *read(after: number, through = Number.MAX_SAFE_INTEGER): Generator<LedgerRow> {
+    const firsts = this.#files.map((file) => ({ file, seq: file.first()?.seq ?? 0 }));
+    for (const { file } of firsts.toSorted((a, b) => a.seq - b.seq))
+      yield* file.read(after, through);
+  }
+
+  /** Those of them that follow each other without a gap, while they are written by another. */
+  *readUnbroken(after: number): Generator<LedgerRow> {
+    let next = after;
+    for (const row of this.read(after)) {
+      next += 1;
+      if (row.seq !== next) return;
+      yield row;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    for (const file of this.#files) file.close();
+  }
+}
