@@ -17,9 +17,17 @@ interface PlacedRow {
   readonly next: Position;
 }
 
-/** The rows behind a place, up to the first that is not whole: nobody was told of what follows. */
-export function* scanRows(descriptor: number, position: Position): Generator<PlacedRow> {
-  const window = new Window(descriptor);
+/**
+ * The rows behind a place, up to the first that is not whole: nobody was told of what follows.
+ *
+ * @param memory for what is read; the bytes of a row change with the next one
+ */
+export function* scanRows(
+  descriptor: number,
+  position: Position,
+  memory = newMemory(),
+): Generator<PlacedRow> {
+  const window = new Window(descriptor, memory);
   for (let { at, last } = position; ;) {
     const fixed = window.take(at, FIXED_SIZE);
     if (fixed === null || !isNext(new RowBytes(fixed), last)) return;
@@ -40,15 +48,20 @@ function isNext({ seq, generation }: RowBytes, last: Position["last"]): boolean 
 /** Read of a file at once; bytes. */
 const CHUNK = 256 * 1024;
 
+const newMemory = (): Buffer => Buffer.allocUnsafeSlow(CHUNK);
+
 /** Bytes of a file, read in chunks from its beginning to its end. */
 class Window {
   readonly #descriptor: number;
-  #chunk = Buffer.alloc(0);
+  readonly #memory: Buffer;
+  #chunk: Buffer;
   /** Of the chunk. */
   #begin = 0;
 
-  constructor(descriptor: number) {
+  constructor(descriptor: number, memory: Buffer) {
     this.#descriptor = descriptor;
+    this.#memory = memory;
+    this.#chunk = memory.subarray(0, 0);
   }
 
   /** @returns null where the file ends before them */
@@ -59,17 +72,22 @@ class Window {
   }
 
   #load(at: number, size: number): void {
-    // A length that is none would ask for more memory than there is.
-    const rest = size > CHUNK ? fstatSync(this.#descriptor).size - at : CHUNK;
-    const chunk = Buffer.allocUnsafeSlow(Math.min(Math.max(size, CHUNK), Math.max(rest, 0)));
+    const chunk = size > CHUNK ? this.#newMemory(at, size) : this.#memory;
     this.#chunk = chunk.subarray(0, readSync(this.#descriptor, chunk, 0, chunk.length, at));
     this.#begin = at;
+  }
+
+  /** A size that is none would ask for more than there is. */
+  #newMemory(at: number, size: number): Buffer {
+    const rest = fstatSync(this.#descriptor).size - at;
+    return Buffer.allocUnsafeSlow(Math.max(0, Math.min(size, rest)));
   }
 }
 
 /** Reads a file that another thread or another process may be writing. */
 class FileReader {
   readonly #descriptor: number;
+  readonly #memory = newMemory();
   #position = BEGINNING;
 
   constructor(path: string) {
@@ -84,10 +102,12 @@ class FileReader {
   }
 
   *read(after: number, through: number): Generator<LedgerRow> {
-    for (const { row, next } of scanRows(this.#descriptor, this.#placeFor(after))) {
+    for (const { row, next } of scanRows(this.#descriptor, this.#placeFor(after), this.#memory)) {
       if (row.seq > through) return;
       this.#position = next;
       if (row.seq > after) yield row.decode();
+      // It is known what comes next, and not looked at.
+      if (row.seq === through) return;
     }
   }
 
@@ -116,8 +136,10 @@ export class LedgerReader {
   /** The rows after one, up to another, in their order. */
   *read(after: number, through = Number.MAX_SAFE_INTEGER): Generator<LedgerRow> {
     const firsts = this.#files.map((file) => ({ file, seq: file.first()?.seq ?? 0 }));
-    for (const { file } of firsts.toSorted((a, b) => a.seq - b.seq))
-      yield* file.read(after, through);
+    const inOrder = firsts.toSorted((a, b) => a.seq - b.seq);
+    // A file before it holds nothing that is looked for.
+    const begin = inOrder.findLastIndex(({ seq }) => seq <= after + 1);
+    for (const { file } of inOrder.slice(Math.max(begin, 0))) yield* file.read(after, through);
   }
 
   /** Those of them that follow each other without a gap, while they are written by another. */
