@@ -395,6 +395,78 @@ test("a file that begins anew has none of the rows that it held, wherever its lo
   closeSync(descriptor);
 });
 
+test("a first row that is torn hides no row of the other file", async () => {
+  const disk = newDisk();
+  const write: Write = (...row) => disk.write(...row);
+  const big = `"${"x".repeat(3_000_000)}"`;
+  const ids = Array.from({ length: 4 }, () => newExecutionId());
+  const [whole, torn] = [ids.slice(0, 3), ids[3] as string];
+  await using stack = new AsyncDisposableStack();
+  {
+    // Its rows are not applied: what it leaves is as after a kill.
+    await using _ = await open("torn.db");
+    const apply = () => Promise.reject(new StoreError(LOCKED));
+    const ledger = openLedger("torn.db", { apply, write });
+    stack.defer(() => ledger.close());
+    for (const id of whole) await append(ledger, begin(id), big);
+    disk.refused = torn;
+    assert.deepEqual(await append(ledger, begin(torn), '"torn"'), ["failed"]);
+    const path = pathOf("torn.db");
+    for (const file of [path, `${path}-wal`, ...ledgerPaths(path)])
+      copyFileSync(file, file.replace("torn", "torn-killed"));
+    const [, second] = ledgerPaths(pathOf("torn-killed.db"));
+    // Half of a row, with the number that the next one of the first file has.
+    const half = new RowEncoder().encode(4, 7n, [{ record: begin(torn), text: big }]);
+    writeFileSync(second, Buffer.concat([MAGIC, half.subarray(0, 400)]));
+  }
+  await using store = await open("torn-killed.db");
+  const later = newExecutionId();
+  await append(store.ledger, begin(later), "1", "applied");
+  for (const id of [...whole, later])
+    assert.equal((await findExecution(store, id))?.status, "PENDING");
+  assert.equal(await findExecution(store, torn), undefined);
+});
+
+test("what was not written is no row, whatever lay behind it before", async () => {
+  const disk = newDisk();
+  const ledger = openLedger("behind.db", {
+    apply: async (applied) => ({ applied, skipped: [] }),
+    write: (...row) => disk.write(...row),
+  });
+  const [path] = ledgerPaths(pathOf("behind.db"));
+  const text = `"${"same".repeat(500)}"`;
+  await append(ledger, end("1"), text, "written");
+  await ledger.recover();
+  disk.refused = "same";
+  assert.deepEqual(await append(ledger, end("2"), text), ["failed"]);
+  const descriptor = openSync(path, "r");
+  assert.deepEqual(scan(descriptor), []);
+  closeSync(descriptor);
+});
+
+test("what is recorded while the store closes is kept, or refused", async () => {
+  const kept: string[] = [];
+  {
+    await using store = await open("closing.db");
+    for (let n = 0; n < 60; n += 1)
+      void append(store.ledger, begin(newExecutionId()), `"${"y".repeat(20_000)}"`);
+    const closed = store[Symbol.asyncDispose]();
+    let isOpen = true;
+    void closed.then(() => (isOpen = false));
+    for (let n = 0; isOpen && n < 2000; n += 1) {
+      const id = newExecutionId();
+      void append(store.ledger, begin(id), "1").then((told) => {
+        if (told.includes("synced")) kept.push(id);
+      });
+      await new Promise(setImmediate);
+    }
+    await closed;
+  }
+  await using store = await open("closing.db");
+  assert.ok(kept.length > 0);
+  for (const id of kept) assert.equal((await findExecution(store, id))?.status, "PENDING");
+});
+
 test("what a text holds is no row, wherever it lies", async () => {
   const ledger = openLedger("forged.db");
   const [path] = ledgerPaths(pathOf("forged.db"));
@@ -576,6 +648,13 @@ test("what release 0.1 has left in its ledger is taken over once", async () => {
   leaveEarlier("earlier.db", [[begun], [[end(id), '"out"']]]);
   const file = { path: pathOf("earlier.db"), durability: "full", addon: null } as const;
   await backupTo(file, pathOf("earlier-backup.db"));
+  const [first] = ledgerPaths(file.path);
+  copyFileSync(first, `${first}-aside`);
+  // As a service of 0.1 leaves it that empties a file while the copy is made: there is a gap.
+  rmSync(first);
+  await backupTo(file, pathOf("earlier-gap.db"));
+  assert.deepEqual((dump("earlier-gap.db") as unknown[])[0], []);
+  copyFileSync(`${first}-aside`, first);
   for (let start = 1; start <= 2; start += 1) {
     await using store = await open("earlier.db");
     const found = await findPayload(store, id);
@@ -589,6 +668,20 @@ test("what release 0.1 has left in its ledger is taken over once", async () => {
     [executions?.map(({ status }) => status), outputs?.length],
     [["ENDED_SUCCESS"], 1],
   );
+});
+
+test("a ledger of release 0.1 that was killed at its first start is none", async () => {
+  {
+    await using _ = await open("first.db");
+  }
+  const [path] = ledgerPaths(pathOf("first.db"));
+  rmSync(path);
+  const db = new Database(path);
+  db.pragma("journal_mode = WAL");
+  db.close();
+  await using store = await open("first.db");
+  await append(store.ledger, begin(newExecutionId()), "1", "applied");
+  assert.deepEqual(readFileSync(path).subarray(0, MAGIC.length), MAGIC);
 });
 
 test("a command beside the service leaves the ledger to it", async () => {

@@ -216,7 +216,7 @@ export interface ExecutionLogTable {
 export interface LedgerTable {
   /** Number of the last row of the ledger whose effect the other tables have. */
   applied: number;
-  /** How often a file of the ledger was emptied. */
+  /** Grows by one whenever a file of the ledger begins anew, and at each start and end. */
   emptied: number;
 }
 

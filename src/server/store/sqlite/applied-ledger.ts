@@ -2,8 +2,19 @@ import type { Database } from "better-sqlite3";
 import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
 import { LedgerReader } from "./ledger-reader.ts";
-import type { SqliteFile } from "./connection.ts";
+import type { Durability, SqliteFile } from "./connection.ts";
 import type { Applied } from "./thread-protocol.ts";
+
+/** Has on disk what was committed. */
+export function syncTables(db: Database, durability: Durability): void {
+  db.pragma("synchronous = FULL");
+  try {
+    // A value that changes: SQLite writes, and so syncs, nothing where the row stays as it is.
+    db.prepare("update ledger set emptied = emptied + 1").run();
+  } finally {
+    db.pragma(`synchronous = ${durability.toUpperCase()}`);
+  }
+}
 
 /** The ledger as the writer sees it; opened with its first use. */
 export class AppliedLedger {
@@ -29,13 +40,7 @@ export class AppliedLedger {
 
   /** Has on disk what was applied, before the ledger loses it. */
   sync(): void {
-    this.#db.pragma("synchronous = FULL");
-    try {
-      // A value that changes: SQLite writes, and so syncs, nothing where the row stays as it is.
-      this.#db.prepare("update ledger set emptied = emptied + 1").run();
-    } finally {
-      this.#db.pragma(`synchronous = ${this.#file.durability.toUpperCase()}`);
-    }
+    syncTables(this.#db, this.#file.durability);
   }
 
   close(): void {

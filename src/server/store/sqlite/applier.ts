@@ -53,12 +53,20 @@ export class Applier {
     const { position } = this;
     const rows = takeSome(next(position));
     const applied = rows.at(-1)?.seq ?? position;
-    return { applied, skipped: rows.length === 0 ? [] : this.#applyRows(rows, applied) };
+    if (applied === position) return { applied, skipped: [] };
+    return { applied, skipped: [...listGaps(position, rows), ...this.#applyRows(rows, applied)] };
   }
 
-  /** Applies all of them. */
-  applyAll(next: (position: number) => Iterable<LedgerRow>): void {
-    for (let { position } = this; this.apply(next).applied > position;) ({ position } = this);
+  /** Applies all of them. @returns why records were passed over */
+  applyAll(next: (position: number) => Iterable<LedgerRow>): string[] {
+    const skipped: string[] = [];
+    for (let isRest = true; isRest;) {
+      const { position } = this;
+      const done = this.apply(next);
+      skipped.push(...done.skipped);
+      isRest = done.applied > position;
+    }
+    return skipped;
   }
 
   /** @returns why records were passed over: one that cannot be applied keeps no other back */
@@ -111,6 +119,14 @@ export class Applier {
     this.#prepared.set(sql, prepared);
     return prepared;
   }
+}
+
+/** After a power cut rows may be there without those before them, of which nobody was told. */
+function listGaps(position: number, rows: readonly LedgerRow[]): string[] {
+  return rows.flatMap(({ seq }, at) => {
+    const before = rows[at - 1]?.seq ?? position;
+    return seq === before + 1 ? [] : `rows ${before + 1} to ${seq - 1} are not in the ledger`;
+  });
 }
 
 function takeSome(next: Iterable<LedgerRow>): LedgerRow[] {

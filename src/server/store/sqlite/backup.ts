@@ -18,7 +18,7 @@ import { Applier } from "./applier.ts";
 import { isDamage } from "./error.ts";
 import { readEarlier } from "./earlier-ledger.ts";
 import { moveLedger } from "./ledger-file.ts";
-import { LedgerReader } from "./ledger-reader.ts";
+import { LedgerReader, unbroken } from "./ledger-reader.ts";
 import { refuseNewer } from "../migrate.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
@@ -186,9 +186,9 @@ function takeInLedger(db: Database, file: Pick<SqliteFile, "path" | "addon">): v
   const tables = db.prepare("select name from sqlite_master where name = 'ledger'").all();
   if (tables.length === 0) return;
   const applier = new Applier(db);
-  applier.applyAll((position) => readEarlier(file, position));
+  applier.applyAll((position) => unbroken(readEarlier(file, position), position));
   using reader = new LedgerReader(ledgerPaths(file.path).filter((path) => existsSync(path)));
-  applier.applyAll((position) => reader.readUnbroken(position));
+  applier.applyAll((position) => unbroken(reader.read(position), position));
 }
 
 function sync(path: string): void {

@@ -38,6 +38,9 @@ export function readEarlier({ path, addon }: Omit<SqliteFile, "durability">, aft
   const rows = listEarlier(path).flatMap((file) => {
     const db = openDatabase(file, addon, { fileMustExist: true });
     try {
+      // Killed at its first start, it has none.
+      const tables = db.prepare("select 1 from sqlite_master where name = 'record'").all();
+      if (tables.length === 0) return [];
       return db.prepare("select * from record where seq > ?").all(after) as EarlierRow[];
     } finally {
       db.close();

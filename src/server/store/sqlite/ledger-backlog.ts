@@ -4,7 +4,7 @@ import type { Applied } from "./thread-protocol.ts";
 /** A row of the ledger that is on disk, and has no rows in the store's tables yet. */
 export interface BacklogRow {
   readonly seq: number;
-  /** In UTF-16 units. */
+  /** In bytes. */
   readonly length: number;
 }
 
@@ -22,7 +22,7 @@ export interface BacklogOptions<Row> {
 /** Rows are applied so long after they were synced, so that many are in one transaction. */
 const APPLY_MS = 25;
 const RETRY_MS = 500;
-/** While more is not applied, new executions wait; in UTF-16 units. */
+/** While more is not applied, new executions wait; bytes. */
 const MOST_LENGTH = 64 * 1024 * 1024;
 
 /** What the ledger has and the store's tables lack, and who waits until they have it. */
@@ -103,7 +103,11 @@ export class Backlog<Row extends BacklogRow> {
   /** Applies what an earlier start has left, up to a row. @throws StoreError */
   async recover(through: number): Promise<void> {
     this.#synced = through;
-    while (this.#applied < through) await this.#applyOnce();
+    while (this.#applied < through) {
+      const before = this.#applied;
+      await this.#applyOnce();
+      if (this.#applied === before) throw new Error(`Row ${before + 1} of the ledger is not there`);
+    }
   }
 
   /** What is not applied is left to the next start. */

@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   existsSync,
+  fdatasyncSync,
   fstatSync,
   ftruncateSync,
   openSync,
@@ -40,7 +41,7 @@ export class LedgerFile {
   constructor(path: string, write: Write = writeAll) {
     this.#write = write;
     this.descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
-    if (fstatSync(this.descriptor).size < MAGIC.length) writeAll(this.descriptor, MAGIC, 0);
+    if (fstatSync(this.descriptor).size < MAGIC.length) this.#begin();
     for (const { next } of scanRows(this.descriptor, BEGINNING)) {
       this.#end = next.at;
       if (next.last !== null)
@@ -64,10 +65,30 @@ export class LedgerFile {
    */
   append(seq: number, entries: readonly LedgerEntry[]): number {
     const bytes = this.#encoder.encode(seq, this.#generation, entries);
-    this.#write(this.descriptor, bytes, this.#end);
+    try {
+      this.#write(this.descriptor, bytes, this.#end);
+    } catch (error) {
+      this.#cut();
+      throw error;
+    }
     this.#end += bytes.length;
     this.#last = seq;
     return bytes.length;
+  }
+
+  /** It is told from a file of another kind, whatever a power cut leaves of its rows. */
+  #begin(): void {
+    writeAll(this.descriptor, MAGIC, 0);
+    fdatasyncSync(this.descriptor);
+  }
+
+  /** What was written of a row could be made whole by what lay behind it before. */
+  #cut(): void {
+    try {
+      ftruncateSync(this.descriptor, this.#end);
+    } catch {
+      // Then the next row is written over it.
+    }
   }
 
   /** What it holds is not needed any more: the next row is its first. */

@@ -124,6 +124,16 @@ class FileReader {
   }
 }
 
+/** Rows that follow each other without a gap: those of a ledger that another process writes. */
+export function* unbroken(rows: Iterable<LedgerRow>, after: number): Generator<LedgerRow> {
+  let next = after;
+  for (const row of rows) {
+    next += 1;
+    if (row.seq !== next) return;
+    yield row;
+  }
+}
+
 /** Reads the rows of both files of the ledger. */
 export class LedgerReader {
   readonly #files: readonly FileReader[];
@@ -136,20 +146,9 @@ export class LedgerReader {
   /** The rows after one, up to another, in their order. */
   *read(after: number, through = Number.MAX_SAFE_INTEGER): Generator<LedgerRow> {
     const firsts = this.#files.map((file) => ({ file, seq: file.first()?.seq ?? 0 }));
-    const inOrder = firsts.toSorted((a, b) => a.seq - b.seq);
-    // A file before it holds nothing that is looked for.
-    const begin = inOrder.findLastIndex(({ seq }) => seq <= after + 1);
-    for (const { file } of inOrder.slice(Math.max(begin, 0))) yield* file.read(after, through);
-  }
-
-  /** Those of them that follow each other without a gap, while they are written by another. */
-  *readUnbroken(after: number): Generator<LedgerRow> {
-    let next = after;
-    for (const row of this.read(after)) {
-      next += 1;
-      if (row.seq !== next) return;
-      yield row;
-    }
+    // Both are read: the first row of one may be torn, whatever number it claims to have.
+    for (const { file } of firsts.toSorted((a, b) => a.seq - b.seq))
+      yield* file.read(after, through);
   }
 
   [Symbol.dispose](): void {

@@ -30,7 +30,7 @@ export type Sync = (descriptor: number, told: (error: Error | null) => void) => 
 const MOST_GATHERED = 64;
 /** A row is synced at once where somebody waits for it, and else at the latest after so long. */
 const SYNC_MS = 5;
-/** A file that holds more is let be, once the other one is empty; bytes. */
+/** A file that holds more is let be, once the other one is empty, and so much is not gathered; bytes. */
 const FULL_LENGTH = 8 * 1024 * 1024;
 
 interface Waiting extends LedgerEntry {
@@ -55,7 +55,7 @@ export class SqliteLedger implements Ledger {
   readonly #sync: Sync;
   #current: LedgerFile;
   #gathered: Waiting[] = [];
-  /** Of their texts. */
+  /** Of their texts, in UTF-16 units. */
   #gatheredLength = 0;
   #before: (() => void)[] = [];
   /** Of the last row that was written. */
@@ -67,7 +67,7 @@ export class SqliteLedger implements Ledger {
   #records = 0;
   #isFlushing = false;
   #isSyncing = false;
-  #isRewinding = false;
+  #rewinding: Promise<void> | null = null;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -164,17 +164,20 @@ export class SqliteLedger implements Ledger {
   async close(): Promise<void> {
     let isApplied = false;
     // What comes while it is applied is written too.
-    for (let isRest = true; isRest; isRest = this.#gathered.length + this.#unsynced.length > 0) {
+    for (let isRest = true; isRest;) {
       this.#flush();
       while (this.#unsynced.length > 0 || this.#isSyncing) {
         this.#syncNext();
         await new Promise((resolve) => setImmediate(resolve));
       }
+      const last = this.#seq;
       isApplied = await this.settled();
+      isRest = this.#gathered.length > 0 || this.#seq > last;
     }
     this.#isClosed = true;
     this.#backlog.close();
     clearTimeout(this.#timer);
+    await this.#rewinding;
     if (isApplied) await this.#clear();
     for (const file of this.#files) file.close();
   }
@@ -264,19 +267,16 @@ export class SqliteLedger implements Ledger {
       for (const one of events) if (one.applied) this.#tell(() => one.applied?.());
     const isOver = (file: LedgerFile) => file !== this.#current && file.last <= applied;
     const over = this.#files.filter((file) => file.length > 0 && isOver(file));
-    if (over.length > 0 && !this.#isRewinding)
-      this.#rewind(over).catch((error: Error) => this.#options.onDamage(error, false));
+    if (over.length === 0 || this.#rewinding !== null) return;
+    this.#rewinding = this.#rewind(over)
+      .catch((error: Error) => this.#options.onDamage(error, false))
+      .finally(() => (this.#rewinding = null));
   }
 
   /** Lets go of what was applied, once it is on disk in the tables. */
   async #rewind(files: readonly LedgerFile[]): Promise<void> {
-    this.#isRewinding = true;
-    try {
-      await this.#options.syncTables();
-      for (const file of files) file.rewind();
-    } finally {
-      this.#isRewinding = false;
-    }
+    await this.#options.syncTables();
+    for (const file of files) file.rewind();
   }
 
   /** The next start has nothing to look at. */

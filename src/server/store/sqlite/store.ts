@@ -14,6 +14,7 @@ import { KeptRows, type Kept } from "../kept-rows.ts";
 import { refuseNewer } from "../migrate.ts";
 import { migrateFile } from "./migrate-file.ts";
 import { Applier } from "./applier.ts";
+import { syncTables } from "./applied-ledger.ts";
 import { hasEarlier, readEarlier, removeEarlier } from "./earlier-ledger.ts";
 import { SQLITE_DIALECT } from "./dialect.ts";
 import { SqliteLedger } from "./ledger.ts";
@@ -131,7 +132,7 @@ async function recoverLedger(
   { write, onDamage = fail }: SqliteOptions,
 ): Promise<SqliteLedger> {
   try {
-    takeOverEarlier(connection, file);
+    for (const why of takeOverEarlier(connection, file)) onDamage(new Error(why), false);
     const ledger = new SqliteLedger({
       file,
       applied: connection.prepare("select applied from ledger").pluck().get() as number,
@@ -153,14 +154,13 @@ async function recoverLedger(
   }
 }
 
-/** What release 0.1 has left in its ledger. */
-function takeOverEarlier(connection: Database, file: SqliteFile): void {
-  if (!hasEarlier(file.path)) return;
-  const applier = new Applier(connection);
-  connection.pragma("synchronous = FULL");
-  applier.applyAll((position) => readEarlier(file, position));
-  connection.pragma(`synchronous = ${file.durability.toUpperCase()}`);
+/** Takes what release 0.1 has left in its ledger. @returns why records were passed over */
+function takeOverEarlier(connection: Database, file: SqliteFile): string[] {
+  if (!hasEarlier(file.path)) return [];
+  const skipped = new Applier(connection).applyAll((position) => readEarlier(file, position));
+  syncTables(connection, file.durability);
   removeEarlier(file.path);
+  return skipped;
 }
 
 function fail(error: Error): never {
