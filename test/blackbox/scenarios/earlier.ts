@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { send } from "../client.ts";
+import { openGates } from "../gates.ts";
 import {
   callTarget,
   endedExecution,
@@ -89,10 +90,11 @@ async function recordOf(
   service: Service,
   path: string,
   body: object,
+  webhook = "keyed",
 ): Promise<Record<string, unknown>> {
   const answer = await send(service.origin, {
     method: "POST",
-    target: callTarget(service, "keyed", path),
+    target: callTarget(service, webhook, path),
     headers: { ...BEARER, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
@@ -130,11 +132,15 @@ const RECORD_ROWS: StoryRow[] = [
     name: "key, asynchronous: the record at start",
     covers: ["4.6 key, async"],
     async run(service) {
-      const record = await recordOf(service, "?async=1", { output: 1 });
+      await using gates = await openGates();
+      const path = `?async=1&${gates.query("start")}`;
+      const record = await recordOf(service, path, {}, "gate");
       assert.match(String(record["status"]), /^(RUNNING|PENDING)$/);
       assert.equal(record["is_async"], true);
+      await gates.arrived("start");
+      gates.open("start");
       const ended = await endedExecution(service, String(record["id"]));
-      assert.equal(ended["output_value"], 1);
+      assert.deepEqual(ended["output_value"], { gate: "start" });
     },
   },
 ];
@@ -142,8 +148,12 @@ const RECORD_ROWS: StoryRow[] = [
 export const EARLIER: Group = {
   name: "earlier matrix",
   config: { RESPONSE_MATRIX: "earlier" },
-  flows: ["answer"],
-  webhooks: { open: { flow: "answer" }, keyed: { flow: "answer", key: KEY } },
+  flows: ["answer", "gate"],
+  webhooks: {
+    open: { flow: "answer" },
+    keyed: { flow: "answer", key: KEY },
+    gate: { flow: "gate", key: KEY },
+  },
   rows: [
     ...TEXT_ROWS,
     ...RECORD_ROWS,
