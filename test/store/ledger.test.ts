@@ -109,6 +109,18 @@ test("texts stand beside the records, whatever is in them", () => {
   assert.deepEqual(row.decode(), { seq: 7, size: bytes.length, entries });
 });
 
+test("half of a character at the end of a text moves none of the others", () => {
+  const entries = ['"\ud83d', '\ude00"', "1"].map((text, at) => ({
+    record: end(String(at)),
+    text,
+  }));
+  const row = new RowBytes(new RowEncoder().encode(7, 42n, entries)).decode();
+  assert.deepEqual(
+    row.entries.map(({ text }) => text),
+    ['"\ufffd', '\ufffd"', "1"],
+  );
+});
+
 test("a row of which one byte differs is none", () => {
   const row = new RowEncoder().encode(7, 42n, [{ record: end("1"), text: '"a"' }]);
   for (let at = 0; at < row.length; at += 1) {

@@ -214,7 +214,10 @@ test("postgres: a text with U+0000 is no error, wherever it comes from", async (
   await store.commit([putSetting(store, setting)]);
   const { rows } = await listSettings(store, { after: "a\0", limit: 9, descending: false });
   assert.deepEqual(rows, [{ ...setting, value: '"a\u{fffd}b"' }]);
-  const row = newRow(newExecutionId(), { ...PENDING, status_message: "\0" });
-  await append(store, begin(row), "1");
-  assert.equal((await findExecution(store, row.id))?.status_message, "\u{fffd}");
+  // Half of a character is none either.
+  for (const status_message of ["\0", "\ud800"]) {
+    const row = newRow(newExecutionId(), { ...PENDING, status_message });
+    await append(store, begin(row), "1");
+    assert.equal((await findExecution(store, row.id))?.status_message, "\u{fffd}");
+  }
 });

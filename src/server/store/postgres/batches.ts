@@ -42,7 +42,7 @@ const BEGIN_TYPES: Types = {
  * Of most executions these are null. They come as one object, or none: each list costs the server
  * about 10 us, however short it is.
  */
-const RARE = [
+const RARE: readonly string[] = [
   "parent_key",
   "status_message",
   "project_id",
@@ -55,14 +55,13 @@ const RARE = [
   "ended_at",
   "output_value",
   "response",
-] as const;
+];
 
-const COMMON = Object.keys(BEGIN_TYPES).filter((name) => !RARE.includes(name as never));
+const COMMON_TYPES: Types = Object.fromEntries(
+  Object.entries(BEGIN_TYPES).filter(([name]) => !RARE.includes(name)),
+);
 
-const BEGIN_LISTS: Types = {
-  ...Object.fromEntries(COMMON.map((name) => [name, BEGIN_TYPES[name] as Types[string]])),
-  rare: "json",
-};
+const BEGIN_LISTS: Types = { ...COMMON_TYPES, rare: "json" };
 
 const CLAIM_TYPES: Types = {
   hash: "text",
@@ -128,7 +127,7 @@ function isNode(node: string): string {
  * Those that are there already were inserted by a try whose answer was lost, or are another's.
  * Where the node is none any more, nothing is inserted.
  */
-const BEGUN = `given as materialized (select ${COMMON.join(", ")}, ${fromRare()}, place
+const BEGUN = `given as materialized (select ${columns(COMMON_TYPES)}, ${fromRare()}, place
     from ${unnest(BEGIN_LISTS)}),
   begun as (insert into execution (${columns(ROW_TYPES)}, node_id)
     select ${columns(ROW_TYPES)}, ${nodeAfter(BEGIN_LISTS)} from given
@@ -248,9 +247,15 @@ export function toBeginBatch(begun: readonly Begun[], node: string, part: number
 }
 
 function toRare(row: Cells): string | null {
-  const cells = RARE.map((name) => [name, toValue(row[name] ?? null)] as const);
-  const set = cells.filter(([, value]) => value !== null);
-  return set.length === 0 ? null : JSON.stringify(Object.fromEntries(set));
+  const set = RARE.filter((name) => (row[name] ?? null) !== null);
+  if (set.length === 0) return null;
+  return JSON.stringify(Object.fromEntries(set.map((name) => [name, toJsonValue(row[name])])));
+}
+
+/** A list, which is UTF-8, has U+FFFD for half of a character; in JSON it would be an error. */
+function toJsonValue(value: unknown): unknown {
+  const own = toValue(value);
+  return typeof own === "string" ? own.toWellFormed() : own;
 }
 
 /** Of one hash the first: a statement writes each row once. */

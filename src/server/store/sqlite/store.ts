@@ -38,7 +38,7 @@ export interface SqliteOptions {
   readonly listMs?: number;
   /** The service may have it open too: the ledger is left to it, and executions are not read. */
   readonly isBeside?: boolean;
-  /** Of the ledger's rows. */
+  /** Writes the ledger's rows, where the file system does not do so itself. */
   readonly write?: Write;
   /** Something is wrong with the ledger. @param isLost nobody knows any more what the disk has */
   readonly onDamage?: (error: Error, isLost: boolean) => void;
