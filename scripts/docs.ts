@@ -78,6 +78,8 @@ function commandTable(): string {
 }
 
 function toRows(command: Command, parents: readonly string[]): string[][] {
+  // Each group has one of its own.
+  if (command.name() === "help" && parents.length > 0) return [];
   const names = [...parents, command.name()];
   if (command.commands.length > 0) return command.commands.flatMap((one) => toRows(one, names));
   const given = command.registeredArguments.map((argument) => {

@@ -11,6 +11,7 @@ import { printDocs } from "./docs.ts";
 import { addExecutionCommands } from "./execution.ts";
 import { CommandError } from "./command-error.ts";
 import { addFlowCommands } from "./flow.ts";
+import { addHelp } from "./help.ts";
 import { init } from "./init.ts";
 import { toPort } from "./input.ts";
 import { printLicenses } from "./licenses.ts";
@@ -51,6 +52,7 @@ export function createProgram(): Command {
   addNodesCommand(program, URL);
   addMonitoringCommands(program);
   addReadingCommands(program);
+  addHelp(program);
   addCertificates(program);
   return program;
 }

@@ -71,6 +71,19 @@ describe("the command table", { skip: target.skip ?? false, concurrency: 2 }, ()
     }
   });
 
+  test("help of what is no command names it", async () => {
+    for (const args of ["help nosuch", "help webhook nosuch", "webhook help nosuch"]) {
+      const unknown = await run(...args.split(" "));
+      assert.deepEqual([unknown.code, unknown.stdout], [2, ""], all(unknown));
+      assert.match(unknown.stderr, /unknown command 'nosuch'/);
+    }
+    for (const args of ["help webhook create", "webhook help create"]) {
+      const help = await run(...args.split(" "));
+      assert.equal(help.code, 0, all(help));
+      assert.match(help.stdout, /^Usage: flowhook webhook create /);
+    }
+  });
+
   test("a group without a command, and one that is not there", async () => {
     for (const group of ["flow", "webhook", "execution", "secret", "user"]) {
       const alone = await run(group);
