@@ -22,6 +22,9 @@ export const SNIPPETS: readonly (readonly [
   ["C#", csharp],
 ];
 
+/** A webhook whose calls are signed: one command signs as its sender would, with any scheme. */
+export const SIGNED_SNIPPETS: typeof SNIPPETS = [["flowhook", signingCommand]];
+
 function headersOf({ key, require_login }: SnippetOptions): Record<string, string> {
   return {
     ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
@@ -47,6 +50,18 @@ function partsOfCurl(options: SnippetOptions): readonly string[] {
     ...Object.entries(headers).map(([name, value]) => `-H ${quoteShell(`${name}: ${value}`)}`),
     `-d ${quoteShell(JSON.stringify(options.body))}`,
   ];
+}
+
+/** It asks who signs, and for the secret, which the service does not tell. */
+function signingCommand({ url, key, body }: SnippetOptions): string {
+  const [base = "", call = ""] = url.split("/api/latest/webhook/");
+  const name = decodeURIComponent(call.replace(/\/call$/, ""));
+  const words = [
+    `flowhook call ${quoteShell(name)} --sign --url ${quoteShell(base)}`,
+    ...(key === null ? [] : [`--key ${quoteShell(key)}`]),
+    `-d ${quoteShell(JSON.stringify(body))}`,
+  ];
+  return `flowhook login ${quoteShell(base)}\n${words.join(" \\\n  ")}`;
 }
 
 function quoteShell(text: string): string {

@@ -5,8 +5,10 @@ import { readExampleBody } from "./example-body.ts";
 import { useLoaded } from "./loaded.ts";
 import type { Webhook } from "./resources.ts";
 import { SenderSettings } from "./sender-settings.tsx";
-import { SNIPPETS } from "./snippets.ts";
+import { SIGNED_SNIPPETS, SNIPPETS } from "./snippets.ts";
 import { whoMayCall } from "./webhook-callers.tsx";
+
+const SIGNING = "Signed as its sender signs: the command asks for the secret.";
 
 /** The URL of a webhook, and how to call it in several languages. */
 export function WebhookUse({ webhook }: { webhook: Webhook }) {
@@ -15,7 +17,9 @@ export function WebhookUse({ webhook }: { webhook: Webhook }) {
   const [chosen, choose] = useState(0);
   const key = is_key_required ? "YOUR_KEY" : null;
   if (example === null) return null;
-  const text = SNIPPETS[chosen]?.[1]({ url, key, require_login, ...example }) ?? "";
+  const isSigned = webhook.signature?.mode === "enforce";
+  const snippets = isSigned ? SIGNED_SNIPPETS : SNIPPETS;
+  const text = snippets[chosen]?.[1]({ url, key, require_login, ...example }) ?? "";
   return (
     <>
       <h2>URL</h2>
@@ -23,10 +27,11 @@ export function WebhookUse({ webhook }: { webhook: Webhook }) {
       <p class="soft">{whoMayCall(webhook)}</p>
       <SenderSettings webhook={webhook} />
       <h2>Call it</h2>
+      {isSigned ? <p class="soft">{SIGNING}</p> : null}
       <div class="over">
         <Choices
           label="Language"
-          names={SNIPPETS.map(([name]) => name)}
+          names={snippets.map(([name]) => name)}
           chosen={chosen}
           choose={choose}
         />

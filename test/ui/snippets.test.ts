@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { SNIPPETS } from "../../src/browser/snippets.ts";
+import { SIGNED_SNIPPETS, SNIPPETS } from "../../src/browser/snippets.ts";
 import { startService, type Service } from "../blackbox/service.ts";
-import { findProgram } from "../blackbox/target.ts";
+import { runProgram } from "../blackbox/command.ts";
+import { environment, findProgram, openTarget } from "../blackbox/target.ts";
 
 const KEY = 'it\'s a "key" with \\'.replaceAll(" ", "_");
 
@@ -65,4 +66,26 @@ describe("the snippets of a webhook", () => {
       assert.doesNotMatch(stdout, /401|Unauthorized/);
     });
   }
+
+  test("one whose calls are signed, by the command that signs", async () => {
+    const secret = "a secret of the sender";
+    await service.api("POST", "/secret", { name: "SENDER", value: secret });
+    const signature = { scheme: "github", secrets: ["SENDER"] };
+    await service.createWebhook("it's signed", "echo", { key: KEY, signature });
+    const url = `${service.url}/api/latest/webhook/it's%20signed/call`;
+    const options = { url, key: KEY, require_login: false, body: BODY };
+    const [, write] = SIGNED_SNIPPETS[0] ?? assert.fail("there is none");
+    const [login = "", ...call] = write(options).split("\n");
+    assert.equal(login, `flowhook login '${service.url}'`);
+    // Without a terminal the secret comes otherwise, and so does the login.
+    const line = `${call.join("\n")} --secret-stdin`;
+    const path = [dirname(openTarget().command[0]), process.env["PATH"]].join(delimiter);
+    const { code, stdout, stderr } = await runProgram("sh", ["-c", line], {
+      cwd: folder,
+      env: { ...environment({ FLOWHOOK_TOKEN: service.token() }), PATH: path },
+      input: secret,
+    });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /hello\W+world/);
+  });
 });
