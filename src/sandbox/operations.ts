@@ -10,6 +10,7 @@ import {
   Map,
   TypeError,
   Promise,
+  String,
   byteLength,
   get,
   hasOwn,
@@ -20,6 +21,7 @@ import {
   parse,
   stringify,
 } from "../shared/intrinsics.ts";
+import type { FlowLog } from "./flow-log.ts";
 import { shown } from "./text.ts";
 import { requireShallow } from "./webhook-response.ts";
 
@@ -90,6 +92,7 @@ export function openOperationClient(
 export interface Asking {
   readonly job: { readonly id: string };
   readonly pending: Pending;
+  readonly log: Pick<FlowLog, "write">;
   readonly ended: boolean;
 }
 
@@ -109,7 +112,7 @@ export function makeOperations(
   client: OperationClient,
   max_input_bytes: number,
 ): Operations {
-  const { job, pending } = execution;
+  const { job, pending, log } = execution;
   const settled = (failure: string | null): void => {
     pending.count -= 1;
     if (failure !== null) pending.waiter?.failed(failure);
@@ -139,8 +142,17 @@ export function makeOperations(
     set_setting: async (name, value) => {
       await ask("set_setting", name, toText("set_setting", value ?? null, MAX_SETTING_BYTES));
     },
-    secret: async (name) => await ask("secret", name, null),
+    secret: async (name) => {
+      const value = await ask("secret", name, null);
+      if (value === null) log.write("info", [toUnsetMessage(String(name))]);
+      return value;
+    },
   };
+}
+
+/** For who forgot it: what comes of a secret that is null is seen elsewhere. */
+function toUnsetMessage(name: string): string {
+  return `There is no secret "${name}", so it is null. Set it with: flowhook secret set ${name}`;
 }
 
 function toWait(options: unknown): boolean {
