@@ -4,8 +4,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { poll } from "./blackbox/scenario.ts";
 import { openFaultProxy, type FaultProxy } from "./fault-proxy.ts";
+import { findPort } from "./free-port.ts";
 import {
-  findPort,
   initialize,
   openPlace,
   PASSWORD,

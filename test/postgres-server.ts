@@ -2,10 +2,11 @@ import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { existsSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
+import { findPort } from "./free-port.ts";
 
 /** A PostgreSQL for tests: that of FLOWHOOK_TEST_POSTGRES, or one of its own from npm. */
 export interface PostgresServer {
@@ -157,15 +158,6 @@ function endWithProcess(end: () => void): void {
       end();
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
     });
-}
-
-export async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 let count = 0;

@@ -33,8 +33,12 @@ test("what resembles nothing is told where to look, and costs little", () => {
 });
 
 test("a path of slashes stops nobody", () => {
-  const started = performance.now();
-  assert.match(say(`${"/".repeat(200_000)}x`), /The API is below/);
-  const took = performance.now() - started;
+  const tries = Array.from({ length: 3 }, () => {
+    const started = performance.now();
+    assert.match(say(`${"/".repeat(200_000)}x`), /The API is below/);
+    return performance.now() - started;
+  });
+  // The quickest: a machine may pause in any one of them.
+  const took = Math.min(...tries);
   assert.ok(took < 1000, `looking for a route took ${took.toFixed(0)} ms`);
 });

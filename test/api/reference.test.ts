@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { noBrowser, openBrowser, openPage } from "../ui/browser.ts";
+import { HUNG_MS } from "../hung.ts";
 import { openTestService } from "./test-service.ts";
 
 test(
@@ -13,7 +14,7 @@ test(
     const browser = await openBrowser();
     try {
       const { page, errors } = await openPage(await browser.newContext());
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(HUNG_MS);
       page.on("request", (request) => {
         const isOwn = request.url().startsWith(service.url) || request.url().startsWith("data:");
         if (!isOwn) errors.push(`It asked for ${request.url()}`);
@@ -31,7 +32,8 @@ test(
       const isDark = () => root.evaluate((html) => html.classList.contains("dark-mode"));
       assert.equal(await isDark(), false);
       await page.emulateMedia({ colorScheme: "dark" });
-      assert.equal(await isDark(), true, "dark where the browser is");
+      // Dark where the browser is; the page is told of it with its next frame.
+      await page.locator("html.dark-mode").waitFor({ state: "attached" });
       await page.getByRole("link", { name: "Overview" }).click();
       await page.waitForURL(/\/ui\/login/);
     } finally {

@@ -1,4 +1,5 @@
 import type { Route } from "../../src/server/api/route.ts";
+import { endedExecution } from "./running.ts";
 import {
   ADMIN_PASSWORD,
   itemsOf,
@@ -39,7 +40,7 @@ async function makeWebhook(service: TestService, name: string, project_id: strin
 async function runWebhook(service: TestService, name: string): Promise<string> {
   const url = `${service.url}/api/latest/webhook/${name}/call?async`;
   const id = await (await fetch(url, { method: "POST" })).text();
-  await service.want(200, "GET", `/execution/${id}/wait`);
+  await endedExecution(service, id);
   return id;
 }
 

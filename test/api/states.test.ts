@@ -3,13 +3,16 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { itemsOf, memberOf, openTestService, type TestService } from "./test-service.ts";
-import { callWebhook, openWebhook, runWebhook } from "./running.ts";
+import { callWebhook, endedExecution, openWebhook, runWebhook } from "./running.ts";
 import { HUNG_MS } from "../hung.ts";
 
 let service: TestService;
 
+const INACTIVITY_SEC = 1;
+
 before(async () => {
-  service = await openTestService({ config: { DEVELOPMENT_INACTIVITY_SEC: 1 } });
+  const config = { DEVELOPMENT_INACTIVITY_SEC: INACTIVITY_SEC };
+  service = await openTestService({ config });
 });
 
 after(() => service[Symbol.asyncDispose]());
@@ -25,20 +28,33 @@ async function statusAfter(left: number): Promise<Response> {
   }
 }
 
+/**
+ * The answer to a call right after an act of a user. Where the machine paused between the two for as
+ * long as a user counts as active, a refusal says nothing: both are made again.
+ */
+async function callAfter(act: () => Promise<unknown>): Promise<Response> {
+  for (;;) {
+    const begun = performance.now();
+    await act();
+    const answer = await callWebhook(service, "developed");
+    const isLate = performance.now() - begun > INACTIVITY_SEC * 1000;
+    if (!isLate || answer.status !== 402) return answer;
+    await answer.body?.cancel();
+  }
+}
+
 test("a development webhook answers while a user is active, otherwise 402", async () => {
   await openWebhook(service, "developed", { flow: "echo", is_productive: false });
   const token = await service.user("developer", []);
-  await service.want(204, "POST", "/workspace/activity", { token });
-  assert.equal((await callWebhook(service, "developed")).status, 201);
+  const report = () => service.want(204, "POST", "/workspace/activity", { token });
+  assert.equal((await callAfter(report)).status, 201);
   const refused = await statusAfter(201);
   assert.equal(refused.status, 402);
   assert.equal(refused.headers.get("content-type"), "application/problem+json");
   assert.match(await refused.text(), /no user was active .* within the last 1 seconds.*Log in/);
-  await service.want(204, "POST", "/workspace/activity", { token });
-  assert.equal((await callWebhook(service, "developed")).status, 201);
+  assert.equal((await callAfter(report)).status, 201);
   await statusAfter(201);
-  await service.login();
-  assert.equal((await callWebhook(service, "developed")).status, 201, "a login is activity too");
+  assert.equal((await callAfter(() => service.login())).status, 201, "a login is activity too");
 });
 
 test("the workspace tells its folder, its limits and what its store takes", async () => {
@@ -57,8 +73,9 @@ test("an execution of a development webhook is in development mode, and no conne
   const used = async () =>
     memberOf((await service.want(200, "GET", "/workspace")).json, "connections");
   const before = await used();
-  await service.want(204, "POST", "/workspace/activity");
-  const execution = await runWebhook(service, "developed");
+  const answer = await callAfter(() => service.want(204, "POST", "/workspace/activity"));
+  assert.equal(answer.status, 201);
+  const execution = await endedExecution(service, await answer.text());
   assert.equal(memberOf(execution, "is_productive"), "false");
   assert.equal(await used(), before);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
+import { HUNG_MS } from "../hung.ts";
 import {
   ADMIN_PASSWORD,
   memberOf,
@@ -79,10 +80,9 @@ test("wrong passwords are slowed, then refused with 429, for this user alone", a
     }
   }
   assert.deepEqual(statuses, [...Array<number>(10).fill(403), 429]);
-  assert.ok(
-    times[8]! > 1000 && times[8]! > 2 * times[0]!,
-    `slowed: ${times.map(Math.round).join()}`,
-  );
+  // The quickest of those that are not slowed: a machine may pause in any one of them.
+  const free = Math.min(...times.slice(0, 3));
+  assert.ok(times[8]! > 1000 && times[8]! > 2 * free, `slowed: ${times.map(Math.round).join()}`);
   const right = await authenticate("locked", { password: PASSWORD }, token);
   assert.equal(right.status, 429, "the right password too");
   const other = await authenticate("locked", { password: ADMIN_PASSWORD });
@@ -123,9 +123,13 @@ test("keep_previous_sec keeps the replaced key, and no longer", async () => {
     assert.equal((await rotate({ keep_previous_sec: bad })).status, 422, String(bad));
   const second = memberOf((await rotate({ keep_previous_sec: 3600 })).json, "key");
   assert.deepEqual([await call("rotated", first), await call("rotated", second)], [201, 201]);
+  const begun = performance.now();
   const third = memberOf((await rotate({ keep_previous_sec: 1 })).json, "key");
-  assert.deepEqual([await call("rotated", first), await call("rotated", second)], [401, 201]);
-  const until = performance.now() + 5000;
+  const statuses = [await call("rotated", first), await call("rotated", second)];
+  // Where the machine paused meanwhile, the second is over as well.
+  const isOver = performance.now() - begun > 1000 && statuses[1] === 401;
+  assert.deepEqual(statuses, [401, isOver ? 401 : 201]);
+  const until = performance.now() + HUNG_MS;
   while ((await call("rotated", second)) === 201) assert.ok(performance.now() < until);
   assert.equal(await call("rotated", third), 201);
 });

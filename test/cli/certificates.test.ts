@@ -35,7 +35,7 @@ describe("an authority of one's own", { skip: target.skip ?? reason }, () => {
   });
   after(async () => {
     await terminate(running.child);
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   });
 
   function run(words: readonly string[], env: Record<string, string> = {}): Promise<Finished> {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:net";
 import { describe, test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
 import { openTarget } from "../blackbox/target.ts";
+import { findPort } from "../free-port.ts";
 import { openWorkplace } from "./dev-session.ts";
 
 const FLOW = `export default async (flow) => {
@@ -11,15 +11,6 @@ const FLOW = `export default async (flow) => {
   return { hello: name };
 };
 `;
-
-/** A port that nothing listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 interface Told {
   readonly id?: number;
@@ -74,7 +65,7 @@ const reason = name === "deno" ? "a debugger needs Node" : skip;
 describe("dev --inspect", { skip: reason ?? false }, () => {
   test("a call waits for the debugger, stops where the flow says so, and goes on", async () => {
     await using place = await openWorkplace({ "plugins/hello.ts": FLOW });
-    const port = await freePort();
+    const port = await findPort();
     const dev = await place.dev("--inspect", "hello", "--inspect-port", String(port));
     assert.match(dev.shown(), new RegExp(`Debug +attach to 127\\.0\\.0\\.1:${port}`));
     const answer = fetch(`${dev.url}/api/latest/webhook/hello/call?name=Ada`, { method: "POST" });

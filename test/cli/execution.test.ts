@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { poll, readExecution } from "../blackbox/scenario.ts";
 import { openTarget } from "../blackbox/target.ts";
 import { all, openSession, type Session } from "./session.ts";
 
@@ -147,8 +148,7 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     const called = await fetch(`${session.service.url}/api/latest/webhook/waits/call?async`);
     await called.text();
     const parent = await startAndWait("parent", null);
-    await start("wait", 1);
-    await start("wait", 2);
+    const rest = [await start("wait", 1), await start("wait", 2)];
     const cancelled = async (...args: string[]) => {
       const finished = await session.run(["execution", "cancel", ...args]);
       assert.equal(finished.code, 0, all(finished));
@@ -160,9 +160,13 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     assert.equal(await cancelled("--webhook", "waits"), "Cancelled 1 execution\n");
     assert.equal(await cancelled("--webhook", "waits"), none);
     assert.equal(await cancelled("--parent", parent), "Cancelled 1 execution\n");
+    for (const id of rest)
+      await poll("it to run", async () =>
+        (await readExecution(session.service, id))["status"] === "RUNNING" ? true : null,
+      );
     const status = ["--status", "running"];
-    const rest = await cancelled("--flow", "wait", ...status, "--json");
-    assert.deepEqual(JSON.parse(rest), { matched: 2, cancelled: 2 });
+    const both = await cancelled("--flow", "wait", ...status, "--json");
+    assert.deepEqual(JSON.parse(both), { matched: 2, cancelled: 2 });
     assert.deepEqual(JSON.parse(await cancelled("--flow", "wait", "--json")), {
       matched: 0,
       cancelled: 0,

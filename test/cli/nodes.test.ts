@@ -19,6 +19,28 @@ async function run(service: Service, ...args: string[]): Promise<Finished> {
   return finished;
 }
 
+interface Listed {
+  readonly lease_until: string;
+}
+
+async function nodesOf(service: Service): Promise<readonly Listed[]> {
+  const { body } = await service.api("GET", "/workspace");
+  return (body as unknown as { nodes: readonly Listed[] }).nodes;
+}
+
+/** What was listed between these two; leases are renewed meanwhile. */
+function assertBetween(
+  before: readonly Listed[],
+  listed: readonly Listed[],
+  after: readonly Listed[],
+): void {
+  const withoutLease = (nodes: readonly Listed[]) =>
+    nodes.map(({ lease_until: _lease, ...node }) => node);
+  assert.deepEqual(withoutLease(listed), withoutLease(after));
+  for (const [at, { lease_until: lease }] of listed.entries())
+    assert.ok(before[at]!.lease_until <= lease && lease <= after[at]!.lease_until, lease);
+}
+
 async function metricsOf(service: Service): Promise<string> {
   return (await fetch(`${service.url}/metrics`)).text();
 }
@@ -40,12 +62,13 @@ test("nodes of a database: listed, counted, and named in the log", async () => {
   const west = await start("west");
   const { stdout } = await run(west, "nodes");
   assert.match(stdout, /^NODE +STATE +ANSWERS .*\neast +ready +no .*\nwest +ready +yes .*\n$/);
-  const listed = JSON.parse((await run(east, "nodes", "--json")).stdout) as object[];
+  const before = await nodesOf(east);
+  const listed = JSON.parse((await run(east, "nodes", "--json")).stdout) as Listed[];
+  assertBetween(before, listed, await nodesOf(east));
   assert.deepEqual(
     listed.map((node) => ("is_self" in node ? node.is_self : null)),
     [true, false],
   );
-  assert.deepEqual(listed, ((await east.api("GET", "/workspace")).body as { nodes: object }).nodes);
   const figures = await metricsOf(east);
   assert.match(figures, /^flowhook_cluster_nodes\{state="ready"\} 2$/m);
   assert.match(figures, /^flowhook_cluster_waiting 0$/m);

@@ -48,7 +48,7 @@ export async function openSession(
     },
     async [Symbol.asyncDispose]() {
       await service.stop();
-      await rm(folder, { recursive: true, force: true });
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 });
     },
   };
 }

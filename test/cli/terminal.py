@@ -17,7 +17,8 @@ if pid == 0:
 
 shown = b""
 searched = 0
-deadline = time.monotonic() + 18
+# Before whoever started this gives up: what was shown until then is of use.
+deadline = time.monotonic() + 50
 while time.monotonic() < deadline:
     if not select.select([terminal], [], [], 0.5)[0]:
         continue

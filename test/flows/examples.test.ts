@@ -39,7 +39,8 @@ suite("example flows", () => {
 
   before(async () => {
     data = await mkdtemp(join(tmpdir(), "flowhook-examples-"));
-    bench = await openBench();
+    // Longer than any import takes, on however busy a machine.
+    bench = await openBench({ inspect_ms: 60_000 });
     catalog = await openCatalog({
       plugins_dir: PLUGINS,
       dataDir: data,

@@ -114,6 +114,15 @@ async function until(
   return now !== undefined && passes(now) ? now : change;
 }
 
+/** Asks again where the machine paused for as long as the asking may take. */
+async function ask(catalog: Catalog, name: string): Promise<Flow | undefined> {
+  for (;;) {
+    const begun = performance.now();
+    const found = await catalog.findOrAsk(name);
+    if (found !== undefined || performance.now() - begun < 5000) return found;
+  }
+}
+
 suite("flows on all nodes", () => {
   test("a flow of one folder serves on the other, changes there, and goes with its file", async () => {
     await using cluster = await Cluster.open();
@@ -155,7 +164,7 @@ suite("flows on all nodes", () => {
     const offered = sql<{ flow: string }>`select flow from node_flow`;
     while ((await offered.execute(two.store.rows)).rows.length === 0) await setImmediate();
     assert.equal(two.catalog.find("a"), undefined);
-    assert.equal((await two.catalog.findOrAsk("a"))?.state, "ready");
+    assert.equal((await ask(two.catalog, "a"))?.state, "ready");
     assert.equal(await two.catalog.findOrAsk("b"), undefined);
   });
 

@@ -32,9 +32,24 @@ function read(directory: string): Contents {
   return Object.fromEntries(texts.map(([url, text]) => [url.slice(start), text]));
 }
 
+/** What takes this long, in milliseconds, is left to the thread that loads it. */
+const MOST_MS = 2000;
+
+type Files = ReturnType<typeof write>["files"];
+
+/** Once more where the machine paused for as long as it may take. */
+async function stripIn(directory: string, files: Files, by = stripper): Promise<void> {
+  for (;;) {
+    const begun = performance.now();
+    await by.strip(directory, { files });
+    if (performance.now() - begun < MOST_MS) return;
+    by.forget(directory);
+  }
+}
+
 async function strip(version: string, contents: Contents): Promise<Contents> {
   const { directory, files } = write(version, contents);
-  await stripper.strip(directory, { files });
+  await stripIn(directory, files);
   return read(directory);
 }
 
@@ -56,7 +71,7 @@ describe("stripper", () => {
     const { directory, files } = write("prepared", { "order.ts": "let a: 1" });
     const prepared = new Stripper();
     prepared.prepare(directory);
-    await prepared.strip(directory, { files });
+    await stripIn(directory, files, prepared);
     assert.deepEqual(Object.values(prepared.of(directory)), ["let a   "]);
   });
 
@@ -87,16 +102,16 @@ describe("stripper", () => {
   it("leaves a file that was altered since it was copied", async () => {
     const { directory, files } = write("altered", { "a.ts": "let a: 1", "b.ts": "let b: 1" });
     writeFileSync(join(directory, "a.ts"), "evil()");
-    await stripper.strip(directory, { files });
+    await stripIn(directory, files);
     assert.deepEqual(Object.keys(read(directory)), ["b.ts"]);
   });
 
   it("knows nothing of a version that it forgot, and may be asked for it again", async () => {
     const { directory, files } = write("again", { "a.ts": "let a: 1" });
-    await stripper.strip(directory, { files });
+    await stripIn(directory, files);
     stripper.forget(directory);
     assert.deepEqual(read(directory), {});
-    await stripper.strip(directory, { files });
+    await stripIn(directory, files);
     assert.deepEqual(Object.keys(read(directory)), ["a.ts"]);
   });
 });

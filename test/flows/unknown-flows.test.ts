@@ -6,6 +6,7 @@ import { UnknownFlows } from "../../src/server/flows/unknown-flows.ts";
 
 test("a flow is asked for once a second, and all who want it wait for one answer", async () => {
   let asked = 0;
+  const begun = performance.now();
   const answer = Promise.withResolvers<void>();
   const unknown = new UnknownFlows(() => {
     asked += 1;
@@ -15,9 +16,12 @@ test("a flow is asked for once a second, and all who want it wait for one answer
   answer.resolve();
   await all;
   await unknown.ask("a");
-  assert.equal(asked, 1);
+  // Where this process paused for that second, it is asked for again.
+  const isLate = performance.now() - begun > 1000;
+  assert.ok(asked === 1 || (isLate && asked === 2), `${asked} times`);
+  const before = asked;
   await unknown.ask("b");
-  assert.equal(asked, 2);
+  assert.equal(asked, before + 1);
 });
 
 test("where the others cannot be asked, it is as unknown as before", async () => {

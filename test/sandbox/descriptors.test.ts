@@ -10,7 +10,8 @@ import { openBench, until, type Bench } from "../runner/runners-fixture.ts";
 
 let bench: Bench;
 before(async () => {
-  bench = await openBench({ max_log_lines: 10_000 });
+  // The attempts of an inspection take seconds, and more on a busy machine.
+  bench = await openBench({ max_log_lines: 10_000, inspect_ms: 60_000 });
 });
 after(() => bench[Symbol.asyncDispose]());
 

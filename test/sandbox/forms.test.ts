@@ -448,8 +448,15 @@ test("an inspection of what never ends has a limit", async () => {
     ],
     [`await new Promise(() => {})`, /1\.5 s: it waits for something at its top level$/],
   ] as const) {
-    const found = await hurried.runners.inspect(hurried.flow(code));
-    assert.match(found.kind === "broken" ? found.message : "", place);
+    let message = "";
+    // What is watched for a moment may not have run in it where the machine paused: not each time.
+    for (let tries = 0; tries < 3 && !place.test(message); tries += 1) {
+      const found = await hurried.runners.inspect(hurried.flow(code));
+      assert.equal(found.kind, "broken");
+      message = found.kind === "broken" ? found.message : "";
+      assert.match(message, /^Importing .* longer than 1\.5 s: it /);
+    }
+    assert.match(message, place);
   }
 });
 

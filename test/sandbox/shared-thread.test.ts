@@ -77,7 +77,7 @@ const CHANGES: Readonly<Record<string, string>> = {
 for (const [name, change] of Object.entries(CHANGES))
   test(`H2: ${name} that a run has changed is not there for the runs after it`, async () => {
     const spec = bench.flow(
-      `let runs = 0; export default async ({ input_value }) => { runs += 1; const told = runs; const { change, wait_ms = 0 } = input_value.json; if (wait_ms > 0) await new Promise((done) => setTimeout(done, wait_ms)); if (change) { ${change}; } return told; }`,
+      `let runs = 0; export default async ({ input_value }) => { runs += 1; const told = runs; const { change, waitMs = 0 } = input_value.json; if (waitMs > 0) await new Promise((done) => setTimeout(done, waitMs)); if (change) { ${change}; } return told; }`,
     );
     assert.equal((await run(spec, {})).output, 1);
     await run(spec, { change: true, waitMs: 25 });

@@ -22,7 +22,11 @@ test("the place is that of the first frame of the newest error with a stack", ()
 
 test("a text made to be slow is not", () => {
   const hostile = `Error\n    at ${"(:1:1".repeat(200_000)}`;
-  const began = performance.now();
-  assert.equal(findPlace([line(hostile)]), null);
-  assert.ok(performance.now() - began < 2000, "each place is looked at once");
+  const tries = Array.from({ length: 3 }, () => {
+    const began = performance.now();
+    assert.equal(findPlace([line(hostile)]), null);
+    return performance.now() - began;
+  });
+  // The quickest: a machine may pause in any one of them.
+  assert.ok(Math.min(...tries) < 2000, "each place is looked at once");
 });

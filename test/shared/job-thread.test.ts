@@ -7,6 +7,8 @@ import type { TestJobs } from "./threads/jobs.ts";
 
 const FILE = new URL("threads/jobs.ts", import.meta.url);
 const TERMS = { size: 1, isWanted: () => true };
+/** Of a job that may take half a minute longer: so may the start of its thread. */
+const LARGE = { ...TERMS, size: 16 * 2 ** 20 };
 
 interface Opened {
   readonly thread: JobThread<TestJobs>;
@@ -54,9 +56,9 @@ test("H6: a refusal comes back whole, and another error as one of the service", 
 
 test("H6: a job that takes too long is refused, and its thread replaced", async () => {
   const { thread, workers } = open({ limitMs: 3000 });
-  await thread.run("echo", 1, TERMS);
+  await thread.run("echo", 1, LARGE);
   const slow = thread.run("spin", undefined, TERMS);
-  const next = thread.run("echo", 2, TERMS);
+  const next = thread.run("echo", 2, LARGE);
   await assert.rejects(slow, { code: "bad_body", message: /longer than 4 s/ });
   assert.equal(await next, 2);
   assert.equal(workers.length, 2);

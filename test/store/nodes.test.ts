@@ -169,7 +169,12 @@ test("a node whose lease is over is given up, with what ran there; it comes back
   await one.node.rejoin();
   assert.notEqual(one.node.id, before);
   assert.equal(await start(one, await begin(one)), "applied");
-  assert.equal((await other.node.renew(FIGURES), other.node.others), 1);
+  // Its lease is short: it may be over again by the time at which the other counts.
+  await poll("it to be counted", async () => {
+    await one.node.renew(FIGURES);
+    await other.node.renew(FIGURES);
+    return other.node.others === 1 ? true : null;
+  });
 });
 
 test("a start in the same folder ends what its last one ran, and nobody else's", async () => {
@@ -275,6 +280,7 @@ test("a unit that takes longer than a lease ends none", async () => {
   const url = await server.createDatabase();
   await using store = await openNodeStore(url, { leaseMs: SHORT_MS });
   const slow = sql`select pg_sleep(4)`;
+  const begun = performance.now();
   const unit = store.commit([toStatement({ compile: () => slow.compile(store.rows) })]);
   let isOver = false;
   void unit.then(() => (isOver = true));
@@ -282,7 +288,7 @@ test("a unit that takes longer than a lease ends none", async () => {
   assert.ok((await store.node.renew(FIGURES)).isMember);
   await wait(2500);
   assert.equal(store.awaySince, null, "the database is there");
-  assert.ok(!isOver);
+  assert.ok(!isOver || performance.now() - begun > 4000, "it ends no sooner than it would");
   await unit;
 });
 
