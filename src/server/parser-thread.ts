@@ -3,7 +3,7 @@ import { readMembers } from "./api/json-body.ts";
 import { readDocument } from "./api/import-document.ts";
 import { toOutcome, type OutcomeJob } from "./executions/outcome.ts";
 import { findValueError } from "./executions/value.ts";
-import { doJob, type JobRequest } from "./request/job-thread.ts";
+import { serveJobs } from "./request/job-thread.ts";
 import { findScalar } from "./webhooks/json-pointer.ts";
 import { readLarge } from "./webhooks/large-payload.ts";
 import { verifyThere } from "./webhooks/large-signature.ts";
@@ -24,6 +24,4 @@ const JOBS = {
 
 export type ParserJobs = typeof JOBS;
 
-parentPort?.on("message", (request: JobRequest) => {
-  parentPort?.postMessage(doJob(JOBS, request));
-});
+if (parentPort !== null) serveJobs(parentPort, JOBS);

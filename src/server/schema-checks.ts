@@ -4,7 +4,7 @@ import { JobThread, overloaded, type JobRefusals } from "./request/job-thread.ts
 import type { ParserJobs } from "./parser-thread.ts";
 import type { CheckSchema } from "./webhooks/input-check.ts";
 
-/** A check of a small input takes a millisecond; the thread may have to be started for it. */
+/** A check of a small input takes a millisecond. */
 const LIMIT_MS = 3000;
 
 /** Versions that are remembered as slow. */

@@ -1,4 +1,4 @@
-import type { Worker } from "node:worker_threads";
+import type { MessagePort, Worker } from "node:worker_threads";
 import type { ErrorCode } from "../../shared/contract/error.ts";
 import type { FieldError } from "../../shared/contract/problem.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -8,16 +8,19 @@ import { FairQueue, type Queued, type QueueLimits } from "./fair-queue.ts";
 export type Jobs = Readonly<Record<string, (given: never) => unknown>>;
 
 /** A job, as the thread is sent it. */
-export interface JobRequest {
+interface JobRequest {
   readonly name: string;
   readonly given: unknown;
 }
 
 /** A refusal crosses to the HTTP loop by its parts. */
-export type JobAnswer =
+type JobAnswer =
   | { readonly value: unknown }
   | { readonly refused: { code: ErrorCode; detail: string; fields: readonly FieldError[] } }
   | { readonly error: string };
+
+/** What the thread says once its program is loaded. */
+const STARTED = "started";
 
 /** Whoever waits for a job. */
 export interface JobOwner {
@@ -77,6 +80,9 @@ const LIMITS: JobLimits = {
   refusals: PARSING,
 };
 
+/** Longer than the start of a thread takes on however busy a machine: no job is the slower for it. */
+const START_MS = 30_000;
+
 /**
  * Work that would stop the HTTP loop for too long, in a thread of its own: one job at a time,
  * each client's in order, the clients in turn. The thread starts with the first job, and is replaced
@@ -123,10 +129,7 @@ export class JobThread<T extends Jobs> {
   #start(job: Job): void {
     clearTimeout(this.#idle);
     this.#current = job;
-    const { limitMs, limitMsPerMb } = this.#limits;
-    const ms = limitMs + (job.size / 2 ** 20) * limitMsPerMb;
-    const { tooLong } = this.#limits.refusals;
-    this.#limit = setTimeout(() => this.#lose(tooLong(Math.ceil(ms / 1000))), ms);
+    this.#allow(job, this.#worker === null ? START_MS : 0);
     try {
       this.#worker ??= this.#hire();
       this.#worker.postMessage(job.request, [...(job.moved ?? [])]);
@@ -135,10 +138,21 @@ export class JobThread<T extends Jobs> {
     }
   }
 
+  /** From now on it has its time; its thread may have to start first. */
+  #allow(job: Job, startMs: number): void {
+    const { limitMs, limitMsPerMb, refusals } = this.#limits;
+    const ms = limitMs + (job.size / 2 ** 20) * limitMsPerMb;
+    const refuse = () => this.#lose(refusals.tooLong(Math.ceil(ms / 1000)));
+    clearTimeout(this.#limit);
+    this.#limit = setTimeout(refuse, startMs + ms);
+  }
+
   #hire(): Worker {
     const worker = this.#open();
-    worker.on("message", (answer: JobAnswer) => {
-      if (worker === this.#worker) this.#settle((job) => tell(job, answer));
+    worker.on("message", (answer: JobAnswer | typeof STARTED) => {
+      if (worker !== this.#worker) return;
+      if (answer !== STARTED) this.#settle((job) => tell(job, answer));
+      else if (this.#current !== null) this.#allow(this.#current, 0);
     });
     worker.on("error", () => {
       if (worker === this.#worker) this.#lose(this.#limits.refusals.tooLarge());
@@ -186,8 +200,13 @@ export function overloaded(detail: string): RequestError {
   return new RequestError("overloaded", detail, { headers: { "retry-after": "5" } });
 }
 
-/** The thread's side: does a job and makes its answer. */
-export function doJob(jobs: Jobs, { name, given }: JobRequest): JobAnswer {
+/** The thread's side: one job after the other. */
+export function serveJobs(port: MessagePort, jobs: Jobs): void {
+  port.on("message", (request: JobRequest) => port.postMessage(doJob(jobs, request)));
+  port.postMessage(STARTED);
+}
+
+function doJob(jobs: Jobs, { name, given }: JobRequest): JobAnswer {
   try {
     return { value: jobs[name]?.(given as never) };
   } catch (error) {

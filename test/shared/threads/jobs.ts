@@ -1,6 +1,6 @@
 import { parentPort, threadId } from "node:worker_threads";
 import { RequestError } from "../../../src/shared/errors.ts";
-import { doJob, type JobRequest } from "../../../src/server/request/job-thread.ts";
+import { serveJobs } from "../../../src/server/request/job-thread.ts";
 
 /** A thread for the tests of jobs. */
 
@@ -24,6 +24,4 @@ const JOBS = {
 
 export type TestJobs = typeof JOBS;
 
-parentPort?.on("message", (request: JobRequest) => {
-  parentPort?.postMessage(doJob(JOBS, request));
-});
+if (parentPort !== null) serveJobs(parentPort, JOBS);
