@@ -235,6 +235,13 @@ describe("a configuration", () => {
     );
   });
 
+  test("goes on taking calls for a while before a stop where there may be a balancer", () => {
+    const delayOf = (yaml: string) => load(yaml).config.SHUTDOWN_DELAY_SEC;
+    assert.equal(delayOf(""), 0);
+    assert.equal(delayOf("DATABASE_URL: postgres://me@host/db"), 3);
+    assert.equal(delayOf("DATABASE_URL: postgres://me@host/db\nSHUTDOWN_DELAY_SEC: 0"), 0);
+  });
+
   test("keeps what is given instead", () => {
     const { config } = load(
       "FLOW_MAX_CONCURRENT: 1\nWARM_THREADS: 7\nRUNNER_MEMORY_MB: 900",
