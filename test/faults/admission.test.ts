@@ -79,7 +79,14 @@ describe("admission", () => {
 
   test("H5: a flow that starts itself comes to an end, also over a restart", async () => {
     await using service = await openTestService({
-      config: { WORKER_THREADS: 2, MAX_CHILD_DEPTH: 3, MAX_CHILDREN: 2, SYNC_MODE: "hold" },
+      config: {
+        WORKER_THREADS: 2,
+        MAX_CHILD_DEPTH: 3,
+        MAX_CHILDREN: 2,
+        SYNC_MODE: "hold",
+        // Nothing of the family is interrupted.
+        SHUTDOWN_GRACE_SEC: 30,
+      },
       files: { "forking.js": FORKING },
     });
     await service.createWebhook("forking", "forking", { is_productive: true, role: "webhook" });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { send, type Answer } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster, ClusterNode } from "./cluster.ts";
 import type { Told } from "./cluster-load.ts";
 import type { TestService } from "./test-service.ts";
 
@@ -22,6 +22,28 @@ export function begun(cluster: Cluster, count: number): Promise<string[]> {
     const started = await cluster.started();
     return started.length >= count ? started : null;
   });
+}
+
+/**
+ * Until a node runs so many calls at once itself: what waits for a thread for a second is for whoever
+ * has one.
+ *
+ * @returns how many flows have begun by then
+ */
+export async function warm(
+  cluster: Cluster,
+  { service, name }: ClusterNode,
+  count = 1,
+): Promise<number> {
+  await poll(`threads of ${name}`, async () => {
+    const calls = Array.from({ length: count }, () => service.call("held", "?ms=300"));
+    const ids = (await Promise.all(calls)).map(
+      ({ headers }) => headers["flowhook-execution-id"] ?? "",
+    );
+    const rows = await cluster.rows();
+    return ids.every((id) => rows.get(id)?.node === name) || null;
+  });
+  return (await cluster.started()).length;
 }
 
 async function readiness({ origin }: TestService): Promise<number> {

@@ -5,17 +5,22 @@ import { join } from "node:path";
 import pg from "pg";
 import { poll } from "../blackbox/scenario.ts";
 import { openFaultProxy, type FaultProxy } from "../fault-proxy.ts";
+import { findPort } from "../free-port.ts";
 import type { PostgresServer } from "../postgres-server.ts";
+import { mostHere } from "./sizes.ts";
 import { openTestService, type TestService, type TestServiceOptions } from "./test-service.ts";
 
 /** Several nodes on one database, each with folders of its own, that can be killed one by one. */
 
-/** The least that it may be: tests wait for its end. */
-const LEASE_SEC = 3;
+/** As short as it may be, because tests wait for its end, where a node may be held up for 3 s. */
+const LEASE_SEC = 6;
 export const LEASE_MS = LEASE_SEC * 1000;
 
 /** From the loss of a node until another one has ended what it ran, in milliseconds. */
 export const SWEPT_MS = (LEASE_MS * 4) / 3 + 1000;
+
+/** The same where that other one may have been held up: it ends nothing for two leases then. */
+export const mostUntilSwept = () => mostHere(SWEPT_MS, 2 * LEASE_MS + 5000);
 
 /**
  * Notes its start in a file that all nodes share, then waits for `ms`, or for the answer of `gate`. It
@@ -42,12 +47,16 @@ export interface ClusterNode {
   readonly service: TestService;
   /** Between it and PostgreSQL. */
   readonly proxy: FaultProxy;
+  /** What its executions are marked with. */
+  readonly name: string;
 }
 
 export interface StoredRow {
   readonly id: string;
   readonly status: string;
   readonly status_message: string | null;
+  /** Where it ran, or was to run last. */
+  readonly node: string | null;
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -74,6 +83,8 @@ export interface ClusterOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Whether each node leads a group of processes of its own. */
   readonly leads_group?: boolean;
+  /** Whether each listens at its own port again after a restart. */
+  readonly keepsPorts?: boolean;
 }
 
 export async function openCluster(
@@ -87,8 +98,10 @@ export async function openCluster(
   opened.defer(() => rm(out, { recursive: true, force: true, maxRetries: 5 }));
   const nodes: ClusterNode[] = [];
   const key = randomBytes(32).toString("hex");
+  let added = 0;
 
   async function add(program: Program = {}): Promise<ClusterNode> {
+    const name = `node-${(added += 1)}`;
     const proxy = await openFaultProxy(url);
     opened.defer(() => proxy.close());
     const service = opened.use(
@@ -98,6 +111,8 @@ export async function openCluster(
           DATABASE_URL: proxy.through(url),
           DATA_KEY: key,
           NODE_LEASE_SEC: LEASE_SEC,
+          NODE_NAME: name,
+          LISTEN_PORT: options.keepsPorts === true ? await findPort() : 0,
           WORKER_THREADS: 4,
           FLOW_MAX_CONCURRENT: 4,
           ALLOW_WRITE: [out],
@@ -107,7 +122,7 @@ export async function openCluster(
         leads_group: options.leads_group ?? false,
       }),
     );
-    const node = { service, proxy };
+    const node = { service, proxy, name };
     nodes.push(node);
     return node;
   }
@@ -148,7 +163,7 @@ async function readRows(url: string): Promise<Map<string, StoredRow>> {
   await client.connect();
   try {
     const { rows } = await client.query<StoredRow>(
-      "select id, status, status_message from execution",
+      "select id, status, status_message, node from execution",
     );
     return new Map(rows.map((row) => [row.id, row]));
   } finally {

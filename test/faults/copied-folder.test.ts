@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
 import { poll } from "../blackbox/scenario.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 import { untilReady } from "./cluster-watch.ts";
@@ -13,18 +13,21 @@ const SLEEP = `export default async () => {
   await new Promise((resolve) => setTimeout(resolve, 60_000));
 };`;
 
-const LEASE_MS = 3000;
+/** Whose end is waited for, and one that is not over before a slow start has looked at it. */
+const [SHORT_SEC, LONG_SEC] = [6, 60];
 
 let server: PostgresServer;
 
 /** A node, and a service in a copy of its folder that was not started. */
 async function openCopied(
   opened: AsyncDisposableStack,
-): Promise<{ original: TestService; copy: TestService }> {
+  leaseSec: number,
+): Promise<{ original: TestService; copy: TestService; url: string }> {
+  const url = await server.createDatabase();
   const config = {
-    DATABASE_URL: await server.createDatabase(),
+    DATABASE_URL: url,
     DATA_KEY: "0123456789abcdef".repeat(4),
-    NODE_LEASE_SEC: LEASE_MS / 1000,
+    NODE_LEASE_SEC: leaseSec,
   };
   const options = { config, files: { "sleep.ts": SLEEP } };
   const original = opened.use(await openTestService(options));
@@ -33,7 +36,16 @@ async function openCopied(
     recursive: true,
     filter: (path) => !path.endsWith(".sock"),
   });
-  return { original, copy };
+  return { original, copy, url };
+}
+
+/** Until no node has one. */
+async function untilLeaseIsOver(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const sql = `select from node where lease_until >= extract(epoch from clock_timestamp()) * 1000`;
+  await poll("its end", async () => (await client.query(sql)).rowCount === 0 || null);
+  await client.end();
 }
 
 async function assertRefused(service: TestService): Promise<void> {
@@ -53,7 +65,7 @@ describe("a DATA_DIR in two places", () => {
 
   test("of two services with one DATA_DIR the second is refused, and takes nothing from the first", async () => {
     await using opened = new AsyncDisposableStack();
-    const { original, copy } = await openCopied(opened);
+    const { original, copy } = await openCopied(opened, LONG_SEC);
     await copy.configure({ DATA_DIR: original.data });
     await assert.rejects(copy.start(), /Another service runs on the data folder/);
     await untilReady(original, 200);
@@ -62,7 +74,7 @@ describe("a DATA_DIR in two places", () => {
 
   test("a copy is refused while its original lives, or may do so", async () => {
     await using opened = new AsyncDisposableStack();
-    const { original, copy } = await openCopied(opened);
+    const { original, copy } = await openCopied(opened, LONG_SEC);
     await assertRefused(copy);
     await original.assertAlive();
     await untilReady(original, 200);
@@ -72,7 +84,7 @@ describe("a DATA_DIR in two places", () => {
 
   test("a folder that is mounted elsewhere starts once its lease is over, and ends what ran", async () => {
     await using opened = new AsyncDisposableStack();
-    const { original, copy } = await openCopied(opened);
+    const { original, copy, url } = await openCopied(opened, SHORT_SEC);
     await original.createWebhook("sleep", "sleep");
     const answer = await original.call("sleep", "?async");
     const id = answer.headers["flowhook-execution-id"] ?? "";
@@ -81,7 +93,7 @@ describe("a DATA_DIR in two places", () => {
       return text.includes('"status":"RUNNING"') || null;
     });
     await original.kill();
-    await wait(LEASE_MS);
+    await untilLeaseIsOver(url);
     await copy.start();
     const { text } = await copy.api("GET", `/execution/${id}`);
     assert.match(text, /"status_message":"interrupted by a restart"/);
@@ -90,10 +102,10 @@ describe("a DATA_DIR in two places", () => {
 
   test("an original that was paused serves no more where its copy has started, and says why", async () => {
     await using opened = new AsyncDisposableStack();
-    const { original, copy } = await openCopied(opened);
+    const { original, copy, url } = await openCopied(opened, SHORT_SEC);
     await original.createWebhook("sleep", "sleep");
     original.signal("SIGSTOP");
-    await wait(LEASE_MS);
+    await untilLeaseIsOver(url);
     await copy.start();
     original.signal("SIGCONT");
     await untilReady(original, 503);

@@ -94,7 +94,7 @@ PLUGINS_DIR: /etc/flowhook/plugins' > /etc/flowhook/flowhook.yaml
 trap 'if [ -f "$STATE/pid" ]; then kill "$(cat "$STATE/pid")"; fi' EXIT
 run "$STATE/flowhook" install
 run "$STATE/flowhook" install
-timeout 30 sh -c 'until [ -s /var/lib/flowhook/data/secret.key ]; do sleep 0.1; done'
+timeout 60 sh -c 'until [ -s /var/lib/flowhook/data/secret.key ]; do sleep 0.1; done'
 run stat -c '%U %G %a %n' /var/lib/flowhook /var/lib/flowhook/data /var/lib/flowhook/data/secret.key
 stat -c '%F %n' /usr/local/bin/flowhook
 (cd "$STATE/run" && flowhook doctor 2>&1)
@@ -131,11 +131,11 @@ ofBinary("install and uninstall", () => {
     await chmod(join(state, "flowhook"), 0o755);
     const args = ["--mount", "--propagation", "private", "sh", join(state, "script"), state];
     const env = { PATH: "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root" };
-    const done = await runProgram(unshare, args, { cwd: "/", env, deadlineMs: 90_000 });
+    const done = await runProgram(unshare, args, { cwd: "/", env, deadlineMs: 300_000 });
     assert.equal(done.code, 0, all(done));
     parts = done.stdout.split(/^== /m).slice(1);
   });
-  after(() => rm(state, { recursive: true, force: true }));
+  after(() => rm(state, { recursive: true, force: true, maxRetries: 5 }));
 
   function part(at: number): string {
     return parts[at] ?? assert.fail(parts.join("== "));

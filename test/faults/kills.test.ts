@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { poll } from "../blackbox/scenario.ts";
 import { openTestService, processFigure, type TestService } from "./test-service.ts";
-import { busyFactor, figure, openRandom, quantile, ROUNDS, SEED } from "./sizes.ts";
+import { busyFactor, figure, mostHere, openRandom, quantile, ROUNDS, SEED } from "./sizes.ts";
 
 /**
  * The server and its runners are killed at random moments under load. An append-only list of the
@@ -115,7 +115,10 @@ async function openRecordingHouse(): Promise<TestService> {
 }
 
 /** Waits until nothing is PENDING or RUNNING in the store. */
-function settled(service: TestService): Promise<Map<string, string>> {
+async function settled(service: TestService): Promise<Map<string, string>> {
+  // The tables follow what was acknowledged; a list is read once they have all of it.
+  const { status, text } = await service.api("GET", "/execution?limit=1");
+  assert.equal(status, 200, text);
   return poll("every execution to end", async () => {
     const rows = readStore(service);
     return [...rows.values()].every((status) => status.startsWith("ENDED_")) ? rows : null;
@@ -141,6 +144,9 @@ describe("kills", () => {
       const stop = new AbortController();
       const callers = Array.from({ length: 8 }, () => load(service, told, random, stop.signal));
       await wait(150 + random() ** 2 * 1500);
+      // A busy machine may take longer for the first ones.
+      const least = 2 * (round + 1);
+      await poll("some to be acknowledged", async () => told.acknowledged.size >= least || null);
       await service.kill();
       stop.abort();
       await Promise.all(callers);
@@ -248,10 +254,9 @@ describe("kills", () => {
     figure("from a runner's death to the next answer: median", quantile(times, 0.5), "ms");
     figure("from a runner's death to the next answer: p99", quantile(times, 0.99), "ms");
     await service.assertAlive();
-    assert.ok(
-      quantile(times, 0.99) <= 500 * busyFactor(),
-      `took ${times.map(Math.round).join(", ")} ms`,
-    );
+    const shown = `took ${times.map(Math.round).join(", ")} ms`;
+    assert.ok(quantile(times, 0.5) <= 500 * busyFactor(), shown);
+    assert.ok(quantile(times, 0.99) <= mostHere(500), shown);
   });
 });
 

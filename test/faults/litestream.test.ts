@@ -115,7 +115,7 @@ describe("Litestream beside the service", { skip }, () => {
     const ids: string[] = [];
     for (let n = 0; n < 100; n += 1) ids.push((await service.call("echo", "?async", LARGE)).text);
     assert.ok(ids.length * BODY.length > 2 * CHECKPOINT_BYTES, "its checkpoints are in between");
-    const open = await service.call("sleep", "?async&ms=60000");
+    const open = await service.call("sleep", "?async&ms=280000");
     const acknowledged = performance.now();
     await poll("the replica to have all", async () => {
       const file = await replica.restore("found.db");

@@ -126,6 +126,8 @@ describe("nodes agree", () => {
       // As a balancer drains it: no new calls, and a moment for those that are on their way.
       cluster.nodes.splice(cluster.nodes.indexOf(node), 1);
       await wait(250);
+      // Answered after it has taken what was sent before.
+      await node.service.assertAlive();
       assert.equal(await node.service.stop(), 0);
       told.note(await cluster.rows());
       await node.service.start();
@@ -139,10 +141,9 @@ describe("nodes agree", () => {
   });
 
   test("one node after the other is restarted behind a balancer that looks at readiness, and no call fails", async () => {
-    const config = { SHUTDOWN_DELAY_SEC: "auto", SHUTDOWN_GRACE_SEC: 10 };
-    await using cluster = await openCluster(server, { nodes: NODES, config });
+    const config = { SHUTDOWN_DELAY_SEC: DELAY_SEC, SHUTDOWN_GRACE_SEC: 10 };
+    await using cluster = await openCluster(server, { nodes: NODES, config, keepsPorts: true });
     const nodes = cluster.nodes.map(({ service }) => service);
-    for (const node of nodes) await node.configure({ LISTEN_PORT: node.origin.port });
     const balancer = await openBalancer(
       nodes.map(({ origin }) => origin),
       CHECK_MS,
@@ -168,6 +169,8 @@ describe("nodes agree", () => {
 
 /** As HAProxy does unless told otherwise. */
 const CHECK_MS = 1000;
+/** What two of its checks take, as `auto` has it, and some seconds in which a check is held up. */
+const DELAY_SEC = 3 + 5;
 
 /** Calls of both kinds of clients: by a new connection each, and by kept ones. */
 function callAt({ origin }: Balancer, opened: AsyncDisposableStack): Called {

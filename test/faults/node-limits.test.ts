@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
 import type { Answer } from "../blackbox/client.ts";
 import { openGates } from "../blackbox/gates.ts";
 import { executionId, poll } from "../blackbox/scenario.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
-import { LEASE_MS, openCluster, SWEPT_MS, type Cluster, type ClusterNode } from "./cluster.ts";
+import { mostUntilSwept, openCluster, type Cluster, type ClusterNode } from "./cluster.ts";
+import { warm } from "./cluster-watch.ts";
 import { openMeeting } from "./meeting.ts";
-import { busyFactor, figure, NODES } from "./sizes.ts";
+import { figure, mostHere, NODES } from "./sizes.ts";
 
 /** What a webhook limits, and what was refused, is one for all nodes, whatever becomes of them. */
 
@@ -79,7 +81,7 @@ describe("limits of nodes", () => {
       const took = performance.now() - began;
       assert.equal(countOf(answers, 503), 12, breakIt);
       for (const answer of answers) assert.equal(answer?.headers["retry-after"], "5");
-      assert.ok(took < 8000 * busyFactor(), `${breakIt}: ${took} ms`);
+      assert.ok(took < mostHere(8000), `${breakIt}: ${took} ms`);
       away.proxy.open();
     }
     const left = await callAll({ ...cluster, nodes: others }, 20);
@@ -128,6 +130,16 @@ describe("limits of nodes", () => {
       }
       all.push(...(await Promise.all(calls)));
     }
+    // Short ones may never meet on a busy machine: these stay until three are there.
+    const [{ service }] = cluster.nodes as [ClusterNode];
+    for (let at = 0; at < 4; at += 1)
+      all.push(await service.call("limited", `?async&${meeting.query(600_000)}`));
+    await poll("three at once", async () => meeting.seen.most >= 3 || null);
+    await poll("all to have met", async () => {
+      meeting.part();
+      const found = await cluster.rows();
+      return [...found.values()].every(({ status }) => status.startsWith("ENDED_")) || null;
+    });
     const rows = [...(await cluster.settled()).values()];
     const started = await cluster.started();
     figure("nodes: executions of a limited webhook", rows.length);
@@ -145,15 +157,17 @@ describe("limits of nodes", () => {
     await using gates = await openGates();
     await using cluster = await openLimited({ max_concurrent: 1 });
     const [holder, other] = cluster.nodes as [ClusterNode, ClusterNode];
+    await warm(cluster, holder);
     await startAt(holder, gates.query("held"));
     await gates.arrived("held");
     await startAt(other, gates.query("next"));
-    const killed = performance.now();
+    const asked = performance.now();
+    const left = await leaseOfBusy(cluster);
     await holder.service.kill();
     await gates.arrived("next");
-    const took = performance.now() - killed;
+    const took = performance.now() - asked;
     figure("nodes: until the place of a lost node is taken", took, "ms");
-    assert.ok(took > LEASE_MS / 2 && took < (SWEPT_MS + 1000) * busyFactor(), `${took} ms`);
+    assert.ok(took > left - 50 && took < 1000 + mostUntilSwept(), `${took} ms, ${left} ms`);
     gates.open("next");
   });
 
@@ -163,6 +177,7 @@ describe("limits of nodes", () => {
     const [stopped, other] = cluster.nodes as [ClusterNode, ClusterNode];
     const limits = { max_concurrent: 1 };
     await other.service.createWebhook("limited", "recording", { is_productive: true, limits });
+    const before = await warm(cluster, other);
     const ids = [await startAt(other, gates.query("first"))];
     await gates.arrived("first");
     ids.push(await startAt(stopped, gates.query("second")));
@@ -175,9 +190,21 @@ describe("limits of nodes", () => {
     gates.open("third");
     stopped.service.signalGroup("SIGCONT");
     await cluster.settled();
-    assert.deepEqual(await cluster.started(), ids);
+    assert.deepEqual((await cluster.started()).slice(before), ids);
   });
 });
+
+/** @returns what is left of the lease of the node that runs something, in milliseconds */
+async function leaseOfBusy({ url }: Cluster): Promise<number> {
+  const client = new pg.Client(url);
+  await client.connect();
+  const { rows } = await client.query<{ left: string }>(
+    `select lease_until - (extract(epoch from clock_timestamp()) * 1000)::bigint as left
+      from node where id = (select node_id from execution where status = 'RUNNING')`,
+  );
+  await client.end();
+  return Number(rows[0]?.left);
+}
 
 /** @returns the id of its execution */
 async function startAt({ service }: ClusterNode, query: string): Promise<string> {

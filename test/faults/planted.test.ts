@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { appendFile, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { poll } from "../blackbox/scenario.ts";
 import { childrenOf, openTestService, type TestService } from "./test-service.ts";
 
 /** Code that somebody puts into DATA_DIR while the service runs: no later runner loads it. */
@@ -34,7 +35,8 @@ describe("planted code", () => {
     await killRunners(service);
     assert.equal((await service.call("echo")).status, 200);
     assert.deepEqual(await Promise.all(files.map((file) => readFile(file, "utf8"))), before);
-    assert.match(service.logs(), /files in DATA_DIR: they are written again/);
+    const says = /files in DATA_DIR: they are written again/;
+    await poll("the log to say so", async () => says.test(service.logs()) || null);
     assert.doesNotMatch(service.logs(), /PLANTED/);
   });
 

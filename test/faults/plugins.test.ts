@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { appendFile, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { openGate } from "../api/gate.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { openTestService, type TestService } from "./test-service.ts";
 import { figure, RELOADS } from "./sizes.ts";
@@ -29,6 +30,14 @@ const BROKEN: Readonly<Record<string, string>> = {
     "export const then = (resolve) => resolve({ default: () => 2 }); export default () => 1;",
 };
 
+/** Runs until the gate at the address in `gate` opens. */
+const GATED = `import { defineFlow } from "flowhook";
+export default defineFlow({
+  permissions: { net: true },
+  run: async ({ input_value }) => (await fetch(input_value.query.gate)).text(),
+});
+`;
+
 /** Written into the folder of a service that runs: each import has its time. */
 const ENDLESS: Readonly<Record<string, string>> = {
   "loops.js": "for (;;); export default () => 1;",
@@ -47,8 +56,8 @@ describe("plugins", () => {
     const begun = performance.now();
     service = await openTestService({
       config: { SYNC_MODE: "hold", WORKER_THREADS: 4 },
-      flows: ["echo", "sleep"],
-      files: { ...BROKEN, "changing.js": version(0) },
+      flows: ["echo"],
+      files: { ...BROKEN, "changing.js": version(0), "gated.ts": GATED },
       prepare: async (directory) => {
         await symlink("/etc/passwd", join(directory, "plugins/link.ts"));
         await symlink("nowhere", join(directory, "plugins/dangling.ts"));
@@ -60,7 +69,7 @@ describe("plugins", () => {
       performance.now() - begun,
       "ms",
     );
-    for (const flow of ["echo", "sleep", "changing", "syntax"])
+    for (const flow of ["echo", "gated", "changing", "syntax"])
       await service.createWebhook(flow, flow, { is_productive: true });
   });
   after(() => service[Symbol.asyncDispose]());
@@ -95,18 +104,17 @@ describe("plugins", () => {
   });
 
   test("a flow that is deleted while it runs", async () => {
-    const call = service.call("sleep", "?ms=2000");
-    await poll("it to run", async () => {
-      const { text } = await service.api("GET", "/execution?status=RUNNING");
-      return (JSON.parse(text) as { items: unknown[] }).items.length > 0 ? true : null;
-    });
-    await rm(join(service.plugins, "sleep.ts"));
-    const answer = await call;
-    assert.equal(answer.status, 200, answer.text);
+    await using gate = await openGate();
+    const call = service.call("gated", `?gate=${gate.url}`);
+    await gate.arrived;
+    await rm(join(service.plugins, "gated.ts"));
     await poll("it to be gone", async () => {
-      const gone = await service.call("sleep", "?ms=1");
+      const gone = await service.call("gated");
       return gone.status === 500 && /not in the plugins folder/.test(gone.text) ? true : null;
     });
+    gate.open();
+    const answer = await call;
+    assert.equal(answer.status, 200, answer.text);
   });
 
   test("many reloads under calls", async () => {

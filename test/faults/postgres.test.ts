@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { poll } from "../blackbox/scenario.ts";
+import { findPort } from "../free-port.ts";
 import { openPostgres, PASSWORD, type PostgresServer } from "../postgres-server.ts";
-import { busyFactor, figure, openRandom, SEED } from "./sizes.ts";
+import { figure, mostHere, openRandom, SEED } from "./sizes.ts";
 import { openTestService, type TestService } from "./test-service.ts";
 
 /** The service or its PostgreSQL dies under load, or is no PostgreSQL that can be used. */
@@ -75,6 +75,11 @@ async function load(service: TestService, told: Set<string>, stop: AbortSignal):
   }
 }
 
+/** A busy machine takes longer for them. */
+function untilTold(told: ReadonlySet<string>, count: number): Promise<true> {
+  return poll(`${count} to be acknowledged`, async () => told.size >= count || null);
+}
+
 /** Once all has ended: nothing that was acknowledged is missing, and nothing ran twice. */
 async function compare(service: TestService, told: ReadonlySet<string>) {
   await poll("the end of all", async () => {
@@ -110,6 +115,7 @@ describe("store in PostgreSQL", () => {
       const stop = new AbortController();
       const callers = Array.from({ length: 6 }, () => load(service, told, stop.signal));
       await wait(300 + 700 * random());
+      await untilTold(told, 10 * (round + 1));
       await service.kill();
       stop.abort();
       await Promise.all(callers);
@@ -133,6 +139,7 @@ describe("store in PostgreSQL", () => {
       await server.own.start();
     }
     await wait(1500);
+    await untilTold(told, 51);
     stop.abort();
     await Promise.all(callers);
     const rows = await compare(service, told);
@@ -153,14 +160,12 @@ describe("store in PostgreSQL", () => {
     const begun = performance.now();
     const ready = async () => (await fetch(`${urlOf(service)}/health/ready`)).status;
     await poll("readiness 503", async () => ((await ready()) === 503 ? true : null));
-    assert.ok(
-      performance.now() - begun < 4000 * busyFactor(),
-      "ready until 2 s and one look later",
-    );
+    const readyMs = performance.now() - begun;
+    assert.ok(readyMs < mostHere(4000), "ready until 2 s and one look later");
     const refused = await service.call("recording", "?async");
     assert.equal(refused.status, 503, refused.text);
     assert.ok(Number(refused.headers["retry-after"]) > 0);
-    assert.ok(performance.now() - begun < 12_000 * busyFactor());
+    assert.ok(performance.now() - begun < mostHere(12_000));
     await service.assertAlive();
     await server.own.start();
     await poll("readiness 200", async () => ((await ready()) === 200 ? true : null));
@@ -170,7 +175,7 @@ describe("store in PostgreSQL", () => {
   });
 
   test("services share a database: each answers for what another runs", async () => {
-    const shared = { NODE_LEASE_SEC: 3, FLOW_MAX_CONCURRENT: 2, DATA_KEY: "5e".repeat(32) };
+    const shared = { NODE_LEASE_SEC: 6, FLOW_MAX_CONCURRENT: 2, DATA_KEY: "5e".repeat(32) };
     await using one = await openRecording(shared);
     await using other = await openTestService({
       config: { DATABASE_URL: url, WORKER_THREADS: 4, ...shared },
@@ -186,20 +191,26 @@ describe("store in PostgreSQL", () => {
         const row = answer.status === 200 ? (JSON.parse(answer.text) as StoredRow) : null;
         return row?.status.startsWith("ENDED") ? row : null;
       });
+    // What one is slow to start is taken by the other.
+    const holders = (id: string) =>
+      poll("its start", async () => {
+        if ((await readStarted(one)).includes(id)) return [one, other] as const;
+        return (await readStarted(other)).includes(id) ? ([other, one] as const) : null;
+      });
     const leg = await one.call("recording", "?ms=600");
     const { search } = new URL(leg.headers["location"] ?? "", "http://a/b/call");
     assert.equal((await other.call("recording", search)).status, 200, "a leg on the other");
     const long = await start(one, 60_000);
-    await poll("its start", async () => ((await readStarted(one)).includes(long) ? true : null));
-    const cancelled = await other.api("POST", `/execution/${long}/cancel`);
+    const [, elsewhere] = await holders(long);
+    const cancelled = await elsewhere.api("POST", `/execution/${long}/cancel`);
     assert.match(cancelled.text, /"status":"ENDED_CANCELLED"/);
     const many = await Promise.all(Array.from({ length: 10 }, () => start(one, 1500)));
     for (const id of many) assert.equal((await ended(other, id)).status, "ENDED_SUCCESS");
     assert.ok((await readStarted(other)).length > 0, "what waited at one was run by the other");
     const lost = await start(one, 60_000);
-    await poll("its start", async () => ((await readStarted(one)).includes(lost) ? true : null));
-    await one.kill();
-    assert.match((await ended(other, lost)).status_message ?? "", /its node was lost/);
+    const [holder, left] = await holders(lost);
+    await holder.kill();
+    assert.match((await ended(left, lost)).status_message ?? "", /its node was lost/);
     const started = [...(await readStarted(one)), ...(await readStarted(other))];
     assert.equal(new Set(started).size, started.length, "started twice");
   });
@@ -240,10 +251,7 @@ describe("store in PostgreSQL", () => {
   });
 
   test("a server that is not there is tried for half a minute, with a line from time to time", async () => {
-    const closed = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => closed.once("listening", resolve));
-    const { port } = closed.address() as AddressInfo;
-    closed.close();
+    const port = await findPort();
     const given = `postgres://me:secret-word@127.0.0.1:${port}/shop`;
     await using service = await openTestService({ config: { DATABASE_URL: given }, start: false });
     await assert.rejects(service.start(), (error: Error) => {

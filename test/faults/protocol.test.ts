@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { raw, type Origin } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
+import { HUNG_MS } from "../hung.ts";
 import { openTestService, processFigure, type TestService } from "./test-service.ts";
 import { CLIENTS, figure, openRandom, SEED } from "./sizes.ts";
 import { toRequest, Wire } from "./wire.ts";
@@ -362,7 +364,7 @@ async function exchangeOnce(origin: Origin, head: string): Promise<string> {
     });
   });
   socket.write(Buffer.from(`${head}\r\n\r\n`, "latin1"));
-  const silent = new Promise<void>((resolve) => setTimeout(resolve, 5000).unref());
+  const silent = new Promise<void>((resolve) => setTimeout(resolve, HUNG_MS).unref());
   await Promise.race([answered, untilClosed(socket), silent]);
   socket.destroy();
   return answer;
@@ -396,6 +398,8 @@ async function sendOn(socket: Socket, chunk: Buffer, most: number): Promise<numb
   const closed = untilClosed(socket);
   let sent = 0;
   while (!socket.destroyed && sent < most) {
+    // An answer that is there is read: a write after a reset would lose it.
+    await turn();
     sent += chunk.length;
     await Promise.race([new Promise((resolve) => socket.write(chunk, resolve)), closed]);
   }

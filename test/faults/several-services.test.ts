@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
+import { poll } from "../blackbox/scenario.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 import { figure } from "./sizes.ts";
@@ -147,10 +148,11 @@ describe("several services on one database", () => {
 
   test("who is active at one wakes the development webhooks of the other", async () => {
     await using stack = new AsyncDisposableStack();
-    const [one, other] = await openPair(stack, { DEVELOPMENT_INACTIVITY_SEC: 3 });
+    const [one, other] = await openPair(stack, { DEVELOPMENT_INACTIVITY_SEC: 10 });
     await one.createWebhook("hook", "echo", { is_productive: false });
-    await new Promise((resolve) => setTimeout(resolve, 3500));
-    for (const service of [one, other]) assert.equal(await statusOf(service, "?async"), 402);
+    for (const service of [one, other])
+      await poll("it to sleep", async () => (await statusOf(service, "?async")) === 402 || null);
+    assert.equal(await statusOf(one, "?async"), 402);
     await one.api("POST", "/workspace/activity");
     for (const service of [other, one]) assert.equal(await statusOf(service, "?async"), 201);
   });

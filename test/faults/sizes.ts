@@ -70,3 +70,18 @@ export function busyFactor(): number {
   figure("this machine: asked for, of what it can do", `${Math.round(factor * 100)} %`);
   return factor;
 }
+
+/** The soak, which sets each number, runs nothing beside a file. */
+const isSoak = process.env["FLOWHOOK_FAULTS_ROUNDS"] !== undefined;
+/** Where much runs, a process, a thread or a write to the disk may be held up so long, in milliseconds. */
+const PAUSE_MS = isSoak ? 0 : 5000;
+
+/**
+ * What may take \`ms\` at most on a machine that does nothing else, here: one sample meets a pause now
+ * and then, so the median of many is held to \`ms * busyFactor()\` beside it.
+ *
+ * @param pauseMs what a pause costs here
+ */
+export function mostHere(ms: number, pauseMs = PAUSE_MS): number {
+  return ms * busyFactor() + (isSoak ? 0 : pauseMs);
+}

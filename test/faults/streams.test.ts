@@ -3,12 +3,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
-import { openTestService, type TestService } from "./test-service.ts";
+import { findPort } from "../free-port.ts";
+import { cpuOf, openTestService, type TestService } from "./test-service.ts";
 import { figure } from "./sizes.ts";
 
 /** Event streams: many of them, slow ones, and those of somebody who may not listen any more. */
@@ -229,19 +230,6 @@ async function callMany(service: TestService, count: number, webhook = "echo"): 
     await Promise.all(Array.from({ length: 20 }, () => start(service, webhook)));
 }
 
-/** Processor time that the server takes while something is done, in milliseconds. */
-async function cpuOf(service: TestService, act: () => Promise<void>): Promise<number> {
-  const begun = readCpu(service.pid);
-  await act();
-  return readCpu(service.pid) - begun;
-}
-
-/** Its user and system time (proc(5)), which Linux counts in hundredths of a second. */
-function readCpu(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
 /** Whether the server still holds its side of a connection that is not read here (proc(5)). */
 function isConnected(service: TestService, socket: Socket): boolean {
   const port = (number: number): string => number.toString(16).toUpperCase().padStart(4, "0");
@@ -258,7 +246,7 @@ interface Proxy {
 async function openProxy(service: TestService): Promise<Proxy> {
   const folder = join(service.directory, "nginx");
   await mkdir(folder);
-  const port = await freePort();
+  const port = await findPort();
   const { host, port: behind } = service.origin;
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`)
@@ -289,13 +277,4 @@ function isListening(port: number): Promise<true | null> {
     });
     socket.on("error", () => resolve(null));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

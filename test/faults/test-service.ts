@@ -278,3 +278,20 @@ export function processFigure(pid: number, name: "VmRSS" | "VmHWM" | "Threads"):
   const text = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
 }
+
+/**
+ * Time of the processors that a process has taken, or its main thread alone, in milliseconds
+ * (proc(5)); it is counted in hundredths of a second.
+ */
+export function readCpu(pid: number, thread: "all" | "main" = "all"): number {
+  const folder = thread === "all" ? `/proc/${pid}` : `/proc/${pid}/task/${pid}`;
+  const fields = readFileSync(`${folder}/stat`, "latin1").split(") ")[1]!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** What the server takes of the processors while something is done, in milliseconds. */
+export async function cpuOf({ pid }: TestService, act: () => Promise<unknown>): Promise<number> {
+  const begun = readCpu(pid);
+  await act();
+  return readCpu(pid) - begun;
+}
