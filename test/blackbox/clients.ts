@@ -95,7 +95,7 @@ export function missingClient(client: Client): string | null {
 export function runClient(client: Client, call: ClientCall, cwd: string): Promise<Finished> {
   const program = findProgram(client.program) ?? client.program;
   const env = { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? cwd, no_proxy: "*" };
-  return runProgram(program, client.arguments(call), { cwd, env, deadlineMs: 30_000 });
+  return runProgram(program, client.arguments(call), { cwd, env });
 }
 
 export interface Seen {

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { openGates } from "./gates.ts";
-import { callTarget, countExecutions } from "./scenario.ts";
+import { callTarget, countExecutions, poll } from "./scenario.ts";
 import { startService, type Service } from "./service.ts";
 import { findProgram, openTarget } from "./target.ts";
 
@@ -79,6 +79,7 @@ describe(`a page of another origin (${target.name})`, { skip }, () => {
     const result = await got;
     assert.deepEqual([result?.status, result?.text], [200, '{"gate":"page"}']);
     assert.match(result?.id ?? "", /^[0-9a-f-]{36}$/, "the execution's id can be read");
+    await allAnswered(seen);
     const calls = seen.filter(({ method }) => method !== "OPTIONS");
     assert.deepEqual([calls[0]?.method, calls[0]?.status], ["POST", 303]);
     assert.deepEqual([calls[1]?.method, calls[1]?.status], ["GET", 302]);
@@ -105,6 +106,7 @@ describe(`a page of another origin (${target.name})`, { skip }, () => {
     });
     const simple = await ask(page, urlOf("answer"), { method: "GET" });
     assert.deepEqual([simple?.status, simple?.text], [200, "null"]);
+    await allAnswered(seen);
     const legs = seen.map(({ method, status }) => `${method} ${status}`);
     assert.match(legs.join(), /^GET 303,(GET 302,)*GET 200$/, "no request but the call's own");
     const headers = { "content-type": "application/json" };
@@ -227,6 +229,13 @@ function ask(page: Pick<Page, "evaluate">, url: string, init: Init): Promise<Got
       }
     },
     [url, init] as const,
+  );
+}
+
+/** The debugger may tell of an answer after the page has it. */
+function allAnswered(seen: readonly Seen[]): Promise<true> {
+  return poll("the answers to all requests", async () =>
+    seen.every(({ status }) => status !== null) ? true : null,
   );
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { poll } from "../blackbox/scenario.ts";
 import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
 import {
   logIn,
@@ -257,6 +258,11 @@ test("the user interface works below a path prefix", { skip: noBrowser }, async 
   await page.waitForURL(/\/flows\/ui\/executions\//);
   await settled(page);
   await page.getByRole("button", { name: "Theme" }).click();
+  // The cookie is kept by another process, which may be asked for the page before.
+  await poll("the cookie of the theme", async () => {
+    const cookies = await page.context().cookies(page.url());
+    return cookies.some(({ name }) => name === "flowhook-theme") ? true : null;
+  });
   await page.reload();
   assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
   assert.deepEqual(errors, []);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { endedExecution } from "../blackbox/scenario.ts";
 import type { Service } from "../blackbox/service.ts";
 import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
 import { call, openWorkshop } from "./workshop.ts";
@@ -170,7 +171,7 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     assert.match(await response.innerText(), /Unsent response[^]*reserved/);
     await service.api("GET", "/webhook/failing/call?async");
     const id = await newest("webhook=failing");
-    await service.api("GET", `/execution/${id}/wait`);
+    await endedExecution(service, id);
     await visit(page, service, `/ui/executions/${id}`);
     assert.match(
       await response.innerText(),
@@ -178,7 +179,7 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     );
     const { body } = await service.api("POST", `/execution/${id}/replay`, {});
     const { id: replay } = body as { id: string };
-    await service.api("GET", `/execution/${replay}/wait`);
+    await endedExecution(service, replay);
     await visit(page, service, `/ui/executions/${replay}`);
     assert.match(
       await response.innerText(),

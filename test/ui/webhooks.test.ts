@@ -212,10 +212,9 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     const headers = { location: "https://example.test/" };
     const step = { webhook_response: { status: 307, headers, body: "over there" } };
     const legs = await send("answer", { steps: [step] });
-    assert.deepEqual(
-      legs.map(([, status]) => status),
-      ["303", "307"],
-    );
+    // A busy machine may take longer than a poll window: then there are legs between.
+    const statuses = legs.map(([, status]) => status);
+    assert.match(statuses.join(" "), /^303( 302)* 307$/);
     assert.match(await page.locator("#try").innerText(), /over there/);
   });
 

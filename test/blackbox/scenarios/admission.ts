@@ -96,7 +96,7 @@ export const QUEUE: Group = {
         assert.equal(leg.status, 302, "a re-entry does not look at the queue");
         gates.open("q");
         assert.equal((await endedExecution(service, queued.text))["status"], "ENDED_SUCCESS");
-        const letIn = await call(service, "echo");
+        const letIn = await callWithRoom(service, "echo");
         assert.equal(letIn.status, 201, letIn.text);
         await endedExecution(service, letIn.text);
       },
@@ -106,7 +106,7 @@ export const QUEUE: Group = {
       covers: ["C9 final"],
       async run(service) {
         await using gates = await openGates();
-        const running = await call(service, "gate", `?async&${gates.query("c")}`);
+        const running = await callWithRoom(service, "gate", `?async&${gates.query("c")}`);
         assert.equal(running.status, 201, running.text);
         await gates.arrived("c");
         await occupyOthers(service, gates);

@@ -62,7 +62,7 @@ async function startAtGate(
  * of its store, are answered. Each of several nodes gets two.
  */
 async function settle(service: Service): Promise<void> {
-  const target = callTarget(service, "held", "?__wait_execution_id=none");
+  const target = callTarget(service, "gate", "?__wait_execution_id=none");
   for (let turn = 0; turn < 6; turn += 1)
     assert.equal((await send(service.origin, { target })).status, 404);
 }
@@ -84,6 +84,19 @@ async function assertUnharmed(
   assert.equal((await endedExecution(service, id))["status"], "ENDED_SUCCESS");
 }
 
+/** For a group with a short window: here no leg that is waited for may come to its end. */
+export const BETWEEN_LEGS: StoryRow = {
+  name: "nothing is cancelled between legs",
+  covers: ["C9 between legs"],
+  async run(service) {
+    await using gates = await openGates();
+    const { id, target } = await startAtGate(service, gates, "between");
+    const leg = await send(service.origin, { target });
+    assert.equal(leg.status, 302, "a leg that came to its end");
+    await assertUnharmed(service, gates, "between", id);
+  },
+};
+
 const REDIRECT_ROWS: StoryRow[] = [
   {
     name: "the client goes while a leg waits",
@@ -100,17 +113,6 @@ const REDIRECT_ROWS: StoryRow[] = [
       const late = await send(service.origin, { target });
       assert.equal(late.status, 500);
       assert.match(late.text, /^ENDED_CANCELLED: /);
-    },
-  },
-  {
-    name: "nothing is cancelled between legs",
-    covers: ["C9 between legs"],
-    async run(service) {
-      await using gates = await openGates();
-      const { id, target } = await startAtGate(service, gates, "between");
-      const leg = await send(service.origin, { target });
-      assert.equal(leg.status, 302, "a leg that came to its end");
-      await assertUnharmed(service, gates, "between", id);
     },
   },
   {
@@ -254,7 +256,8 @@ const WEBHOOKS: Group["webhooks"] = {
 
 export const CANCEL: Group = {
   name: "cancel",
-  config: { WAIT_POLL_WINDOW_SEC: 3, CANCEL_GRACE_SEC: 1, WORKER_THREADS: 4 },
+  // Legs wait until their clients go, or the flow ends, however long a busy machine takes for that.
+  config: { WAIT_POLL_WINDOW_SEC: 60, CANCEL_GRACE_SEC: 1, WORKER_THREADS: 4 },
   flows: ["gate", "echo"],
   webhooks: WEBHOOKS,
   rows: [...REDIRECT_ROWS, ...HELD_ROWS],

@@ -110,8 +110,10 @@ export const CONNECTOR_TIMEOUT: Group = {
       async run(service) {
         const started = performance.now();
         let calls = 0;
+        let called = Infinity;
         function slow(_: unknown, response: Parameters<RequestListener>[1]): void {
           calls += 1;
+          called = Math.min(called, performance.now());
           const location = `./call?__wait_execution_id=${calls}`;
           setTimeout(() => response.writeHead(302, { location }).end(), 11_000).unref();
         }
@@ -119,12 +121,13 @@ export const CONNECTOR_TIMEOUT: Group = {
           const { code, stderr } = await runCommand(service.target, ["call", "far"], {
             env: { FLOWHOOK_URL: url },
             cwd: service.directory,
-            deadlineMs: 45_000,
+            deadlineMs: 90_000,
           });
           assert.equal(code, 1);
           assert.match(stderr, /30 ?s|time/i);
-          const took = (performance.now() - started) / 1000;
-          assert.ok(took > 29 && took < 36, `took ${took} s`);
+          // It counts from a moment between its start and its first call, and may end slowly itself.
+          const [most, took] = [started, called].map((at) => (performance.now() - at) / 1000);
+          assert.ok(Number(most) > 29 && Number(took) < 40, `took ${took} to ${most} s`);
         });
       },
     },

@@ -9,6 +9,7 @@ import {
   type Group,
   type StoryRow,
 } from "../scenario.ts";
+import { BETWEEN_LEGS } from "./cancel.ts";
 import { call, nextUrl } from "./leg.ts";
 
 /** The Location of the first leg for a path, and the URL that it must lead back to. */
@@ -153,5 +154,5 @@ export const LEGS: Group = {
     gate: { flow: "gate" },
     answer: { flow: "answer" },
   },
-  rows: [...FIRST_LEG, ...WAITING, ...WAIT_ENDPOINTS],
+  rows: [...FIRST_LEG, ...WAITING, BETWEEN_LEGS, ...WAIT_ENDPOINTS],
 };

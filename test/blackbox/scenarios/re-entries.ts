@@ -22,7 +22,8 @@ const REENTRY: StoryRow[] = [
       const target = callTarget(service, "sleep", "?ms=150");
       const answer = await follow(service.origin, { method: "POST", target });
       assert.equal(answer.text, '{"slept":150}');
-      assert.ok(performance.now() - started < 10_000);
+      // The window is 20 s, and the flow may start slowly.
+      assert.ok(performance.now() - started < 19_000);
     },
   },
 
