@@ -3,7 +3,8 @@ import type { Client } from "pg";
 import { requireKey } from "../execution-key.ts";
 import type { BeginRecord, LedgerEntry } from "../ledger-record.ts";
 import type { UnitError } from "../store-error.ts";
-import { runBatch, toClaimBatch, toUnclaimBatch } from "./batches.ts";
+import { runBatch } from "./batch.ts";
+import { toClaimBatch, toUnclaimBatch } from "./claim-batch.ts";
 
 /** Which executions may begin is decided by the database, in the transaction of their begin. */
 

@@ -2,16 +2,9 @@ import type { Client } from "pg";
 import { requireKey } from "../execution-key.ts";
 import { gatherRecords, type Begun, type Later } from "../gathered-records.ts";
 import { listReplaced, type LedgerEntry } from "../ledger-record.ts";
-import {
-  CHANGED_BEFORE,
-  joinBatches,
-  runBatch,
-  toBeginBatch,
-  toEndBatch,
-  toLogBatch,
-  toMoveBatch,
-  type Batch,
-} from "./batches.ts";
+import { runBatch, type Batch } from "./batch.ts";
+import { CHANGED_BEFORE, joinBatches, toEndBatch, toLogBatch, toMoveBatch } from "./batches.ts";
+import { toBeginBatch } from "./begin-batch.ts";
 import { isConditional, leaveOut, refuseBegins, toErrors, type Counting } from "./begins.ts";
 import { transact } from "./connection.ts";
 import { isLost, isOutOfTime, toUnitError } from "./error.ts";

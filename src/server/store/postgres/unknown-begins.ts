@@ -2,7 +2,8 @@ import type { Client } from "pg";
 import { now } from "../../../shared/clock.ts";
 import { requireKey } from "../execution-key.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
-import { runBatch, toEndBatch } from "./batches.ts";
+import { runBatch } from "./batch.ts";
+import { toEndBatch } from "./batches.ts";
 import { transact } from "./connection.ts";
 
 /**
