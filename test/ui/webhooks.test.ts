@@ -147,6 +147,7 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     const hub = await sender.innerText();
     assert.match(hub, /Payload URL\s+http\S+\/webhook\/hub\/call\?async\s/);
     assert.match(hub, /Content type\s+application\/json\s+Secret\s+The value of the secret SENDER/);
+    assert.match(await page.locator("pre").innerText(), /^flowhook login .*\n.*call 'hub' --sign /);
     await visit(page, service, "/ui/webhooks/paid");
     const paid = await sender.innerText();
     assert.match(paid, /Endpoint URL\s+http\S+\/webhook\/paid\/call\s/, "async by itself");
