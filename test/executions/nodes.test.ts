@@ -134,7 +134,7 @@ function withActs(node: StoreNode, acts: Partial<StoreNode>): StoreNode {
     renew: (figures) => node.renew(figures),
     rejoin: () => node.rejoin(),
     sweep: () => node.sweep(),
-    tellAwaited: (ids) => node.tellAwaited(ids),
+    tellAwaited: (ids, left) => node.tellAwaited(ids, left),
     tellWaiting: acts.tellWaiting ?? (() => node.tellWaiting()),
     onWaiting: (act) => node.onWaiting(act),
     isAwaited: (id) => node.isAwaited(id),

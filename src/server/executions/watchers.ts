@@ -2,10 +2,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { StoreNode } from "../store/node.ts";
 import type { ActiveExecution } from "./active.ts";
 
-/** How often it is told who waits, in milliseconds. */
+/** How often others are told who waits, in milliseconds: most calls are over by then. */
 const TELL_MS = 250;
-/** By then every node has told of those who wait on it. */
-const DECIDE_MS = 700;
+/** How often they are told it again: a database that has crashed forgets it. */
+const RENEW_MS = 5000;
+/** By then every node has told of those who wait on it, and taken back what is over. */
+const DECIDE_MS = 1000;
 
 /**
  * Tells the other nodes on which executions somebody waits here: a client that goes away at one
@@ -13,7 +15,11 @@ const DECIDE_MS = 700;
  */
 export class Watchers {
   readonly #node: StoreNode | null;
-  readonly #watched = new Set<ActiveExecution>();
+  /** Since when somebody waits here, as performance.now(). */
+  readonly #watched = new Map<ActiveExecution, number>();
+  /** Of which the others were told. */
+  readonly #told = new Set<ActiveExecution>();
+  #renewedAt = Number.NEGATIVE_INFINITY;
   #isTelling = false;
 
   /** @param node null: there are no others */
@@ -24,9 +30,9 @@ export class Watchers {
   /** One more waits on it. */
   add(execution: ActiveExecution): void {
     execution.watchers += 1;
-    if (this.#node === null) return;
-    this.#watched.add(execution);
-    if (!this.#isTelling) this.#tellSoon();
+    if (this.#node === null || execution.watchers > 1) return;
+    this.#watched.set(execution, performance.now());
+    this.#tellSoon(this.#node);
   }
 
   delete(execution: ActiveExecution): void {
@@ -51,18 +57,34 @@ export class Watchers {
     return node.isAwaited(id);
   }
 
-  #tellSoon(): void {
+  #tellSoon(node: StoreNode): void {
+    if (this.#isTelling) return;
     this.#isTelling = true;
-    setTimeout(() => {
-      this.#isTelling = false;
-      if (this.#watched.size === 0) return;
-      this.#tell();
-      this.#tellSoon();
-    }, TELL_MS).unref();
+    setTimeout(() => void this.#tellOnce(node), TELL_MS).unref();
   }
 
-  #tell(): void {
-    const ids = [...this.#watched].map(({ id }) => id);
-    if (this.#node !== null && this.#node.others > 0) this.#node.tellAwaited(ids).catch(() => {});
+  async #tellOnce(node: StoreNode): Promise<void> {
+    // What could not be told is told the next time.
+    await this.#tell(node).catch(() => {});
+    this.#isTelling = false;
+    if (this.#watched.size + this.#told.size > 0) this.#tellSoon(node);
+  }
+
+  async #tell(node: StoreNode): Promise<void> {
+    // Whoever comes is told all.
+    if (node.others === 0) return this.#told.clear();
+    const now = performance.now();
+    const isRenewal = now - this.#renewedAt >= RENEW_MS;
+    const awaited = [...this.#watched]
+      .filter(([one, since]) => now - since >= TELL_MS && (isRenewal || !this.#told.has(one)))
+      .map(([one]) => one);
+    const left = [...this.#told].filter((one) => !this.#watched.has(one));
+    if (awaited.length + left.length === 0) return;
+    await node.tellAwaited(awaited.map(toId), left.map(toId));
+    if (isRenewal) this.#renewedAt = now;
+    for (const one of awaited) this.#told.add(one);
+    for (const one of left) this.#told.delete(one);
   }
 }
+
+const toId = ({ id }: ActiveExecution): string => id;

@@ -15,8 +15,12 @@ export interface StoreNode {
   rejoin(): Promise<void>;
   /** Ends what ran on nodes that are lost, and forgets those; null: another node does so just now. */
   sweep(): Promise<Swept | null>;
-  /** Tells the others that somebody waits on these executions here, for a second. */
-  tellAwaited(ids: readonly string[]): Promise<void>;
+  /**
+   * Tells the others that somebody waits on these executions here, for some seconds.
+   *
+   * @param left on which nobody does any more
+   */
+  tellAwaited(ids: readonly string[], left: readonly string[]): Promise<void>;
   /** Tells the others that more waits here than can run: a hint, which may be lost. */
   tellWaiting(): Promise<void>;
   /** Calls back each time that another node has told so. */

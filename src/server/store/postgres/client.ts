@@ -105,8 +105,8 @@ export class Client {
     return this.#ask({ sweep: true }, ({ swept }: { swept: Swept | null }) => swept);
   }
 
-  tellAwaited(tellAwaited: readonly string[]): Promise<void> {
-    return this.#ask({ tellAwaited }, () => {});
+  tellAwaited(tellAwaited: readonly string[], left: readonly string[]): Promise<void> {
+    return this.#ask({ tellAwaited, left }, () => {});
   }
 
   tellWaiting(): Promise<void> {

@@ -10,8 +10,8 @@ import { FULL_WEBHOOKS } from "./webhook-states.ts";
 import { CLOCK, NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Joined, Renewed, ThreadData } from "./thread-protocol.ts";
 
-/** How long it counts that somebody waits on an execution, in milliseconds. */
-const AWAITED_MS = 1000;
+/** How long it counts that somebody waits on an execution, in milliseconds: it is told again before. */
+const AWAITED_MS = 15_000;
 
 /** Keys tell so many nodes apart; see shared/id.ts. */
 const SLOTS = 64;
@@ -100,20 +100,31 @@ export class Membership {
     });
   }
 
-  /** Tells the others that somebody waits on these executions here. */
-  async tellAwaited(client: Client, ids: readonly string[]): Promise<void> {
+  /**
+   * Tells the others that somebody waits on these executions here.
+   *
+   * @param left on which nobody does any more
+   */
+  async tellAwaited(
+    client: Client,
+    ids: readonly string[],
+    left: readonly string[],
+  ): Promise<void> {
     await client.query({
       name: "awaited",
-      text: `insert into awaited (execution_key, node_id, until_at)
+      text: `with gone as (delete from awaited where node_id = $1 and execution_key = any($3::bigint[]))
+        insert into awaited (execution_key, node_id, until_at)
         select key, $1, ${CLOCK} + ${AWAITED_MS} from unnest($2::bigint[]) as given (key)
         on conflict (execution_key, node_id) do update set until_at = excluded.until_at`,
-      values: [this.#id, ids.map(requireKey)],
+      values: [this.#id, ids.map(requireKey), left.map(requireKey)],
     });
   }
 
+  /** Whether a node that lives has said so: also one that stands still for a while. */
   async isAwaited(client: Client, id: string): Promise<boolean> {
     const { rowCount } = await client.query(
-      `select from awaited where execution_key = $1 and node_id <> $2 and until_at > ${CLOCK}`,
+      `select from awaited join node on node.id = awaited.node_id
+        where execution_key = $1 and node_id <> $2 and until_at > ${CLOCK}`,
       [requireKey(id), this.#id],
     );
     return (rowCount ?? 0) > 0;

@@ -31,7 +31,7 @@ export function openNode(client: Client, name: string, joined: Joined): StoreNod
       id = again.id;
     },
     sweep: () => client.sweep(),
-    tellAwaited: (ids) => client.tellAwaited(ids),
+    tellAwaited: (ids, left) => client.tellAwaited(ids, left),
     tellWaiting: () => client.tellWaiting(),
     onWaiting: (act) => client.onWaiting(act),
     isAwaited: (asked) => client.isAwaited(asked),

@@ -65,7 +65,7 @@ export type Request = { readonly id: number } & (
 export type NodeAct =
   | { readonly renew: NodeFigures }
   | { readonly sweep: true }
-  | { readonly tellAwaited: readonly string[] }
+  | { readonly tellAwaited: readonly string[]; readonly left: readonly string[] }
   | { readonly tellWaiting: true }
   | { readonly isAwaited: string }
   | { readonly listLost: readonly string[] }

@@ -105,7 +105,7 @@ function respondAsNode(
     if ("renew" in request) return { id, renewed: await membership.renew(client, request.renew) };
     if ("sweep" in request) return { id, swept: await membership.sweep(client) };
     if ("tellAwaited" in request) {
-      await membership.tellAwaited(client, request.tellAwaited);
+      await membership.tellAwaited(client, request.tellAwaited, request.left);
       return { id, told: true };
     }
     if ("tellWaiting" in request) {
