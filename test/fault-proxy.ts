@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { reset } from "./reset.ts";
 
 /** Stands before a server, and breaks the network between it and whoever uses it. */
 export interface FaultProxy {
@@ -29,7 +30,7 @@ export async function openFaultProxy(url: string): Promise<FaultProxy> {
   const links = new Set<Link>();
   let mode: Mode = "open";
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    if (mode === "dropped") return client.resetAndDestroy();
+    if (mode === "dropped") return reset(client);
     const link = new Link(client, () => connect({ ...place, allowHalfOpen: true }));
     links.add(link);
     client.once("close", () => links.delete(link));
@@ -112,8 +113,8 @@ class Link {
   }
 
   reset(): void {
-    this.#client.resetAndDestroy();
-    this.#server?.resetAndDestroy();
+    reset(this.#client);
+    if (this.#server !== null) reset(this.#server);
   }
 
   #pass(from: Socket, to: Socket): void {

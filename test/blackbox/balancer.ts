@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { reset } from "../reset.ts";
 import { send, type Origin } from "./client.ts";
 
 /** One address for several nodes: each connection goes to the next one, its bytes untouched. */
@@ -80,7 +81,7 @@ function openChecks(origins: readonly Origin[], everyMs: number) {
 /** What one side sends, and how it ends: a half-close as such, and a reset as a reset. */
 function join(from: Socket, to: Socket): void {
   from.pipe(to);
-  from.on("error", () => to.resetAndDestroy());
+  from.on("error", () => reset(to));
   from.once("close", () => {
     if (!from.readableEnded) to.destroy();
   });

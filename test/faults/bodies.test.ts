@@ -6,6 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { send } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
+import { reset } from "../reset.ts";
 import { openTestService, processFigure, type TestService } from "./test-service.ts";
 import { figure } from "./sizes.ts";
 
@@ -151,7 +152,7 @@ describe("bodies that do not come to their end", () => {
   test("M4: what a body held is free again, however it ends", async () => {
     const ways: Readonly<Record<string, (sender: Sender) => Promise<unknown>>> = {
       "the client closes": async ({ socket }) => socket.end(),
-      "the client resets": async ({ socket }) => socket.resetAndDestroy(),
+      "the client resets": async ({ socket }) => reset(socket),
       "it comes to its end": (sender) => sender.send(1),
       "it is no body": (sender) => sender.send(100, "zz\r\n"),
     };

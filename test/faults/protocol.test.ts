@@ -6,6 +6,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { raw, type Origin } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { HUNG_MS } from "../hung.ts";
+import { reset } from "../reset.ts";
 import { openTestService, processFigure, type TestService } from "./test-service.ts";
 import { CLIENTS, figure, openRandom, SEED } from "./sizes.ts";
 import { toRequest, Wire } from "./wire.ts";
@@ -302,7 +303,7 @@ describe("protocol", () => {
       const part = request.subarray(0, Math.ceil(random() * request.length));
       await new Promise<void>((resolve) => socket.write(part, () => resolve()));
       if (random() < 0.5) await new Promise((resolve) => setImmediate(resolve));
-      if (random() < 0.5) socket.resetAndDestroy();
+      if (random() < 0.5) reset(socket);
       else socket.destroy();
     }
     figure("protocol: disconnects", cut);
