@@ -65,6 +65,7 @@ async function main(rounds: number): Promise<void> {
   process.stdout.write(report.toThreadTable(slices));
   process.stdout.write(report.toFigureTable(alone));
   process.stdout.write(report.toTargetTable(verdicts));
+  process.stdout.write(report.toWarning(slices));
   const found = {
     machine,
     generator: GENERATOR,

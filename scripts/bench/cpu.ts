@@ -10,6 +10,36 @@ export function readCpu(pids: readonly number[]): CpuTimes {
   return new Map(pids.flatMap((pid, place) => readThreads(pid, place === 0 ? "server" : "runner")));
 }
 
+/** Time of all processors since their start, in ticks. */
+export interface MachineTimes {
+  readonly all: number;
+  /** Nobody had anything to do. */
+  readonly idle: number;
+  /** Other machines of the same host had them. */
+  readonly stolen: number;
+}
+
+/** Out of the first line of /proc/stat; null where there is none. */
+export function readMachine(): MachineTimes | null {
+  if (process.platform !== "linux") return null;
+  const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n");
+  // user nice system idle iowait irq softirq steal; what follows is part of the first two.
+  const times = line.split(/\s+/).slice(1, 9).map(Number);
+  const all = times.reduce((sum, time) => sum + time, 0);
+  return { all, idle: times[3] ?? 0, stolen: times[7] ?? 0 };
+}
+
+/** Shares of the time between two readings, in percent. */
+export function toShares(
+  before: MachineTimes | null,
+  after: MachineTimes | null,
+): { idle_percent: number | null; stolen_percent: number | null } {
+  if (before === null || after === null) return { idle_percent: null, stolen_percent: null };
+  const share = (of: "idle" | "stolen"): number =>
+    (100 * (after[of] - before[of])) / Math.max(1, after.all - before.all);
+  return { idle_percent: share("idle"), stolen_percent: share("stolen") };
+}
+
 function readThreads(pid: number, program: string) {
   const folder = `/proc/${pid}/task`;
   return readdirSync(folder).flatMap((tid) => {

@@ -18,7 +18,22 @@ export function toSliceTable(slices: ReadonlyMap<string, readonly Slice[]>): str
     name,
     ...MEASURES.map((measure) => show(median(taken.map((slice) => slice[measure])))),
   ]);
-  return toTable(["Contestant", "Calls per second", "p50 ms", "p99 ms", "CPU us per call"], rows);
+  return toTable(
+    ["Contestant", "Calls per second", "p50 ms", "p99 ms", "CPU us per call", "Idle %", "Stolen %"],
+    rows,
+  );
+}
+
+/** Beyond it rates say more about the other machines of the host than about this one, in percent. */
+const MOST_STOLEN = 5;
+
+/** What is to be known of the figures before they are believed; empty: nothing. */
+export function toWarning(slices: ReadonlyMap<string, readonly Slice[]>): string {
+  const shares = [...slices.values()].flat().map(({ stolen_percent }) => stolen_percent ?? 0);
+  const stolen = shares.length === 0 ? 0 : median(shares);
+  if (stolen <= MOST_STOLEN) return "";
+  const share = `Other machines of this host had ${show(stolen)} % of the processors`;
+  return `${share}: repeat it in a quieter hour.\n\n`;
 }
 
 /** CPU by thread; those that never take a microsecond a call are left out. */

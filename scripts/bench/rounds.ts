@@ -1,18 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Figures } from "./alone.ts";
 import { CONTESTANTS, SERVERS, type Contestant } from "./contestants.ts";
-import { readCpu, toCpuPerCall } from "./cpu.ts";
+import { readCpu, readMachine, toCpuPerCall, toShares } from "./cpu.ts";
 import { load, wake } from "./load.ts";
 import { request, type Server } from "./server.ts";
 
 /** Turns: all contestants are started, then loaded one after the other in short slices. */
 
-export const MEASURES = ["calls_per_s", "p50_ms", "p99_ms", "cpu_us"] as const;
+export const MEASURES = [
+  "calls_per_s",
+  "p50_ms",
+  "p99_ms",
+  "cpu_us",
+  "idle_percent",
+  "stolen_percent",
+] as const;
 export type Measure = (typeof MEASURES)[number];
 
 /**
  * What one slice showed. Percentiles are of single requests, and null if a call is more than one;
- * the CPU time of a call is that of all processes, and null if the system does not tell.
+ * the CPU time of a call is that of all processes, and null if the system does not tell. How much of the
+ * machine was idle, and how much other machines had of it, says what the rates are worth.
  */
 export interface Slice extends Readonly<Record<Measure, number | null>> {
   /** CPU microseconds a call by thread. */
@@ -72,7 +80,9 @@ async function takeSlice(
   await wake({ ...order, url });
   if (isAsync) await untilIdle(server.url);
   const before = readCpu(server.pids());
+  const machine = readMachine();
   const { last, ...result } = await load({ ...order, url, seconds });
+  const shares = toShares(machine, readMachine());
   if (isAsync) await untilIdle(server.url);
   const after_s = isAsync ? (Date.now() - result.ended_at) / 1000 : 0;
   const threads = toCpuPerCall(before, readCpu(server.pids()), result.answers + result.checked);
@@ -84,6 +94,7 @@ async function takeSlice(
     p50_ms: isRequest ? result.p50_ms : null,
     p99_ms: isRequest ? result.p99_ms : null,
     cpu_us: cpu.length === 0 ? null : cpu.reduce((sum, us) => sum + us, 0),
+    ...shares,
     threads,
   };
 }
