@@ -19,8 +19,8 @@ export type Measure = (typeof MEASURES)[number];
 
 /**
  * What one slice showed. Percentiles are of single requests, and null if a call is more than one;
- * the CPU time of a call is that of all processes, and null if the system does not tell. How much of the
- * machine was idle, and how much other machines had of it, says what the rates are worth.
+ * the CPU time of a call is that of all processes, and null if the system does not tell. How much of
+ * the machine was idle, and how much other machines had of it, says what the rates are worth.
  */
 export interface Slice extends Readonly<Record<Measure, number | null>> {
   /** CPU microseconds a call by thread. */

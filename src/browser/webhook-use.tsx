@@ -19,7 +19,9 @@ export function WebhookUse({ webhook }: { webhook: Webhook }) {
   if (example === null) return null;
   const isSigned = webhook.signature?.mode === "enforce";
   const snippets = isSigned ? SIGNED_SNIPPETS : SNIPPETS;
-  const text = snippets[chosen]?.[1]({ url, key, require_login, ...example }) ?? "";
+  // One that is signed from now on has fewer.
+  const at = Math.min(chosen, snippets.length - 1);
+  const text = snippets[at]?.[1]({ url, key, require_login, ...example }) ?? "";
   return (
     <>
       <h2>URL</h2>
@@ -32,7 +34,7 @@ export function WebhookUse({ webhook }: { webhook: Webhook }) {
         <Choices
           label="Language"
           names={snippets.map(([name]) => name)}
-          chosen={chosen}
+          chosen={at}
           choose={choose}
         />
         <CopyButton text={() => text} />

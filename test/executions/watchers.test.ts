@@ -68,6 +68,20 @@ test("that somebody waits is known at the other node until nobody does", async (
   assert.equal(await asks(here, one), false);
 });
 
+test("two who have found it by themselves are two", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { here, there, told } = await openBoth(stack);
+  const [watchers, one] = [new Watchers(there), newOne()];
+  const again = newActive(one.row, undefined, null);
+  for (const found of [one, again]) watchers.add(found);
+  await poll("it to be known", async () => (await asks(here, one)) || null);
+  watchers.delete(one);
+  await wait(600);
+  assert.equal(await asks(here, one), true, "one still waits");
+  watchers.delete(again);
+  await poll("it to be taken back", async () => (await told()) === 0 || null);
+});
+
 test("it is known while its node stands still, and no more once that is lost", async () => {
   await using stack = new AsyncDisposableStack();
   const { here, there, proxy, client } = await openBoth(stack);

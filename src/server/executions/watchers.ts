@@ -17,8 +17,8 @@ export class Watchers {
   readonly #node: StoreNode | null;
   /** Since when somebody waits here, as performance.now(). */
   readonly #watched = new Map<ActiveExecution, number>();
-  /** Of which the others were told. */
-  readonly #told = new Set<ActiveExecution>();
+  /** Ids of which the others were told: two may wait here on one, each found by itself. */
+  readonly #told = new Set<string>();
   #renewedAt = Number.NEGATIVE_INFINITY;
   #isTelling = false;
 
@@ -75,16 +75,16 @@ export class Watchers {
     if (node.others === 0) return this.#told.clear();
     const now = performance.now();
     const isRenewal = now - this.#renewedAt >= RENEW_MS;
-    const awaited = [...this.#watched]
-      .filter(([one, since]) => now - since >= TELL_MS && (isRenewal || !this.#told.has(one)))
-      .map(([one]) => one);
-    const left = [...this.#told].filter((one) => !this.#watched.has(one));
-    if (awaited.length + left.length === 0) return;
-    await node.tellAwaited(awaited.map(toId), left.map(toId));
+    const watched = new Set([...this.#watched.keys()].map(({ id }) => id));
+    const lasting = new Set(
+      [...this.#watched].flatMap(([{ id }, since]) => (now - since >= TELL_MS ? id : [])),
+    );
+    const awaited = isRenewal ? lasting : lasting.difference(this.#told);
+    const left = this.#told.difference(watched);
+    if (awaited.size + left.size === 0) return;
+    await node.tellAwaited([...awaited], [...left]);
     if (isRenewal) this.#renewedAt = now;
-    for (const one of awaited) this.#told.add(one);
-    for (const one of left) this.#told.delete(one);
+    for (const id of awaited) this.#told.add(id);
+    for (const id of left) this.#told.delete(id);
   }
 }
-
-const toId = ({ id }: ActiveExecution): string => id;
