@@ -4,7 +4,6 @@ import {
   copyFileSync,
   existsSync,
   fdatasync,
-  fstatSync,
   ftruncateSync,
   mkdtempSync,
   openSync,
@@ -343,10 +342,10 @@ test("while too much is not applied new executions wait, and are refused where i
 });
 
 test("the log cut at any byte of its end: what was synced is there, the rest whole or absent", async () => {
-  /** Length of the log when a sync began, and the last row that it made safe. */
-  const synced: { size: number; seq: number }[] = [];
+  /** Where the rows ended when a sync began, and the last row that it made safe. */
+  const synced: { end: number; seq: number }[] = [];
   const sync: Sync = (descriptor, told) => {
-    synced.push({ size: fstatSync(descriptor).size, seq: ledger.next - 1 });
+    synced.push({ end: endOf(descriptor), seq: ledger.next - 1 });
     fdatasync(descriptor, () => told(null));
   };
   const ledger: SqliteLedger = openLedger("cut.db", { sync });
@@ -361,24 +360,34 @@ test("the log cut at any byte of its end: what was synced is there, the rest who
   const [path] = ledgerPaths(pathOf("cut.db"));
   const copy = `${path}-cut`;
   copyFileSync(path, copy);
-  const { size } = statSync(path);
-  assert.ok(size > 64 * 1024);
   const descriptor = openSync(copy, "r+");
+  const size = endOf(descriptor);
+  assert.ok(size > 64 * 1024);
   const begun = Array.from(scanRows(descriptor, BEGINNING), ({ next }) => next)
     .filter(({ at }) => at < size - 64 * 1024)
     .at(-1);
   assert.ok(begun);
+  const zero = Buffer.alloc(1);
   for (let at = size; at >= size - 64 * 1024; at -= 1) {
+    // A power cut leaves zeros, or the end of the file.
+    writeSync(descriptor, zero, 0, 1, at);
+    const zeroed = Array.from(scanRows(descriptor, begun), ({ row }) => row.seq).at(-1);
     ftruncateSync(descriptor, at);
     const last = Array.from(scanRows(descriptor, begun), ({ row }) => row.seq).at(-1);
-    const safe = synced.filter((one) => one.size <= at).at(-1)?.seq ?? 0;
+    const safe = synced.filter(({ end }) => end <= at).at(-1)?.seq ?? 0;
     assert.ok((last ?? begun.last?.seq ?? 0) >= safe, `cut at ${at}: ${last}, ${safe} was synced`);
+    assert.equal(zeroed, last, `zeros from ${at} on`);
     if (at % 1000 !== 0) continue;
     using reader = new LedgerReader([copy]);
     for (const row of reader.read(0)) assert.equal(row.entries[0]?.text, texts[row.seq]);
   }
   closeSync(descriptor);
 });
+
+/** Where the rows of a file end; zeros follow. */
+function endOf(descriptor: number): number {
+  return Array.from(scanRows(descriptor, BEGINNING), ({ next }) => next.at).at(-1) ?? BEGINNING.at;
+}
 
 /** Numbers of the rows in a file. */
 function scan(descriptor: number): number[] {
@@ -392,15 +401,18 @@ test("a file that begins anew has none of the rows that it held, wherever its lo
     append(ledger, end(String(ledger.next)), text, "written");
   // Rows of one length: where one begins, an old one has begun.
   for (let n = 0; n < 20; n += 1) await write('"old"');
+  const descriptor = openSync(path, "r+");
+  const size = endOf(descriptor);
   await ledger.recover();
-  const before = readFileSync(path);
+  const before = readFileSync(path).subarray(0, size);
   await write('"new"');
   await write('"new"');
-  const [descriptor, after] = [openSync(path, "r+"), readFileSync(path)];
+  const after = readFileSync(path).subarray(0, size);
   assert.equal(after.length, before.length, "the old rows are still there");
   assert.deepEqual(scan(descriptor), [21, 22]);
   for (let cut = after.length; cut >= MAGIC.length; cut -= 1) {
-    writeSync(descriptor, Buffer.concat([after.subarray(0, cut), before.subarray(cut)]), 0);
+    const left = Buffer.concat([after.subarray(0, cut), before.subarray(cut)]);
+    writeSync(descriptor, left, 0, left.length, 0);
     const seqs = scan(descriptor);
     // Either the new ones, or what was there before them, up to the first that is not whole.
     assert.ok(
@@ -488,10 +500,10 @@ test("what a text holds is no row, wherever it lies", async () => {
   const ledger = openLedger("forged.db");
   const [path] = ledgerPaths(pathOf("forged.db"));
   await append(ledger, end("1"), "1", "written");
-  const [at, mine] = [statSync(path).size, end("forged")];
+  const descriptor = openSync(path, "r+");
+  const [at, mine] = [endOf(descriptor), end("forged")];
   // Rows whose numbers are the next ones, as somebody would make them who knows all but the generation.
   const forged = new RowEncoder().encode(2, 0n, [{ record: mine, text: '"forged"' }]);
-  const descriptor = openSync(path, "r+");
   writeSync(descriptor, forged, 0, forged.length, at);
   assert.deepEqual(scan(descriptor), [1]);
   closeSync(descriptor);
@@ -566,6 +578,28 @@ test("what cannot be written is told so, and the next row can be", async () => {
   assert.deepEqual(await append(ledger, begin(id), "1"), ["written", "synced"]);
   const descriptor = openSync(ledgerPaths(pathOf("parts.db"))[0], "r");
   assert.deepEqual(scan(descriptor), [1]);
+  closeSync(descriptor);
+});
+
+test("a row makes the file no longer but once in a while, and needs no zeros behind it", async () => {
+  const disk = newDisk();
+  const ledger = openLedger("ahead.db", { write: (...row) => disk.write(...row) });
+  const [path] = ledgerPaths(pathOf("ahead.db"));
+  const sizes = new Set<number>();
+  const ids = Array.from({ length: 400 }, (_, n) => String(n));
+  for (const id of ids) {
+    await append(ledger, end(id), `"${"x".repeat(4000)}"`, "written");
+    sizes.add(statSync(path).size);
+  }
+  assert.ok(sizes.size < 40, `sizes of the file: ${[...sizes].join(", ")}`);
+  // Room for rows, but for no zeros.
+  disk.refused = "\0".repeat(4096);
+  for (const id of ids) {
+    const told = await append(ledger, end(id), `"${"x".repeat(4000)}"`, "written");
+    assert.deepEqual(told, ["written"]);
+  }
+  const descriptor = openSync(path, "r");
+  assert.equal(scan(descriptor).length, 800);
   closeSync(descriptor);
 });
 
