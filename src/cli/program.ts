@@ -138,6 +138,12 @@ function addLoginCommands(program: Command): void {
 function addUserCommands(program: Command): void {
   const user = program.command("user").description("Users, also of a stopped service");
   user
+    .command("list")
+    .description("List users by name")
+    .option(...CONFIG)
+    .option("--json", "print JSON")
+    .action(async (options) => (await import("./user.ts")).listUsers(options));
+  user
     .command("create")
     .description("Create a user; the password is read from standard input, or generated")
     .argument("<name>")

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { generatePassword, hashPassword } from "../server/access/password.ts";
 import { prepareFirstStart, takeFirstStart } from "../server/access/first-start.ts";
+import { toUser } from "../server/api/user.ts";
 import { now } from "../shared/clock.ts";
+import type { User } from "../shared/contract/user.ts";
 import { newId } from "../shared/id.ts";
 import { findNameError, toResourceName } from "../shared/resource-name.ts";
 import { openStore } from "../server/open-store.ts";
@@ -12,11 +14,15 @@ import {
   findUserByName,
   insertUser,
   insertUserRole,
+  listPeople,
   updatePassword,
 } from "../server/store/people.ts";
+import { roleNamesOf } from "../server/store/user-roles.ts";
+import type { Loaded } from "../server/config/load.ts";
 import { readConfiguration } from "./configuration.ts";
 import { openDataOf, requireDatabase } from "./data-folder.ts";
 import { CommandError } from "./command-error.ts";
+import { printList, toTime, type Column, type ListOptions } from "./table.ts";
 import { showPassword } from "./welcome.ts";
 
 /** These commands work on the data folder, whether the service runs or not. */
@@ -28,6 +34,41 @@ interface UserOptions {
 /** Shortest password that is accepted. */
 const MIN_LENGTH = 12;
 
+const COLUMNS: readonly Column<User>[] = [
+  { title: "NAME", of: ({ name }) => name },
+  { title: "ENABLED", of: ({ is_enabled }) => is_enabled },
+  { title: "ROLES", of: ({ roles }) => roles.join(", ") },
+  { title: "E-MAIL", of: ({ email }) => email },
+  { title: "ACTIVE", of: ({ active_at }) => toTime(active_at) },
+  { title: "CREATED", of: ({ created_at }) => toTime(created_at) },
+];
+
+/** By name, as `GET /user` has them. @throws CommandError where there is no database */
+export async function listUsers(options: UserOptions & ListOptions): Promise<void> {
+  const loaded = readConfiguration(options);
+  requireDatabase(loaded);
+  await using store = await openStoreOf(loaded);
+  const users: User[] = [];
+  for await (const user of readUsers(store)) users.push(user);
+  printList(users, COLUMNS, { ...options, empty: "No users: the service has not started yet" });
+}
+
+/** Read at once. */
+const PAGE = 500;
+
+async function* readUsers(store: Store): AsyncGenerator<User> {
+  for (let after: string | undefined; ;) {
+    const rows = await listPeople(store, "user", { after, limit: PAGE, descending: false });
+    const roles = await roleNamesOf(
+      store,
+      rows.map(({ id }) => id),
+    );
+    for (const row of rows) yield toUser(row, roles.get(row.id) ?? []);
+    after = rows.at(-1)?.name;
+    if (rows.length < PAGE) return;
+  }
+}
+
 /** @throws CommandError where the name is none, or taken, or a role is not there */
 export async function createUser(
   given: string,
@@ -37,7 +78,7 @@ export async function createUser(
   const error = findNameError(name);
   if (error !== null) throw new CommandError(`As the name of a user, expected ${error}`);
   const { password, isGenerated } = readPassword();
-  await using store = await openStoreOf(options, null);
+  await using store = await openFilledStore(options, null);
   if ((await findUserByName(store, name)) !== undefined)
     throw new CommandError(`There is a user "${name}" already`);
   const at = now();
@@ -70,9 +111,10 @@ export async function setPassword(
   options: UserOptions & { create?: true },
 ): Promise<void> {
   const { password, isGenerated } = readPassword();
-  await using store = await openStoreOf(options, name === "admin" ? password : null);
+  await using store = await openFilledStore(options, name === "admin" ? password : null);
   const user = await findUserByName(store, name);
-  if (user === undefined) throw new CommandError(`There is no user "${name}"`);
+  if (user === undefined)
+    throw new CommandError(`There is no user "${name}". Those there are: flowhook user list`);
   const password_hash = await hashPassword(password);
   await store.commit([
     updatePassword(store, { id: user.id, password_hash, at: now() }),
@@ -87,25 +129,27 @@ export async function setPassword(
  *
  * @param given password of that `admin`; null: one is generated, and shown
  */
-async function openStoreOf(
+async function openFilledStore(
   options: UserOptions & { create?: true },
   given: string | null,
 ): Promise<Store> {
   const loaded = readConfiguration(options);
-  const { config, credentials } = loaded;
   if (options.create !== true) requireDatabase(loaded);
-  const runtime = openDataOf(loaded);
-  const store = await openStore(config, runtime, {
-    isBeside: true,
-    tell: (line) => process.stderr.write(`${line}\n`),
-  });
+  const store = await openStoreOf(loaded);
   await using _turn = await takeFirstStart(store, () =>
     process.stderr.write("A service starts for the first time on this database: waiting for it\n"),
   );
-  const first = await prepareFirstStart(store, given ?? credentials.adminPassword);
+  const first = await prepareFirstStart(store, given ?? loaded.credentials.adminPassword);
   if (first.adminPassword !== null) await showPassword(first.adminPassword);
   await first.commit();
   return store;
+}
+
+function openStoreOf(loaded: Loaded): Promise<Store> {
+  return openStore(loaded.config, openDataOf(loaded), {
+    isBeside: true,
+    tell: (line) => process.stderr.write(`${line}\n`),
+  });
 }
 
 async function requireRole(store: Store, name: string): Promise<string> {

@@ -238,6 +238,32 @@ describe(`user (${target.name})`, { skip }, () => {
     assert.ok(await canLogIn("ada", "a password of ada 1815"));
   });
 
+  test("list, of a stopped service and of one that never ran", async () => {
+    const list = (...more: string[]) =>
+      runCommand(target, ["user", "list", ...more], { cwd: service.directory });
+    const json = await list("--json");
+    assert.equal(json.code, 0, all(json));
+    const users = JSON.parse(json.stdout) as { name: string; roles: string[] }[];
+    const admin = users.find(({ name }) => name === "admin");
+    assert.deepEqual(admin?.roles, ["admin"]);
+    assert.ok(!all(json).includes("password"));
+    assert.match((await list()).stdout, /^NAME +ENABLED +ROLES .*\n(?:.*\n)*admin +yes +admin /);
+    const folder = await mkdtemp(join(tmpdir(), "flowhook-nobody-"));
+    const empty = await runCommand(target, ["user", "list"], { cwd: folder });
+    await rm(folder, { recursive: true });
+    assert.equal(empty.code, 1, all(empty));
+    assert.match(empty.stderr, /There is no database/);
+  });
+
+  test("password, of nobody", async () => {
+    const finished = await runCommand(target, ["user", "password", "nobody"], {
+      cwd: service.directory,
+      input: "a password of ada 1815\n",
+    });
+    assert.equal(finished.code, 1, all(finished));
+    assert.match(finished.stderr, /There is no user "nobody".*flowhook user list/);
+  });
+
   test("create, of a name that is taken", async () => {
     const finished = await runCommand(target, ["user", "create", "admin"], {
       cwd: service.directory,

@@ -37,7 +37,8 @@ import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 
-function toUser(row: UserRow, roles: readonly string[]): User {
+/** @param roles names of them */
+export function toUser(row: UserRow, roles: readonly string[]): User {
   return {
     id: row.id,
     name: row.name,
