@@ -11,6 +11,7 @@ import {
   childrenOf,
   ECHO,
   kill,
+  proportionalBytes,
   request,
   residentBytes,
   startService,
@@ -90,9 +91,9 @@ async function measureStart(): Promise<Figures> {
       await untilAnswered(server.call);
       times.push((performance.now() - begun) / 1000);
     }
-    const rest_mb = await measureRest(child.pid as number);
+    const rest = await measureRest(child.pid as number);
     await kill(child);
-    return { start_s: times.toSorted((a, b) => a - b)[1] as number, rest_mb };
+    return { start_s: times.toSorted((a, b) => a - b)[1] as number, ...rest };
   });
 }
 
@@ -117,10 +118,14 @@ async function untilAnswered(call: string): Promise<void> {
 const REST_MS = 35_000;
 
 /** Server and runner remain when nothing has run for long. */
-async function measureRest(pid: number): Promise<number> {
+async function measureRest(pid: number): Promise<Figures> {
   await sleep(REST_MS);
   while (childrenOf(pid).length > 1) await sleep(500);
-  return residentBytes([pid, ...childrenOf(pid)]) / 1024 ** 2;
+  const pids = [pid, ...childrenOf(pid)];
+  return {
+    rest_mb: residentBytes(pids) / 1024 ** 2,
+    rest_pss_mb: proportionalBytes(pids) / 1024 ** 2,
+  };
 }
 
 export const FLOWS = 500;

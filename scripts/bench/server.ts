@@ -141,6 +141,16 @@ export function residentBytes(pids: readonly number[]): number {
   return pages.reduce((sum, count) => sum + count, 0) * 4096;
 }
 
+/** The same, of pages that several processes have each its share: what the machine has given for them. */
+export function proportionalBytes(pids: readonly number[]): number {
+  const sizes = pids.map((pid) => {
+    const [, kb] =
+      /^Pss: +(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8")) ?? [];
+    return Number(kb) * 1024;
+  });
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
 export function childrenOf(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
   return text === "" ? [] : text.split(" ").map(Number);
