@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { poll } from "../blackbox/scenario.ts";
 import type { Cluster, StoredRow } from "./cluster.ts";
+import { repeated } from "./repeated.ts";
 import type { TestService } from "./test-service.ts";
 
 /** What callers of a cluster were told, and what its database said of it at any time. */
@@ -40,7 +41,7 @@ export class Told {
     const ran = [...rows.values()].filter(({ status }) => status === "ENDED_SUCCESS");
     return {
       lost: [...this.acknowledged].filter((id) => !rows.has(id)),
-      twice: started.filter((id, at) => started.indexOf(id) !== at),
+      twice: repeated(started),
       changed: this.#changed,
       /** A caller got another ending than the one that the row tells. */
       differing: [...this.results].filter(([id, status]) => rows.get(id)?.status !== status),

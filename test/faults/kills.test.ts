@@ -7,6 +7,7 @@ import { describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import Database from "better-sqlite3";
 import { poll } from "../blackbox/scenario.ts";
+import { repeated } from "./repeated.ts";
 import { openTestService, processFigure, type TestService } from "./test-service.ts";
 import { busyFactor, figure, mostHere, openRandom, quantile, ROUNDS, SEED } from "./sizes.ts";
 
@@ -127,7 +128,7 @@ async function settled(service: TestService): Promise<Map<string, string>> {
 
 function compare(told: Told, rows: Map<string, string>, started: readonly string[]) {
   const lost = [...told.acknowledged].filter((id) => !rows.has(id));
-  const twice = started.filter((id, at) => started.indexOf(id) !== at);
+  const twice = repeated(started);
   const changed = [...told.ended].filter(([id, status]) => rows.get(id) !== status);
   return { lost, twice, changed };
 }
