@@ -345,6 +345,13 @@ test("{url} is the target as sent behind the origin of BASE_URL", () => {
   assert.equal(judge({ schemes, secrets }, { ...request, url: `${url}&` }), "signature_wrong");
 });
 
+test("what every object has is no header", () => {
+  const schemes = custom({ header: "constructor", algorithm: "token" });
+  const [secret, secrets] = ["of constructor", ["of constructor"]];
+  assert.equal(judge({ schemes, secrets }, { headers: {} }), "signature_missing");
+  assert.equal(judge({ schemes, secrets }, { headers: { constructor: secret } }), "s0");
+});
+
 test("Basic as a token", () => {
   const schemes = custom({ header: "authorization", algorithm: "token", prefix: "Basic " });
   const headers = { authorization: "Basic dXNlcjpwYXNzd29yZA==" };

@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual, verify as verifyBytes } from "node:crypto";
+import { findHeader } from "../request/sent-header.ts";
 import type { SignatureKey } from "./signature-key.ts";
 import { readMessage, type MessagePart, type Scheme } from "./signature-scheme.ts";
 import { decodeStrictly } from "./strict-bytes.ts";
@@ -67,7 +68,7 @@ export function verifySignature(
 
 /** null: it is not there, or has nothing in it. */
 function read({ headers }: SignedRequest, name: string): string | null {
-  const value = headers[name];
+  const value = findHeader(headers, name);
   const text = typeof value === "string" ? value : (value?.join(", ") ?? "");
   return trim(text) || null;
 }

@@ -4,6 +4,7 @@ import { ENDINGS } from "../../shared/contract/status.ts";
 import { deliveryOf, schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
 import { isOther, type Duplicate, type HeldClaim } from "../executions/claims.ts";
 import { RequestError } from "../../shared/errors.ts";
+import { findHeader } from "../request/sent-header.ts";
 import { findExecution } from "../store/executions.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { toJobOwner, type Admission } from "./call.ts";
@@ -81,7 +82,7 @@ async function readSent(
   const { call, webhook, payload } = admission;
   const source = from === "scheme" ? deliveryOfCall(webhook, admission) : from;
   const [kind = "", name = ""] = source.split(/:(.*)/s);
-  if (kind === "header") return call.incoming.headers[name];
+  if (kind === "header") return findHeader(call.incoming.headers, name);
   if (kind === "query") return call.query.get(name) ?? undefined;
   if (payload === null) return undefined;
   const job = { text: payload.json ?? payload.text, pointer: name };
@@ -92,8 +93,10 @@ async function readSent(
 const AT_ONCE = 64 * 1024;
 
 function deliveryOfCall({ signature }: WebhookRow, { call }: Admission): string {
+  const { headers } = call.incoming;
   const schemes = schemesOf(JSON.parse(signature ?? "null") as SignatureMember);
-  const used = schemes.find(({ header }) => header in call.incoming.headers) ?? schemes[0];
+  const used =
+    schemes.find(({ header }) => findHeader(headers, header) !== undefined) ?? schemes[0];
   return deliveryOf(used) ?? "";
 }
 

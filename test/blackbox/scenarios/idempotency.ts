@@ -35,6 +35,27 @@ function assertProblem(answer: Answer, status: number, code: string): void {
 
 const ROWS: StoryRow[] = [
   {
+    name: "a header is one that was sent, also where every object has its name",
+    covers: ["D2 duplicate"],
+    async run(service) {
+      const send = (headers: Record<string, string>) =>
+        call(service, "inherited", "?async", {
+          method: "POST",
+          body: "{}",
+          headers: { ...JSON_TYPE, ...headers },
+        });
+      const without = [await send({}), await send({})];
+      assert.deepEqual(
+        without.map(({ status }) => status),
+        [201, 201],
+        without.map(({ text }) => text).join(),
+      );
+      assert.equal(new Set(without.map(executionId)).size, 2);
+      const key = { constructor: fresh() };
+      assertReplayed(await send(key), await send(key));
+    },
+  },
+  {
     name: "50 parallel calls with one key are one execution, in each mode",
     covers: ["D2 duplicate"],
     async run(service) {
@@ -250,6 +271,7 @@ export const IDEMPOTENT: Group = {
     "failing-same": { flow: "answer", idempotency: { ...HEADER, after_failure: "same" } },
     pointer: { flow: "echo", idempotency: { from: "json:/a~1b/0/id" } },
     query: { flow: "echo", idempotency: { from: "query:delivery" } },
+    inherited: { flow: "echo", idempotency: { from: "header:constructor" } },
     signed: {
       flow: "echo",
       signature: { scheme: "github", secrets: ["sender"] },
