@@ -75,9 +75,12 @@ function denoMissing(): string | null {
   return existsSync(denoProgram()) ? null : "no Deno for this platform in node_modules";
 }
 
-/** Where `name` is on this machine, or null: for clients that a machine may lack. */
+/** Where servers lie, which not everybody's PATH has. */
+const SERVERS = "/usr/sbin";
+
+/** Where `name` is on this machine, or null: for programs that a machine may lack. */
 export function findProgram(name: string): string | null {
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const folders = [...(process.env["PATH"] ?? "").split(delimiter), SERVERS];
   const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
   return found ?? null;
 }

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { poll } from "../blackbox/scenario.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
+import { findProgram } from "../blackbox/target.ts";
 import { findPort } from "../free-port.ts";
 import { cpuOf, openTestService, type TestService } from "./test-service.ts";
 import { figure } from "./sizes.ts";
@@ -19,7 +20,7 @@ const EVENTS = "/api/latest/execution/events";
 /** The most that are open at the same time, of one user and in all. */
 const MOST_OF_USER = 5;
 const MOST = 200;
-const NGINX = "/usr/sbin/nginx";
+const nginx = findProgram("nginx");
 
 const LOUD = `export default (flow) => { flow.set_status_message("x".repeat(4000)); return null; };`;
 
@@ -154,7 +155,7 @@ describe("event streams", () => {
     }
   });
 
-  const skip = existsSync(NGINX) ? false : "no nginx on this machine";
+  const skip = nginx === null ? "no nginx on this machine" : false;
   test("4: events come through nginx as it comes", { skip }, async () => {
     const token = await listener("nginx");
     await using proxy = await openProxy(service);
@@ -257,7 +258,9 @@ async function openProxy(service: TestService): Promise<Proxy> {
       `http {\nsendfile on;\ntcp_nopush on;\ngzip on;\naccess_log off;\n${paths}\nserver { listen 127.0.0.1:${port};\n` +
       `location / { proxy_pass http://${host}:${behind}; } } }\n`,
   );
-  const child = spawn(NGINX, ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "ignore" });
+  const child = spawn(nginx!, ["-p", folder, "-c", join(folder, "nginx.conf")], {
+    stdio: "ignore",
+  });
   const origin = { host: "127.0.0.1", port };
   await poll("nginx to listen", () => isListening(port));
   return {

@@ -54,6 +54,18 @@ test("workflows run what the package has, and what runs the tests elsewhere", ()
   assert.ok((statSync(join(ROOT, ".ci/run")).mode & 0o100) !== 0, "it can be executed");
 });
 
+/** Of Debian's util-linux, which every machine has. */
+const ESSENTIAL = new Set(["setpriv", "unshare"]);
+
+test("a program without which tests are skipped is installed where none may be", () => {
+  const script = read(".ci/run");
+  const tests = globSync("test/**/*.ts", { cwd: ROOT }).map(read);
+  const wanted = tests.flatMap((text) => [...text.matchAll(/findProgram\("([^"]+)"\)/g)]);
+  const names = new Set(wanted.map(([, name]) => name!).filter((name) => !ESSENTIAL.has(name)));
+  assert.ok(names.size > 5);
+  for (const name of names) assert.ok(script.includes(`[${name}]=`), name);
+});
+
 test("a release has the binaries of all platforms, and the notices", () => {
   const commands = commandsOf(".github/workflows/release.yml");
   const built = /for target in ([^;]+);/.exec(commands)?.[1]?.split(" ");
