@@ -39,7 +39,7 @@ function takePart(
       state: executions.isDraining ? "draining" : "ready",
       ...executions.counts(),
     }),
-    onGivenUp: () => executions.leaveAll(),
+    onGivenUp: () => executions.share.leaveAll(),
   });
   opened.use(new Pickup(parts));
 }

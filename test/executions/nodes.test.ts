@@ -157,12 +157,16 @@ test("what is recorded after its node was given up stays the node's", async () =
   proxy.hold();
   const starting = start(executions);
   await turn();
-  executions.leaveAll();
+  executions.share.leaveAll();
   proxy.open();
   const { id } = await starting;
-  assert.deepEqual(executions.listUndecided(), [id], "nobody else takes it while this node lives");
-  executions.leaveAll();
-  assert.deepEqual(executions.listUndecided(), []);
+  assert.deepEqual(
+    executions.share.listUndecided(),
+    [id],
+    "nobody else takes it while this node lives",
+  );
+  executions.share.leaveAll();
+  assert.deepEqual(executions.share.listUndecided(), []);
 });
 
 test("one that was to be replaced, and that another node has, ends as it ends there", async () => {
@@ -175,7 +179,7 @@ test("one that was to be replaced, and that another node has, ends as it ends th
   assert.equal((await other.node.take(ALL)).length, 1);
   const second = await start(executions, limits);
   assert.equal(first.isElsewhere, true);
-  assert.deepEqual(executions.listUndecided(), [second.id]);
+  assert.deepEqual(executions.share.listUndecided(), [second.id]);
   await runOn(other, first.id);
   assert.equal((await first.ended).status, "ENDED_SUCCESS");
 });
@@ -281,11 +285,11 @@ test("what a node cannot run is taken at once by one with free threads, and left
     "however short it has waited",
   );
   await poll("what was taken to be left", async () => {
-    const taken = executions.listUndecided().length;
-    return taken > 0 && taken + theirs.listUndecided().length === 5 ? true : null;
+    const taken = executions.share.listUndecided().length;
+    return taken > 0 && taken + theirs.share.listUndecided().length === 5 ? true : null;
   });
   const left = started.filter(({ isElsewhere }) => isElsewhere).map(({ id }) => id);
-  assert.deepEqual(executions.listUndecided().toSorted(), left.toSorted());
+  assert.deepEqual(executions.share.listUndecided().toSorted(), left.toSorted());
   assert.ok(left.length >= 1 && left.length <= 3, `${left.length} of 3 free threads`);
 });
 
@@ -302,11 +306,11 @@ test("a node tells while something waits that it cannot run, and ever less often
     },
   });
   const asked = Promise.withResolvers<void>();
-  const listQueued = (): readonly ActiveExecution[] => {
+  const listQueued = (): ActiveExecution[] => {
     if (queued.length === 0) setImmediate(asked.resolve);
     return queued;
   };
-  const overflow = new Overflow({ node, listQueued, leave: () => {} });
+  const overflow = new Overflow(node, { listQueued, leave: () => {} });
   waiting.since = performance.now();
   overflow.queued();
   overflow.queued();

@@ -23,6 +23,7 @@ import { Handover } from "./handover.ts";
 import { HeldBack } from "./held-back.ts";
 import { Journal } from "./journal.ts";
 import { KeptInputs } from "./kept-inputs.ts";
+import { NodeShare } from "./node-share.ts";
 import type { Onlooker } from "./onlooker.ts";
 import { decide } from "./outcome.ts";
 import { Overflow } from "./overflow.ts";
@@ -70,6 +71,8 @@ export class Executions implements RunEvents {
   readonly duplicates: DuplicateLog;
   /** Who waits on executions. */
   readonly watchers: Watchers;
+  /** What other nodes have to do with them. */
+  readonly share: NodeShare;
   readonly #kept = new KeptInputs();
   readonly #queues: WebhookQueues;
   readonly #room: QueueRoom;
@@ -86,11 +89,6 @@ export class Executions implements RunEvents {
     this.duplicates = new DuplicateLog(this.#journal);
     this.watchers = new Watchers(node);
     this.#elsewhere = new Elsewhere(options.store, options.log);
-    this.#overflow = new Overflow({
-      node: options.store.node,
-      listQueued: (most) => this.#listQueued(most),
-      leave: (id) => this.leave(id),
-    });
     this.#endings = new Endings(
       { ...options, overtaken: (execution) => this.#removals.leaveCancelled(execution) },
       this.#journal,
@@ -130,6 +128,14 @@ export class Executions implements RunEvents {
       kept: this.#kept,
       log: options.log,
     });
+    this.share = new NodeShare({
+      scheduler: this.#scheduler,
+      queues: this.#queues,
+      room: this.#room,
+      active: this.#active,
+      removals: this.#removals,
+    });
+    this.#overflow = new Overflow(node, this.share);
     const polled = { queues: this.#queues, active: this.#active, log: options.log };
     this.#heldBack = node === null ? null : new HeldBack({ ...polled, node });
   }
@@ -142,11 +148,6 @@ export class Executions implements RunEvents {
   /** The limits that a webhook has from now on. */
   limit(webhook: LimitedWebhook): void {
     this.#queues.limit(webhook);
-  }
-
-  /** These are all webhooks that have limits from now on. */
-  limitOnly(webhooks: readonly LimitedWebhook[]): void {
-    this.#queues.limitOnly(webhooks);
   }
 
   /** Of webhooks with limits: how many executions run and wait. */
@@ -279,47 +280,6 @@ export class Executions implements RunEvents {
     else this.#removals.cutShort(execution, "ENDED_CANCELLED", reason);
   }
 
-  /** Whether any thread is free, for whatever flow. */
-  get hasFreeThread(): boolean {
-    return this.#scheduler.hasFreeThread;
-  }
-
-  /** How many more of a flow could have a thread at once. */
-  roomOf(flow: string): number {
-    return this.#scheduler.roomOf(flow);
-  }
-
-  /** Of which no ending was decided here. */
-  listUndecided(): string[] {
-    return [...this.#active].filter(({ decided }) => decided === null).map(({ id }) => id);
-  }
-
-  /** It has ended elsewhere, or another node has it. */
-  leave(id: string): void {
-    const execution = this.#active.find(id);
-    if (execution?.decided === null) this.#removals.leave(execution);
-  }
-
-  /**
-   * This node was given up: all that it has is others'. What is not recorded yet will be this
-   * node's, once it is one again, or is refused.
-   */
-  leaveAll(): void {
-    const recorded = [...this.#active].filter(({ isRecorded }) => isRecorded);
-    for (const execution of recorded)
-      if (execution.decided === null) this.#removals.leave(execution);
-  }
-
-  /** Webhooks of which no other execution may run here just now. */
-  listBusyWebhooks(): string[] {
-    return this.#queues.listBusy();
-  }
-
-  /** How many of a flow wait for a thread. */
-  queuedOf(flow: string): number {
-    return this.#room.queuedOf(flow);
-  }
-
   /** The service stops soon, and takes nothing that others can have. */
   startDraining(): void {
     this.#isDraining = true;
@@ -422,12 +382,6 @@ export class Executions implements RunEvents {
     const message = toMissingMessage(execution.flow, flow);
     this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", message));
     return execution;
-  }
-
-  /** That wait for threads which others have: of each flow the first, up to so many. */
-  #listQueued(most: number): ActiveExecution[] {
-    const runs = this.#scheduler.listQueued(most);
-    return runs.flatMap((run) => (run instanceof ExecutionRun ? run.execution : []));
   }
 
   /** As many of its webhook run as may, on all nodes: it waits on. */

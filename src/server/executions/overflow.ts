@@ -1,14 +1,5 @@
 import type { StoreNode } from "../store/node.ts";
-import type { ActiveExecution } from "./active.ts";
-
-export interface OverflowOptions {
-  /** null: there are no others. */
-  readonly node: StoreNode | null;
-  /** Executions that wait for threads which others have: of each flow the first, up to so many. */
-  listQueued(most: number): readonly ActiveExecution[];
-  /** Another node has it. */
-  leave(id: string): void;
-}
+import type { NodeShare } from "./node-share.ts";
 
 /** What has waited for so long is told of; then again after that time, and twice as long each. */
 const [LEAST_MS, MOST_MS] = [20, 200];
@@ -17,17 +8,20 @@ const MOST = 100;
 
 /** Tells the other nodes as long as more waits here than can run, and leaves them what they take. */
 export class Overflow {
-  readonly #options: OverflowOptions;
+  readonly #node: StoreNode | null;
+  readonly #share: Pick<NodeShare, "listQueued" | "leave">;
   #isWatching = false;
   #pauseMs = LEAST_MS;
 
-  constructor(options: OverflowOptions) {
-    this.#options = options;
+  /** @param node null: there are no others */
+  constructor(node: StoreNode | null, share: Pick<NodeShare, "listQueued" | "leave">) {
+    this.#node = node;
+    this.#share = share;
   }
 
   /** Something was queued, which may have to wait. */
   queued(): void {
-    const { node } = this.#options;
+    const node = this.#node;
     if (this.#isWatching || node === null || node.others === 0) return;
     this.#isWatching = true;
     this.#pauseMs = LEAST_MS;
@@ -48,15 +42,14 @@ export class Overflow {
 
   /** @returns when to check again, in milliseconds; null: nothing waits */
   async #check(node: StoreNode): Promise<number | null> {
-    const { listQueued, leave } = this.#options;
-    const queued = listQueued(MOST);
+    const queued = this.#share.listQueued(MOST);
     if (queued.length === 0) return null;
     const since = Math.min(...queued.map((execution) => execution.since));
     const dueMs = since + LEAST_MS - performance.now();
     if (dueMs > 0) return dueMs;
     const lost = await node.listLost(queued.map(({ id }) => id));
     // What this node has taken back since is told of later: one connection asks for both.
-    for (const id of lost) leave(id);
+    for (const id of lost) this.#share.leave(id);
     if (lost.length > 0) {
       this.#pauseMs = LEAST_MS;
       return 0;

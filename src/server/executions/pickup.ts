@@ -70,7 +70,7 @@ export class Pickup {
 
   /** One that has no thread to spare need not know. */
   #onTold(): void {
-    if (this.#isTold || !this.#options.executions.hasFreeThread) return;
+    if (this.#isTold || !this.#options.executions.share.hasFreeThread) return;
     this.#isTold = true;
     if (!this.#isPolling) this.#pollIn(0);
   }
@@ -108,7 +108,7 @@ export class Pickup {
     if (this.#isUnanswered) await this.#findTaken();
     await this.#resume();
     const { node, store, executions } = this.#options;
-    if (node.others > 0) executions.limitOnly(await listLimited(store));
+    if (node.others > 0) executions.share.limitOnly(await listLimited(store));
     const flows = await node.listWaiting();
     await this.#endUnserved(flows);
     if (flows.length === 0) return false;
@@ -131,7 +131,7 @@ export class Pickup {
       .filter(({ count }) => count > 0);
     if (room.length === 0 || this.#isClosed || executions.isDraining) return 0;
     this.#isUnanswered = true;
-    const busyWebhooks = executions.listBusyWebhooks();
+    const busyWebhooks = executions.share.listBusyWebhooks();
     const rows = await node.take({ room, waitingSince, busyWebhooks });
     this.#isUnanswered = false;
     this.#taken.push(...rows);
@@ -191,18 +191,18 @@ export class Pickup {
 
   #roomForLost(flow: string): number {
     const { executions } = this.#options;
-    return this.#canRun(flow) && executions.queuedOf(flow) < BATCH ? BATCH : 0;
+    return this.#canRun(flow) && executions.share.queuedOf(flow) < BATCH ? BATCH : 0;
   }
 
   #roomFor(flow: string): number {
-    return this.#canRun(flow) ? this.#options.executions.roomOf(flow) : 0;
+    return this.#canRun(flow) ? this.#options.executions.share.roomOf(flow) : 0;
   }
 
   /** Executions that others have cancelled, or ended because this node seemed lost. */
   async #leaveOthers(): Promise<void> {
     const { node, executions } = this.#options;
-    const ids = node.others === 0 ? [] : executions.listUndecided();
+    const ids = node.others === 0 ? [] : executions.share.listUndecided();
     if (ids.length === 0) return;
-    for (const id of await node.listLost(ids)) executions.leave(id);
+    for (const id of await node.listLost(ids)) executions.share.leave(id);
   }
 }
