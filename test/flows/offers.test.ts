@@ -292,6 +292,14 @@ suite("flows on all nodes", () => {
       store,
       sql`insert into flow_version values ('gone', 'old', 'a.ts', '[]', '', ${now - MONTHS_MS})`,
     );
+    for (const [version, files] of [
+      ["cut", '[{"path":"c.ts","hash":"h6'],
+      ["without", '[{"path":"c.ts"}]'],
+    ])
+      await run(
+        store,
+        sql`insert into flow_version values ('changed', ${version}, 'c.ts', ${files}, '', ${now})`,
+      );
     for (const hash of ["h3", "h5", "h0", "none"])
       await run(store, sql`insert into flow_file values (${hash}, '', ${now - 2 * HOUR_MS})`);
     await run(store, sql`insert into flow_file values ('new', '', ${now})`);
@@ -310,12 +318,12 @@ suite("flows on all nodes", () => {
     const newest = Array.from({ length: 10 }, (_, at) => `old-${at + 4}`);
     assert.deepEqual(
       left.rows.map(({ version }) => version).toSorted(),
-      [...newest, "old-3", offered].toSorted(),
+      [...newest, "old-3", offered, "cut", "without"].toSorted(),
       "the newest, what an execution waits for, and what is offered",
     );
     const files = await sql<{ hash: string }>`select hash from flow_file`.execute(store.rows);
     const hashes = files.rows.map(({ hash }) => hash).filter((hash) => hash.length < 9);
-    assert.deepEqual(hashes.toSorted(), ["h3", "h5", "new"]);
+    assert.deepEqual(hashes.toSorted(), ["h3", "h5", "new"], "also beside what somebody cut");
   });
 
   test("nothing is borrowed where FLOWS_SHARED is false, and what is there is offered", async () => {
