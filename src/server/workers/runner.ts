@@ -20,6 +20,7 @@ import { spawnRunner } from "./spawn.ts";
 import { Watchdog } from "./watchdog.ts";
 import { ThreadLine } from "./thread-line.ts";
 import type { ThreadListener } from "./thread-listener.ts";
+import { UsedVersions } from "./used-versions.ts";
 import type { Worker, WorkerEvents } from "./worker.ts";
 
 /** A thread that has not ended so long after it was told to is held by a native call. */
@@ -57,9 +58,6 @@ export interface RunnerDeath {
   readonly how: string;
 }
 
-/** Native calls that were left behind are those of who has run so recently; milliseconds. */
-const RECENT_MS = 60_000;
-
 /** An inspection that ended with its runner, for whatever reason. */
 export interface CrashedInspection {
   readonly kind: "crashed";
@@ -74,9 +72,8 @@ export class Runner {
   /** To its threads, until they have ended. */
   readonly #lines = new Map<number, ThreadLine>();
   readonly #inspections = new Map<number, (inspection: Inspection | CrashedInspection) => void>();
-  /** The versions that it has run or inspected, and when it last did, as performance.now(). */
-  readonly #used = new Map<string, number>();
-  /** The versions that it has threads of, or had. */
+  readonly #used = new UsedVersions();
+  /** The versions that it has threads of, or had, and that have not been retired since. */
   readonly #known = new Set<string>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #gone = Promise.withResolvers<void>();
@@ -84,8 +81,6 @@ export class Runner {
   #last = 0;
   #closing = false;
   #ended = false;
-  /** The versions with threads that do not end, though nothing else holds them. */
-  readonly #stuck = new Set<string>();
   #killed: string | null = null;
   #isLeaving = false;
   wasReady = false;
@@ -194,7 +189,7 @@ export class Runner {
   inspect(spec: FlowSpec): Promise<Inspection | CrashedInspection> {
     if (this.#ended) return Promise.resolve({ kind: "crashed", how: "which had ended" });
     const { promise, resolve } = Promise.withResolvers<Inspection | CrashedInspection>();
-    this.#used.set(spec.key, performance.now());
+    this.#used.use(spec.key, performance.now());
     this.#inspections.set((this.#last += 1), resolve);
     this.#channel.send({ type: "inspect", number: this.#last, spec });
     return promise;
@@ -222,7 +217,7 @@ export class Runner {
 
   #use(key: string): void {
     this.usedAt = performance.now();
-    this.#used.set(key, this.usedAt);
+    this.#used.use(key, this.usedAt);
   }
 
   /** What a thread ran that does not end has failed, and its runner goes. */
@@ -296,15 +291,14 @@ export class Runner {
 
   /** Who else runs in it is not to suffer for a version whose thread does not end. */
   #doom(key: string): void {
-    if (this.#stuck.has(key)) return;
-    this.#stuck.add(key);
+    if (!this.#used.addStuck(key)) return;
     this.leave();
     this.#options.onDoomed(this, { keys: [key], isAlone: this.#used.size === 1, how: toHow(key) });
     this.#endDoomed();
   }
 
   #endDoomed(): void {
-    const [key] = this.#stuck;
+    const key = this.#used.stuck;
     if (key === undefined || !this.isIdle) return;
     this.#kill(`a thread of "${key}" did not end`);
   }
@@ -361,14 +355,9 @@ export class Runner {
 
   /** The versions that may have been the cause of its end. */
   #findCause(): string[] {
-    if (this.#watchdog.isNativeTaken) {
-      const since = performance.now() - RECENT_MS;
-      return [...this.#used].filter(([, at]) => at > since).map(([key]) => key);
-    }
+    if (this.#watchdog.isNativeTaken) return this.#used.findRecent(performance.now());
     const busy = [...this.#lines.values()].filter(({ worker }) => worker.hasBegun);
-    return [...new Set(busy.map(({ worker }) => worker.spec.key))].filter(
-      (key) => !this.#stuck.has(key),
-    );
+    return this.#used.withoutStuck(busy.map(({ worker }) => worker.spec.key));
   }
 }
 
