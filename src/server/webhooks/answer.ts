@@ -5,9 +5,9 @@ import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecution, findPayload } from "../store/executions.ts";
 import { findRole } from "../store/people.ts";
 import { answerRulesOf } from "./answer-rules.ts";
-import type { Admission, Caller } from "./call.ts";
+import type { MatchedCall } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
-import { waitOn, type Followed } from "./followed.ts";
+import { waitOn, type FollowingCall } from "./followed.ts";
 import { toAsyncHint, toLocation } from "./legs.ts";
 import { syncModeOf, type Mode } from "./mode.ts";
 import { openRedaction } from "./redaction.ts";
@@ -27,60 +27,55 @@ import {
 /** RFC 7240, section 3. */
 const PREFERENCE_APPLIED = "preference-applied";
 
+/** As others name it. */
+const REPLAYED = "idempotent-replayed";
+
 /** Whether the caller sees nothing before the ending. */
-export function isHeld(deps: CallDeps, { webhook }: Admission, mode: Mode): boolean {
+export function isHeld(deps: CallDeps, { webhook }: MatchedCall, mode: Mode): boolean {
   if (mode.is_async || mode.waitMs !== null) return false;
   return syncModeOf(webhook, deps) === "hold";
 }
 
-/** What a call is answered whose execution is recorded. */
-export async function answer(
-  deps: CallDeps,
-  admission: Admission,
-  mode: Mode,
-  followed: Followed,
-): Promise<Reply> {
-  if (deps.responseMatrix === "earlier") return answerEarlier(deps, admission, mode, followed);
-  if (mode.waitMs !== null || isHeld(deps, admission, mode))
-    return answerHeld(deps, admission, mode, followed);
-  return answerAtOnce(deps, admission, mode, followed);
-}
-
-function answerAtOnce(
-  { legs }: CallDeps,
-  { call, webhook, secrets }: Admission,
-  { is_async, applied }: Mode,
-  { id, issuedAt }: Followed,
-): Reply {
-  const location = toLocation(call.target, legs.toValue(id, webhook, issuedAt));
-  // A sender may write it to a log; the leg itself needs nothing but its value.
-  const reply = is_async
-    ? respondStarted(webhook.async_status, id, openRedaction(secrets)(location))
-    : respondSeeOther(id, location, toAsyncHint(call.target));
-  if (applied !== null) reply.headers[PREFERENCE_APPLIED] = applied;
+/** What a call is answered whose execution is recorded; first it waits, where it is to. */
+export async function answer(deps: CallDeps, following: FollowingCall): Promise<Reply> {
+  const { mode, followed } = following;
+  const isEarlier = deps.responseMatrix === "earlier";
+  const isWaiting = isEarlier
+    ? !mode.is_async
+    : isHeld(deps, following, mode) || mode.waitMs !== null;
+  const waited = isWaiting ? await waitOn(deps, following, mode.waitMs) : "unfinished";
+  const reply = isEarlier
+    ? await respondEarlier(deps, following, waited)
+    : respondWaited(deps, following, waited);
+  if (followed.isReplayed) reply.headers[REPLAYED] = "true";
   return reply;
 }
 
-/** Waits for the result first, as long as the caller wants to or as it takes. */
-async function answerHeld(
-  deps: CallDeps,
-  admission: Admission,
-  mode: Mode,
-  followed: Followed,
-): Promise<Reply> {
-  const { call } = admission;
-  const waited = await waitOn(deps, followed, call, mode.waitMs);
+function respondWaited(deps: CallDeps, following: FollowingCall, waited: Waited): Reply {
+  const { mode, webhook } = following;
   if (waited === "unfinished" || (waited === "stopping" && mode.is_async))
-    return answerAtOnce(deps, admission, mode, followed);
-  if (!isOutcome(waited)) return respondLater(deps, admission, followed, waited);
-  const reply = respondOutcome(waited.outcome, answerRulesOf(deps, admission.webhook));
+    return respondAtOnce(deps, following);
+  if (!isOutcome(waited)) return respondLater(deps, following, waited);
+  const reply = respondOutcome(waited.outcome, answerRulesOf(deps, webhook));
+  if (mode.applied !== null) reply.headers[PREFERENCE_APPLIED] = mode.applied;
+  return reply;
+}
+
+function respondAtOnce({ legs }: CallDeps, following: FollowingCall): Reply {
+  const { call, webhook, secrets, mode } = following;
+  const { id, issuedAt } = following.followed;
+  const location = toLocation(call.target, legs.toValue(id, webhook, issuedAt));
+  // A sender may write it to a log; the leg itself needs nothing but its value.
+  const reply = mode.is_async
+    ? respondStarted(webhook.async_status, id, openRedaction(secrets)(location))
+    : respondSeeOther(id, location, toAsyncHint(call.target));
   if (mode.applied !== null) reply.headers[PREFERENCE_APPLIED] = mode.applied;
   return reply;
 }
 
 /** Another leg; when the service stops, one that the client walks at the next start. */
 export function respondUnfinished(
-  { call }: Caller,
+  { call }: MatchedCall,
   executionId: string,
   value: string,
   waited: "unfinished" | "gone" | "stopping",
@@ -92,29 +87,27 @@ export function respondUnfinished(
 /** The first of the legs on which a caller goes on waiting. */
 function respondLater(
   { legs }: CallDeps,
-  admission: Admission,
-  { id, issuedAt }: Followed,
+  following: FollowingCall,
   waited: "unfinished" | "gone" | "stopping",
 ): Reply {
-  return respondUnfinished(admission, id, legs.toValue(id, admission.webhook, issuedAt), waited);
+  const { id, issuedAt } = following.followed;
+  return respondUnfinished(following, id, legs.toValue(id, following.webhook, issuedAt), waited);
 }
 
 /** The matrix of earlier releases: key by async (section 4.6), on held requests. */
-async function answerEarlier(
+async function respondEarlier(
   deps: CallDeps,
-  admission: Admission,
-  mode: Mode,
-  followed: Followed,
+  following: FollowingCall,
+  waited: Waited,
 ): Promise<Reply> {
-  const { call, webhook } = admission;
-  const { id } = followed;
+  const { webhook, mode } = following;
+  const { id } = following.followed;
   const hasKey = webhook.key_hash !== null;
   if (mode.is_async)
     return hasKey
       ? respondEarlierRecord(id, await readRecord(deps, id))
       : respondEarlierStarted(id);
-  const waited = await waitOn(deps, followed, call, null);
-  if (!isOutcome(waited)) return respondLater(deps, admission, followed, waited);
+  if (!isOutcome(waited)) return respondLater(deps, following, waited);
   const { outcome } = waited;
   const rules = answerRulesOf(deps, webhook);
   const isCustom = outcome.status === "ENDED_SUCCESS" && outcome.response !== null;

@@ -14,6 +14,8 @@ import type { CallTarget } from "./target.ts";
  * only, so that no step can be skipped:
  *
  *     Call --match--> MatchedCall --authenticate--> Caller --admit--> Admission
+ *
+ * Its execution begins behind the last, and what waits for that is a FollowingCall.
  */
 
 /** A request to the call endpoint, as it came. */

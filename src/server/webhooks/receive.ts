@@ -4,8 +4,8 @@ import type { WebhookRow } from "../store/webhooks.ts";
 import { toTrace } from "../request/trace.ts";
 import { admit } from "./admit.ts";
 import { answer, isHeld } from "./answer.ts";
-import { answerDuplicate } from "./duplicate.ts";
-import { toFollowed } from "./followed.ts";
+import { followDuplicate } from "./duplicate.ts";
+import { toFollowed, toFollowing, type FollowingCall } from "./followed.ts";
 import { joinClaims, type Duplicate, type HeldClaim } from "../executions/claims.ts";
 import { takeKey } from "./idempotency.ts";
 import { takeSignature } from "./replay-window.ts";
@@ -30,7 +30,13 @@ import { WAIT } from "./target.ts";
 export async function receive(deps: CallDeps, call: Call): Promise<Response> {
   const started = performance.now();
   const counted: Counted = { name: "", webhook: null };
-  const reply = await pass(deps, call, counted);
+  let reply: Reply;
+  try {
+    const passed = await pass(deps, call, counted);
+    reply = "followed" in passed ? await answer(deps, passed) : passed;
+  } catch (error) {
+    reply = refuse(deps, call, counted.webhook, error);
+  }
   if (call.bucket !== null) addRate(call.bucket, reply);
   const seconds = (performance.now() - started) / 1000;
   deps.meters.countCall(counted.name, reply.status, seconds);
@@ -54,33 +60,33 @@ interface Counted extends Passage {
   name: string;
 }
 
-/** @param counted Is told the webhook, once it is known that there is one. */
-async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply> {
-  try {
-    if (call.method === "OPTIONS") return await answerPreflight(deps.store, call);
-    const matched = await match(deps.store, call, counted);
-    counted.name = matched.webhook.name;
-    const caller = await authenticate(deps, matched);
-    call.secrets = caller.secrets;
-    const reentry = call.query.get(WAIT);
-    if (reentry !== null) return await continueWaiting(deps, caller, reentry);
-    const admission = await admit(deps, caller);
-    if ("challenge" in admission) return respondChallenge(admission.challenge);
-    const { flow } = admission.webhook;
-    if (deps.findFlow(flow) === undefined) await deps.findFlowOrAsk(flow);
-    const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);
-    const isClaiming = caller.signed !== null || caller.webhook.idempotency !== null;
-    const claim = isClaiming ? await takeClaim(deps, admission) : null;
-    const isDuplicate = claim !== null && "executionId" in claim;
-    const isChecked = admission.webhook.input_check === "refuse" && !isDuplicate;
-    if (isChecked) await checkInput(deps, admission, claim);
-    // What waits holds no body.
-    call.body = null;
-    if (isDuplicate) return await answerDuplicate(deps, admission, mode, claim.executionId);
-    return await begin(deps, admission, mode, claim);
-  } catch (error) {
-    return refuse(deps, call, counted.webhook, error);
-  }
+/**
+ * Until the execution is recorded, or what needs none is answered.
+ *
+ * @param counted Is told the webhook, once it is known that there is one.
+ */
+async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply | FollowingCall> {
+  if (call.method === "OPTIONS") return answerPreflight(deps.store, call);
+  const matched = await match(deps.store, call, counted);
+  counted.name = matched.webhook.name;
+  const caller = await authenticate(deps, matched);
+  call.secrets = caller.secrets;
+  const reentry = call.query.get(WAIT);
+  if (reentry !== null) return continueWaiting(deps, caller, reentry);
+  const admission = await admit(deps, caller);
+  if ("challenge" in admission) return respondChallenge(admission.challenge);
+  const { flow } = admission.webhook;
+  if (deps.findFlow(flow) === undefined) await deps.findFlowOrAsk(flow);
+  const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);
+  const isClaiming = caller.signed !== null || caller.webhook.idempotency !== null;
+  const claim = isClaiming ? await takeClaim(deps, admission) : null;
+  const isDuplicate = claim !== null && "executionId" in claim;
+  const isChecked = admission.webhook.input_check === "refuse" && !isDuplicate;
+  if (isChecked) await checkInput(deps, admission, claim);
+  // What waits holds no body.
+  call.body = null;
+  if (isDuplicate) return followDuplicate(deps, admission, mode, claim.executionId);
+  return begin(deps, admission, mode, claim);
 }
 
 /** The signature decides first; where it is a replay, the key is not looked at. */
@@ -120,13 +126,13 @@ async function begin(
   admission: Admission,
   mode: Mode,
   claim: HeldClaim | null,
-): Promise<Reply> {
+): Promise<FollowingCall> {
   const request = toStartRequest(deps, admission, mode);
   if (claim !== null) return beginClaimed(deps, admission, mode, { ...request, claim });
   deps.requireRoom(request.flowName, admission.webhook);
   const until = isHeld(deps, admission, mode) ? "written" : "synced";
   const live = await deps.executions.start(request, until);
-  return answer(deps, admission, mode, toFollowed(live));
+  return toFollowing(admission, mode, toFollowed(live));
 }
 
 /** Where another node was first, its execution is found by a second look. */
@@ -135,7 +141,7 @@ async function beginClaimed(
   admission: Admission,
   mode: Mode,
   request: StartRequest & { readonly claim: HeldClaim },
-): Promise<Reply> {
+): Promise<FollowingCall> {
   const { claim } = request;
   const live = await deps.executions.start(request).catch((error: unknown) => {
     claim.release();
@@ -144,11 +150,11 @@ async function beginClaimed(
   });
   if (live !== null) {
     claim.settle(live.id);
-    return answer(deps, admission, mode, toFollowed(live));
+    return toFollowing(admission, mode, toFollowed(live));
   }
   const again = await takeClaim(deps, admission);
   if (again === null) throw new Error("A call that had a claim has none any more");
-  if ("executionId" in again) return answerDuplicate(deps, admission, mode, again.executionId);
+  if ("executionId" in again) return followDuplicate(deps, admission, mode, again.executionId);
   return beginClaimed(deps, admission, mode, { ...request, claim: again });
 }
 
