@@ -15,7 +15,8 @@ import type { CallTarget } from "./target.ts";
  *
  *     Call --match--> MatchedCall --authenticate--> Caller --admit--> Admission
  *
- * Its execution begins behind the last, and what waits for that is a FollowingCall.
+ * Behind the last its execution begins. From then on it is a FollowingCall, which may wait for long:
+ * of all these it holds the MatchedCall alone.
  */
 
 /** A request to the call endpoint, as it came. */

@@ -22,7 +22,7 @@ export class UsedVersions {
     this.#usedAt.set(key, now);
   }
 
-  /** Returns whether it is known of since now. */
+  /** @returns false where it was known already */
   addStuck(key: string): boolean {
     const isNew = !this.#stuck.has(key);
     this.#stuck.add(key);
