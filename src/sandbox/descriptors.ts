@@ -47,7 +47,6 @@ const TAKE_EITHER = ["appendFile", "readFile", "truncate", "writeFile"];
 /** Call before any code of the flow is loaded, and tell the runtime of it (syncBuiltinESMExports). */
 export function guardDescriptors(fileHandle: object | null): void {
   const own = new Set<unknown>();
-  const { native } = fs.realpathSync;
   const functions = fs as unknown as Record<string, AnyFunction>;
   for (const name of [...TAKE_DESCRIPTOR, ...TAKE_EITHER]) {
     for (const form of [name, `${name}Sync`])
@@ -58,8 +57,10 @@ export function guardDescriptors(fileHandle: object | null): void {
   wrap(functions, "readFile", (plain) => readLater(plain, own));
   for (const name of ["open", "openSync"]) pin(functions, name);
   if (fileHandle !== null) guardFileHandles(fileHandle);
-  // In JavaScript it looks at each part of a path without asking for the permission.
-  wrap(functions, "realpathSync", () => native as AnyFunction);
+  // In JavaScript they look at each part of a path: one without asking for the permission, the
+  // other so that it is refused the folders above those that were granted.
+  for (const name of ["realpath", "realpathSync"] as const)
+    wrap(functions, name, () => fs[name].native as AnyFunction);
   Reflect.set(fs, "Utf8Stream", undefined);
 }
 

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { fakeClocks } from "./fake-clocks.ts";
 
 /**
  * The clock of an author's test: it stands at a time, and goes on with the timers of the flow, which
@@ -8,32 +9,40 @@ import { createRequire } from "node:module";
 
 interface Timer {
   at: number;
-  /** Of an interval: milliseconds between two. */
-  readonly every: number | null;
+  readonly ms: number;
+  /** Whether it begins anew each time. */
+  readonly isInterval: boolean;
   readonly act: () => void;
 }
 
 const require = createRequire(import.meta.url);
-const RealDate = Date;
 const real = { setImmediate, setTimeout, resources: process.getActiveResourcesInfo.bind(process) };
 /** What keeps the thread alive whatever the flow does. */
 const OWN = new Set(["MessagePort", "Immediate", "Timeout", "TTYWrap", "PipeWrap"]);
 const BUSY_MS = 5;
 
 let now = 0;
+let isAsking = (): boolean => false;
 const timers = new Set<Timer>();
 let isScheduled = false;
 
-/** Call before any code of the flow is loaded. @param start milliseconds since the epoch */
-export function fakeTime(start: number): void {
+/**
+ * Call before any code of the flow is loaded.
+ *
+ * @param start milliseconds since the epoch
+ * @param hasOperations whether the flow waits for one
+ */
+export function fakeTime(start: number, hasOperations: () => boolean): void {
   now = start;
+  isAsking = hasOperations;
+  fakeClocks(() => now);
   const global = {
     setTimeout: fakeTimeout,
     setInterval: fakeInterval,
     clearTimeout: clear,
     clearInterval: clear,
   };
-  Object.assign(globalThis, global, { Date: fakeDate() });
+  Object.assign(globalThis, global);
   Object.assign(require("node:timers") as object, global);
   const promises = require("node:timers/promises") as { scheduler: object };
   Object.assign(promises, { setTimeout: wait, setInterval: ticks });
@@ -45,32 +54,24 @@ export function fakeTime(start: number): void {
   AbortSignal.timeout = abortAfter;
 }
 
-function fakeDate(): DateConstructor {
-  RealDate.now = () => now;
-  return new Proxy(RealDate, {
-    construct: (target, given: unknown[], made) =>
-      Reflect.construct(target, given.length === 0 ? [now] : given, made) as object,
-    apply: () => new RealDate(now).toString(),
-  });
-}
-
 type Act = (...given: unknown[]) => void;
 
 function fakeTimeout(act: Act, ms?: number, ...given: unknown[]): FakeTimer {
-  return new FakeTimer(add(ms, null, () => act(...given)));
+  return new FakeTimer(add(ms, false, () => act(...given)));
 }
 
 function fakeInterval(act: Act, ms?: number, ...given: unknown[]): FakeTimer {
-  return new FakeTimer(add(ms, atLeastOne(ms), () => act(...given)));
+  return new FakeTimer(add(ms, true, () => act(...given)));
 }
 
 function clear(timer: unknown): void {
-  if (timer instanceof FakeTimer) timers.delete(timer.timer);
+  if (timer instanceof FakeTimer) timer.close();
 }
 
 /** As much of a timer as flows use. */
 class FakeTimer {
   readonly timer: Timer;
+  #isClosed = false;
 
   constructor(timer: Timer) {
     this.timer = timer;
@@ -89,16 +90,19 @@ class FakeTimer {
   }
 
   close(): this {
+    this.#isClosed = true;
     timers.delete(this.timer);
     return this;
   }
 
+  /** Also one that has ended begins anew; one that was cleared does not. */
   refresh(): this {
+    if (!this.#isClosed) begin(this.timer);
     return this;
   }
 
   [Symbol.dispose](): void {
-    timers.delete(this.timer);
+    this.close();
   }
 }
 
@@ -109,7 +113,7 @@ interface Options {
 function wait(ms?: number, value?: unknown, { signal }: Options = {}): Promise<unknown> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(abortOf(signal));
-    const timer = add(ms, null, () => resolve(value));
+    const timer = add(ms, false, () => resolve(value));
     signal?.addEventListener("abort", () => {
       if (timers.delete(timer)) reject(abortOf(signal));
     });
@@ -126,7 +130,7 @@ async function* ticks(ms?: number, value?: unknown, options?: Options): AsyncGen
 function abortAfter(ms: number): AbortSignal {
   const controller = new AbortController();
   const message = "The operation was aborted due to timeout";
-  add(ms, null, () => controller.abort(new DOMException(message, "TimeoutError")));
+  add(ms, false, () => controller.abort(new DOMException(message, "TimeoutError")));
   return controller.signal;
 }
 
@@ -137,8 +141,14 @@ function abortOf({ reason }: AbortSignal): Error {
   });
 }
 
-function add(ms: number | undefined, every: number | null, act: () => void): Timer {
-  const timer = { at: now + atLeastOne(ms), every, act };
+function add(ms: number | undefined, isInterval: boolean, act: () => void): Timer {
+  return begin({ at: 0, ms: atLeastOne(ms), isInterval, act });
+}
+
+/** Behind others that end at the same time. */
+function begin(timer: Timer): Timer {
+  timer.at = now + timer.ms;
+  timers.delete(timer);
   timers.add(timer);
   schedule();
   return timer;
@@ -156,16 +166,20 @@ function schedule(): void {
 
 /** Ends the first timer, unless something else is under way. */
 function step(): void {
-  if (real.resources().some((name) => !OWN.has(name))) return void real.setTimeout(step, BUSY_MS);
+  if (isBusy()) return void real.setTimeout(step, BUSY_MS);
   isScheduled = false;
   const [first] = [...timers].sort((a, b) => a.at - b.at);
   if (first === undefined) return;
   now = Math.max(now, first.at);
-  if (first.every === null) timers.delete(first);
-  else first.at = now + first.every;
+  timers.delete(first);
+  if (first.isInterval) begin(first);
   try {
     first.act();
   } finally {
     schedule();
   }
+}
+
+function isBusy(): boolean {
+  return isAsking() || real.resources().some((name) => !OWN.has(name));
 }

@@ -34,6 +34,11 @@ const lengthOf = uncurry(
   ) => number,
 );
 
+const forgetError = uncurry(Promise.prototype.catch) as (
+  promise: Promise<void>,
+  onError: () => void,
+) => void;
+
 /** The body as it was sent: a part of input_value, or beside it. */
 export function rawBodyOf({ input_value, raw_body_at, raw_body }: Job): string | undefined {
   if (raw_body_at !== null) return slice(input_value, raw_body_at, -1);
@@ -76,9 +81,13 @@ function toHeaders(given: unknown): Headers {
 
 /**
  * JSON text of {status, headers, body, body_encoding?}; the body is base64 where it is no UTF-8.
+ * HEAD has none: a stream, which may have no end, is not read for it.
  * @throws {Error} where it is no Response, or its body has more bytes than the limit
  */
-export async function fromResponse(response: unknown, maxBytes: number): Promise<string> {
+export async function fromResponse(
+  response: unknown,
+  { method, maxBytes }: { readonly method: string; readonly maxBytes: number },
+): Promise<string> {
   if (!(response instanceof Response)) {
     throw new TypeError(`The flow's fetch returned ${shown(response)}, expected a Response`);
   }
@@ -86,7 +95,7 @@ export async function fromResponse(response: unknown, maxBytes: number): Promise
   if (status < 200 || status > 599) {
     throw new TypeError(`The flow's Response has status ${status}, expected 200 to 599`);
   }
-  const bytes = await readBody(response, maxBytes);
+  const bytes = await readBody(response, method === "HEAD" ? null : maxBytes);
   const isText = isUtf8(bytes);
   return stringify({
     __proto__: null,
@@ -97,18 +106,31 @@ export async function fromResponse(response: unknown, maxBytes: number): Promise
   });
 }
 
-async function readBody(response: Response, maxBytes: number): Promise<Buffer> {
+/** @param maxBytes null: nobody wants it */
+async function readBody(response: Response, maxBytes: number | null): Promise<Buffer> {
   if (response.body === null) return alloc(0);
   const reader = response.body.getReader();
+  if (maxBytes === null) {
+    letGo(reader);
+    return alloc(0);
+  }
   const chunks: Uint8Array[] = [];
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return concat(chunks);
     size += lengthOf(value);
-    if (size > maxBytes) throw new Error(`The flow's Response is longer than ${maxBytes} bytes`);
+    if (size > maxBytes) {
+      letGo(reader);
+      throw new Error(`The flow's Response is longer than ${maxBytes} bytes`);
+    }
     push(chunks, value);
   }
+}
+
+/** Tells the flow's stream that it is read no further: whatever it makes of that is not waited for. */
+function letGo(reader: ReadableStreamDefaultReader): void {
+  forgetError(reader.cancel(), () => undefined);
 }
 
 function headersOf(response: Response): Record<string, string | string[]> {

@@ -1,11 +1,17 @@
 import { existsSync as existsSyncNow } from "node:fs";
-import { exec, includes, slice } from "../shared/intrinsics.ts";
+import { fileURLToPath as fileURLToPathNow } from "node:url";
+import { Error, endsWith, exec, includes, slice, startsWith } from "../shared/intrinsics.ts";
+import { toMessage } from "./text.ts";
 
 /** What an author is to write instead of what cannot be imported. */
 
 const existsSync = existsSyncNow;
+const fileURLToPath = fileURLToPathNow;
+const WebUrl = URL;
 
 const NO_EXPORT = /'([^']+)' does not provide an export named '([^']+)'/;
+
+const NOT_DEFINED = /^Export '([^']+)' is not defined in module$/;
 
 interface Advice {
   readonly words: string;
@@ -36,6 +42,11 @@ export function adviseOn(message: string): string {
   const noExport = exec(NO_EXPORT, message);
   if (noExport !== null)
     return `${message}. ${adviseOnExport(noExport[1] as string, noExport[2] as string)}`;
+  const undefinedName = exec(NOT_DEFINED, message);
+  if (undefinedName !== null)
+    return `${message}. Where that is a type, write: export type { ${undefinedName[1] as string} }`;
+  if (includes(message, "Identifier '.default' has"))
+    return `${message}. A file has one default export: remove the others`;
   for (let at = 0; at < UNERASABLE.length; at += 1) {
     const { words, instead } = UNERASABLE[at] as Advice;
     if (includes(message, words))
@@ -67,7 +78,26 @@ export function findMeant(specifier: string, path: string): string | null {
     if (existsSync(slice(path, 0, -js[0].length) + ending))
       return slice(specifier, 0, -js[0].length) + ending;
   }
-  for (let at = 0; at < ENDINGS.length; at += 1)
-    if (existsSync(path + (ENDINGS[at] as string))) return specifier + (ENDINGS[at] as string);
+  const isFolder = endsWith(specifier, "/");
+  for (let at = 0; at < ENDINGS.length; at += 1) {
+    const ending = ENDINGS[at] as string;
+    if (isFolder && !startsWith(ending, "/")) continue;
+    const name = isFolder ? slice(ending, 1) : ending;
+    if (existsSync(path + name)) return specifier + name;
+  }
   return null;
+}
+
+/**
+ * Where a specifier leads to.
+ *
+ * @throws {Error} where it can be that of no file: another host, a wrong escape
+ */
+export function toPath(specifier: string, parent: string | undefined): string {
+  try {
+    return fileURLToPath(new WebUrl(specifier, parent));
+  } catch (error) {
+    const why = toMessage(error);
+    throw new Error(`Cannot import "${slice(specifier, 0, 100)}": it can be no file (${why})`);
+  }
 }

@@ -1,11 +1,14 @@
 import { readFileSync as readFileSyncNow } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
+import { Script as ScriptNow } from "node:vm";
 import { Error, exec, get, indexOf, push, setForEach } from "../shared/intrinsics.ts";
 import { adviseOn } from "./import-advice.ts";
+import { toScript } from "./module-script.ts";
 import type { Imports } from "./modules.ts";
 import { linesOf, relative, toMessage, toStack } from "./text.ts";
 
 const readFileSync = readFileSyncNow;
+const Script = ScriptNow;
 // Not every runtime has it.
 const strip = stripTypeScriptTypes as typeof stripTypeScriptTypes | undefined;
 
@@ -25,7 +28,8 @@ export function importError(error: unknown, directory: string, imports: Imports)
   const wrapped = exec(WRAPPED, first);
   const message = adviseOn(wrapped === null ? first : (wrapped[2] as string));
   if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError") return message;
-  const at = placeOf(error) ?? findPaths(imports);
+  const told = wrapped === null ? first : (wrapped[2] as string);
+  const at = placeOf(error) ?? findPlace(imports, told);
   return at === null ? message : `${relative(at, directory, [])}: ${message}`;
 }
 
@@ -66,19 +70,31 @@ function stackOf(error: unknown): string {
   }
 }
 
-/** The engine does not tell where a module's syntax is wrong; the parser for types does. */
-function findPaths(imports: Imports): string | null {
-  if (strip === undefined) return null;
-  const files: string[] = [];
-  setForEach(imports.files, (file) => push(files, file));
-  for (let at = 0; at < files.length; at += 1) {
-    const file = files[at] as string;
-    if (exec(CODE, file) === null) continue;
-    try {
-      strip(readFileSync(file, "utf8"), { sourceUrl: file });
-    } catch (error) {
-      return placeOf(error);
-    }
+/** The engine does not tell where a module's syntax is wrong. */
+function findPlace({ files }: Imports, told: string): string | null {
+  const code: string[] = [];
+  setForEach(files, (file) => {
+    if (exec(CODE, file) !== null) push(code, file);
+  });
+  for (let at = 0; at < code.length; at += 1) {
+    const place = placeIn(code[at] as string, told);
+    if (place !== null) return place;
+  }
+  return code.length === 1 ? (code[0] as string) : null;
+}
+
+/** Of a fault that the parser for types finds, or of this one where a script has it too. */
+function placeIn(file: string, told: string): string | null {
+  let text = readFileSync(file, "utf8");
+  try {
+    if (strip !== undefined) text = strip(text, { sourceUrl: file });
+  } catch (error) {
+    return placeOf(error);
+  }
+  try {
+    new Script(toScript(text), { filename: file, lineOffset: -1 });
+  } catch (error) {
+    if (toMessage(error) === told) return placeOf(error);
   }
   return null;
 }

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { toManifest, type Declaration } from "../shared/manifest.ts";
+import { NoFlowError, toManifest, type Declaration } from "../shared/manifest.ts";
 import type { Inspection } from "../shared/wire/protocol.ts";
 import { lineFor } from "./builtins.ts";
 import { importError } from "./import-error.ts";
@@ -23,7 +23,8 @@ export async function inspect(data: ThreadData, imports: Imports): Promise<Inspe
     return { kind: "flow", manifest: { ...declared, schemas } };
   } catch (error) {
     const message = importError(error, directory, imports);
-    return { kind: "broken", message, stack: relative(toStack(error), directory, data.hidden) };
+    const stack = relative(toStack(error), directory, data.hidden);
+    return { kind: "broken", message, stack, isNoFlow: error instanceof NoFlowError };
   }
 }
 

@@ -27,7 +27,7 @@ import {
 } from "../shared/intrinsics.ts";
 import { lineFor, needOf } from "./builtins.ts";
 import { mayUseFetch } from "./fetch-classes.ts";
-import { findMeant } from "./import-advice.ts";
+import { findMeant, toPath } from "./import-advice.ts";
 import { closeLoader } from "./loader.ts";
 import { reduceHttp2, substituteOf } from "./reduced-builtins.ts";
 import { toMessage } from "./text.ts";
@@ -41,7 +41,6 @@ import type { ThreadData } from "../shared/wire/thread-messages.ts";
 // What is imported by its name changes with what a flow does to the module that exports it.
 const [isBuiltin, fileURLToPath] = [isBuiltinNow, fileURLToPathNow];
 const [dirname, extname, resolvePath] = [dirnameNow, extnameNow, resolveNow];
-const WebUrl = URL;
 const { getBuiltinModule } = process;
 const IS_DENO = "Deno" in globalThis;
 
@@ -188,9 +187,9 @@ function resolve(
  */
 function leadsInto(folder: string, specifier: string, parent: string | undefined): boolean {
   if (startsWith(specifier, "#")) return true;
-  if (startsWith(specifier, FILE)) return startsWith(fileURLToPath(specifier), folder);
+  if (startsWith(specifier, FILE)) return startsWith(toPath(specifier, undefined), folder);
   if (parent === undefined || !startsWith(parent, FILE)) return false;
-  const url = fileURLToPath(new WebUrl(specifier, parent));
+  const url = toPath(specifier, parent);
   const path = resolvePath(dirname(fileURLToPath(parent)), specifier);
   return startsWith(url, folder) && startsWith(path, folder);
 }
@@ -201,7 +200,7 @@ function findFile(specifier: string, context: ResolveHookContext, next: Next): R
   } catch (error) {
     const parent = context.parentURL;
     if (!isNotFound(error) || parent === undefined || !startsWith(parent, FILE)) throw error;
-    const meant = findMeant(specifier, fileURLToPath(new WebUrl(specifier, parent)));
+    const meant = findMeant(specifier, toPath(specifier, parent));
     if (meant === null) throw error;
     throw new Error(`Cannot find "${specifier}": imports name the whole file, write "${meant}"`);
   }
@@ -221,7 +220,8 @@ function findPackage(specifier: string, context: ResolveHookContext, next: Next)
     return next(specifier, context);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    throw new Error(`Cannot find package "${specifier}": install it in PLUGINS_DIR/node_modules`);
+    const name = slice(specifier, 0, 100);
+    throw new Error(`Cannot find package "${name}": install it in PLUGINS_DIR/node_modules`);
   }
 }
 

@@ -18,9 +18,9 @@ import {
   mapGet,
   mapSet,
   mapSize,
-  parse,
   stringify,
 } from "../shared/intrinsics.ts";
+import { parseExactly } from "../shared/parse-exactly.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { shown } from "./text.ts";
 import { requireShallow } from "./webhook-response.ts";
@@ -42,6 +42,8 @@ export interface OperationClient {
   /** @param settled is told whether it failed, and why, before whoever asked */
   ask(request: OperationRequest, settled: (failure: string | null) => void): Promise<unknown>;
   answer(number: number, answer: OperationAnswer): void;
+  /** Whether an answer is still to come. */
+  readonly isWaiting: boolean;
 }
 
 interface Waiter {
@@ -60,6 +62,9 @@ export function openOperationClient(
   let last = 0;
   let waitingBytes = 0;
   return {
+    get isWaiting() {
+      return mapSize(waiting) > 0;
+    },
     ask(request, settled) {
       if (mapSize(waiting) >= MAX_WAITING) {
         throw new Error(`More than ${MAX_WAITING} operations wait for an answer: await them`);
@@ -82,7 +87,7 @@ export function openOperationClient(
       mapDelete(waiting, number);
       waitingBytes -= waiter.bytes;
       waiter.settled(answer.ok ? null : answer.message);
-      if (answer.ok) waiter.succeed(parse(answer.value));
+      if (answer.ok) waiter.succeed(parseExactly(answer.value));
       else waiter.fail(new Error(answer.message));
     },
   };
@@ -124,8 +129,9 @@ export function makeOperations(
     value: string | null,
     wait = false,
   ): Promise<unknown> => {
-    if (execution.ended) throw new Error("The execution has ended");
     const request = { id: job.id, operation, name: toName(operation, name), value, wait };
+    if (execution.ended)
+      throw new Error(`Cannot ask for ${operation} "${request.name}": the execution has ended`);
     const answer = client.ask(request, settled);
     pending.count += 1;
     return answer;

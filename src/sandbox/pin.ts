@@ -10,21 +10,25 @@ import {
  * The methods and texts of an object cannot be replaced for all who inherit them, but each may
  * have its own in their place: `error.name = ...` goes on.
  */
-export function pin(holder: object): void {
-  const names = ownKeys(holder);
+export function pin(holder: object, names: readonly PropertyKey[] = ownKeys(holder)): void {
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as PropertyKey;
-    const { value, writable } = getOwnPropertyDescriptor(holder, name) ?? {};
-    if (writable !== true || (typeof value !== "function" && typeof value !== "string")) continue;
+    const found = getOwnPropertyDescriptor(holder, name);
+    if (found?.writable !== true || found.configurable !== true) continue;
+    const { value } = found as { readonly value: unknown };
+    if (typeof value !== "function" && typeof value !== "string") continue;
+    const get = (): unknown => value;
     const set = function (this: object, own: unknown): void {
       if (this === holder) throw new TypeError(`Cannot replace "${String(name)}" for all`);
-      defineProperty(this, name, {
-        value: own,
-        writable: true,
-        enumerable: true,
-        configurable: true,
-      });
+      giveOwn(this, name, own);
     };
-    defineProperty(holder, name, { get: () => value, set, configurable: false });
+    const pinned = { __proto__: null, get, set, configurable: false };
+    defineProperty(holder, name, pinned as PropertyDescriptor);
   }
+}
+
+/** As an assignment does where nothing is inherited, whatever a flow has made all objects inherit. */
+function giveOwn(object: object, name: PropertyKey, value: unknown): void {
+  const own = { __proto__: null, value, writable: true, enumerable: true, configurable: true };
+  defineProperty(object, name, own as PropertyDescriptor);
 }

@@ -1,7 +1,6 @@
 import {
   defineProperty,
   endsWith,
-  freeze,
   getOwnPropertyDescriptor,
   getPrototypeOf,
   hasOwn,
@@ -10,7 +9,7 @@ import {
   slice,
 } from "../shared/intrinsics.ts";
 import { FETCH_CLASSES, hasFetchClasses, isFetchClass } from "./fetch-classes.ts";
-import { pin } from "./pin.ts";
+import { freezeAll } from "./frozen-objects.ts";
 import { findFetchClasses, type Shared, type SharedObjects } from "./shared-objects.ts";
 
 /**
@@ -84,7 +83,7 @@ export class Realm {
       const { name, object, isOpen } = all[at] as Shared;
       if (isOpen) push(this.#holders, toHolder(name, object));
     }
-    holdAll(all);
+    freezeAll(all);
   }
 
   /** A run loads what may use the classes of `fetch`: they are held before it can. */
@@ -96,7 +95,7 @@ export class Realm {
     // Where one was replaced unseen, or taken away, that one was not made.
     if (!areMade(classes)) this.#spoilt = FETCH;
     this.#hasFetch = true;
-    holdAll(classes);
+    freezeAll(classes);
     lockGlobals(FETCH_CLASSES);
     // With what their making has left there.
     this.#holders[0] = toHolder("globalThis", GLOBAL);
@@ -131,16 +130,6 @@ export class Realm {
         return true;
     }
     return false;
-  }
-}
-
-/** Freezes what does not stay open. */
-function holdAll(shared: readonly Shared[]): void {
-  for (let at = 0; at < shared.length; at += 1) {
-    const { name, object, isOpen } = shared[at] as Shared;
-    if (isOpen) continue;
-    if (endsWith(name, "Error.prototype")) pin(object);
-    freeze(object);
   }
 }
 

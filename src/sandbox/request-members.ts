@@ -1,4 +1,4 @@
-import { getPrototypeOf, hasOwn, keys } from "../shared/intrinsics.ts";
+import { get, getPrototypeOf, hasOwn, isArray, keys } from "../shared/intrinsics.ts";
 
 /** What a call has beside its body. */
 const BESIDE = ["method", "path", "headers", "query", "auth"] as const;
@@ -31,7 +31,7 @@ export function keepBeside(
 function isRequest(made: object, request: object, named: readonly string[] | null): boolean {
   const own = keys(made);
   for (let at = 0; at < own.length; at += 1)
-    if (!has(named, own[at] as string) && !isMember(own[at] as string)) return false;
+    if (!has(named, own[at]) && !isMember(own[at] as string)) return false;
   if (named === null) return own.length > 0;
   for (let at = 0; at < named.length; at += 1) {
     const name = named[at] as string;
@@ -44,7 +44,7 @@ function isMember(name: string): boolean {
   return name === "json" || has(BESIDE, name);
 }
 
-function has(list: readonly string[] | null, name: string): boolean {
+function has(list: readonly string[] | null, name: unknown): boolean {
   if (list === null) return false;
   for (let at = 0; at < list.length; at += 1) if (list[at] === name) return true;
   return false;
@@ -54,4 +54,32 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = getPrototypeOf(value);
   return prototype === ObjectPrototype || prototype === null;
+}
+
+/**
+ * Whether a schema of valibot or Zod ends with a transformation of the whole: what that makes
+ * stands alone, also where it looks like a request.
+ */
+export function makesWhole(schema: unknown): boolean {
+  const pipe = memberOf(schema, "pipe");
+  if (isArray(pipe)) {
+    for (let at = 0; at < pipe.length; at += 1) if (isChange(pipe[at])) return true;
+    return false;
+  }
+  const definition = memberOf(memberOf(schema, "_zod"), "def");
+  if (memberOf(definition, "type") !== "pipe") return false;
+  const after = memberOf(memberOf(memberOf(definition, "out"), "_zod"), "def");
+  return memberOf(after, "type") === "transform" || makesWhole(memberOf(definition, "in"));
+}
+
+/** Transformations that leave the value as it is. */
+const NEUTRAL = ["brand", "flavor", "readonly"];
+
+function isChange(action: unknown): boolean {
+  const type = memberOf(action, "type");
+  return memberOf(action, "kind") === "transformation" && !has(NEUTRAL, type);
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? get(value, name) : undefined;
 }

@@ -22,10 +22,11 @@ import {
   push,
   toWellFormed,
 } from "../shared/intrinsics.ts";
+import { parseExactly } from "../shared/parse-exactly.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type OperationClient, type Pending } from "./operations.ts";
-import { keepBeside } from "./request-members.ts";
+import { keepBeside, makesWhole } from "./request-members.ts";
 import { toResultText } from "./result-text.ts";
 import { cut, shown } from "./text.ts";
 import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
@@ -34,6 +35,7 @@ import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./we
 
 // It may be replaced, and nothing of it is called before a flow asks for its signal.
 const { AbortController, DOMException } = globalThis;
+const { nextTick } = process;
 
 /** What an execution has said so far. */
 export interface Execution {
@@ -90,12 +92,17 @@ export async function run(
   return ending;
 }
 
-function drain({ pending, log }: Execution): Promise<void> {
-  return new Promise((resolve) => {
-    const failed = (message: string): void =>
-      log.write("error", ["An operation that was not awaited failed:", message]);
-    pending.waiter = { failed, drained: resolve };
-  });
+/**
+ * What has waited for an answer asks for the next before the tick is over; what failed, and nobody
+ * has caught, is told after it.
+ */
+async function drain({ pending, log }: Execution): Promise<void> {
+  const failed = (message: string): void =>
+    log.write("error", ["An operation that was not awaited failed:", message]);
+  while (pending.count > 0) {
+    await new Promise<void>((resolve) => (pending.waiter = { failed, drained: resolve }));
+    await new Promise<void>((resolve) => nextTick(resolve));
+  }
 }
 
 async function call(
@@ -104,7 +111,7 @@ async function call(
   client: OperationClient,
   limits: RunLimits,
 ): Promise<Ending> {
-  const input = parse(execution.job.input_value);
+  const input = parseExactly(execution.job.input_value);
   const member = (name: string): unknown => (isObject(flow) ? get(flow, name) : undefined);
   const start = member("run");
   if (typeof start === "function") {
@@ -118,7 +125,11 @@ async function call(
   if (typeof handle === "function") {
     const request = toRequest(execution.job, input, signalOf(execution));
     const answered: unknown = await apply(handle, flow, [request]);
-    execution.response = await fromResponse(answered, limits.max_output_bytes);
+    const { method } = request;
+    execution.response = await fromResponse(answered, {
+      method,
+      maxBytes: limits.max_output_bytes,
+    });
     return toEnding(execution, null, limits.max_output_bytes);
   }
   if (typeof flow !== "function") throw new Error("The file has no flow as its default export");
@@ -189,7 +200,10 @@ async function validate(
   const result = await standard.validate(value);
   if (!isObject(result)) throw new TypeError("The flow's input schema gave no result");
   const issues: unknown = get(result, "issues");
-  if (!isArray(issues)) return keepBeside(get(result, "value"), value, named);
+  if (!isArray(issues)) {
+    const made = get(result, "value");
+    return makesWhole(input) ? made : keepBeside(made, value, named);
+  }
   const errors: string[] = [];
   for (let at = 0; at < issues.length && at < MAX_ISSUES; at += 1)
     push(errors, describeIssue(issues[at]));

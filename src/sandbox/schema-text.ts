@@ -1,4 +1,6 @@
 import { toJsonSchema, type ConversionConfig } from "@valibot/to-json-schema";
+import { hasFallback, keepFallbacks } from "./valibot-override.ts";
+import { keepWhatIsSent } from "./zod-override.ts";
 import { MAX_SCHEMA_BYTES, type FlowSchemas, type SchemaText } from "../shared/wire/protocol.ts";
 
 /**
@@ -50,13 +52,14 @@ function convert(schema: unknown): unknown {
   const { vendor, jsonSchema } = standard;
   if (typeof jsonSchema?.input === "function")
     return jsonSchema.input({ target: "draft-2020-12", ...LIBRARY_OPTIONS[String(vendor)] });
+  if (vendor === "valibot" && hasFallback(schema)) return {};
   if (vendor === "valibot") return toJsonSchema(schema as ValibotSchema, VALIBOT);
   throw new Error(`The library "${String(vendor)}" cannot write its schemas as JSON Schema`);
 }
 
 /** What has no JSON Schema becomes `{}`, instead of an error. */
 const LIBRARY_OPTIONS: Readonly<Record<string, object>> = {
-  zod: { libraryOptions: { unrepresentable: "any" } },
+  zod: { libraryOptions: { unrepresentable: "any", override: keepWhatIsSent } },
 };
 
 /** The schema as it was before the input is transformed; under a symbol, which is not written. */
@@ -67,6 +70,7 @@ const VALIBOT: ConversionConfig = {
   typeMode: "input",
   errorMode: "ignore",
   overrideAction: keepSound,
+  overrideSchema: keepFallbacks,
 };
 
 type Override = NonNullable<ConversionConfig["overrideAction"]>;

@@ -61,9 +61,23 @@ export function toMessage(thrown: unknown): string {
     return cut(`The flow threw ${inspect(thrown)}`);
   if (isProxy(thrown)) return "The flow threw a proxy";
   const message = member(thrown, "message");
+  if (message === FETCH_FAILED) return cut(withReason(message, valueOf(thrown, "cause")));
   if (message !== null && message !== "") return cut(message);
-  if (isNativeError(thrown)) return cut(member(thrown, "name") ?? "Error");
+  if (isNativeError(thrown)) return cut(withReason(member(thrown, "name") ?? "Error", thrown));
   return cut(`The flow threw ${format([thrown])}`);
+}
+
+/** All that the runtime's fetch says itself: what was in its way is the error's cause. */
+const FETCH_FAILED = "fetch failed";
+
+/** With what an error says, or the first of several: one for each address of a host, for example. */
+function withReason(message: string, error: unknown): string {
+  if (!isNativeError(error)) return message;
+  const errors = valueOf(error, "errors");
+  const first: unknown = isArray(errors) ? errors[0] : null;
+  const said = member(error, "message") || (isNativeError(first) && member(first, "message"));
+  const reason = said || member(error, "code");
+  return reason === null ? message : `${message}: ${linesOf(reason)[0]}`;
 }
 
 /** The stack with its causes. */
@@ -121,9 +135,13 @@ function isForeign(line: string, hidden: readonly string[]): boolean {
 }
 
 function member(from: object, name: string): string | null {
+  const value = valueOf(from, name);
+  return typeof value === "string" ? value : null;
+}
+
+function valueOf(from: object, name: string): unknown {
   try {
-    const value: unknown = get(from, name);
-    return typeof value === "string" ? value : null;
+    return get(from, name);
   } catch {
     return null;
   }

@@ -105,7 +105,7 @@ function pinned<Store>(storage: AsyncLocalStorage<Store>): AsyncLocalStorage<Sto
 async function guard(): Promise<void> {
   // Loaded for a test alone.
   if (data.spec.fake_time !== undefined)
-    (await import("./fake-time.ts")).fakeTime(data.spec.fake_time);
+    (await import("./fake-time.ts")).fakeTime(data.spec.fake_time, () => client.isWaiting);
   // For its author alone: the flow is loaded once a debugger is there.
   if (data.spec.debug_port !== undefined && !data.inspecting)
     (await import("node:inspector")).open(data.spec.debug_port, "127.0.0.1", true);

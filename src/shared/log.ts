@@ -19,7 +19,8 @@ export function openLog({ level, format, node = null }: LogOptions): Log {
   const output = openOutput();
   if (format === "json") return pino({ ...JSON_LINES, base, level }, output);
   const toLines = prettyFactory({
-    colorize: process.stdout.isTTY === true,
+    // Not where NO_COLOR or TERM=dumb says so.
+    colorize: process.stdout.isTTY === true && process.stdout.hasColors(),
     ignore: "pid,hostname",
     singleLine: true,
     errorLikeObjectKeys: ["err", "stack"],

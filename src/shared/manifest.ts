@@ -4,6 +4,9 @@ import { nearestWord } from "./nearest.ts";
 
 const FLOW = Symbol.for("flowhook.flow");
 
+/** What a file exports as its default is nothing that was meant as a flow. */
+export class NoFlowError extends Error {}
+
 /** Longest `timeout_sec` that a flow can declare. */
 export const TIMEOUT_SEC_MAX = 3600;
 /** Bounds of the `memory_mb` that a flow can declare. */
@@ -105,7 +108,7 @@ export type Declaration = Omit<Manifest, "schemas">;
  */
 export function toManifest(defaultExport: unknown): Declaration {
   if (typeof defaultExport === "function") return fromFunction(defaultExport);
-  if (!isObject(defaultExport)) throw new Error(`${noFlow(defaultExport)}; ${FORMS}`);
+  if (!isObject(defaultExport)) throw new NoFlowError(`${noFlow(defaultExport)}; ${FORMS}`);
   if (Reflect.get(defaultExport, FLOW) === true) return fromDefinition(defaultExport);
   if (typeof Reflect.get(defaultExport, "fetch") === "function") return fromHandler(defaultExport);
   if ("run" in defaultExport) {
@@ -113,14 +116,14 @@ export function toManifest(defaultExport: unknown): Declaration {
       `The default export has 'run' but is not defined: wrap it in defineFlow({ ... })`,
     );
   }
-  throw new Error(`The default export is an object without 'fetch'; ${FORMS}`);
+  throw new NoFlowError(`The default export is an object without 'fetch'; ${FORMS}`);
 }
 
 const FORMS = "export defineFlow({ ... }), a function, or an object with 'fetch'";
 
 function fromFunction(run: object): Declaration {
   if (/^class\b/.test(Function.prototype.toString.call(run))) {
-    throw new Error(`The default export is a class, which cannot be called; ${FORMS}`);
+    throw new NoFlowError(`The default export is a class, which cannot be called; ${FORMS}`);
   }
   return { form: "function", ...v.parse(Handler, {}), has_input_schema: false };
 }

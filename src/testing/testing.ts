@@ -1,5 +1,6 @@
 import type { InputValue, JsonValue } from "../shared/author.ts";
 import { nearestWord } from "../shared/nearest.ts";
+import { parseExactly } from "../shared/parse-exactly.ts";
 import {
   IMPORTED,
   type TrialAnswer,
@@ -150,7 +151,7 @@ function toFirst(search: URLSearchParams): Record<string, string> {
 
 function parseBody(text: string, type: string): unknown {
   const [mime = ""] = type.split(";");
-  if (/^application\/(?:[\w.-]+\+)?json$/i.test(mime.trim())) return JSON.parse(text) as unknown;
+  if (/^application\/(?:[\w.-]+\+)?json$/i.test(mime.trim())) return parseExactly(text);
   if (/^application\/x-www-form-urlencoded$/i.test(mime.trim()))
     return toFirst(new URLSearchParams(text));
   throw new TypeError(
@@ -213,10 +214,10 @@ function toTexts(values: Readonly<Record<string, JsonValue>>): Record<string, st
 
 function fromTexts(texts: Readonly<Record<string, string>>): Record<string, JsonValue> {
   return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, JSON.parse(text) as JsonValue]),
+    Object.entries(texts).map(([name, text]) => [name, parseExactly(text) as JsonValue]),
   );
 }
 
 function fromText(text: string | null): unknown {
-  return text === null ? null : (JSON.parse(text) as unknown);
+  return text === null ? null : parseExactly(text);
 }

@@ -25,6 +25,7 @@ let other: FlowSpec;
 
 before(async () => {
   bench = await openBench();
+  bench.answer = () => ({ ok: true, value: JSON.stringify("x".repeat(4_000)) });
   other = bench.flow(
     `export default async () => { await new Promise((done) => setTimeout(done, 300)); return "here"; }`,
   );
@@ -50,6 +51,7 @@ const DAMAGES: Readonly<Record<string, string>> = {
   "an unknown operation": `line.write(frame(["operation", 1, id, "other", "x", false, -1]));`,
   "a line of no known level": `line.write(frame(["log", id, 1, "loud"], "x"));`,
   "two thousand operations too many": `for (let n = 0; n < 4000; n += 1) line.write(frame(["operation", 7, id, "setting", "x", false, -1]));`,
+  "operations, and reads no answer": `line.pause(); let n = 0; return new Promise((done) => setInterval(() => { for (let more = 5; more > 0; more -= 1) line.write(frame(["operation", (n += 1), id, "setting", "x", false, -1])); if (n > 3000) done(); }, 10));`,
   "an operation of an execution that it does not run": `line.write(frame(["operation", 1, "other", "setting", "x", false, -1]));`,
   "more lines than are kept": `for (let n = 0; n < 60; n += 1) line.write(frame(["log", id, 1, "info"], "line " + n));`,
   "nothing any more": `line.destroy();`,

@@ -129,3 +129,15 @@ test("C3: what a flow opens itself it can read, write, stream and close", async 
   const expected = [...Array.from({ length: 11 }, () => true), "ENOENT", "ENOENT", "ENOENT"];
   assert.deepEqual(JSON.parse(output_value ?? "null"), expected, status_message ?? "");
 });
+
+test("L10: the real path of what a flow may read is told, and of nothing else", async () => {
+  const code = `import fs from "node:fs"; import { promisify } from "node:util";
+    const path = import.meta.dirname + "/../" + import.meta.dirname.split("/").at(-1) + "/flow.ts";
+    const ways = [promisify(fs.realpath), promisify(fs.realpath.native), fs.promises.realpath, async (of) => fs.realpathSync(of), async (of) => fs.realpathSync.native(of), async (of) => String(await promisify(fs.realpath)(of, "buffer"))];
+    export default async () => [
+      (await Promise.all(ways.map((way) => way(path)))).every((found) => found === import.meta.filename),
+      ...new Set(await Promise.all(ways.flatMap((way) => ["/etc/passwd", "/etc/nothing"].map((of) => way(of).catch(({ code }) => code))))),
+    ]`;
+  const { status_message, output_value } = await bench.run(bench.flow(code, GRANTS));
+  assert.equal(output_value, '[true,"ERR_ACCESS_DENIED"]', status_message ?? "");
+});

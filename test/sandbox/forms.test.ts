@@ -114,6 +114,42 @@ test("operations that were not awaited are waited for", async () => {
   assert.match(bench.log(id), /error An operation that was not awaited failed: Needs setting.read/);
 });
 
+test("nor are those lost that follow one which was not awaited", async () => {
+  const asked: string[] = [];
+  bench.answer = ({ name }) => (asked.push(name), { ok: true, value: "null" });
+  const code = `export default (flow) => { void (async () => { for (const name of ["a", "b", "c"]) { await flow.setting(name); await null; } })().then(() => flow.set_setting("d", 1)); return 1; }`;
+  assert.equal(await runOf(code), 1);
+  assert.deepEqual(asked, ["a", "b", "c", "d"]);
+});
+
+test("the clock of a test waits for operations, and all that tells the time tells it", async () => {
+  const answered = Promise.withResolvers<void>();
+  const delayed = setTimeout(answered.resolve, 50);
+  bench.answer = async () => (await answered.promise, { ok: true, value: '"answered"' });
+  const code = `export default async (flow) => {
+    const late = new Promise((done) => setTimeout(done, 1000, "late"));
+    const first = await Promise.race([flow.setting("s").then((one) => flow.setting(one)), late]);
+    const clock = () => [Date.now(), Number(Temporal.Now.instant().epochMilliseconds), new Intl.DateTimeFormat("de", { timeZone: "UTC", timeStyle: "medium" }).format(), new Date().constructor === Date];
+    const begun = clock(); await late;
+    const ended = []; const timer = setTimeout(() => ended.push(Date.now()), 1000);
+    await new Promise((done) => setTimeout(done, 600)); timer.refresh();
+    await new Promise((done) => setTimeout(done, 5000)); clearTimeout(timer); timer.refresh();
+    await new Promise((done) => setTimeout(done, 5000));
+    return [first, begun, ended, String(Temporal.Now.plainTimeISO("UTC")), new Intl.DateTimeFormat("en", { timeZone: "UTC", year: "numeric" }).formatToParts()[0].value];
+  }`;
+  const spec = { ...bench.flow(code, { isolation: "execution" }), fake_time: 86_400_000 };
+  const { output_value, status_message } = await bench.run(spec);
+  clearTimeout(delayed);
+  assert.equal(status_message, null);
+  assert.deepEqual(JSON.parse(output_value ?? ""), [
+    "answered",
+    [86_400_000, 86_400_000, "00:00:00", true],
+    [86_400_000 + 2600],
+    "00:00:11.6",
+    "1970",
+  ]);
+});
+
 test("more operations at once than anybody needs are refused", async () => {
   bench.answer = () => ({ ok: true, value: "null" });
   const code = `export default async (flow) => { for (let i = 0; i < 1000; i++) await flow.setting("s"); await Promise.all(Array.from({ length: 101 }, () => flow.setting("s"))); }`;
@@ -226,6 +262,22 @@ test("a fetch flow gets the request and gives its response", async () => {
   });
   assert.equal(started.output_value, "null");
   assert.match(started.response ?? "", /GET.*http:\/\/flowhook\//);
+});
+
+test("a stream of a fetch flow is not read for HEAD, and let go where it is too long", async () => {
+  const code = `const stream = (size) => new ReadableStream({
+      pull: (controller) => size > 0 ? controller.enqueue(new Uint8Array(size)) : undefined,
+      cancel() { console.log("cancelled"); return new Promise(() => {}); } });
+    export default { fetch: ({ method }) => new Response(stream(method === "HEAD" ? 0 : 1e5), { headers: { "x-a": "1" } }) };`;
+  const started = (method: string) =>
+    bench.start(bench.flow(code), { input_value: JSON.stringify({ method }) });
+  const head = started("HEAD");
+  const { response } = await head.ending;
+  assert.deepEqual(JSON.parse(response ?? ""), { status: 200, headers: { "x-a": "1" }, body: "" });
+  assert.equal(bench.log(head.id), "info cancelled");
+  const get = started("GET");
+  assert.match((await get.ending).status_message ?? "", /longer than 1000000 bytes/);
+  assert.match(bench.log(get.id), /info cancelled/);
 });
 
 test("a fetch flow answers bytes, nothing, and what is no response", async () => {
@@ -368,6 +420,17 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     message: /^lib\/b\.mjs:3:13: Unexpected token ';'$/,
   },
   {
+    name: "a syntax error that the engine alone knows",
+    code: `import { b } from "./b.ts";\nexport const a = b;\nexport default (): number => a;\n  let a = 2;`,
+    options: { files: { "b.ts": "export const b: number = 1;" } },
+    message: /^flow\.ts:4:7: Identifier 'a' has already been declared$/,
+  },
+  {
+    name: "a type that is exported as a value",
+    code: `interface Input {}\nexport { Input };\nexport default () => 1;`,
+    message: /^flow\.ts: Export 'Input' is not defined in module\. .*: export type \{ Input \}$/,
+  },
+  {
     name: "types that need a build",
     code: `enum A { B }\nexport default () => A.B`,
     message: /^flow\.ts:1:\d+: TypeScript enum is not supported/,
@@ -388,6 +451,17 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     name: "a missing file",
     code: `import "./missing.ts"; export default () => 1`,
     message: /Cannot find module 'missing\.ts'/,
+  },
+  {
+    name: "a folder",
+    code: `import "./lib/"; export default () => 1`,
+    options: { files: { "lib/index.ts": "" } },
+    message: /^Cannot find "\.\/lib\/": imports name the whole file, write "\.\/lib\/index\.ts"$/,
+  },
+  {
+    name: "a file of another host",
+    code: `import "file://host/x.ts"; export default () => 1`,
+    message: /^Cannot import "file:\/\/host\/x\.ts": it can be no file/,
   },
   {
     name: "a missing package",
@@ -474,7 +548,24 @@ test("with the permission a flow uses the network", async () => {
   const code = `import http from "node:http"; export default () => new Promise((resolve, reject) => http.get("http://127.0.0.1:${port}/", (r) => r.setEncoding("utf8").on("data", resolve)).on("error", reject));`;
   assert.equal(await runOf(code, { grants }), "served");
   server.closeAllConnections();
-  server.close();
+  await new Promise((resolve) => server.close(resolve));
+  assert.equal(
+    await runOf(`export default () => fetch("http://127.0.0.1:${port}/")`, { grants }),
+    `fetch failed: connect ECONNREFUSED 127.0.0.1:${port}`,
+  );
+  for (const [thrown, told] of [
+    [`new TypeError("fetch failed")`, "fetch failed"],
+    [
+      `Object.defineProperty(new Error("fetch failed"), "cause", { get() { throw 1; } })`,
+      "fetch failed",
+    ],
+    [
+      `new TypeError("fetch failed", { cause: new AggregateError([new Error("one\\nline"), 2]) })`,
+      "fetch failed: one",
+    ],
+    [`Object.assign(new AggregateError([]), { code: "ECONNRESET" })`, "AggregateError: ECONNRESET"],
+  ] as const)
+    assert.equal(await runOf(`export default () => { throw ${thrown}; }`), told);
 });
 
 test("with the permission a flow reads and writes what was granted", async () => {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keepBeside } from "../../src/sandbox/request-members.ts";
+import * as v from "valibot";
+import { z } from "zod";
+import { keepBeside, makesWhole } from "../../src/sandbox/request-members.ts";
 
 const REQUEST = {
   method: "POST",
@@ -53,4 +55,30 @@ test("what is no request any more stays as it is", () => {
   const list: unknown[] = [];
   const own = { json: 1 };
   assert.equal(keepBeside(own, list, null), own);
+});
+
+test("what a transformation makes of the whole stands alone, however it looks", () => {
+  const named = v.object({ json: v.unknown() });
+  const same = z.object({ json: z.unknown() });
+  const pick = ({ json }: { json: unknown }) => ({ json });
+  const rows: readonly (readonly [schema: unknown, makes: boolean])[] = [
+    [v.pipe(named, v.transform(pick)), true],
+    [v.pipe(named, v.transform(pick), named), true],
+    [
+      v.pipe(
+        named,
+        v.check(() => true),
+        v.readonly(),
+        v.brand("Input"),
+      ),
+      false,
+    ],
+    [named, false],
+    [same.transform(pick), true],
+    [same.transform(pick).pipe(same), true],
+    [z.preprocess((value) => value, same), false],
+    [same.refine(() => true).readonly(), false],
+    [null, false],
+  ];
+  for (const [schema, makes] of rows) assert.equal(makesWhole(schema), makes);
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import * as v from "valibot";
 import { z } from "zod";
 import { describeSchemas } from "../../src/sandbox/schema-text.ts";
+import { checkAgainstSchema } from "../../src/server/webhooks/schema-check.ts";
 
 function describe(input: unknown): Record<string, unknown> {
   const told = describeSchemas({ input }).input;
@@ -50,6 +51,65 @@ test("a library that writes JSON Schema is asked for it", () => {
     size: { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
   });
 });
+
+test("nothing is refused at the door that the schema itself takes", () => {
+  const trimmed = v.pipe(v.string(), v.trim(), v.maxLength(1));
+  const fallback = v.fallback(trimmed, "x");
+  const S = z.object({ n: z.coerce.number().min(1) }).meta({ id: "S" });
+  const rows: readonly (readonly [schema: { readonly "~standard": Validating }, value: unknown])[] =
+    [
+      [fallback, 5],
+      [v.fallback(v.number(), 1), "no"],
+      [v.strictObject({ a: fallback }), {}],
+      [v.strictObject({ a: fallback, b: v.array(fallback) }), { a: 1, b: [1] }],
+      [v.object({ a: v.optional(fallback), b: v.nullable(fallback) }), { a: 1, b: 1 }],
+      [
+        v.object({ a: v.record(v.string(), fallback), b: v.union([fallback]) }),
+        { a: { c: 1 }, b: 1 },
+      ],
+      [v.tuple([v.lazy(() => fallback), fallback]), [1, 1]],
+      [v.objectWithRest({}, fallback), { a: 1 }],
+      [v.tupleWithRest([], fallback), [1]],
+      [v.pipe(v.unknown(), v.transform(Number), v.number(), v.minValue(3)), "5"],
+      [v.pipe(v.string(), v.toLowerCase(), v.regex(/^[a-z]+$/)), "ABC"],
+      [
+        z.object({ a: S, b: S.optional(), c: z.coerce.string().nullable() }),
+        { a: { n: "1" }, c: 5 },
+      ],
+      [z.object({ a: z.number().catch(1), b: z.string().default("x") }), {}],
+      [z.array(z.number().catch(1)), ["x"]],
+      [z.tuple([z.number().catch(1)]), []],
+      [z.record(z.enum(["a"]), z.number().catch(1)), {}],
+      [z.preprocess(Number, z.number().min(3)), "5"],
+      [z.string().trim().max(3), "  abc  "],
+      [
+        z
+          .string()
+          .toLowerCase()
+          .regex(/^[a-z]+$/),
+        "ABC",
+      ],
+      [z.number().overwrite(Math.round).int(), 5.5],
+      [z.string().transform(Number).pipe(z.number().min(3)), "5"],
+      [z.lazy(() => z.coerce.date()), "2020-01-01"],
+    ];
+  for (const [schema, value] of rows) {
+    assert.equal(Reflect.get(schema["~standard"].validate(value), "issues"), undefined);
+    const text = JSON.stringify(describe(schema));
+    const { errors } = checkAgainstSchema({ schema: text, input: JSON.stringify(value) });
+    assert.deepEqual(errors, [], text);
+  }
+  assert.deepEqual(describe(z.string().min(2).describe("a name")), {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "string",
+    minLength: 2,
+    description: "a name",
+  });
+});
+
+interface Validating {
+  validate(value: unknown): object;
+}
 
 test("why there is none is told", () => {
   const standard = { version: 1, vendor: "own", validate: (value: unknown) => ({ value }) };

@@ -93,6 +93,11 @@ const PLACES: Readonly<Record<string, { leave: string; find: string }>> = {
   "a text's prototype": { leave: "String.prototype.x = 1", find: '"".x' },
   "a number's prototype": { leave: "Number.prototype.x = 1", find: "(1).x" },
   "a function's prototype": { leave: "Function.prototype.x = 1", find: "(() => {}).x" },
+  "a pattern's prototype": { leave: "RegExp.prototype.x = 1", find: "/a/.x" },
+  "a method of patterns": {
+    leave: "RegExp.prototype.exec = () => 1",
+    find: '/a/.exec("b") === 1',
+  },
   "a date's prototype": { leave: "Date.prototype.x = 1", find: "new Date().x" },
   "an iterator's prototype": {
     leave: "Object.getPrototypeOf([].values()).x = 1",
@@ -125,6 +130,14 @@ const PLACES: Readonly<Record<string, { leave: string; find: string }>> = {
     leave: "Object.getPrototypeOf(new URLSearchParams().keys()).x = 1",
     find: "new URLSearchParams().keys().x",
   },
+  "a method of one's own in place of a map's": {
+    leave: "Map.prototype.get = () => 1",
+    find: "new Map().get(0) === 1",
+  },
+  "a constructor in place of a stream's": {
+    leave: "ReadableStream.prototype.constructor = Array",
+    find: "new ReadableStream().constructor === Array",
+  },
   "a number of Error that is none": {
     leave: "Error.stackTraceLimit = NaN",
     find: "Number.isNaN(Error.stackTraceLimit)",
@@ -141,6 +154,40 @@ for (const [name, { leave, find }] of Object.entries(PLACES))
     for (const leaves of [false, false, false, true, false, true, false])
       assert.equal((await run(spec, leaves)).output, false);
   });
+
+/** What the runtime and programs do to one object that inherits from what all runs share. */
+const OWN: Readonly<Record<string, string>> = {
+  "a body that is sent": `const { port, close } = await serve(); try { return await (await fetch("http://127.0.0.1:" + port, { method: "POST", body: "sent" })).text(); } finally { close(); }`,
+  "a response's clone": `const first = new Response("sent"); const second = first.clone(); return (await first.text()) && (await second.text());`,
+  "a body in two": `const [one, two] = new Response("sent").body.tee(); return (await new Response(one).text()) && (await new Response(two).text());`,
+  "a part of a blob": `return await new Blob(["it was sent"]).slice(7).text();`,
+  "a request of a request": `return await new Request(new Request("http://a/", { method: "POST", body: "sent" })).text();`,
+  "streams of text": `return await new Response(new Response("sent").body.pipeThrough(new TextDecoderStream()).pipeThrough(new TextEncoderStream())).text();`,
+  "a response with a method of its own": `const response = new Response(""); response.text = async () => "sent"; return await response.text();`,
+  "a list with members of its own": `const list = []; list.push = () => "sent"; list.keys = "sent"; return list.push() && list.keys;`,
+  "a map that is watched": `const map = new Map(); const { set } = map; map.set = function (...args) { this.last = args[1]; return set.apply(this, args); }; return map.set(1, "sent").last;`,
+  "a weak map with methods of its own": `const map = new WeakMap(); map.get = () => "sent"; return map.get({});`,
+  "a promise with a method of its own": `const promise = Promise.resolve(); promise.then = () => "sent"; return promise.then();`,
+  "a date that prints itself": `const date = new Date(0); date.toJSON = () => "sent"; return JSON.parse(JSON.stringify(date));`,
+};
+
+const SERVE = `import { createServer } from "node:http";
+const serve = async () => { const server = createServer((request, response) => request.pipe(response)); await new Promise((done) => server.listen(0, "127.0.0.1", done)); return { port: server.address().port, close: () => (server.closeAllConnections(), server.close()) }; };`;
+
+test("what one object is given in place of what it inherits is its own", async () => {
+  const acts = Object.entries(OWN).map(
+    ([name, code]) => `${JSON.stringify(name)}: async () => { ${code} }`,
+  );
+  const spec = bench.flow(
+    `${SERVE} let runs = 0; const acts = { ${acts.join(", ")} };
+    export default async ({ input_value }) => [(runs += 1), await acts[input_value.json]()];`,
+    { grants: { net: true } },
+  );
+  for (const [at, name] of Object.keys(OWN).entries()) {
+    const { output, status_message } = await run(spec, name);
+    assert.deepEqual([output, status_message], [[at + 1, "sent"], null], name);
+  }
+});
 
 test("H2: a merge into a text of the flow's own changes no other text", async () => {
   const spec = bench.flow(

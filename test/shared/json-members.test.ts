@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { parseExactly } from "../../src/shared/parse-exactly.ts";
 import { membersOf } from "../../src/server/request/json-members.ts";
 
 function readAll(text: string): [string, unknown][] {
   return [...membersOf(text)].map(({ name, valueStart, end }) => [
     name,
-    JSON.parse(text.slice(valueStart, end)),
+    parseExactly(text.slice(valueStart, end)),
   ]);
 }
 
@@ -22,7 +23,7 @@ test("L6: the members of any object are found, repeated names as well", () => {
           `${gap}${JSON.stringify(key)}${gap}:${gap}${JSON.stringify(value)}${gap}`,
       );
       const found = readAll(`${around}{${around}${texts.join(",")}}${around}`);
-      const expected = members.map(([key, value]) => [key, JSON.parse(JSON.stringify(value))]);
+      const expected = members.map(([key, value]) => [key, parseExactly(JSON.stringify(value))]);
       assert.deepEqual(found, expected);
     }),
     { numRuns: 1000 },

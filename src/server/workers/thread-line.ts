@@ -14,6 +14,7 @@ import {
 } from "../../shared/wire/protocol.ts";
 import type { FromThread, ToThread } from "../../shared/wire/thread-messages.ts";
 import { decode, encode } from "./line-text.ts";
+import { OperationTurns } from "./operation-turns.ts";
 import type { Awaited, ThreadListener } from "./thread-listener.ts";
 import { WaitingOperations } from "./waiting-operations.ts";
 import { Worker, type WorkerEvents, type WorkerLine } from "./worker.ts";
@@ -26,6 +27,9 @@ const REST_OF_FRAME = 2 ** 20;
 
 /** Runs share a frame up to this many characters: many large ones would be longer than a frame may be. */
 const FULL_FRAME = 2 ** 22;
+
+/** There is one event loop for all threads. */
+const turns = new OperationTurns();
 
 /** A text has at most three bytes for each of its UTF-16 units. */
 const BYTES = 3;
@@ -88,9 +92,9 @@ export class ThreadLine implements WorkerLine {
     this.#tell({ type: "abort", id, reason });
   }
 
+  /** It waits until it has left: a thread that does not read asks for no more than others do. */
   answer(number: number, answer: OperationAnswer): void {
-    this.#operations.answered(number);
-    this.#tell({ type: "answer", number, answer });
+    this.#tell({ type: "answer", number, answer }, 0, () => this.#operations.answered(number));
   }
 
   end(): void {
@@ -153,16 +157,19 @@ export class ThreadLine implements WorkerLine {
     }
   }
 
-  /** @param runs how many are handed over with it */
-  #tell(message: ToThread, runs = 0): void {
+  /** @param runs how many are handed over with it @param left called when it is on its way */
+  #tell(message: ToThread, runs = 0, left = (): void => {}): void {
     const text = encode(message);
     const socket = this.#socket;
-    if (this.#awaited === null)
-      return this.#options.send({ type: "forward", thread: this.#options.thread, text, runs });
+    if (this.#awaited === null) {
+      this.#options.send({ type: "forward", thread: this.#options.thread, text, runs });
+      return left();
+    }
     if (socket === null || !socket.writable) return this.worker.unsent(runs);
     const sealed = this.#awaited.seal.seal(toFrame("", text));
     socket.write(sealed, (error) => {
       if (error) this.worker.unsent(runs);
+      else left();
     });
   }
 
@@ -185,6 +192,8 @@ export class ThreadLine implements WorkerLine {
     if (!this.#isCurrent(id)) return this.#break();
     this.#lines = 0;
     this.#options.onRun();
+    // One that has ended starts no others.
+    turns.hurry(this);
     const isSound = isInLimits(ending, this.#options.limits);
     const told = isSound ? ending : { ...REPLACED, aborted: ending.aborted };
     this.worker.ended(id, told, ms, is_last);
@@ -199,9 +208,9 @@ export class ThreadLine implements WorkerLine {
   }
 
   #ask({ number, request }: FromThread & { type: "operation" }): void {
-    if (this.#isCurrent(request.id) && this.#operations.add(number, request))
-      this.worker.operation(number, request);
-    else this.#break();
+    const run = this.worker.current;
+    if (run?.id !== request.id || !this.#operations.add(number, request)) return this.#break();
+    turns.add(this, () => this.worker.operation(run, number, request));
   }
 
   #isCurrent(id: string): boolean {

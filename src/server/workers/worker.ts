@@ -247,9 +247,9 @@ export class Worker {
     this.current?.log(lines);
   }
 
-  /** Of the current run. */
-  operation(number: number, request: OperationRequest): void {
-    this.current?.operate(request).then(
+  /** @param run that has asked, and may have ended since */
+  operation(run: Run, number: number, request: OperationRequest): void {
+    run.operate(request).then(
       (told) => this.#line.answer(number, told),
       (error: unknown) =>
         this.#line.answer(number, {

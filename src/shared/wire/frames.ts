@@ -30,6 +30,21 @@ export function toFrame(token: string, text: string): Buffer {
   return frame;
 }
 
+/** A chunk has a cost beside its bytes, which no limit counts: smaller ones are made one. */
+const SMALL = 2 ** 14;
+
+/** Each byte is copied a few times at most: what is joined is no larger than what comes after it. */
+function keep(chunks: Buffer[], chunk: Buffer): void {
+  let last = chunk;
+  for (let at = chunks.length - 1; at >= 0; at -= 1) {
+    const before = chunks[at] as Buffer;
+    if (before.length > SMALL || before.length > last.length) break;
+    last = concatBytes([before, last]);
+    chunks.length = at;
+  }
+  push(chunks, last);
+}
+
 /** Puts the texts of frames together out of chunks. */
 export class FrameReader {
   readonly #token: string;
@@ -52,10 +67,10 @@ export class FrameReader {
    * @throws {Error} where it is no frame of the other side's; nothing can be read afterwards
    */
   complete(chunk: Buffer): string[] {
-    push(this.#chunks, chunk);
+    keep(this.#chunks, chunk);
     this.#length += chunk.length;
     if (this.#length < this.#needed) return [];
-    const all = this.#chunks.length === 1 ? chunk : concatBytes(this.#chunks);
+    const all = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : concatBytes(this.#chunks);
     const texts: string[] = [];
     let at = 0;
     for (let end = this.#endOf(all, at); end <= all.length; end = this.#endOf(all, at)) {

@@ -143,6 +143,8 @@ export type Inspection =
       readonly message: string;
       /** Stack with paths relative to the version folder, or null. */
       readonly stack: string | null;
+      /** Its default export is none: a module, if flows import it. */
+      readonly isNoFlow?: boolean;
     };
 
 /** An operation of a flow that the server answers: start_execution, setting, set_setting, secret. */
