@@ -32,6 +32,8 @@ test("the administrator's password may stand in a file", () => {
       certificateFile: "/etc/own.pem",
     };
     assert.deepEqual(readCredentials(env), expected);
+    writeFileSync(file, "\r\n");
+    assert.throws(() => readCredentials(env), /_FILE: Found an empty password, expected that of/);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -66,6 +66,19 @@ const WRONG: Record<string, Row> = {
   },
   "a host with a path": { yaml: "LISTEN_HOST: localhost/a", says: ["a host name"] },
   "a base URL with a query": { yaml: "BASE_URL: https://a.example/?b", says: ["without query"] },
+  "a base URL with a password": {
+    yaml: "BASE_URL: https://me:canary@a.example/b",
+    says: ['"...@a.example/b" for BASE_URL', "and user"],
+    hides: "canary",
+  },
+  "an address in brackets": { yaml: 'LISTEN_HOST: "[::1]"', says: ['"[::1]"', "a host name"] },
+  "a host with a port": { yaml: "LISTEN_HOST: localhost:80", says: ["without a port"] },
+  "a key with the prefix of a variable": {
+    yaml: "FLOWHOOK_LISTEN_PORT: 1",
+    says: ['expected "LISTEN_PORT"'],
+  },
+  "a word of a key": { yaml: "PORT: 1", says: ['expected "LISTEN_PORT"'] },
+  "another word of a key": { yaml: "timeout: 1", says: ['expected "FLOW_TIMEOUT_SEC"'] },
   "a base URL of another scheme": { yaml: "BASE_URL: ftp://a.example", says: ["http or https"] },
   "a store of another kind, without its password": {
     yaml: "DATABASE_URL: mysql://me:canary@host/db",
@@ -256,6 +269,8 @@ describe("a configuration", () => {
       load("BASE_URL: https://a.example/hooks/").config.BASE_URL,
       "https://a.example/hooks",
     );
+    const odd = load('BASE_URL: " HTTPS://A.example:443/b/../hooks//?"').config.BASE_URL;
+    assert.equal(odd, "https://a.example/hooks", "as clients write it");
   });
 
   test("cannot be changed", () => {

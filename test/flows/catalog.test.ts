@@ -383,13 +383,79 @@ suite("catalog", () => {
   });
 
   test("a change without an event is found by looking", async () => {
+    await using fixture = await openFixture({
+      "a.ts": `import "./.git/b.ts"; export default () => 1;`,
+      ".git/b.ts": "export const b = 1;",
+    });
+    // Nothing is watched there: all events are lost.
+    const catalog = await fixture.open({ pollMs: 50 });
+    const { version } = catalog.find("a") ?? {};
+    const changed = fixture.change((flow) => flow.version !== version);
+    await fixture.write(".git/b.ts", "export const b = 2;");
+    await changed;
+  });
+
+  test("a folder behind a link is watched, also where the link is set to another", async () => {
+    await using fixture = await openFixture({
+      "../v1/a.ts": greet("one"),
+      "../v2/a.ts": greet("two"),
+    });
+    await symlink("v1", fixture.plugins);
+    const catalog = await fixture.open({ pollMs: 3_600_000 });
+    for (const name of ["b", "c"]) {
+      const added = fixture.change(isReady(name));
+      await fixture.write(`${name}.ts`, greet(name));
+      await added;
+      await symlink("v2", `${fixture.plugins}-new`);
+      await rename(`${fixture.plugins}-new`, fixture.plugins);
+      await catalog.reload();
+    }
+  });
+
+  test("a package that is installed is tried at once", async () => {
     await using fixture = await openFixture({ "a.ts": greet("one") });
-    // The watch is on a folder where nothing happens: all events are lost.
-    await symlink("plugins", `${fixture.plugins}-link`);
-    await fixture.open({ plugins_dir: `${fixture.plugins}-link`, pollMs: 50 });
-    const added = fixture.change(isReady("b"));
-    await fixture.write("b.ts", greet("two"));
-    await added;
+    let isInstalled = false;
+    await fixture.open({
+      pollMs: 3_600_000,
+      async inspect(spec) {
+        return isInstalled ? inspect(spec) : { kind: "broken", message: "No pkg", stack: null };
+      },
+    });
+    const ready = fixture.change(isReady("a"));
+    await fixture.write("node_modules/pkg/index.js", "");
+    isInstalled = true;
+    await fixture.write("node_modules/.package-lock.json", "{}");
+    await ready;
+  });
+
+  test("a module that flows import need not export a flow as its default", async () => {
+    await using fixture = await openFixture({
+      "a.ts": `import prices from "./prices.ts"; export default () => prices;`,
+      "prices.ts": "export default { vat: 0.19 };",
+      "alone.ts": "export default class {}",
+    });
+    const catalog = await fixture.open();
+    const states = () => catalog.list().map(({ name, state }) => [name, state]);
+    const alone = ["alone", "broken"];
+    assert.deepEqual(states(), [["a", "ready"], alone]);
+    await fixture.remove("a.ts");
+    await catalog.reload();
+    assert.deepEqual(states(), [alone, ["prices", "broken"]]);
+  });
+
+  test("a link to a folder elsewhere is told, once", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("a"), "../other/b.ts": greet("b") });
+    await symlink("../other", join(fixture.plugins, "team"));
+    await symlink(".", join(fixture.plugins, "self"));
+    await symlink("../other", join(fixture.plugins, "_draft"));
+    const catalog = await fixture.open();
+    await fixture.write("bad/bundle.yaml", "name: [1]");
+    await catalog.reload();
+    await catalog.reload();
+    const told = fixture.logged.filter((line) => /is a link to a folder|bundle\.yaml/.test(line));
+    assert.match(told[0] ?? "", /'team' is a link to a folder outside of PLUGINS_DIR/);
+    assert.match(told[1] ?? "", /Cannot read 'bundle\.yaml'/);
+    assert.equal(told.length, 2);
   });
 
   test("a passing fault of the disk is got over without an event", async () => {
@@ -429,6 +495,17 @@ suite("catalog", () => {
     await catalog.reload();
     assert.match(catalog.find("a")?.error?.message ?? "", /'a.ts' is empty/);
     assert.ok(catalog.find("a")?.spec);
+    const halves: readonly (readonly [text: string, fault: RegExp])[] = [
+      ["// greets\nconst one = 1;", /'a.ts' exports nothing; delete it to remove the flow/],
+      ["export const one = { a: [", /[Ee]xpected/],
+    ];
+    for (const [text, fault] of halves) {
+      await fixture.write("a.ts", text);
+      await catalog.reload();
+      assert.match(catalog.find("a")?.error?.message ?? "", fault);
+      assert.ok(catalog.find("a")?.spec, text);
+      assert.match(await readFile(join(fixture.data, "versions/a/serving"), "utf8"), /^\w{16}$/);
+    }
     await fixture.write("a.ts", "export const one = 1;");
     await catalog.reload();
     assert.equal(catalog.find("a"), undefined);
@@ -454,6 +531,49 @@ suite("catalog", () => {
     const { spec } = await swapped;
     assert.match(await readFile(spec?.entry ?? "", "utf8"), /=> 2/);
     assert.match(await readFile(join(spec?.directory ?? "", "_b.ts"), "utf8"), /b = 2/);
+  });
+
+  test("a folder that cannot be read stops nothing, and what served out of it goes on", async () => {
+    // Root reads everything.
+    if (process.geteuid?.() === 0) process.seteuid?.(65_534);
+    try {
+      await using fixture = await openFixture({ "sub/b.ts": greet("b"), "lost/x": "" });
+      await chmod(join(fixture.plugins, "lost"), 0);
+      const first = await fixture.open();
+      const good = first.find("sub.b")?.version;
+      assert.ok(good);
+      const sub = join(fixture.plugins, "sub");
+      await chmod(sub, 0);
+      await fixture.write("a.ts", greet("a"));
+      await first.reload();
+      const told = () => first.list().map(({ name, state, version }) => [name, state, version]);
+      const held = ["sub.b", "broken", good];
+      assert.deepEqual(told(), [["a", "ready", first.find("a")?.version], held]);
+      assert.match(first.find("sub.b")?.error?.message ?? "", /^Cannot read the folder 'sub' of/);
+      await first[Symbol.asyncDispose]();
+      const second = await fixture.open();
+      await second.reload();
+      const { state, version } = second.find("sub.b") ?? {};
+      assert.deepEqual(["sub.b", state, version], held, "also after a restart");
+      const complaints = fixture.logged.filter((line) => line.includes("the folder 'lost' of"));
+      assert.equal(complaints.length, 2, "each service tells it once");
+      for (const folder of [sub, join(fixture.plugins, "lost")]) await chmod(folder, 0o700);
+      await second.reload();
+      assert.equal(second.find("sub.b")?.state, "ready");
+    } finally {
+      if (process.getuid?.() === 0) process.seteuid?.(0);
+    }
+  });
+
+  test("a file that is not there has its time to come back", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const catalog = await fixture.open();
+    const gone = fixture.change((flow) => flow.name === "a").then(() => performance.now());
+    await fixture.remove("a.ts");
+    const begun = performance.now();
+    await catalog.reload();
+    assert.equal(catalog.find("a"), undefined);
+    assert.ok((await gone) - begun > QUIET_MS - 1, "as when it is replaced");
   });
 
   test("a set of files that is written one after the other is taken as a whole", async () => {

@@ -68,6 +68,34 @@ suite("closure", () => {
     assert.equal(await folder.closure("a/folder"), null);
   });
 
+  test("has files and folders with names of any kind, each by one path", async () => {
+    await using folder = await openFolder({
+      "a/index.ts": `import "./it's.ts"; import './it\\'s.ts'; const a = '"./q.ts'; import "./q.ts";
+        import "./$lib/x.ts"; import "./50%25.ts"; import "./n%231.ts"; import "./%zz.ts";
+        new URL("./", import.meta.url); new URL("./sub/", import.meta.url); import "./..";
+        import "./\0.ts"; const text = "./${"x/".repeat(3000)}"; const more = "./${"y".repeat(300)}";`,
+      "a/it's.ts": "",
+      "a/q.ts": "",
+      "a/$lib/x.ts": "",
+      "a/50%.ts": "",
+      "a/n#1.ts": "",
+      "a/sub/index.ts": "",
+      "index.ts": `import "./"; import "./.."`,
+      "../index.ts": "",
+    });
+    assert.deepEqual(paths(await folder.closure("a/index.ts")), [
+      "a/$lib/x.ts",
+      "a/50%.ts",
+      "a/index.ts",
+      "a/it's.ts",
+      "a/n#1.ts",
+      "a/q.ts",
+      "a/sub/index.ts",
+      "index.ts",
+    ]);
+    assert.deepEqual(paths(await folder.closure("index.ts")), ["index.ts"]);
+  });
+
   test("names a version by contents and paths alone", async () => {
     const files = { "a.ts": `import "./b.ts"; export default 1;`, "b.ts": "1" };
     await using one = await openFolder(files);

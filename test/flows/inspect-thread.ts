@@ -1,7 +1,7 @@
 import { registerHooks } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 import { describeSchemas } from "../../src/sandbox/schema-text.ts";
-import { toManifest } from "../../src/shared/manifest.ts";
+import { NoFlowError, toManifest } from "../../src/shared/manifest.ts";
 import type { Inspection } from "../../src/shared/wire/protocol.ts";
 
 // What the sandbox does to a flow's imports, as far as these tests need it.
@@ -21,7 +21,8 @@ async function inspect(entry: string): Promise<Inspection> {
     const schemas = describeSchemas(form === "defined" ? found.default : null);
     return { kind: "flow", manifest: { ...declared, schemas } };
   } catch (error) {
-    return { kind: "broken", message: error instanceof Error ? error.message : "?", stack: null };
+    const message = error instanceof Error ? error.message : "?";
+    return { kind: "broken", message, stack: null, isNoFlow: error instanceof NoFlowError };
   }
 }
 

@@ -6,13 +6,14 @@ import {
   mkdirSync,
   readdirSync,
   statSync,
+  type Stats,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
 import { refuse } from "./config-error.ts";
 import type { Loaded } from "./load.ts";
-import { describeWide, isWide, narrow, narrowAll } from "./modes.ts";
-import { HAS_MODES, isOurs, nameOfUser } from "./owner.ts";
+import { describeWide, findOurs, isWide, narrow, narrowAll } from "./modes.ts";
+import { HAS_MODES, isOurs, nameOfUser, ownId } from "./owner.ts";
 import { databaseFile } from "./resolve.ts";
 import { explainUnwritable, nearestPart, quotePath } from "./unwritable.ts";
 
@@ -41,11 +42,11 @@ export function openDataFolder(given: Given): string[] {
       refuse(placeOf(key), explainUnwritable(key, folder, error));
     }
   }
+  requireFile(given);
   if (!HAS_MODES) return [];
   const folder = config.DATA_DIR;
   const stats = statSync(folder);
-  if (!isOurs(stats) && !isWide(stats))
-    return [`DATA_DIR "${folder}" belongs to ${nameOfUser(stats.uid)}, who can read all of it`];
+  if (!isOurs(stats) && !isWide(stats)) return [describeOther(folder, stats)];
   requireOwnFolder(given, folder);
   const place = placeOf("DATA_DIR");
   const sentences = [
@@ -56,18 +57,37 @@ export function openDataFolder(given: Given): string[] {
 }
 
 /**
- * Looks for the same faults, and makes and changes nothing.
+ * Looks for the same faults, and makes and changes nothing. Root looks at the folder of a service's
+ * user, who starts it: what belongs to whom is not judged then.
  *
- * @returns what the next start narrows
+ * @returns what the log would say, and what the next start narrows
  */
 export function checkDataFolder(given: Given): string[] {
   for (const { key, folder } of foldersOf(given)) requireWritable(given, key, folder);
-  if (!HAS_MODES) return [];
-  const there = [given.config.DATA_DIR, ...listOwn(given)].filter((path) => existsSync(path));
-  return there
-    .map((path) => ({ path, stats: statSync(path) }))
-    .filter(({ stats }) => isWide(stats))
-    .map(({ path, stats }) => `${describeWide(path, stats)}: the service narrows it at its start`);
+  requireFile(given);
+  const folder = given.config.DATA_DIR;
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (!HAS_MODES || stats === undefined) return [];
+  const isOthers = !isOurs(stats) && ownId() === 0;
+  if (!isOthers && !isOurs(stats) && !isWide(stats)) return [describeOther(folder, stats)];
+  if (!isOthers) requireOwnFolder(given, folder);
+  const place = given.placeOf("DATA_DIR");
+  return [folder, ...listOwn(given), ...listCopies(given)].flatMap((path) => {
+    const found = isOthers ? statSync(path) : findOurs(path, place);
+    if (found === null || !isWide(found)) return [];
+    return [`${describeWide(path, found)}: the service narrows it at its start`];
+  });
+}
+
+function describeOther(folder: string, { uid }: Stats): string {
+  return `DATA_DIR "${folder}" belongs to ${nameOfUser(uid)}, who can read all of it`;
+}
+
+/** @throws ConfigError where a folder stands in the database's place */
+function requireFile({ config, placeOf }: Given): void {
+  const file = databaseFile(config) ?? "";
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  refuse(placeOf("DATABASE_URL"), `Found a folder at "${file}", expected the database's file`);
 }
 
 type Key = "DATA_DIR" | "DATABASE_URL";
@@ -117,7 +137,8 @@ export function listOwn({ config }: Pick<Given, "config">): string[] {
 function listCopies({ config }: Given): string[] {
   const file = databaseFile(config);
   if (file === null) return [];
-  return readdirSync(dirname(file))
+  const folder = dirname(file);
+  return (existsSync(folder) ? readdirSync(folder) : [])
     .filter((name) => name.startsWith(`${basename(file)}.`))
     .map((name) => join(dirname(file), name))
     .filter((path) => isOurs(lstatSync(path)));

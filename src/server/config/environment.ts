@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { readInline, type Given } from "./document.ts";
 import { reasonOf, refuse } from "./config-error.ts";
-import { nearestWord } from "../../shared/nearest.ts";
+import { nearestKey } from "./nearest-key.ts";
 import { CONFIG_KEYS, factsOf, type ConfigKey } from "./schema.ts";
 
 /** Environment variables as the process got them. */
@@ -36,14 +36,21 @@ export interface Credentials {
   readonly certificateFile: string | null;
 }
 
-/** @throws ConfigError where FLOWHOOK_ADMIN_PASSWORD_FILE cannot be read. */
+/** @throws ConfigError where FLOWHOOK_ADMIN_PASSWORD_FILE cannot be read, or is empty. */
 export function readCredentials(env: Environment): Credentials {
   return {
-    adminPassword: readVariable("FLOWHOOK_ADMIN_PASSWORD", env)?.text ?? null,
+    adminPassword: readAdminPassword(env),
     url: env["FLOWHOOK_URL"] || null,
     token: env["FLOWHOOK_TOKEN"] || null,
     certificateFile: env["SSL_CERT_FILE"] || null,
   };
+}
+
+function readAdminPassword(env: Environment): string | null {
+  const variable = readVariable("FLOWHOOK_ADMIN_PASSWORD", env);
+  if (variable?.text.trim() === "")
+    refuse(variable.name, "Found an empty password, expected that of the user admin");
+  return variable?.text ?? null;
 }
 
 /** The variable that gives the first password of `admin`; null where none does. */
@@ -75,7 +82,7 @@ export function warnOfVariables(env: Environment): string[] {
   const known = new Set([...keys, ...keys.map((name) => `${name}_FILE`), ...OTHER_VARIABLES]);
   const unknown = Object.keys(env).filter((name) => name.startsWith(PREFIX) && !known.has(name));
   return unknown.sort().map((name) => {
-    const nearest = nearestWord(name.slice(PREFIX.length), CONFIG_KEYS);
+    const nearest = nearestKey(name);
     const hint = nearest === null ? "" : `; did you mean "${PREFIX}${nearest}"?`;
     return `Environment variable "${name}" is not known and was ignored${hint}`;
   });

@@ -99,6 +99,11 @@ export function isAddressRange(value: string): boolean {
   return /^\d{1,3}$/.test(length) && Number(length) <= (family === 4 ? 32 : 128);
 }
 
+/** What can be listened on; IPv6 addresses stand without brackets. */
+export function isHost(value: string): boolean {
+  return isIP(value) !== 0 || /^[^\s/:[\]]+$/.test(value);
+}
+
 /** An absolute http(s) URL that a path can be appended to. */
 export function isBaseUrl(value: string): boolean {
   const url = URL.parse(value);

@@ -6,9 +6,9 @@ import { checkWritable, warnOfReadable } from "./allowed-paths.ts";
 import { readDocument, type Given } from "./document.ts";
 import { readVariables, warnOfVariables, type Environment } from "./environment.ts";
 import { ConfigError, type ConfigProblem } from "./config-error.ts";
-import { nearestWord } from "../../shared/nearest.ts";
+import { nearestKey } from "./nearest-key.ts";
 import { folderOf, resolveConfig, type Config } from "./resolve.ts";
-import { CONFIG_KEYS, CONFIG_SCHEMA, factsOf, type ConfigKey, type Settings } from "./schema.ts";
+import { CONFIG_SCHEMA, factsOf, type ConfigKey, type Settings } from "./schema.ts";
 import { listValues, type ConfigValue } from "./values.ts";
 
 export interface LoadOptions {
@@ -100,12 +100,16 @@ function isKey(key: string): key is ConfigKey {
 }
 
 function unknownKey(key: string, place: string): ConfigProblem {
-  const nearest = nearestWord(key, CONFIG_KEYS);
-  const expected = nearest === null ? "a key of the configuration" : `"${nearest}"`;
+  const nearest = nearestKey(key);
+  const expected =
+    nearest === null ? "a key of the configuration (flowhook docs configuration)" : `"${nearest}"`;
   return { place, message: `Found the unknown key "${key}", expected ${expected}` };
 }
 
-/** A database's URL may hold a password: of a refused one only the scheme is shown; of a key nothing. */
+/**
+ * URLs may hold a password: of a refused one of a database only the scheme is shown, of another no
+ * user; of a key nothing.
+ */
 function show(key: ConfigKey, value: unknown): string {
   if (key === "DATA_KEY")
     return typeof value === "string" ? `a text of ${value.length} characters` : "no text";
@@ -113,6 +117,8 @@ function show(key: ConfigKey, value: unknown): string {
     const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(value);
     return scheme === null ? "a text without a scheme" : `"${scheme[0]}..."`;
   }
+  if (key === "BASE_URL" && typeof value === "string" && value.includes("@"))
+    return `"...${value.slice(value.lastIndexOf("@"))}"`;
   const text = JSON.stringify(value, (_, part) => (part instanceof Map ? [...part] : part)) ?? "";
   return text.length > 100 ? `${text.slice(0, 100)}...` : text;
 }

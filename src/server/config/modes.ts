@@ -25,14 +25,24 @@ export function describeWide(path: string, stats: Stats): string {
  * @throws ConfigError where it is not ours
  */
 export function narrow(path: string, place: string): string | null {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  // A service that runs may take its WAL away meanwhile.
-  if (stats === undefined) return null;
-  for (const found of [lstatSync(path), stats]) requireOurs(path, found, place);
-  if (!isWide(stats)) return null;
+  const stats = findOurs(path, place);
+  if (stats === null || !isWide(stats)) return null;
   chmodSync(path, stats.mode & 0o7777 & ~OTHERS);
   if (isWide(statSync(path))) return `${describeWide(path, stats)}, and cannot be narrowed there`;
   return `${describeWide(path, stats)}: it was narrowed to its owner`;
+}
+
+/**
+ * What is there, behind a link too.
+ *
+ * @returns null where nothing is: a service that runs may take its WAL away meanwhile
+ * @throws ConfigError where it is not ours
+ */
+export function findOurs(path: string, place: string): Stats | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return null;
+  for (const found of [lstatSync(path), stats]) requireOurs(path, found, place);
+  return stats;
 }
 
 /** The same for all that is in a folder, where others could reach it. */

@@ -41,7 +41,7 @@ export function resolveConfig(settings: Settings, around: Surroundings): Config 
   return Object.freeze({
     ...settings,
     ...resolveThreads(settings, around.cores),
-    BASE_URL: settings.BASE_URL?.replace(/\/+$/, "") ?? null,
+    BASE_URL: settings.BASE_URL && resolveBaseUrl(settings.BASE_URL),
     TLS_CERT_FILE: settings.TLS_CERT_FILE && at(settings.TLS_CERT_FILE),
     TLS_KEY_FILE: settings.TLS_KEY_FILE && at(settings.TLS_KEY_FILE),
     DATA_DIR: data,
@@ -52,6 +52,12 @@ export function resolveConfig(settings: Settings, around: Surroundings): Config 
     SHUTDOWN_DELAY_SEC: orElse(settings.SHUTDOWN_DELAY_SEC, isFile(database) ? 0 : DELAY_SEC),
     LOG_FORMAT: resolveFormat(settings.LOG_FORMAT, around.terminal),
   });
+}
+
+/** As clients write it, without a slash at its end: what follows is appended. */
+function resolveBaseUrl(text: string): string {
+  const { origin, pathname } = new URL(text);
+  return `${origin}${pathname}`.replace(/\/+$/, "");
 }
 
 /** A balancer that looks each second, and believes what it sees twice, has seen it by then. */

@@ -6,6 +6,7 @@ import {
   isBaseUrl,
   isDatabaseUrl,
   isDataKey,
+  isHost,
   list,
   orAuto,
   orNull,
@@ -28,7 +29,7 @@ const GIB = 1_073_741_824;
  */
 export const CONFIG_SCHEMA = v.strictObject({
   LISTEN_HOST: key(
-    text("a host name or an address", (value) => /^[^\s/]+$/.test(value)),
+    text("a host name or an address, without a port", isHost),
     "127.0.0.1",
     "Where the server listens.",
   ),
@@ -38,7 +39,7 @@ export const CONFIG_SCHEMA = v.strictObject({
     "The port it listens on; 0 picks a free one and prints it.",
   ),
   BASE_URL: key(
-    orNull(text("an http or https URL without query and fragment", isBaseUrl)),
+    orNull(text("an http or https URL without query, fragment and user", isBaseUrl)),
     null,
     "The {base_url} shown in the URL preview of a webhook; may carry a path prefix, which the " +
       "service then serves under.",

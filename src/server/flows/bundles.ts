@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CORE_SCHEMA, load } from "js-yaml";
 import * as v from "valibot";
-import type { Log } from "../../shared/log.ts";
+import type { FolderFaults } from "./folder-faults.ts";
 import { bundleName, nameError } from "./names.ts";
 import { messageOf } from "./sources.ts";
 
@@ -32,19 +32,18 @@ const BundleFile = v.optional(
 export async function readBundles(
   root: string,
   directories: readonly string[],
-  log: Log,
+  faults: FolderFaults,
 ): Promise<readonly Bundle[]> {
   const bundles = new Map<string, Bundle>();
   for (const directory of directories) {
+    const about = `bundle ${directory}`;
     const bundle = await readBundle(root, directory).catch((error: unknown) => {
-      log.error({ directory }, `Cannot read 'bundle.yaml': ${messageOf(error)}`);
+      faults.tell(about, `Cannot read 'bundle.yaml': ${messageOf(error)}`, { directory });
       return { name: bundleName(directory), directory, description: null };
     });
     if (bundles.has(bundle.name)) {
-      log.error(
-        { directory },
-        `The name '${bundle.name}' is that of another bundle; give it one of its own`,
-      );
+      const fault = `The name '${bundle.name}' is that of another bundle; give it one of its own`;
+      faults.tell(`${about}, its name`, fault, { directory });
     } else {
       bundles.set(bundle.name, bundle);
     }

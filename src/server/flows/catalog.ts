@@ -82,7 +82,7 @@ export interface Catalog {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Opens the catalog. Resolves when the first scan has been taken up. */
+/** Opens the catalog. Resolves when the first scan has been taken up, whatever changes meanwhile. */
 export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const { plugins_dir, dataDir, log, pollMs, offers = null } = options;
   const registry = openRegistry(options);
@@ -92,9 +92,10 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const parts = { plugins_dir, dataDir, registry, sources, loader, versions, offers, log, pollMs };
   const sync = await FolderSync.open(parts);
   const { debounce } = sync;
-  const watch = await openWatch(plugins_dir, sync.paths.own, () => debounce.changed(), log);
+  const watch = await openWatch(plugins_dir, sync.paths, () => debounce.changed(), log);
+  sync.onMove = (root) => watch.follow(root);
   debounce.immediately();
-  await debounce.idle();
+  await debounce.settled();
   offers?.offer({
     list: () => listOwnFlows(registry),
     othersChanged: () => sync.offersChanged(),
@@ -127,9 +128,9 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     async reload() {
       registry.forgive();
       debounce.immediately();
-      await debounce.idle();
+      await debounce.settled();
       await offers?.renew();
-      await debounce.idle();
+      await debounce.settled();
     },
     markBroken(key, message) {
       const entry = registry.giveUp(key, message);
@@ -160,7 +161,7 @@ function openUnknown(offers: Offers | null, debounce: Debounce): UnknownFlows | 
   if (offers === null) return null;
   return new UnknownFlows(async () => {
     await offers.ask();
-    await debounce.idle();
+    await debounce.settled();
   });
 }
 

@@ -16,8 +16,8 @@ export interface Closure {
   readonly files: readonly { readonly path: string; readonly hash: string }[];
   /** Certainly no flow: its file does not even have the word `default`. */
   readonly isModule: boolean;
-  /** Its file has nothing in it: cut rather than meant so, where it was a flow before. */
-  readonly isBlank: boolean;
+  /** Why its file was cut, rather than meant so, where it was a flow before; null: it was not. */
+  readonly cut: string | null;
   /** Why it is no flow though it looks like one, unless others import it; null where it does not. */
   readonly mistake: string | null;
   /** Milliseconds since the epoch since when all of it has been as it is. */
@@ -40,9 +40,10 @@ export async function closureOf(
   if (!found.has(entry)) throw new SourceMovedError(entry);
   const files = [...found].map(([path, source]) => ({ path, hash: source.hash }));
   const since = Math.max(...[...found.values()].map((source) => source.since));
-  const { saysDefault, isBlank, mistake } = start;
+  const { saysDefault, mistake } = start;
   const version = versionOf(entry, files);
-  return { entry, version, files, isModule: !saysDefault, isBlank, mistake, since };
+  const cut = mistake === null ? cutOf(start) : null;
+  return { entry, version, files, isModule: !saysDefault, cut, mistake, since };
 }
 
 async function gather(
@@ -54,7 +55,7 @@ async function gather(
   const waiting = [entry];
   let bytes = 0;
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const source = found.has(path) ? null : await sources.read(paths, path);
+    const source = found.has(path) ? null : await sources.readNamed(paths, path);
     if (source === null) continue;
     found.set(path, source);
     bytes += source.bytes;
@@ -62,6 +63,11 @@ async function gather(
     waiting.push(...source.names);
   }
   return found;
+}
+
+function cutOf({ isBlank, saysExport }: Source): string | null {
+  if (isBlank) return "is empty";
+  return saysExport ? null : "exports nothing";
 }
 
 const TOO_LARGE = "The flow and what it imports are more than 1000 files or 64 MB";

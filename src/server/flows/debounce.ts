@@ -3,6 +3,8 @@ import { QUIET_MS } from "./sources.ts";
 
 /** Events that never pause hold a pass up no longer than this, in milliseconds. */
 const EVENTS_MAX_MS = 2000;
+/** Files that never rest hold nobody up who waits for them longer than this, in milliseconds. */
+const SETTLE_MAX_MS = 5000;
 
 /** Decides when to look at PLUGINS_DIR: never twice at once, and not amid a burst of events. */
 export class Debounce {
@@ -11,9 +13,13 @@ export class Debounce {
   #timer: NodeJS.Timeout | undefined;
   #due = Infinity;
   #firstEvent: number | null = null;
-  #working = 0;
+  readonly #works = new Set<Promise<void>>();
   #isPassing = false;
   #isAsked = false;
+  /** Whether a pass was asked for that follows the last one: something had not come to rest. */
+  #isResting = false;
+  /** Resolves at the end of the pass that begins next. */
+  #next = Promise.withResolvers<void>();
   #isStopped = false;
 
   /** @param pass Handles its own errors. */
@@ -29,6 +35,7 @@ export class Debounce {
 
   /** A pass after so many milliseconds at the latest. */
   after(ms: number): void {
+    this.#isResting = !this.#isStopped;
     if (now() + ms < this.#due) this.#at(now() + ms);
   }
 
@@ -43,10 +50,10 @@ export class Debounce {
   /** Counts work that `idle` waits for. The work handles its own errors. */
   during(work: Promise<void>): void {
     const done = () => {
-      this.#working--;
+      this.#works.delete(work);
       if (this.#isIdle()) for (const resolve of this.#waiting.splice(0)) resolve();
     };
-    this.#working++;
+    this.#works.add(work);
     work.then(done, done);
   }
 
@@ -55,12 +62,28 @@ export class Debounce {
     if (!this.#isIdle()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
+  /**
+   * Resolves when what was there has been taken up. Events that come meanwhile, which may never
+   * end, are not waited for.
+   */
+  async settled(): Promise<void> {
+    const until = performance.now() + SETTLE_MAX_MS;
+    do {
+      if (this.#isAsked || this.#isResting) await this.#next.promise;
+      // The pass, and then what it began.
+      await Promise.allSettled(this.#works);
+      await Promise.allSettled(this.#works);
+    } while (this.#isResting && performance.now() < until);
+  }
+
   /** No more passes; resolves when the work has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#isAsked = false;
+    this.#isResting = false;
     this.#clear();
     await this.idle();
+    this.#next.resolve();
   }
 
   #at(time: number): void {
@@ -77,15 +100,18 @@ export class Debounce {
   }
 
   #isIdle(): boolean {
-    return this.#working === 0 && this.#timer === undefined;
+    return this.#works.size === 0 && this.#timer === undefined;
   }
 
   async #run(): Promise<void> {
+    const { resolve } = this.#next;
+    this.#next = Promise.withResolvers<void>();
     this.#isPassing = true;
-    while (this.#isAsked) {
-      this.#isAsked = false;
-      await this.#pass();
-    }
+    this.#isAsked = false;
+    this.#isResting = false;
+    await this.#pass();
     this.#isPassing = false;
+    resolve();
+    if (this.#isAsked) this.during(this.#run());
   }
 }

@@ -52,16 +52,18 @@ export class EntryUpdater {
 
   /** Takes a candidate up once it has come to rest, unless it has been seen before. */
   update(entry: Entry, candidate: Candidate): void {
-    const isDue = entry.retryAt !== null && now() >= entry.retryAt;
+    entry.goneSince = null;
+    const isDue = entry.retryAt !== null && performance.now() >= entry.retryAt;
     if (entry.seen === candidate.key && !isDue) {
       entry.restless = null;
       return;
     }
     if (entry.seen !== candidate.key) entry.pause = this.#options.pauseMs;
     const rest = candidate.since + QUIET_MS - now();
-    entry.restless ??= now();
-    if (rest > 0 && now() - entry.restless < RESTLESS_MAX_MS)
-      return this.#options.debounce.after(rest);
+    entry.restless ??= performance.now();
+    // More than that is left where the clock was set back.
+    if (rest > 0 && performance.now() - entry.restless < RESTLESS_MAX_MS)
+      return this.#options.debounce.after(Math.min(rest, QUIET_MS));
     entry.restless = null;
     entry.retryAt = null;
     entry.seen = candidate.key;
@@ -73,13 +75,24 @@ export class EntryUpdater {
 
   /** A fault that shows without a look into the file. */
   async refuse(entry: Entry, message: string): Promise<void> {
+    entry.goneSince = null;
     if (entry.seen === message) return;
     entry.seen = message;
     entry.attempt++;
     await this.#break(entry, { message, stack: null });
   }
 
+  /** Whether an own file that is not there has come to rest so: it may be about to be replaced. */
+  isGone(entry: Entry): boolean {
+    if (entry.served === null || entry.served.node !== null) return true;
+    entry.goneSince ??= performance.now();
+    const rest = entry.goneSince + QUIET_MS - performance.now();
+    if (rest > 0) this.#options.debounce.after(rest);
+    return rest <= 0;
+  }
+
   remove(entry: Entry): void {
+    if (!this.isGone(entry)) return;
     entry.attempt++;
     this.#options.registry.remove(entry);
     if (this.#options.versions.serving(entry.name) !== undefined) this.remember(entry.name, null);
@@ -108,7 +121,7 @@ export class EntryUpdater {
   async #break(entry: Entry, error: FlowError): Promise<void> {
     if (error.retry === "soon") entry.seen = null;
     if (error.retry === "later") {
-      entry.retryAt = now() + entry.pause;
+      entry.retryAt = performance.now() + entry.pause;
       entry.pause = Math.min(entry.pause * 6, PAUSE_MAX_MS);
     }
     const { attempt } = entry;

@@ -35,9 +35,13 @@ export interface Entry {
   seen: string | null;
   served: Served | null;
   error: FlowError | null;
-  /** Since when its files have not come to rest; milliseconds since the epoch. */
+  /** Whether other flows import its file. */
+  isImported: boolean;
+  /** Since when its files have not come to rest, as performance.now(). */
   restless: number | null;
-  /** When to try again though nothing changed, in milliseconds since the epoch; null: never. */
+  /** Since when its own file has not been there, as performance.now(); null: it is. */
+  goneSince: number | null;
+  /** When to try again though nothing changed, as performance.now(); null: never. */
   retryAt: number | null;
   /** Milliseconds until then, the next time. */
   pause: number;
@@ -46,8 +50,9 @@ export interface Entry {
 }
 
 export function newEntry(name: string): Entry {
-  const nothing = { seen: null, served: null, error: null, restless: null, retryAt: null };
-  return { name, file: "", node: null, ...nothing, pause: 0, attempt: 0 };
+  const nothing = { seen: null, served: null, error: null, isImported: false };
+  const times = { restless: null, goneSince: null, retryAt: null };
+  return { name, file: "", node: null, ...nothing, ...times, pause: 0, attempt: 0 };
 }
 
 /** The flow of an entry; null where there is none: nothing taken up yet, or a module. */

@@ -28,6 +28,8 @@ export interface FlowError {
    * pauses, where the import failed: a package may still come, or the machine was overloaded.
    */
   readonly retry?: "soon" | "later";
+  /** The file exports nothing that was meant as a flow. */
+  readonly isNoFlow?: boolean;
 }
 
 /** What became of a closure that was to be taken up. */
@@ -63,8 +65,12 @@ export class Loader {
   async take(flow: string, paths: FlowPaths, candidate: Candidate): Promise<TakenUp> {
     try {
       const source = await candidate.read();
-      if (source.closure.isModule) return { kind: "module" };
+      // One that served is imported first: half of a file has no default export either.
+      const hasServed = this.#options.versions.serving(flow) !== undefined;
+      if (source.closure.isModule && !hasServed) return { kind: "module" };
       const kept = await this.#keep(flow, paths, source);
+      if ("message" in kept && kept.isNoFlow === true && candidate.isImported && !hasServed)
+        return { kind: "module" };
       return "message" in kept
         ? { kind: "broken", error: kept }
         : this.#toTakenUp(flow, paths, kept, candidate.node);
@@ -159,7 +165,8 @@ export class Loader {
     );
     if (found.kind === "module") return null;
     if (found.kind === "broken") {
-      return { message: found.message, stack: found.stack, retry: "later" };
+      const { message, stack, isNoFlow = false } = found;
+      return { message, stack, retry: "later", isNoFlow };
     }
     // It was made beside code of the flow, so it is looked at again.
     const read = v.safeParse(ManifestText, found.manifest);
@@ -192,7 +199,7 @@ function isDescribed({ manifest }: KeptVersion): boolean {
 
 function toBroken(error: unknown) {
   const message = `Cannot inspect the flow: ${messageOf(error)}`;
-  return { kind: "broken", message, stack: null } as const;
+  return { kind: "broken", message, stack: null, isNoFlow: false } as const;
 }
 
 type BareSpec = Omit<FlowSpec, "grants" | "memory_mb" | "isolation" | "input_members">;

@@ -69,7 +69,13 @@ export class PinnedVersions {
       return null;
     });
     if (source === null || source === undefined) return undefined;
-    const candidate = { key: version, since: 0, node: null, read: async () => source };
+    const candidate = {
+      key: version,
+      since: 0,
+      node: null,
+      isImported: false,
+      read: async () => source,
+    };
     const taken = await loader.take(flow, paths(), candidate);
     if (taken.kind === "flow") return taken.served.spec;
     if (taken.kind === "broken")

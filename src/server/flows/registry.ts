@@ -48,6 +48,12 @@ export class FlowRegistry {
     return [...this.#entries.keys()];
   }
 
+  /** Path of the file that gives a flow here; undefined: it is not known, or another node's. */
+  ownFile(name: string): string | undefined {
+    const entry = this.#entries.get(name);
+    return entry?.node === null && entry.file !== "" ? entry.file : undefined;
+  }
+
   entries(): Iterable<Entry> {
     return this.#entries.values();
   }

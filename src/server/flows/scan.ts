@@ -1,7 +1,9 @@
-import { readdir } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { isInside } from "../../shared/path.ts";
 import { join } from "node:path";
 import { flowName, isBundleFile, isHidden, misplacedName } from "./names.ts";
 import { isMissing, type FlowPaths } from "./paths.ts";
+import { messageOf } from "./sources.ts";
 
 /** What a look at PLUGINS_DIR found. Paths are relative to it, parts joined by `/`, sorted. */
 export interface Scan {
@@ -11,35 +13,62 @@ export interface Scan {
   readonly misplaced: ReadonlyMap<string, string>;
   /** Folders with a `bundle.yaml`. */
   readonly bundles: readonly string[];
+  /** Links to folders outside of it. */
+  readonly links: readonly string[];
+  /** Why a folder could not be read, by its path; PLUGINS_DIR itself is "". */
+  readonly unreadable: ReadonlyMap<string, string>;
 }
 
-/** Lists the files that may be flows. A missing folder is an empty one. */
+/**
+ * Lists the files that may be flows. A missing folder is an empty one; what lies in a folder that
+ * cannot be read is not known.
+ */
 export async function scan(paths: FlowPaths): Promise<Scan> {
   const flows = new Map<string, string[]>();
   const misplaced = new Map<string, string>();
   const bundles: string[] = [];
-  for (const path of await listFiles(paths)) {
+  const { files, links, unreadable } = await listFiles(paths);
+  for (const path of files) {
     const name = flowName(path);
     if (name !== null) flows.set(name, [...(flows.get(name) ?? []), path]);
     const meant = misplacedName(path);
     if (meant !== null) misplaced.set(meant, path);
     if (isBundleFile(path)) bundles.push(path.slice(0, path.lastIndexOf("/")));
   }
-  return { flows, misplaced, bundles };
+  return { flows, misplaced, bundles, links, unreadable };
 }
 
-async function listFiles({ root, own }: FlowPaths): Promise<string[]> {
+async function listFiles({ root, own }: FlowPaths) {
   const files: string[] = [];
+  const links: string[] = [];
+  const unreadable = new Map<string, string>();
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of await entriesOf(join(root, folder))) {
+    const entries = await entriesOf(join(root, folder)).catch(messageOf);
+    if (typeof entries === "string") {
+      unreadable.set(folder, entries);
+      continue;
+    }
+    for (const entry of entries) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isSymbolicLink() && (await isFolderElsewhere(root, path))) links.push(path);
       if (!entry.isDirectory()) files.push(path);
       // Linked folders are not walked: inside, their files have a path of their own already.
       else if (!isHidden(entry.name) && join(root, path) !== own) folders.push(path);
     }
   }
-  return files.toSorted();
+  return { files: files.toSorted(), links, unreadable };
+}
+
+/** Of a link that is not meant as a flow's file. */
+async function isFolderElsewhere(root: string, path: string): Promise<boolean> {
+  if (isHidden(path) || flowName(path) !== null) return false;
+  try {
+    const real = await realpath(join(root, path));
+    return !isInside(root, real) && (await stat(real)).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 async function entriesOf(folder: string) {

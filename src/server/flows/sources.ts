@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { open, readFile, realpath, stat, type FileHandle } from "node:fs/promises";
-import { join, posix } from "node:path";
+import { join } from "node:path";
 import type { BigIntStats } from "node:fs";
 import { now } from "../../shared/clock.ts";
 import { isInside } from "../../shared/path.ts";
 import { findMistake } from "./misplaced.ts";
+import { namedBy } from "./named-files.ts";
 import { isMissing, type FlowPaths } from "./paths.ts";
 
 /** A file without change for this long, in milliseconds, is taken as completely written. */
@@ -21,6 +22,8 @@ export interface Source {
   readonly names: readonly string[];
   /** Whether it has the word `default`, without which there is no default export. */
   readonly saysDefault: boolean;
+  /** Whether it has the word `export`, without which it gives nobody anything. */
+  readonly saysExport: boolean;
   readonly isBlank: boolean;
   /** Why it is no flow though it looks like one; null where it does not. */
   readonly mistake: string | null;
@@ -43,6 +46,16 @@ interface Kept {
 /** Reads the files of PLUGINS_DIR, each content once. Paths are relative, joined by `/`. */
 export class Sources {
   readonly #kept = new Map<string, Kept>();
+
+  /** As `read`, of what code names: a text that can be no path is none. */
+  async readNamed(paths: FlowPaths, path: string): Promise<Source | null> {
+    try {
+      return await this.read(paths, path);
+    } catch (error) {
+      if (error instanceof SourceError && isNoPath(error.cause)) return null;
+      throw error;
+    }
+  }
 
   /**
    * The file at a path; null where there is none.
@@ -143,6 +156,12 @@ function toError(error: unknown, path: string): Error {
   return new SourceError(`Cannot read '${path}': ${messageOf(error)}`, { cause: error });
 }
 
+/** Too long, or with a NUL. */
+function isNoPath(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  return code === "ENAMETOOLONG" || code === "ERR_INVALID_ARG_VALUE";
+}
+
 function signatureOf(stats: BigIntStats): string {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
 }
@@ -153,7 +172,6 @@ function sinceOf(stats: BigIntStats): number {
 }
 
 const CODE = /\.[cm]?[jt]sx?$/;
-const LITERAL = /(["'`])(\.\.?\/[^"'`\\\r\n$]*)\1/g;
 
 function toSource(path: string, content: Buffer, since: number): Source {
   const text = CODE.test(path) ? content.toString() : "";
@@ -163,42 +181,9 @@ function toSource(path: string, content: Buffer, since: number): Source {
     bytes: content.length,
     names: namedBy(path, text),
     saysDefault,
+    saysExport: /\bexport\b/.test(text),
     isBlank: text.trim() === "",
     mistake: saysDefault ? null : findMistake(text),
     since,
   };
-}
-
-/**
- * Every relative path that a string literal of code names. This covers import, export from,
- * import() and new URL("./page.html", import.meta.url); a path too many does no harm.
- */
-function namedBy(path: string, text: string): string[] {
-  const names = new Set<string>();
-  for (const [, , literal = ""] of text.matchAll(LITERAL)) {
-    for (const form of [literal, decoded(literal.replace(/[?#].*$/, ""))]) {
-      const named = posix.join(posix.dirname(path), form);
-      if (named.startsWith("../") || named.split("/").includes("node_modules")) continue;
-      for (const meant of [named, ...meantBy(named)]) names.add(meant);
-    }
-  }
-  return [...names];
-}
-
-/** Files that an import without an extension may mean, so that it can be told which. */
-function meantBy(named: string): string[] {
-  const ending = posix.extname(named);
-  if (ending === "") return ENDINGS.map((other) => named + other);
-  if (ending !== ".js" && ending !== ".mjs") return [];
-  return [`${named.slice(0, -ending.length)}${ending.replace("j", "t")}`];
-}
-
-const ENDINGS = [".ts", ".mts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
-
-function decoded(text: string): string {
-  try {
-    return decodeURI(text);
-  } catch {
-    return text;
-  }
 }

@@ -99,7 +99,7 @@ export class StoredVersions {
     const files = readFiles(row.files);
     if (files === null || flowName(entry) !== flow || versionOf(entry, files) !== version)
       throw new VersionRefusedError(`${what} is of another release. ${AGAIN}`);
-    const plain = { isModule: false, isBlank: false, mistake: null, since: 0 };
+    const plain = { isModule: false, cut: null, mistake: null, since: 0 };
     return { entry, version, files, ...plain };
   }
 

@@ -1,19 +1,21 @@
-import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
-import { readBundles, type Bundle } from "./bundles.ts";
+import { toBorrowed, withBorrowed } from "./borrowed.ts";
+import { readBundles } from "./bundles.ts";
 import { closureOf, type Closure } from "./closure.ts";
 import { Debounce } from "./debounce.ts";
 import { EntryUpdater } from "./entry-updater.ts";
 import type { Entry } from "./flow.ts";
+import { describeLink, describeUnreadable, FolderFaults, sharedName } from "./folder-faults.ts";
 import type { Loader } from "./loader.ts";
 import { describeExtension } from "./misplaced.ts";
 import { nameError } from "./names.ts";
 import type { Offer, Offers } from "./offers.ts";
+import { signPackages } from "./packages.ts";
 import { findPaths, type FlowPaths } from "./paths.ts";
 import type { FlowRegistry } from "./registry.ts";
 import { scan, type Scan } from "./scan.ts";
 import { messageOf, QUIET_MS, SourceMovedError, type Sources } from "./sources.ts";
-import { VersionRefusedError, type Candidate } from "./version-source.ts";
+import type { Candidate } from "./version-source.ts";
 import type { Versions } from "./versions.ts";
 
 /** Between two scans without an event, in milliseconds. */
@@ -39,25 +41,27 @@ export interface FolderSyncOptions {
 interface Pass {
   /** Files that flows import. */
   readonly imported: Set<string>;
-  readonly mistaken: {
-    readonly entry: Entry;
-    readonly closure: Closure;
-    readonly mistake: string;
-  }[];
+  readonly found: { readonly entry: Entry; readonly closure: Closure }[];
 }
 
 /** Lets the registry follow what lies in PLUGINS_DIR, and what other nodes offer beside it. */
 export class FolderSync {
   readonly debounce = new Debounce(() => this.#pass());
+  /** Told of where PLUGINS_DIR leads, at each pass. */
+  onMove: (root: string) => void = () => {};
   readonly #options: FolderSyncOptions;
   readonly #updater: EntryUpdater;
+  readonly #faults: FolderFaults;
   #paths: FlowPaths;
+  /** Of what is installed in node_modules. */
+  #packages = "";
   #nextScan: NodeJS.Timeout | undefined;
   #isStopped = false;
 
   private constructor(options: FolderSyncOptions, paths: FlowPaths) {
     this.#options = options;
     this.#paths = paths;
+    this.#faults = new FolderFaults(options.log);
     this.#updater = new EntryUpdater({
       ...options,
       debounce: this.debounce,
@@ -96,24 +100,29 @@ export class FolderSync {
   }
 
   async #pass(): Promise<void> {
-    const start = now();
+    const start = performance.now();
     await this.#scan().catch((error: unknown) => {
-      this.#options.log.error({ err: error }, `Cannot scan PLUGINS_DIR: ${messageOf(error)}`);
+      this.#faults.tell("", `Cannot scan PLUGINS_DIR: ${messageOf(error)}`, { err: error });
     });
-    if (!this.#isStopped) this.#scanAgain(now() - start);
+    this.#faults.endScan();
+    if (!this.#isStopped) this.#scanAgain(performance.now() - start);
   }
 
   async #scan(): Promise<void> {
-    const { plugins_dir, dataDir, registry, versions, sources, offers, log } = this.#options;
+    const { plugins_dir, dataDir, registry, versions, sources, offers } = this.#options;
     this.#paths = await findPaths(plugins_dir, dataDir);
+    this.onMove(this.#paths.root);
     const found = await scan(this.#paths);
+    await this.#readPackages();
+    for (const path of found.links) this.#faults.tell(`link ${path}`, describeLink(path), { path });
     const offered = offers?.list() ?? new Map<string, Offer>();
-    const bundles = await readBundles(this.#paths.root, found.bundles, log);
+    const bundles = await readBundles(this.#paths.root, found.bundles, this.#faults);
     registry.setBundles(withBorrowed(bundles, offered));
-    const pass: Pass = { imported: new Set(), mistaken: [] };
+    const pass: Pass = { imported: new Set(), found: [] };
     for (const [name, files] of found.flows)
       await this.#consider(registry.entry(name), files, pass);
-    const own = new Set([...found.flows.keys(), ...(await this.#takeMisplaced(found, pass))]);
+    const own = new Set([...found.flows.keys(), ...(await this.#takeFound(found, pass))]);
+    for (const name of await this.#holdUnreadable(found, own, offered)) own.add(name);
     for (const [name, offer] of offered) if (!own.has(name)) this.#borrow(name, offer);
     for (const name of new Set([...registry.names(), ...versions.names()])) {
       if (!own.has(name) && !offered.has(name)) this.#updater.remove(registry.entry(name));
@@ -121,15 +130,60 @@ export class FolderSync {
     sources.sweep();
   }
 
+  /** What could not be imported may have its packages now. */
+  async #readPackages(): Promise<void> {
+    const packages = await signPackages(this.#paths.root);
+    if (packages === this.#packages) return;
+    this.#packages = packages;
+    for (const entry of this.#options.registry.entries())
+      if (entry.retryAt !== null) entry.retryAt = -Infinity;
+  }
+
   /**
-   * What was meant as a flow and is none, unless a flow imports it, is listed as broken.
+   * What served out of a folder that cannot be read now goes on serving, and says so.
+   * @param seen names whose files were found
+   * @param offered which another node has; one that was not known here before is left to it
+   * @returns the names of the others
+   */
+  async #holdUnreadable(
+    { unreadable }: Scan,
+    seen: ReadonlySet<string>,
+    offered: ReadonlyMap<string, Offer>,
+  ): Promise<string[]> {
+    const held: string[] = [];
+    if (unreadable.size === 0) return held;
+    const { registry, versions } = this.#options;
+    const faults = new Map(
+      [...unreadable].map(([folder, why]) => [folder, describeUnreadable(folder, why)]),
+    );
+    for (const [folder, fault] of faults) this.#faults.tell(`folder ${folder}`, fault, { folder });
+    for (const name of new Set([...registry.names(), ...versions.names()])) {
+      const before = offered.has(name) ? undefined : versions.serving(name)?.entry;
+      const file = registry.ownFile(name) ?? before;
+      if (seen.has(name) || file === undefined) continue;
+      const folder = [...faults.keys()].find((one) => one === "" || file.startsWith(`${one}/`));
+      if (folder === undefined) continue;
+      await this.#updater.refuse(ownEntry(registry.entry(name), file), faults.get(folder) ?? "");
+      held.push(name);
+    }
+    return held;
+  }
+
+  /**
+   * Takes up what was found, once it is known which files are imported: what was meant as a flow
+   * and is none, unless a flow imports it, is listed as broken.
    * @returns the names of those with another extension
    */
-  async #takeMisplaced(found: Scan, { imported, mistaken }: Pass): Promise<Set<string>> {
+  async #takeFound(found: Scan, { imported, found: all }: Pass): Promise<Set<string>> {
     const { registry } = this.#options;
-    for (const { entry, closure, mistake } of mistaken) {
-      if (imported.has(entry.file)) this.#updater.update(entry, this.#toCandidate(closure));
-      else await this.#updater.refuse(entry, mistake);
+    for (const { entry, closure } of all) {
+      const isImported = imported.has(entry.file);
+      const mayDiffer = entry.error === null ? entry.served === null : entry.error.isNoFlow;
+      if (isImported !== entry.isImported && mayDiffer === true) entry.seen = null;
+      entry.isImported = isImported;
+      if (closure.mistake === null || isImported)
+        this.#updater.update(entry, this.#toCandidate(closure, isImported));
+      else await this.#updater.refuse(entry, closure.mistake);
     }
     const others = [...found.misplaced].filter(
       ([name, file]) => !found.flows.has(name) && !imported.has(file),
@@ -159,16 +213,12 @@ export class FolderSync {
       const closure = await closureOf(this.#options.sources, this.#paths, entry.file);
       // A link to nothing, or deleted since the scan.
       if (closure === null) return this.#updater.remove(entry);
-      if (closure.isBlank && this.#wasFlow(entry)) {
-        return this.#updater.refuse(
-          entry,
-          `The file '${entry.file}' is empty; delete it to remove the flow`,
-        );
+      if (closure.cut !== null && this.#wasFlow(entry)) {
+        const fault = `The file '${entry.file}' ${closure.cut}; delete it to remove the flow`;
+        return this.#updater.refuse(entry, fault);
       }
       for (const { path } of closure.files) if (path !== entry.file) pass.imported.add(path);
-      const { mistake } = closure;
-      if (mistake === null) this.#updater.update(entry, this.#toCandidate(closure));
-      else pass.mistaken.push({ entry, closure, mistake });
+      pass.found.push({ entry, closure });
     } catch (error) {
       if (error instanceof SourceMovedError) return this.debounce.after(QUIET_MS);
       return this.#updater.refuse(entry, messageOf(error));
@@ -179,7 +229,7 @@ export class FolderSync {
     return entry.served !== null || this.#options.versions.serving(entry.name) !== undefined;
   }
 
-  #toCandidate(closure: Closure): Candidate {
+  #toCandidate(closure: Closure, isImported: boolean): Candidate {
     const { entry, version, since } = closure;
     const paths = this.#paths;
     const content = (path: string, hash: string) =>
@@ -188,25 +238,17 @@ export class FolderSync {
       key: JSON.stringify([paths.root, entry, version]),
       since,
       node: null,
+      isImported,
       read: async () => ({ closure, content }),
     };
   }
 
-  #borrow(name: string, { version, node, file, isSealed }: Offer): void {
-    const { registry, offers } = this.#options;
-    const read = async () =>
-      isSealed
-        ? ((await offers?.find(name, version)) ?? refuseMissing(name, version, node))
-        : refuseUnsealed(name, node);
-    const entry = registry.entry(name);
-    entry.file = file;
-    entry.node = node;
-    this.#updater.update(entry, {
-      key: JSON.stringify([this.#paths.root, "borrowed", node, version, isSealed]),
-      since: 0,
-      node,
-      read,
-    });
+  #borrow(name: string, offer: Offer): void {
+    const entry = this.#options.registry.entry(name);
+    if (!this.#updater.isGone(entry)) return;
+    entry.file = offer.file;
+    entry.node = offer.node;
+    this.#updater.update(entry, toBorrowed(name, offer, this.#paths.root, this.#options.offers));
   }
 }
 
@@ -214,35 +256,4 @@ function ownEntry(entry: Entry, file: string): Entry {
   entry.file = file;
   entry.node = null;
   return entry;
-}
-
-function refuseMissing(name: string, version: string, node: string): never {
-  throw new VersionRefusedError(
-    `Version ${version} of '${name}', which node '${node}' offers, is not in the database any more`,
-  );
-}
-
-function refuseUnsealed(name: string, node: string): never {
-  throw new VersionRefusedError(
-    `What node '${node}' offers of '${name}' in the database is not sealed with this data key: ` +
-      `somebody changed it there. POST /flow/reload on the node that has its file stores it once more`,
-  );
-}
-
-/** The own folder decides over its folders and names. */
-function withBorrowed(own: readonly Bundle[], offered: ReadonlyMap<string, Offer>): Bundle[] {
-  const bundles = [...own];
-  for (const { bundle } of offered.values()) {
-    if (bundle === null) continue;
-    const { name, directory } = bundle;
-    const isKnown = bundles.some((known) => known.name === name || known.directory === directory);
-    if (!isKnown) bundles.push(bundle);
-  }
-  return bundles;
-}
-
-function sharedName(name: string, files: readonly string[]): string | null {
-  if (files.length < 2) return null;
-  const all = files.map((file) => `'${file}'`).join(" and ");
-  return `The files ${all} have the same flow name '${name}'; rename all but one`;
 }

@@ -15,6 +15,8 @@ export interface Candidate {
   readonly since: number;
   /** Name of the node whose folder has it; null: this one's own folder. */
   readonly node: string | null;
+  /** Whether other flows import its file, which need be none itself then. */
+  readonly isImported: boolean;
   /** @throws {SourceMovedError | VersionRefusedError} */
   read(): Promise<VersionSource>;
 }
