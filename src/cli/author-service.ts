@@ -6,12 +6,8 @@ import type { Onlooker } from "../server/executions/onlooker.ts";
 import type { Service } from "../server/service.ts";
 import { startService } from "../server/start.ts";
 import type { Store } from "../server/store/store.ts";
-import {
-  deleteTokensOfUser,
-  findUserByName,
-  insertToken,
-  updatePassword,
-} from "../server/store/people.ts";
+import { findUserByName, updatePassword } from "../server/store/people.ts";
+import { deleteTokensOfUser, insertToken } from "../server/store/tokens.ts";
 import type { DebuggedFlow } from "../server/workers/debugged-flow.ts";
 import { now } from "../shared/clock.ts";
 import { newId } from "../shared/id.ts";

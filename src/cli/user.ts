@@ -9,7 +9,6 @@ import { findNameError, toResourceName } from "../shared/resource-name.ts";
 import { openStore } from "../server/open-store.ts";
 import type { Store } from "../server/store/store.ts";
 import {
-  deleteTokensOfUser,
   findRoleByName,
   findUserByName,
   insertUser,
@@ -17,6 +16,7 @@ import {
   listPeople,
   updatePassword,
 } from "../server/store/people.ts";
+import { deleteTokensOfUser } from "../server/store/tokens.ts";
 import { roleNamesOf } from "../server/store/user-roles.ts";
 import type { Loaded } from "../server/config/load.ts";
 import { readConfiguration } from "./configuration.ts";

@@ -137,8 +137,9 @@ function toApiParts(parts: Parts, logins: Logins) {
 }
 
 /** What health and metrics alone use. */
-function toMonitoringParts({ catalog, isReady, lease }: Parts) {
+function toMonitoringParts({ catalog, configuration, isReady, lease }: Parts) {
   return {
+    configValues: configuration.values,
     catalog,
     isReady,
     lease,

@@ -1,6 +1,7 @@
 import type { Log } from "../shared/log.ts";
 import type { Executions } from "./executions/executions.ts";
 import { Pickup, type PickupOptions } from "./executions/pickup.ts";
+import type { ReportInterrupted } from "./store/interrupted.ts";
 import { recover } from "./executions/recover.ts";
 import type { Catalog } from "./flows/catalog.ts";
 import type { Lease } from "./nodes/lease.ts";
@@ -13,6 +14,7 @@ interface Unended {
   readonly executions: Executions;
   readonly catalog: Catalog;
   readonly log: Log;
+  readonly reportInterrupted: ReportInterrupted;
 }
 
 /** What the last stop, or a crash, left unended; of several nodes, what others leave. */

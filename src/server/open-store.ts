@@ -1,6 +1,7 @@
 import { VERSION } from "../assets/read.ts";
 import type { Runtime } from "../assets/runtime.ts";
 import { databaseFile, nodeName, type Config } from "./config/resolve.ts";
+import type { ReportInterrupted } from "./store/interrupted.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
 import type { Writer } from "./store/sqlite/writer.ts";
 import type { Store } from "./store/store.ts";
@@ -12,6 +13,10 @@ export interface StoreOptions {
   readonly isBeside?: boolean;
   /** Something is wrong with it. @param isLost nothing can be written any more */
   readonly onDamage?: (error: Error, isLost: boolean) => void;
+  /** Of SQLite. @param error why nothing can be recorded from now on; null: it can be again */
+  readonly onRoom?: (error: Error | null) => void;
+  /** Of PostgreSQL: of what this service has left running, at its last start or its stop. */
+  readonly reportInterrupted?: ReportInterrupted;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
 }

@@ -9,6 +9,8 @@ import type { Config } from "./config/resolve.ts";
 import { openAllowance, type Allowance } from "./executions/allowance.ts";
 import { Executions } from "./executions/executions.ts";
 import { Retention } from "./executions/retention.ts";
+import { openInterruptionReport } from "./executions/interruption-report.ts";
+import type { ReportInterrupted } from "./store/interrupted.ts";
 import { openEndingReport, type ReportEnding } from "./executions/ending-report.ts";
 import type { Onlooker } from "./executions/onlooker.ts";
 import { operate } from "./executions/operations.ts";
@@ -84,8 +86,10 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   const { config, configuration, log } = options;
   const { runtime, runners } = begun;
   await using opened = begun.opened;
-  const store = opened.use(await openStoreOf(config, begun, log));
-  const lease = openLeaseOf(config, store, log, opened);
+  const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });
+  const told = { log, reportInterrupted: openInterruptionReport(log, meters) };
+  const store = opened.use(await openStoreOf(config, begun, told));
+  const lease = openLeaseOf(config, store, told, opened);
   const turn = opened.use(await takeFirstStart(store, () => log.info(WAITING)));
   const { key: dataKey, unit: keyUnit } = await openCheckedKey(store, config);
   const first = await prepareFirstStart(store, options.adminPassword, keyUnit);
@@ -98,7 +102,6 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   );
   await runners.ready();
   const allowance = await openAllowance(store, config.CONNECTION_ALLOWANCE);
-  const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });
   const given = { config, log, store, secrets, runners, catalog, parser, meters };
   const executions = openExecutionsOf({
     ...given,
@@ -106,10 +109,10 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
     onlooker: options.onlooker ?? null,
   });
   await warmLatest(store, catalog, executions);
-  await putInOrder({ store, lease, executions, catalog, log }, opened);
+  await putInOrder({ store, lease, executions, catalog, ...told }, opened);
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
-  const isReady = () => isServing && isReachable(store) && (lease?.isHeld ?? true);
+  const isReady = () => isServing && takesCalls(store) && (lease?.isHeld ?? true);
   const parts = { ...given, configuration, dataKey, executions, isReady, defaultProjectId, lease };
   const server = await listen(config, await connect(parts), options.localNames ?? null);
   opened.defer(() => closeServer(server));
@@ -156,7 +159,8 @@ const WAITING = "Another service starts for the first time on this database: wai
 /** How long a store may be out of reach before the service is not ready, in milliseconds. */
 const AWAY_MS = 2000;
 
-function isReachable({ awaySince }: Store): boolean {
+function takesCalls({ awaySince, ledger }: Store): boolean {
+  if (!ledger.isWritable) return false;
   return awaySince === null || performance.now() - awaySince < AWAY_MS;
 }
 
@@ -180,10 +184,22 @@ async function warnOfUnreadable(
   );
 }
 
-function openStoreOf(config: Config, { runtime, writer }: Begun, log: Log): Promise<Store> {
+/** Who is told of what is found at the start, and of what others leave. */
+interface Told {
+  readonly log: Log;
+  readonly reportInterrupted: ReportInterrupted;
+}
+
+function openStoreOf(config: Config, { runtime, writer }: Begun, told: Told): Promise<Store> {
+  const { log, reportInterrupted } = told;
   return openStore(config, runtime, {
+    reportInterrupted,
     ...(writer !== null && { writer }),
     tell: (line) => log.info(line),
+    onRoom: (error) =>
+      error === null
+        ? log.info("Calls are taken again: the ledger can be written")
+        : log.error({ error: String(error) }, "The ledger cannot be written: calls get 503"),
     onDamage: (error, isLost) => {
       if (!isLost)
         return log.error({ err: error }, "Something failed at the ledger, which goes on");
@@ -197,11 +213,11 @@ function openStoreOf(config: Config, { runtime, writer }: Begun, log: Log): Prom
 function openLeaseOf(
   config: Config,
   { node }: Store,
-  log: Log,
+  told: Told,
   opened: AsyncDisposableStack,
 ): Lease | null {
   if (node === null) return null;
-  return opened.use(new Lease({ node, leaseMs: config.NODE_LEASE_SEC * 1000, log }));
+  return opened.use(new Lease({ node, leaseMs: config.NODE_LEASE_SEC * 1000, ...told }));
 }
 
 function openRetentionOf(config: Config, store: Store, log: Log): Retention {

@@ -187,3 +187,46 @@ test("who may read the answers, and their headers, are carried; a first document
       assert.ok(reply.text.includes(words), `${name}: ${reply.text}`);
     }
 });
+
+test("what counts the calls of each user is imported, and wants a login", async () => {
+  await service.want(201, "POST", "/webhook", { body: { name: "counted", flow: "echo" } });
+  await enable(service, "counted", { require_login: true });
+  const limits = { rate: { calls: 5, per_sec: 60, by: "user" } };
+  await service.want(200, "PATCH", "/webhook/counted", { body: { limits } });
+  const text = await exported("?webhook=counted");
+  await service.want(204, "DELETE", "/webhook/counted");
+  await take("", text);
+  const found = await webhook("counted");
+  assert.deepEqual([found["is_enabled"], found["require_login"]], [false, true]);
+});
+
+test("an export of more than other bodies may be is imported", async () => {
+  const webhooks = Array.from({ length: 300 }, (_, n) =>
+    ["- name: large-", n, "\n  flow: echo\n  description: ", "d".repeat(9000), "\n"].join(""),
+  );
+  await take("", `format: flowhook/export/v2\nwebhooks:\n${webhooks.join("")}`);
+  const text = await exported();
+  assert.ok(text.length > 2 * 1024 * 1024);
+  const { json } = await take("?dry_run=true", text);
+  assert.ok(itemsOf(json).every(({ action }) => action === "skip"));
+});
+
+test("an import leaves alone what its importer may not see", async () => {
+  const { json } = await service.want(200, "GET", "/project/Shop");
+  const project_id = memberOf(json, "id");
+  const body = { name: "hidden", flow: "echo", project_id };
+  await service.want(201, "POST", "/webhook", { body });
+  const own = await service.want(201, "POST", "/project", { body: { name: "Own" } });
+  const permissions = [
+    { permission: "webhook.write" },
+    { permission: "webhook.*", project_id: memberOf(own.json, "id") },
+  ];
+  await service.want(201, "POST", "/role", { body: { name: "carrier", permissions } });
+  const token = await service.user("carrier", ["carrier"]);
+  const text = "format: flowhook/export/v1\nwebhooks: [{ name: hidden, flow: echo, project: Own }]";
+  const replace = "/import?conflicts=replace";
+  const refused = await service.want(409, "POST", `${replace}&dry_run=true`, { token, text });
+  assert.doesNotMatch(refused.text, /Shop|from/);
+  await service.want(409, "POST", replace, { token, text });
+  assert.equal((await webhook("hidden"))["project_id"], project_id);
+});

@@ -228,3 +228,26 @@ test("everything in one project gives nothing that belongs to no project", async
   const setting = { name: "s", value: 1 };
   assert.equal(await status("POST", "/setting", token, setting), 403);
 });
+
+test("two administrators who take it from each other at once leave one", async () => {
+  await using own = await openTestService();
+  const names = ["one", "other"] as const;
+  const tokens = await Promise.all(names.map((name) => own.user(name, ["admin"])));
+  await own.want(200, "PATCH", "/user/admin", {
+    body: { is_enabled: false },
+    token: tokens[0]!,
+    password: PASSWORD,
+  });
+  // A new password takes a while to be hashed: both have been checked before either is changed.
+  const body = { roles: [], password: PASSWORD };
+  const replies = await Promise.all(
+    tokens.map((token, at) =>
+      own.ask("PATCH", `/user/${names[at === 0 ? 1 : 0]}`, { body, token, password: PASSWORD }),
+    ),
+  );
+  const [ofOne, ofOther] = replies.map(({ status }) => status);
+  assert.ok([ofOne, ofOther].includes(200) && [ofOne, ofOther].includes(409));
+  const token = await own.login(names[ofOne === 200 ? 0 : 1], PASSWORD);
+  const back = { is_enabled: true };
+  await own.want(200, "PATCH", "/user/admin", { body: back, token, password: PASSWORD });
+});

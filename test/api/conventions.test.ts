@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { itemsOf, memberOf, openTestService, PASSWORD, type TestService } from "./test-service.ts";
+import {
+  ADMIN_PASSWORD,
+  itemsOf,
+  memberOf,
+  openTestService,
+  PASSWORD,
+  type TestService,
+} from "./test-service.ts";
 
 let service: TestService;
 
@@ -109,6 +116,20 @@ async function namesOf(path: string): Promise<string[]> {
   }
 }
 
+test("what was changed or deleted meanwhile is not deleted as it was seen", async () => {
+  const make = { body: { name: "brief", password: PASSWORD } };
+  const { headers } = await service.want(201, "POST", "/user", make);
+  const seen = { "if-match": headers.get("etag") ?? "" };
+  const both = await Promise.all([
+    service.ask("PATCH", "/user/brief", { body: { email: "a@example.org" } }),
+    service.ask("DELETE", "/user/brief", { headers: seen }),
+  ]);
+  assert.equal(both.filter(({ status }) => status < 300).length, 1, "one of them comes first");
+  await service.want(201, "POST", "/webhook", { body: { name: "brief", flow: "echo" } });
+  const twice = await Promise.all([1, 2].map(() => service.ask("DELETE", "/webhook/brief")));
+  for (const { status, text } of twice) assert.ok([204, 404, 412].includes(status), text);
+});
+
 test("webhooks are listed by flow and by whether they are enabled", async () => {
   const named = async (query: string) =>
     itemsOf((await service.want(200, "GET", `/webhook?${query}`)).json).length;
@@ -127,6 +148,37 @@ test("cursors of lists by number or identifier are checked", async () => {
   const next = memberOf(first.json, "next_cursor");
   const second = await service.want(200, "GET", `/audit?limit=1&cursor=${next}`);
   assert.ok(Number(itemsOf(second.json)[0]!["id"]) < Number(itemsOf(first.json)[0]!["id"]));
+});
+
+test("no message names what its reader may not see", async () => {
+  await service.want(201, "POST", "/secret", {
+    body: { name: "HUB", value: "a secret of hub 0123456789" },
+  });
+  await service.want(201, "POST", "/webhook", { body: { name: "unseen-webhook", flow: "echo" } });
+  const signature = { scheme: "github", secrets: ["HUB"] };
+  const access = { password: ADMIN_PASSWORD, signature };
+  await service.want(200, "PUT", "/webhook/unseen-webhook/authentication", { body: access });
+  await service.want(201, "POST", "/role", { body: { name: "unseen-role", permissions: [] } });
+  await service.user("unseen-user", []);
+  const writes = ["webhook", "role", "user", "secret"].map((name) => `${name}.write`);
+  const permissions = [...writes, "execution.start", "execution.read"];
+  await service.want(201, "POST", "/role", { body: { name: "blind", permissions } });
+  const token = await service.user("blind", ["blind"]);
+  const webhook = { name: "w", flow: "echo", role: "unseen-rol" };
+  for (const [status, method, path, body] of [
+    [409, "DELETE", "/secret/HUB", undefined],
+    [422, "PATCH", "/secret/HUB", { value: "" }],
+    [422, "POST", "/webhook", webhook],
+    [422, "GET", "/execution?role=unseen-rol", undefined],
+    [404, "PATCH", "/role/unseen-rol", { propagate: true }],
+    [404, "DELETE", "/user/unseen-use", {}],
+    [404, "POST", "/flow/ech/execution", {}],
+    [422, "POST", "/webhook", { name: "w", flow: "ech" }],
+  ] as const) {
+    const told = await service.want(status, method, path, { token, password: PASSWORD, body });
+    const detail = memberOf(told.json, "detail");
+    assert.doesNotMatch(detail, /"(unseen-(webhook|role|user)|echo)"/, `${method} ${path}`);
+  }
 });
 
 test("what is still used is not deleted: 409", async () => {

@@ -101,6 +101,16 @@ test("a client that goes away while it waits here cancels nothing", async () => 
   assert.equal(memberOf(await endedExecution(service, id), "status"), "ENDED_SUCCESS");
 });
 
+test("HEAD tells of a stream, and opens none", async () => {
+  const token = await service.user("looking", ["viewer"]);
+  const url = `${service.url}/api/latest/execution/events`;
+  for (let n = 0; n < 6; n += 1) {
+    const { status } = await fetch(url, { method: "HEAD", headers: { "x-service-token": token } });
+    assert.equal(status, 200);
+  }
+  await service.want(200, "GET", "/execution/events", { token });
+});
+
 test("every type can be waited for, and is answered as it is read", async () => {
   await service.want(201, "POST", "/setting", { body: { name: "awaited", value: 1 } });
   const paths = ["webhook/paced", "flow/paced", "setting/awaited", "role/admin", "user/admin"];

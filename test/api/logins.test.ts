@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { openGate } from "./gate.ts";
+import { openWebhook } from "./running.ts";
 import {
   ADMIN_PASSWORD,
   itemsOf,
@@ -12,7 +17,9 @@ import {
 let service: TestService;
 
 before(async () => {
-  service = await openTestService();
+  service = await openTestService({
+    plugins: [fileURLToPath(new URL("flows/paced.ts", import.meta.url))],
+  });
 });
 
 after(() => service[Symbol.asyncDispose]());
@@ -108,6 +115,59 @@ test("a role that is taken away is taken away at once", async () => {
   await service.want(403, "GET", "/webhook", { token });
 });
 
+test("a role that is taken away meanwhile counts when a long poll answers", async () => {
+  await using gate = await openGate();
+  await openWebhook(service, "paced", { flow: "paced" });
+  const url = `${service.url}/api/latest/webhook/paced/call?async&gate=${gate.url}`;
+  const id = await (await fetch(url, { method: "POST" })).text();
+  await gate.arrived;
+  const token = await service.user("waiting", ["viewer"]);
+  const waiting = ["wait", "wait-operation"].map((name) =>
+    service.ask("GET", `/execution/${id}/${name}`, { token }),
+  );
+  await service.want(200, "PATCH", "/user/waiting", { body: { roles: [] } });
+  gate.open();
+  for (const { status, text } of await Promise.all(waiting))
+    assert.ok(status === 404 || status === 403, text);
+});
+
+/** Sends the end of a body only once something has happened. */
+async function askSlowly(
+  path: string,
+  { token, text }: { token: string; text: string },
+  meanwhile: () => Promise<unknown>,
+): Promise<number | undefined> {
+  const headers = { "x-service-token": token, "content-type": "application/json" };
+  const sent = httpRequest(`${service.url}/api/latest${path}`, {
+    method: "POST",
+    headers: { ...headers, "content-length": text.length, expect: "100-continue" },
+  });
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  sent.write(text.slice(0, 1));
+  await once(sent, "continue");
+  await meanwhile();
+  sent.end(text.slice(1));
+  const [answer] = await answered;
+  answer.resume();
+  return answer.statusCode;
+}
+
+test("a role or a login that ends while a body comes counts", async () => {
+  const body = JSON.stringify({ name: "late", flow: "echo" });
+  const yaml = "format: flowhook/export/v1\nwebhooks: [{ name: late, flow: echo }]";
+  for (const [path, text] of [
+    ["/webhook", body],
+    ["/import", yaml],
+  ] as const) {
+    const token = await service.user("slow", ["developer"]);
+    const demote = () => service.want(200, "PATCH", "/user/slow", { body: { roles: [] } });
+    assert.equal(await askSlowly(path, { token, text }, demote), 403);
+    const leave = () => service.want(204, "DELETE", "/user/slow");
+    await service.want(200, "PATCH", "/user/slow", { body: { roles: ["developer"] } });
+    assert.equal(await askSlowly(path, { token, text }, leave), 401);
+  }
+});
+
 test("the own tokens are listed and ended; everybody's by who may change users", async () => {
   const one = await service.user("holder", []);
   const two = await service.login("holder", PASSWORD);
@@ -128,6 +188,32 @@ test("the own tokens are listed and ended; everybody's by who may change users",
   const last = all.find((item) => item["user_name"] === "holder")!;
   await service.want(204, "DELETE", `/token/${String(last["id"])}`);
   await service.want(401, "GET", "/auth/me", { token: one });
+});
+
+test("login tokens come in pages, newest first, without gaps", async () => {
+  const token = await service.user("often", []);
+  for (let n = 0; n < 4; n += 1) await service.login("often", PASSWORD);
+  const ids = async (query: string) => {
+    const { json } = await service.want(200, "GET", `/token${query}`, { token });
+    const next = memberOf(json, "next_cursor");
+    return { ids: itemsOf(json).map(({ id }) => String(id)), next: next === "null" ? null : next };
+  };
+  const all = await ids("");
+  assert.equal(all.ids.length, 5);
+  for (const [order, expected] of [
+    ["desc", all.ids],
+    ["asc", all.ids.toReversed()],
+  ] as const) {
+    const found: string[] = [];
+    for (let cursor: string | null = ""; cursor !== null;) {
+      const page = await ids(`?limit=2&order=${order}${cursor && `&cursor=${cursor}`}`);
+      found.push(...page.ids);
+      cursor = page.next;
+    }
+    assert.deepEqual(found, expected);
+  }
+  const cursor = Buffer.from("x y").toString("base64url");
+  await service.want(422, "GET", `/token?cursor=${cursor}`, { token });
 });
 
 test("a logout ends the token and takes the cookie back", async () => {

@@ -534,7 +534,13 @@ const QUERIES: readonly Mistake[] = [
     method: "GET",
     path: "/execution?from=yesterday",
     status: 422,
-    says: ["from: expected a time in ISO 8601, as 2026-"],
+    says: ["from: expected a time in ISO 8601 with its zone, as 2026-"],
+  },
+  {
+    method: "GET",
+    path: "/execution?from=2026-01-31T09:30",
+    status: 422,
+    says: ["expected a time in ISO 8601 with its zone"],
   },
   { method: "GET", path: "/execution?from=5", status: 422, says: ["expected a time in ISO 8601"] },
   {

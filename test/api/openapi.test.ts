@@ -98,6 +98,10 @@ test("parameters of queries are described, and are numbers, flags and lists", ()
   assert.deepEqual(find("status"), { type: "array", items: { type: "string", enum: STATUSES } });
   const [dryRun] = document.paths["/import"]!["post"]!.parameters!;
   assert.deepEqual(dryRun?.schema, { type: "boolean", default: false });
+  const [exported] = document.paths["/export"]!["get"]!.parameters!;
+  assert.deepEqual(exported?.schema, { type: "array", items: { type: "string" } });
+  const refusals = Object.keys(document.paths["/export"]!["get"]!.responses);
+  assert.ok(refusals.includes("404") && refusals.includes("422"));
 });
 
 /** What an example names otherwise here. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import Database from "better-sqlite3";
+import { AT_ONCE } from "../../src/server/api/json-body.ts";
 import { itemsOf, memberOf, openTestService, type TestService } from "./test-service.ts";
 
 /** How large settings, and lists of them, become. */
@@ -82,4 +83,46 @@ test("M5: a list of secrets does not read what they hold", async () => {
     ["s-0", "s-1"],
   );
   assert.notEqual(memberOf(json, "next_cursor"), "null");
+});
+
+const LONG = "12345678901234567890.000000000000000001";
+
+test("a number keeps its digits, in a setting as in the input of a replay", async () => {
+  const value = `{"id":${LONG},"ids":[${LONG}]}`;
+  const long = `"${"x".repeat(AT_ONCE)}"`;
+  for (const [method, path, name, status] of [
+    ["POST", "/setting", "exact", 201],
+    ["PATCH", "/setting/exact", null, 200],
+  ] as const) {
+    const text = `{${name === null ? "" : `"name":"${name}",`}"value":${value}}`;
+    const headers = { "content-type": "application/json" };
+    const told = await service.want(status, method, path, { text, headers });
+    assert.ok(told.text.includes(`"value":${value}`), told.text);
+  }
+  assert.ok((await service.want(200, "GET", "/setting/exact")).text.includes(value));
+  assert.ok((await service.want(200, "GET", "/setting?limit=500")).text.includes(value));
+  const headers = { "content-type": "application/json" };
+  for (const more of ["", `,"long":${long}`]) {
+    const input = `{"json":${value}${more}}`;
+    const text = `{"input_value":${input}}`;
+    const first = await service.want(201, "POST", "/flow/echo/execution", { text, headers });
+    const replay = `/execution/${memberOf(first.json, "id")}/replay`;
+    for (const again of ["{}", text]) {
+      const { json } = await service.want(201, "POST", replay, { text: again, headers });
+      const record = await service.want(200, "GET", `/execution/${memberOf(json, "id")}`);
+      assert.ok(record.text.includes(`"input_value":${input}`), again.slice(0, 20));
+    }
+  }
+});
+
+test("a value that nests too deep is refused, at once and in a large body", async () => {
+  const deep = "[".repeat(5000) + "]".repeat(5000);
+  const long = `"${"x".repeat(AT_ONCE)}"`;
+  for (const value of [deep, `[${deep},${long}]`]) {
+    const text = `{"name":"deep","value":${value}}`;
+    const reply = await service.want(400, "POST", "/setting", { text });
+    assert.match(reply.text, /nested deeper than 1001 levels/);
+  }
+  const most = "[".repeat(1000) + "]".repeat(1000);
+  await service.want(201, "POST", "/setting", { text: `{"name":"deep","value":${most}}` });
 });

@@ -142,4 +142,10 @@ test("the whole document has enabled webhooks for who may read them, and for nob
   ]);
   assert.deepEqual(await lintDocument(full, ["no-unused-components"]), []);
   assert.match(await makeTypes(full), /"\/webhook\/checked\/call"/);
+  // The third gets a number, with which it would be the second.
+  for (const name of ["_", "__6", "é"]) {
+    await service.want(201, "POST", "/webhook", { body: { name, flow: "echo" } });
+    await change(name, { is_enabled: true });
+  }
+  assert.deepEqual(await lintDocument(await whole(), ["no-unused-components"]), []);
 });

@@ -24,21 +24,24 @@ async function recoverFrom(store: Store, known: readonly string[] = []) {
     find: (id: string) => (known.includes(id) ? ({} as never) : undefined),
     resume: ({ id }: ExecutionRow, flow: RunnableFlow | undefined) => resumed.push({ id, flow }),
   };
+  const told: string[] = [];
   const counts = await recover({
+    reportInterrupted: (executions) => told.push(...executions.map(({ id }) => id)),
     store,
     executions: executions as unknown as Executions,
     findFlow: async (name, version) =>
       name === "gone" ? undefined : ({ timeoutMs: Number(version) } as RunnableFlow),
   });
-  return { resumed, counts };
+  return { resumed, counts, told };
 }
 
 testStores("what had started ends as interrupted, once, and what has ended stays", async (open) => {
   await using store = await open("started.db");
   const [running, ended, waiting] = [toId(1, 1), toId(2, 2), toId(3, 3)];
   await insert(store, [newRow(running, RUNNING), newRow(ended), newRow(waiting, PENDING)]);
-  const { counts } = await recoverFrom(store);
+  const { counts, told } = await recoverFrom(store);
   assert.deepEqual(counts, { interrupted: 1, resumed: 1 });
+  assert.deepEqual(told, [running]);
   const row = await findExecution(store, running);
   assert.equal(row?.status, "ENDED_ERROR");
   assert.match(row?.status_message ?? "", /^interrupted by a restart/);

@@ -100,6 +100,37 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
       await assertRefused(folder, says, /closed" belongs to \S+ \(mode [47]00\)/);
     });
 
+    test("11: a folder in the place of the database", async () => {
+      const folder = await furnish({ DATABASE_URL: "sqlite:./folder" }, async (path) => {
+        await mkdir(join(path, "folder"));
+        await give(join(path, "folder"));
+      });
+      const file = join(folder, "flowhook.yaml");
+      for (const command of ["serve", "check"]) {
+        const finished = await runCommand(target, [command], { cwd: folder });
+        assert.equal(finished.code, 78, `${command}: ${text(finished)}`);
+        const found = `${file}:5: Found a folder at "${join(folder, "folder")}"`;
+        assert.ok(finished.stderr.includes(found), text(finished));
+      }
+    });
+
+    test("11: a key that is none, and a host that is not of this machine", async () => {
+      const keyless = await furnish({}, async (path) => {
+        await mkdir(join(path, "data"));
+        await writeFile(join(path, "data/secret.key"), "no key", { mode: 0o600 });
+        await Promise.all([give(join(path, "data")), give(join(path, "data/secret.key"))]);
+      });
+      const elsewhere = await furnish({ LISTEN_HOST: "192.0.2.1" });
+      for (const command of ["serve", "check"]) {
+        const first = await runCommand(target, [command], { cwd: keyless });
+        assert.equal(first.code, 1, `${command}: ${text(first)}`);
+        assert.match(text(first), /Cannot use the key file ".+secret\.key": expected 64/);
+        const second = await runCommand(target, [command], { cwd: elsewhere });
+        assert.equal(second.code, 1, `${command}: ${text(second)}`);
+        assert.match(text(second), /Cannot listen on 192\.0\.2\.1:0: .*EADDRNOTAVAIL/);
+      }
+    });
+
     test("11: a folder without the right to write", async () => {
       const folder = await furnish({}, async (path) => {
         await mkdir(join(path, "data"));
@@ -227,9 +258,7 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
         await writeFile(join(path, "data/holiday.jpg"), "");
         await give(join(path, "data"));
       });
-      const finished = await runCommand(target, ["serve"], { cwd: folder });
-      assert.equal(finished.code, 78, text(finished));
-      assert.match(finished.stderr, /"holiday\.jpg".*Run: chmod 700 \S+data, or set another/);
+      await assertRefused(folder, /"holiday\.jpg".*Run: chmod 700 \S+data, or set another/);
       assert.equal((await lstat(join(folder, "data"))).mode & 0o777, 0o755);
     });
 
@@ -257,13 +286,11 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
           await mkdir(join(path, "data"));
           await chmod(join(path, "data"), 0o777);
         });
-        const finished = await runCommand(target, ["serve"], { cwd: folder });
-        assert.equal(finished.code, 78, text(finished));
-        assert.match(
-          finished.stderr,
+        await assertRefused(
+          folder,
           /data" of root \(mode 777\), expected what belongs to nobody/,
+          /sudo chown -R nobody \S+data && sudo chmod 700 \S+data/,
         );
-        assert.match(finished.stderr, /sudo chown -R nobody \S+data && sudo chmod 700 \S+data/);
       });
 
       test("M10: what root's commands make, the service can use", async () => {

@@ -66,6 +66,21 @@ const AMBIGUOUS: readonly Ambiguous[] = [
     expect: /^HTTP\/1.1 (400|501)/,
   },
   {
+    name: "a transfer encoding before the chunks",
+    bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "chunks of HTTP/1.0",
+    bytes: `POST ${CALL} HTTP/1.0\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
+    name: "a fragment behind the query",
+    bytes: `GET ${CALL}?a=1#b HTTP/1.1\r\n${HOST}\r\n`,
+    expect: /^HTTP\/1.1 400/,
+  },
+  {
     name: "a bad size of a chunk",
     bytes: `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
     expect: /^HTTP\/1.1 400/,
@@ -131,6 +146,13 @@ const AMBIGUOUS: readonly Ambiguous[] = [
     expect: /^HTTP\/1.1 417/,
   },
 ];
+
+/** Requests of one connection, and how many of them are under way at most. */
+const PIPED = 400;
+const UNDER_WAY = 64;
+
+/** Answers of 9 MB: 256 MB hold 28 of them. */
+const UNREAD = 34;
 
 /** Bytes above 127 go over the wire as they are. */
 const NO_HOSTS: readonly string[] = [
@@ -204,6 +226,7 @@ describe("protocol", () => {
     });
     for (const name of ["echo", "sleep", "large"])
       await service.createWebhook(name, name, { is_productive: true });
+    await service.createWebhook("piped", "echo", { is_productive: true });
     await service.createWebhook("held", "large", { is_productive: true, sync_mode: "hold" });
     slow = dripHeaders(service.origin);
   });
@@ -286,6 +309,71 @@ describe("protocol", () => {
     assert.equal((await service.call("echo")).status, 303);
     figure("protocol: server with 10 answers of 9 MB unread", residentMb(service), "MB");
     for (const socket of readers) socket.destroy();
+  });
+
+  test("what is not read is bounded: the client that holds most of it loses what it was sent first", async () => {
+    const started = await service.call("large", "?async");
+    const query = `__wait_execution_id=${started.text}`;
+    const target = `/api/latest/webhook/large/call?${query}`;
+    const whole = await service.call("large", `?${query}`);
+    assert.equal(whole.text.length, 9_000_002);
+    const ask = async (localAddress: string): Promise<Socket> => {
+      const socket = connect({ ...service.origin, localAddress });
+      socket.on("error", () => undefined);
+      socket.write(toRequest("GET", target, [["Connection", "close"]]));
+      await once(socket, "readable");
+      return socket;
+    };
+    const greedy: Socket[] = [];
+    const askMore = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n += 1) greedy.push(await ask("127.0.0.3"));
+    };
+    await askMore(UNREAD - 10);
+    const other = await ask("127.0.0.2");
+    await askMore(10);
+    await service.assertAlive();
+    const read = async (socket: Socket): Promise<boolean> => {
+      let size = 0;
+      socket.on("data", (chunk: Buffer) => (size += chunk.length));
+      await untilClosed(socket);
+      return size > whole.text.length;
+    };
+    const all = await Promise.all(greedy.map(read));
+    const kept = all.filter((isWhole) => isWhole).length;
+    figure(`protocol: answers of 9 MB that nobody reads, kept of ${UNREAD}`, kept);
+    assert.ok(kept <= 28, `${kept} are kept`);
+    assert.equal(all.at(-1), true, "what was sent last is kept");
+    assert.equal(await read(other), true, "and so is another client's");
+  });
+
+  test("requests that come before their answers are taken up in small numbers, and in order", async () => {
+    const first = await service.call("sleep", "?ms=60000");
+    const [, query = ""] = (first.headers["location"] ?? "").split("?");
+    const socket = await openSocket(service.origin);
+    let received = "";
+    socket.on("data", (chunk: Buffer) => (received += chunk.toString("latin1")));
+    const target = (n: number): string => `/api/latest/webhook/piped/call/${n}?async`;
+    const requests = Array.from({ length: PIPED }, (_, n) => toRequest("GET", target(n)));
+    const leg = toRequest("GET", `/api/latest/webhook/sleep/call?${query}`);
+    socket.write(Buffer.concat([leg, ...requests]));
+    const started = async (): Promise<number> => {
+      const { text } = await service.api("GET", "/execution?webhook=piped&limit=500");
+      return (JSON.parse(text) as { items: unknown[] }).items.length;
+    };
+    await poll("as many as may to start", async () =>
+      (await started()) >= UNDER_WAY - 1 ? true : null,
+    );
+    for (let n = 0; n < 10; n += 1) await service.assertAlive();
+    assert.equal(await started(), UNDER_WAY - 1);
+    const id = first.headers["flowhook-execution-id"] ?? "";
+    assert.equal((await service.api("POST", `/execution/${id}/cancel`)).status, 200);
+    const statuses = await poll("all to be answered", async () => {
+      const found = [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+      return found.length > PIPED ? found : null;
+    });
+    socket.destroy();
+    assert.deepEqual(statuses, ["500", ...requests.map(() => "201")]);
+    assert.equal(await started(), PIPED);
   });
 
   test("disconnects at every moment", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { openTestService, type TestService } from "./test-service.ts";
+import { parseExactly } from "../../src/shared/parse-exactly.ts";
 import { CASES, figure, SEED } from "./sizes.ts";
 import { toRequest, Wire, type WireAnswer } from "./wire.ts";
 
@@ -149,10 +150,12 @@ describe("requests", () => {
       const type = [["Content-Type", "application/json"]] as const;
       const answer = await exchange(toRequest("POST", CALL, type, Buffer.from(text)));
       assert.equal(answer.status, 200, answer.body.toString());
-      const { json } = JSON.parse(answer.body.toString()) as { json: unknown };
-      assert.deepEqual(JSON.stringify(json), JSON.stringify(JSON.parse(text)));
+      const { json } = parseExactly(answer.body.toString()) as { json: unknown };
+      assert.equal(JSON.stringify(json), JSON.stringify(parseExactly(text)));
     });
-    await fc.assert(property, { seed: SEED, numRuns: CASES });
+    // The shapes that two callers' bodies share, in which the runtime mixes names up.
+    const examples = ["\\", "\n", '"'].map((name): [unknown] => [{ x: 0, [name]: 1 }]);
+    await fc.assert(property, { seed: SEED, numRuns: CASES, examples });
     figure("requests: JSON bodies, generated", CASES);
   });
 
@@ -223,7 +226,7 @@ function protoValue(): fc.Arbitrary<unknown> {
   return fc.array(fc.tuple(name, fc.jsonValue({ maxDepth: 2 })), { maxLength: 5 }).map((pairs) => {
     const members = new Map(pairs.map(([key, value]) => [key, JSON.stringify(value)]));
     const text = [...members].map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",");
-    return JSON.parse(`{${text}}`) as unknown;
+    return parseExactly(`{${text}}`);
   });
 }
 

@@ -68,6 +68,31 @@ describe("shutdown", () => {
     );
     assert.match(interrupted?.text ?? "", /^ENDED_ERROR: interrupted by a restart/);
     assert.equal(resumed?.status, 200, "what was PENDING is run by the next start");
+    const id = answers[0]?.headers["flowhook-execution-id"] ?? "none";
+    const line = service
+      .logs()
+      .split("\n")
+      .find((text) => text.includes(`"execution":"${id}"`));
+    const { level, webhook, flow, status, message } = JSON.parse(line ?? "{}") as Record<
+      string,
+      unknown
+    >;
+    assert.deepEqual(
+      { level, webhook, flow, status, message },
+      {
+        level: "warn",
+        webhook: "sleep",
+        flow: "sleep",
+        status: "ENDED_ERROR",
+        message: "interrupted by a restart",
+      },
+    );
+    const { text } = await send(service.origin, { target: "/metrics" });
+    assert.match(text, /^flowhook_executions_interrupted_total 2$/m);
+    assert.match(
+      text,
+      /^flowhook_executions_ended_total\{webhook="sleep",status="ENDED_ERROR"\} 2$/m,
+    );
   });
 
   test("the flow that ran last has a thread from the next start on, before it is called", async () => {
@@ -195,8 +220,11 @@ describe("shutdown", () => {
     assert.ok(took < mostHere(5000), `${took} ms`);
   });
 
-  test("3: where nothing runs, it says so", async () => {
+  test("3: where nothing runs, it says so; SIGHUP without a terminal stops nothing", async () => {
     await using service = await openTestService({ leads_group: true });
+    service.signal("SIGHUP");
+    await untilLogged(service, "SIGHUP: nothing to do");
+    await service.assertAlive();
     service.signalGroup("SIGINT");
     assert.equal(await service.ended(), 0);
     assert.match(service.logs(), /"Stopping: nothing runs"/);

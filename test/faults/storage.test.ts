@@ -7,6 +7,7 @@ import { statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import Database from "better-sqlite3";
+import { send } from "../blackbox/client.ts";
 import { runCommand, type Finished } from "../blackbox/command.ts";
 import { NODE, ROOT } from "../blackbox/target.ts";
 import { poll } from "../blackbox/scenario.ts";
@@ -57,14 +58,20 @@ describe("storage", () => {
     figure("disk full: bytes left", statfsSync(disk).bavail * statfsSync(disk).bsize, "bytes");
     figure("disk full: calls answered 503", `${refused} of ${statuses.length}`);
     assert.deepEqual(new Set(statuses), new Set([503]));
+    assert.equal(await readiness(service), 503);
     await service.assertAlive();
     assert.equal((await service.api("GET", "/execution")).status, 200, "reading goes on");
     const begun = performance.now();
     await rm(join(disk, "filler"));
-    await poll("the service to write again", async () =>
-      (await service.call("echo")).status === 200 ? true : null,
+    await poll("readiness without any call", async () =>
+      (await readiness(service)) === 200 ? true : null,
     );
-    figure("disk full: freed until the next answer", performance.now() - begun, "ms");
+    figure("disk full: freed until it is ready", performance.now() - begun, "ms");
+    assert.equal((await service.call("echo")).status, 200);
+    assert.match(
+      service.logs(),
+      /The ledger cannot be written.*\n(?:.*\n)*.*Calls are taken again/,
+    );
     assert.equal(await integrity(join(disk, "flowhook.db")), "ok");
   });
 
@@ -147,6 +154,10 @@ describe("storage", () => {
     figure("start after SIGKILL", took, "ms");
   });
 });
+
+async function readiness({ origin }: TestService): Promise<number> {
+  return (await send(origin, { target: "/health/ready" })).status;
+}
 
 /** Calls with bodies that no free page takes. */
 async function overwhelm(service: TestService, webhook = "echo"): Promise<number[]> {
@@ -260,6 +271,47 @@ describe("database files that cannot be used", () => {
       assert.doesNotMatch(finished.stderr, /^\s+at /m, "no stack");
       assert.equal(await hashOf(path), before);
     });
+  }
+});
+
+/** What lies beside the database, or in its place. */
+const IN_THE_WAY: readonly {
+  name: string;
+  code: number;
+  says: RegExp;
+  put(data: string): Promise<unknown>;
+}[] = [
+  {
+    name: "a lock of noise",
+    code: 1,
+    says: /^Cannot lock the data folder ".+": file is not a database\. Where no .+ remove ".+lock\.db"$/m,
+    put: (data) => writeFile(join(data, "lock.db"), "noise, ".repeat(1000)),
+  },
+  {
+    name: "a folder in the place of the lock",
+    code: 1,
+    says: /^Cannot lock the data folder ".+": unable to open database file$/m,
+    put: (data) =>
+      rm(join(data, "lock.db"), { force: true }).then(() => mkdir(join(data, "lock.db"))),
+  },
+  {
+    name: "a folder in the place of the database",
+    code: 78,
+    says: /^Configuration refused: DATABASE_URL: Found a folder at ".+flowhook\.db", expected the/m,
+    put: (data) => rm(join(data, "flowhook.db")).then(() => mkdir(join(data, "flowhook.db"))),
+  },
+];
+
+test("what is in the way of a start is named", async () => {
+  await using service = await openTestService();
+  await service.stop();
+  for (const { name, code: expected, says, put } of IN_THE_WAY) {
+    await put(service.data);
+    const { code, stderr } = await run(service, ["serve"]);
+    assert.equal(code, expected, stderr);
+    assert.match(stderr, says, name);
+    assert.doesNotMatch(stderr, /^\s+at /m, "no stack");
+    await rm(join(service.data, "lock.db"), { recursive: true, force: true });
   }
 });
 

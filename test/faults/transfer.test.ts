@@ -55,6 +55,7 @@ describe("many webhooks", () => {
   test("M11: others are called while ten thousand are exported", async () => {
     const exported = await assertAside(service, "export", 200, () => service.api("GET", "/export"));
     assert.equal(exported.text.match(/^ {2}- name: /gm)?.length, MOST + 1);
+    assert.match(exported.text, /^# An import takes 10000 webhooks .+ in parts\.\nformat: /);
     const part = exported.text
       .split(/^(?= {2}- name: )/m)
       .slice(0, 1001)

@@ -244,6 +244,34 @@ testStores("lists: every filter, page by page, in both directions", async (open)
     }
 });
 
+const SEARCHES: readonly [text: string, found: readonly string[]][] = [
+  ["übung", ["Übung macht", "ÜBUNG"]],
+  ["ÜBUNG".normalize("NFD"), ["Übung macht", "ÜBUNG"]],
+  ["ΟΔΌΣ", ["οδός"]],
+  ["straße", ["Straße*[1]"]],
+  ["*[1]", ["Straße*[1]"]],
+  ["100%", ["100% ^a-]_?"]],
+  ["^A-]_?", ["100% ^a-]_?"]],
+  ["a.b|\\(", ["A.B|\\("]],
+  ["a_b", []],
+  [".*", []],
+];
+
+testStores("a text is found in any case, in every script, and means itself", async (open) => {
+  await using store = await open("searched.db");
+  const all = [...new Set(SEARCHES.flatMap(([, found]) => found))];
+  const rows = all.map((status_message, n) => newRow(toId(START + n, n), { status_message }));
+  await insert(store, rows);
+  for (const [text, expected] of SEARCHES) {
+    const found = await listExecutions(store, { text, ascending: true, limit: 50 });
+    assert.deepEqual(
+      found.map((row) => row.status_message),
+      expected,
+      text,
+    );
+  }
+});
+
 testStores("unended ones are read in order, from the first or after one", async (open) => {
   await using store = await open("unended.db");
   const rows = makeRows(300);

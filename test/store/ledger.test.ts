@@ -30,11 +30,8 @@ import type { Store } from "../../src/server/store/store.ts";
 import { connectionsByMonth } from "../../src/server/store/connection-usage.ts";
 import { findExecution, findPayload } from "../../src/server/store/executions.ts";
 import { StoreError } from "../../src/server/store/store-error.ts";
-import {
-  SqliteLedger,
-  type LedgerOptions,
-  type Sync,
-} from "../../src/server/store/sqlite/ledger.ts";
+import { SqliteLedger } from "../../src/server/store/sqlite/ledger.ts";
+import type { LedgerOptions, Sync } from "../../src/server/store/sqlite/ledger-options.ts";
 import type { RecordEvents } from "../../src/server/store/ledger.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { Write } from "../../src/server/store/sqlite/ledger-file.ts";
@@ -601,6 +598,25 @@ test("a row makes the file no longer but once in a while, and needs no zeros beh
   const descriptor = openSync(path, "r");
   assert.equal(scan(descriptor).length, 800);
   closeSync(descriptor);
+});
+
+test("a full disk is told once, and is tried until it has room; a row too large is no sign", async () => {
+  const disk = newDisk();
+  const told: (string | null)[] = [];
+  const ledger = openLedger("full.db", {
+    write: (...row) => disk.write(...row),
+    onRoom: (error) => told.push(error?.message ?? null),
+  });
+  disk.refused = '"large"';
+  assert.deepEqual(await append(ledger, end("1"), '"large"'), ["failed"]);
+  assert.deepEqual([ledger.isWritable, told], [true, []]);
+  disk.refused = "";
+  for (const id of ["2", "3"]) await append(ledger, end(id), null);
+  assert.deepEqual([ledger.isWritable, told], [false, ["no space left"]]);
+  disk.refused = null;
+  while (!ledger.isWritable) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(told, ["no space left", null]);
+  assert.deepEqual(await append(ledger, end("4"), null), ["written", "synced"]);
 });
 
 /** A disk that has room for half of what holds some text, and then none. */

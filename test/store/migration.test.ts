@@ -22,7 +22,7 @@ import {
 } from "../../src/server/store/executions.ts";
 import { listUnended } from "../../src/server/store/unended.ts";
 import { deleteExecutions } from "../../src/server/store/retention.ts";
-import { inspectDatabase } from "../../src/server/store/sqlite/connection.ts";
+import { inspectDatabase } from "../../src/server/store/sqlite/damage.ts";
 import { MIGRATIONS } from "../../src/server/store/migrations/migrations.ts";
 import { isMountable, mountDisk, unmountDisk } from "../faults/disk.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";

@@ -8,7 +8,7 @@ import { keyOf, newExecutionId, newId } from "../../src/shared/id.ts";
 import { findExecution } from "../../src/server/store/executions.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
-import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
+import { openPostgresStore, type PostgresOptions } from "../../src/server/store/postgres/store.ts";
 import { listenForWaiting } from "../../src/server/store/postgres/waiting-hints.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
 import type { Store } from "../../src/server/store/store.ts";
@@ -41,10 +41,11 @@ type NodeStore = Store & { readonly node: StoreNode };
 async function openNodeStore(
   url: string,
   { folderId = newId(), folderPlace = "1:1", leaseMs = LEASE_MS } = {},
+  reportInterrupted: PostgresOptions["reportInterrupted"] = () => {},
 ): Promise<NodeStore> {
   const node = { name: "n", version: "0", leaseMs, folderId, folderPlace };
   const options = { url, durability: "normal", connections: 8, thread: THREAD, name: "t" } as const;
-  const store = await openPostgresStore({ ...options, node });
+  const store = await openPostgresStore({ ...options, node, reportInterrupted });
   assert.ok(store.node !== null);
   return store as NodeStore;
 }
@@ -154,7 +155,9 @@ test("a node whose lease is over is given up, with what ran there; it comes back
   await start(one, ran);
   await wait(SHORT_MS + 100);
   await other.node.renew(FIGURES);
-  assert.deepEqual(await other.node.sweep(), { nodes: ["n"], interrupted: 1 });
+  const { nodes, interrupted } = (await other.node.sweep()) ?? {};
+  const told = interrupted?.map(({ id, flow, webhook }) => [id, flow, webhook]);
+  assert.deepEqual([nodes, told], [["n"], [[ran, "f", null]]]);
   const lost = await findExecution(other, ran);
   assert.deepEqual(
     [lost?.status, lost?.status_message],
@@ -187,7 +190,11 @@ test("a start in the same folder ends what its last one ran, and nobody else's",
   const ran = await begin(first);
   await start(first, ran);
   // As after a kill: its row is there still.
-  await using again = await openNodeStore(url, { folderId: folder });
+  const told: string[] = [];
+  await using again = await openNodeStore(url, { folderId: folder }, (executions) =>
+    told.push(...executions.map(({ id, flow, webhook }) => `${id} ${flow} ${webhook}`)),
+  );
+  assert.deepEqual(told, [`${ran} f null`]);
   assert.equal((await findExecution(again, ran))?.status_message, "interrupted by a restart");
   assert.equal((await findExecution(again, theirs))?.status, "RUNNING");
   await assert.rejects(
@@ -200,10 +207,14 @@ test("a start in the same folder ends what its last one ran, and nobody else's",
 test("what runs when a node leaves ends then, and what waits is for others", async () => {
   const url = await server.createDatabase();
   await using other = await openNodeStore(url);
-  const one = await openNodeStore(url);
+  const told: string[] = [];
+  const one = await openNodeStore(url, {}, (executions) =>
+    told.push(...executions.map(({ id, status_message }) => `${id} ${status_message}`)),
+  );
   const [ran, waits] = [await begin(one), await begin(one)];
   await start(one, ran);
   await one[Symbol.asyncDispose]();
+  assert.deepEqual(told, [`${ran} interrupted by a restart`]);
   assert.equal((await findExecution(other, ran))?.status_message, "interrupted by a restart");
   assert.equal((await other.node.take(ALL))[0]?.id, waits);
 });

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
-import { newExecutionId } from "../../src/shared/id.ts";
+import pg from "pg";
+import { newExecutionId, newId } from "../../src/shared/id.ts";
 import { listLog } from "../../src/server/store/execution-lists.ts";
 import type { ExecutionRow, PayloadInput } from "../../src/server/store/execution-row.ts";
 import { connectionsByMonth } from "../../src/server/store/connection-usage.ts";
@@ -12,6 +14,7 @@ import {
   insertRole,
   insertUserRole,
 } from "../../src/server/store/people.ts";
+import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { readFor } from "../../src/server/store/reading.ts";
 import { countExecutions } from "../../src/server/store/retention.ts";
 import type { Store } from "../../src/server/store/store.ts";
@@ -19,7 +22,7 @@ import { listSettings, putSetting, updateSetting } from "../../src/server/store/
 import { cancelUnended } from "../../src/server/store/unended.ts";
 import { sql } from "kysely";
 import { INPUT, newRow, toId } from "./rows.ts";
-import { openStoreOf, testStores } from "./stores.ts";
+import { openStoreOf, testStores, urlOf } from "./stores.ts";
 
 /** What both stores do alike with records and errors, and what PostgreSQL does in its own way. */
 
@@ -103,8 +106,9 @@ testStores("errors of a unit have kinds", async (open) => {
     kind: "expected",
     code: "changed_meanwhile",
   });
-  await store.commit([deletePeople(store, "project", "p")]);
-  await assert.rejects(store.commit([deletePeople(store, "project", "t")]), { code: "not_found" });
+  const gone = [deletePeople(store, "project", project)];
+  await store.commit(gone);
+  await assert.rejects(store.commit(gone), { code: "changed_meanwhile" });
 });
 
 testStores("names are in the order of their characters, on each store", async (open) => {
@@ -138,6 +142,44 @@ test("postgres: a record that cannot be written costs no other, and one that is 
   );
   assert.equal(await countExecutions(store), 2);
   assert.deepEqual(await connectionsByMonth(store), new Map([["2026-11", 2]]));
+});
+
+test("postgres: what is acknowledged is on disk, also where the database is set to tell before", async () => {
+  const name = "asynchronous.db";
+  const url = await urlOf(name);
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(`alter database "${new URL(url).pathname.slice(1)}"
+    set synchronous_commit = off`);
+  for (const [durability, setting] of [
+    ["full", "on"],
+    ["normal", "off"],
+  ] as const) {
+    const lines: string[] = [];
+    await using store = await openPostgresStore({
+      url,
+      durability,
+      connections: 8,
+      name: "t",
+      tell: (line) => lines.push(line),
+      thread: join(import.meta.dirname, "../../src/server/store/postgres/thread.ts"),
+      node: { name: "n", version: "0", leaseMs: 15_000, folderId: newId(), folderPlace: "" },
+    });
+    assert.equal(lines.join().includes("synchronous_commit = off"), durability === "full");
+    await client.query(`create table if not exists seen (setting text);
+      create or replace function see() returns trigger language plpgsql as $$ begin
+        insert into seen values (current_setting('synchronous_commit')); return new; end $$;
+      create or replace trigger see before insert on execution for each row execute function see();
+      create or replace trigger see before insert on setting for each row execute function see();
+      truncate seen`);
+    await append(store, begin(newRow(newExecutionId(), PENDING)), "1");
+    await store.commit([
+      putSetting(store, { name: durability, value: "0", created_at: 1, modified_at: 1 }),
+    ]);
+    const { rows } = await client.query<{ setting: string }>("select distinct setting from seen");
+    assert.deepEqual(rows, [{ setting }]);
+  }
+  await client.end();
 });
 
 test("postgres: what begins, starts and ends is found by its key, in tables that were empty", async () => {

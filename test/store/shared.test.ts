@@ -11,6 +11,13 @@ import type { BeginRecord } from "../../src/server/store/ledger-record.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { findWebhook, insertWebhook, updateWebhook } from "../../src/server/store/webhooks.ts";
+import {
+  insertRole,
+  insertUser,
+  insertUserRole,
+  updateUser,
+} from "../../src/server/store/people.ts";
+import { keepingAdmin } from "../../src/server/store/user-roles.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
 import { INPUT, newRow } from "./rows.ts";
 import { urlOf } from "./stores.ts";
@@ -170,4 +177,25 @@ test("failures of one address count at both, up to their limits, and are forgive
   assert.equal((await addAttempt(both[0], keys, none))?.ofAddress, 0, "all have become old");
   await both[0].commit([deleteOldAttempts(both[0])]);
   assert.notEqual((await add(1))?.ofPair, 0, "those that are not old stay");
+});
+
+test("of two services that disable the last two administrators, one is refused", async () => {
+  await using stack = new AsyncDisposableStack();
+  const [one, other] = await openBoth(stack, "admins.db");
+  const stamps = { created_at: 0, modified_at: 0 };
+  const role = { id: newId(), name: "admin", permissions: "[]", propagate: 0, ...stamps };
+  const usual = { email: "", password_hash: "", is_enabled: 1, active_at: null, ...stamps };
+  const users = ["a", "b"].map((name) => ({ id: newId(), name, ...usual }));
+  await one.commit([
+    insertRole(one, role),
+    ...users.flatMap((user) => [insertUser(one, user), insertUserRole(one, user.id, role.id)]),
+  ]);
+  for (let round = 0; round < 20; round += 1) {
+    const disable = (store: Store, user = users[0]!) =>
+      store.commit(keepingAdmin(store, [updateUser(store, user.id, round, { is_enabled: 0 })]));
+    const told = await Promise.allSettled([disable(one, users[0]), disable(other, users[1])]);
+    assert.deepEqual(told.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
+    const again = { is_enabled: 1, modified_at: round + 1 };
+    await one.commit(users.map(({ id }) => updateUser(one, id, round, again)));
+  }
 });

@@ -299,7 +299,7 @@ test("the places of a lost node come back with the end of its lease, of one that
   stack.defer(() => proxy.open());
   await poll("it to be given up", async () => {
     await both[1].node.renew(FIGURES);
-    return ((await both[1].node.sweep())?.interrupted ?? 0) > 0 ? true : null;
+    return ((await both[1].node.sweep())?.interrupted ?? []).length > 0 ? true : null;
   });
   assert.equal(await start(both[0], id), "written");
   const next = await begin(both[1]);

@@ -103,7 +103,7 @@ test("a kept row is read again once a commit has written to its table", async ()
   assert.equal((await findWebhook(store, "orders"))?.is_enabled, 1);
   await store.commit([touchKey(store, row.id, { key_used_at: 7 })]);
   assert.equal((await findWebhook(store, "orders"))?.key_used_at, 7);
-  await store.commit([deleteWebhook(store, row.id)]);
+  await store.commit([deleteWebhook(store, row)]);
   assert.equal(await findWebhook(store, "orders"), undefined);
 });
 

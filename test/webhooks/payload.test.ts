@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { hashKey } from "../../src/server/access/api-key.ts";
-import { parsePayload, type ParseRules } from "../../src/server/webhooks/payload.ts";
+import {
+  isParsedAtOnce,
+  parsePayload,
+  type ParseRules,
+} from "../../src/server/webhooks/payload.ts";
 
 const KEY = "a-key-of-payloads-0123456789";
 const OLD = "the-key-before-it-0123456789";
@@ -71,4 +75,17 @@ test("L6: of YAML and forms the key is taken out, and the body as it was sent is
     ["form", `key=x&a=${KEY}`, `{"key":"x","a":"${KEY}"}`],
   ] as const)
     assert.deepEqual(parsePayload(text, rules(type)), { json, key: null, isStripped: false });
+});
+
+test("small bodies are parsed in the HTTP loop, but for YAML whose aliases make it large", () => {
+  const laughs = "a: &a [1,1,1,1]\nb: &b [*a,*a,*a,*a]\nc: [*b,*b,*b,*b]";
+  for (const [type, text, isAtOnce] of [
+    ["json", '{"a": "*b"}', true],
+    ["form", "a=*b", true],
+    ["yaml", "a: &a [1]", true],
+    ["yaml", laughs, false],
+    ["yaml", "a: {<<: *a}", false],
+    ["yaml", `- ${"a".repeat(16 * 1024)}`, false],
+  ] as const)
+    assert.equal(isParsedAtOnce(Buffer.from(text), type), isAtOnce, `${type} ${text.slice(0, 20)}`);
 });

@@ -2,18 +2,23 @@ import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
+import {
+  confirmLogin,
+  findUser,
+  findUserByName,
+  LOGIN_VOID,
+  rolesOfUser,
+  type UserRow,
+} from "../store/people.ts";
 import {
   deleteToken,
   findTokenByHash,
   findTokenById,
-  findUser,
-  findUserByName,
   insertToken,
-  rolesOfUser,
   touchToken,
   type TokenRow,
-  type UserRow,
-} from "../store/people.ts";
+} from "../store/tokens.ts";
 import type { Activity } from "./activity.ts";
 import { generateToken, hashKey } from "./api-key.ts";
 import { openFailureReport, type FailureReportOptions } from "./failed-login.ts";
@@ -105,7 +110,8 @@ export function openLogins(options: LoginOptions): Logins {
       // A login token is one attacker, from wherever it is used.
       const attempt = { subject: principal.user_name, address: `token of ${principal.user_id}` };
       const { address } = principal;
-      const user = await findUserByName(store, principal.user_name);
+      // Not by the name: that may be another user's by now.
+      const user = await findUser(store, principal.user_id);
       const own = await lockout.guard(
         attempt,
         () => check(user, password),
@@ -119,11 +125,12 @@ export function openLogins(options: LoginOptions): Logins {
   };
 }
 
+/** Null where the user was changed while the password was checked: it may be the old one. */
 async function create(
   { store, activity, ttlMs }: Pick<LoginOptions, "store" | "activity" | "ttlMs">,
   user: UserRow,
   from: string,
-): Promise<NewLogin> {
+): Promise<NewLogin | null> {
   const token = generateToken();
   const at = now();
   const row: TokenRow = {
@@ -135,7 +142,12 @@ async function create(
     last_used_at: at,
     last_used_from: from,
   };
-  await store.commit([insertToken(store, row)]);
+  try {
+    await store.commit([confirmLogin(store, user, at), insertToken(store, row)]);
+  } catch (error) {
+    if (error instanceof StoreError && error.code === LOGIN_VOID) return null;
+    throw error;
+  }
   await activity.report(user.id);
   const shown = { tokenId: row.id, address: from };
   return { token, expires_at: row.expires_at, principal: await toPrincipal(store, user, shown) };

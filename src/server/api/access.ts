@@ -1,4 +1,4 @@
-import type { Principal } from "../access/login.ts";
+import type { Logins, Principal } from "../access/login.ts";
 import type { Permission } from "../../shared/contract/permission.ts";
 import { allowedProjects, covers, isAllowed } from "../access/permission.ts";
 import { toGrants } from "../access/login.ts";
@@ -7,6 +7,7 @@ import { RequestError } from "../../shared/errors.ts";
 import type { Store } from "../store/store.ts";
 import { describeMissingRole } from "./filter-names.ts";
 import { invalid } from "./named.ts";
+import type { Route } from "./route.ts";
 import {
   findRole,
   findRoleByName,
@@ -14,6 +15,27 @@ import {
   type RoleRow,
   type UserRow,
 } from "../store/people.ts";
+
+/**
+ * Who asks, with what they may by now: for an answer that took its time, as a long poll does or a
+ * body that comes slowly.
+ *
+ * @throws RequestError not_authenticated where the login has ended meanwhile
+ */
+export async function requireStill(
+  logins: Pick<Logins, "renew">,
+  principal: Principal,
+): Promise<Principal> {
+  const renewed = await logins.renew(principal);
+  if (renewed !== null) return renewed;
+  throw new RequestError("not_authenticated", "The login has ended while the request was served");
+}
+
+/** @throws RequestError forbidden */
+export function requirePermission({ grants }: Principal, needs: Route["needs"]): void {
+  if (needs === "login" || needs === "anyone" || isAllowed(grants, needs)) return;
+  throw new RequestError("forbidden", `This needs the permission "${needs}"`);
+}
 
 /** Whether the principal may do this in a project. */
 export function may(principal: Principal, permission: Permission, project_id: string): boolean {
@@ -54,7 +76,7 @@ export async function requireRole(
   member = "role",
 ): Promise<RoleRow> {
   const role = await findRoleByName(store, name.normalize("NFC"));
-  if (role === undefined) throw invalid(member, await describeMissingRole({ store }, name));
+  if (role === undefined) throw invalid(member, await describeMissingRole(store, principal, name));
   if (!covers(principal.grants, toGrants(role.permissions)))
     throw new RequestError("forbidden", `The role "${name}" allows more than your own roles do`);
   return role;

@@ -1,19 +1,20 @@
 import type { ServerResponse } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
+import type { GenericSchema } from "valibot";
 import { findToken, isCrossSite } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { networkOf } from "../access/network.ts";
-import { isAllowed } from "../access/permission.ts";
 import { discardBody } from "../request/body.ts";
 import { RequestError, toProblem } from "../../shared/errors.ts";
 import { readTrace } from "../request/trace.ts";
 import { toRequestError } from "../store/store-error.ts";
 import { readFor, type Reading } from "../store/reading.ts";
+import { requirePermission, requireStill } from "./access.ts";
 import type { Api } from "./api.ts";
 import { check } from "./field-errors.ts";
 import { invalid } from "./named.ts";
-import { AT_ONCE, joinMembers, parseBody } from "./json-body.ts";
+import { AT_ONCE, joinMembers, readBody } from "./json-body.ts";
 import type { Answer, ApiRequest, Route } from "./route.ts";
 import { openAuditRateLimit, type AuditRateLimit } from "./audit-rate-limit.ts";
 import { openEntry } from "./audit-entry.ts";
@@ -34,9 +35,10 @@ export function createApi(api: Api): Hono<Env> {
   const app = new Hono<Env>();
   const auditRateLimit = openAuditRateLimit(api.log, ANONYMOUS_PER_MINUTE);
   for (const route of ROUTES) {
-    app.on(route.method, route.path, async (c) =>
-      toResponse(await serve(api, auditRateLimit, route, c)),
-    );
+    app.on(route.method, route.path, async (c) => {
+      const answer = await serve(api, auditRateLimit, route, c);
+      return toResponse(c.req.method === "HEAD" ? await withoutStream(answer) : answer);
+    });
   }
   refuseOtherMethods(app);
   app.onError((error, c) => respondError(api, c, error));
@@ -70,12 +72,15 @@ async function serve(
     params: c.req.param(),
   });
   try {
-    const principal = await identify(api, route, c, address);
-    entry.actor(principal);
-    authorize(route, principal);
-    if (route.body === null && route.path !== "/import") discardBody(c.env.incoming);
-    const body = route.body === null ? undefined : await readJson(api, route, c.env, address);
+    const sender = await identify(api, route, c, address);
+    entry.actor(sender);
+    if (sender !== null) requirePermission(sender, route.needs);
+    const schema = route.body;
+    if (schema === null && route.path !== "/import") discardBody(c.env.incoming);
+    const body =
+      schema === null ? undefined : await readJson(api, { ...route, schema }, c.env, address);
     entry.given(body);
+    const principal = route.body === null ? sender : await whoStillMay(api, route, sender);
     const request = toRequest(api, route, c, { principal, address, isSecure, body });
     const answer = await readFor(readingOf(route, principal, c.env.outgoing), () =>
       route.act(api, request as ApiRequest<never, never>),
@@ -125,7 +130,7 @@ function toRequest(
     ifMatch: c.req.header("if-match") ?? null,
     lastEventId: c.req.header("last-event-id") ?? null,
     search: new URL(c.req.url).searchParams,
-    bytes: () => api.bodies.read(c.env.incoming, LIMIT),
+    bytes: (most) => api.bodies.read(c.env.incoming, { bytes: most, what: "" }),
     incoming: c.env.incoming,
     outgoing: c.env.outgoing,
   };
@@ -140,6 +145,18 @@ function readQuery(c: ApiContext): Record<string, string> {
     name,
     `expected once, found ${values.length} times${name === "status" ? ": join them by commas" : ""}`,
   );
+}
+
+/** A body may have come slowly. @throws RequestError not_authenticated, forbidden */
+async function whoStillMay(
+  { logins }: Api,
+  { needs }: Route,
+  sender: Principal | null,
+): Promise<Principal | null> {
+  if (sender === null) return null;
+  const principal = await requireStill(logins, sender);
+  requirePermission(principal, needs);
+  return principal;
 }
 
 /** @throws RequestError not_authenticated, cross_site */
@@ -173,27 +190,26 @@ function refuseLogin(isElsewhere: boolean): RequestError {
   return new RequestError("not_authenticated", isElsewhere ? needed + advice : needed);
 }
 
-/** @throws RequestError forbidden */
-function authorize({ needs }: Route, principal: Principal | null): void {
-  if (principal === null || needs === "login" || needs === "anyone") return;
-  if (!isAllowed(principal.grants, needs))
-    throw new RequestError("forbidden", `This needs the permission "${needs}"`);
-}
-
 const UTF8 = new TextDecoder();
 
 /** @throws RequestError body_too_large, bad_body, overloaded */
 async function readJson(
   api: Api,
-  { needs }: Route,
+  { needs, schema }: Pick<Route, "needs"> & { readonly schema: GenericSchema },
   { incoming, outgoing }: HttpBindings,
   address: string,
 ) {
   const bytes = await api.bodies.read(incoming, needs === "anyone" ? LOGIN_LIMIT : LIMIT);
   if (bytes === null) return {};
-  if (bytes.length <= AT_ONCE) return parseBody(UTF8.decode(bytes));
+  if (bytes.length <= AT_ONCE) return readBody(UTF8.decode(bytes), schema);
   const owner = { client: networkOf(address), isWanted: () => !outgoing.destroyed };
-  return joinMembers(await api.largeBodies.members(bytes, owner));
+  return joinMembers(await api.largeBodies.members(bytes, owner), schema);
+}
+
+/** Nobody would read it to its end, and it counts as open until then. */
+async function withoutStream({ stream, ...answer }: Answer): Promise<Answer> {
+  await stream?.cancel();
+  return answer;
 }
 
 function toResponse({ status, body, text, bytes, stream, headers }: Answer): Response {

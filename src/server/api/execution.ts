@@ -14,7 +14,7 @@ import { findRole, listRoles } from "../store/people.ts";
 import { isVisible, visibleProjects } from "./access.ts";
 import type { Api } from "./api.ts";
 import { fromIdCursor, fromNumberCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
-import { executionId, listOfValues, text, time } from "./parameters.ts";
+import { executionId, listOfValues, searched, text, time } from "./parameters.ts";
 import { findRoleId, findUserId } from "./filter-names.ts";
 import { defineRoute } from "./route.ts";
 
@@ -52,7 +52,7 @@ export const getExecutions = defineRoute({
     created_by: text("Id or name of the user who started them"),
     from: time("Created from this time on"),
     to: time("Created before this time"),
-    text: text("What the status message contains, in any case"),
+    text: searched("What the status message contains, in any case"),
   }),
   answer: listOf(EXECUTION_SUMMARY),
   async act(api, { principal, query }) {
@@ -60,7 +60,7 @@ export const getExecutions = defineRoute({
     const rows = await listExecutions(api.store, {
       ...filter,
       statuses,
-      role_id: role === undefined ? undefined : await findRoleId(api, role),
+      role_id: role === undefined ? undefined : await findRoleId(api, principal, role),
       created_by: created_by === undefined ? undefined : await findUserId(api, created_by),
       projectIds: visibleProjects(principal, "execution.read"),
       after: fromIdCursor(cursor),

@@ -1,4 +1,8 @@
-import { FORMAT } from "../../shared/contract/webhook-document.ts";
+import {
+  FORMAT,
+  MOST_DOCUMENT_BYTES,
+  MOST_WEBHOOKS,
+} from "../../shared/contract/webhook-document.ts";
 import { dump } from "js-yaml";
 import { describeUnknown } from "../../shared/nearest.ts";
 import { listWebhooks, type WebhookRow, type Within } from "../store/webhooks.ts";
@@ -43,6 +47,11 @@ async function listAll(api: Api, within: Within | null): Promise<WebhookRow[]> {
   }
 }
 
+/** Of what no import takes at once: else that would be found out when it is needed. */
+const TOO_MUCH =
+  `# An import takes ${MOST_WEBHOOKS} webhooks and ${MOST_DOCUMENT_BYTES} bytes at most, and this is ` +
+  "more: import it in parts.\n";
+
 /** Webhooks that are written in one turn of the loop: a few milliseconds. */
 const SLICE = 20;
 
@@ -52,11 +61,15 @@ const LIST = "webhooks:\n";
 async function write(api: Api, rows: readonly WebhookRow[]): Promise<string> {
   if (rows.length === 0) return dump({ format: FORMAT, webhooks: [] });
   const names = await readNames(api.store);
-  let text = dump({ format: FORMAT }) + LIST;
+  const parts = [dump({ format: FORMAT }) + LIST];
+  let bytes = 0;
   for (let at = 0; at < rows.length; at += SLICE) {
     const webhooks = rows.slice(at, at + SLICE).map((row) => toShort(toCarried(names, row)));
-    text += dump({ webhooks }, { noRefs: true }).slice(LIST.length);
+    const part = dump({ webhooks }, { noRefs: true }).slice(LIST.length);
+    bytes += Buffer.byteLength(part);
+    parts.push(part);
     await yieldTurn();
   }
-  return text;
+  const isTooMuch = rows.length > MOST_WEBHOOKS || bytes > MOST_DOCUMENT_BYTES;
+  return (isTooMuch ? TOO_MUCH : "") + parts.join("");
 }

@@ -1,5 +1,8 @@
+import type { Principal } from "../access/login.ts";
+import { isAllowed } from "../access/permission.ts";
 import { isId } from "../../shared/id.ts";
 import { findRoleByName, findUserByName, listNames } from "../store/people.ts";
+import type { Store } from "../store/store.ts";
 import type { Api } from "./api.ts";
 import { describeMissing } from "./missing.ts";
 import { invalid } from "./named.ts";
@@ -7,19 +10,29 @@ import { invalid } from "./named.ts";
 /** Filters name roles and users; rows have their ids. */
 
 /** @throws RequestError invalid naming the nearest that there is */
-export async function findRoleId({ store }: Api, name: string): Promise<string> {
+export async function findRoleId(
+  { store }: Api,
+  principal: Principal,
+  name: string,
+): Promise<string> {
   const role = await findRoleByName(store, name.normalize("NFC"));
   if (role !== undefined) return role.id;
-  throw invalid("role", await describeMissingRole({ store }, name));
+  throw invalid("role", await describeMissingRole(store, principal, name));
 }
 
 /** In words for a member that names a role. */
 export async function describeMissingRole(
-  { store }: Pick<Api, "store">,
+  store: Store,
+  principal: Principal,
   name: string,
 ): Promise<string> {
-  const names = (await listNames(store, "role")).map((role) => role.name);
-  return `there is no ${describeMissing("role", name, names)}`;
+  return `there is no ${describeMissing("role", name, await roleNames(store, principal))}`;
+}
+
+/** Of all roles, as far as whoever asks may see them. */
+export async function roleNames(store: Store, { grants }: Principal): Promise<string[]> {
+  if (!isAllowed(grants, "role.read")) return [];
+  return (await listNames(store, "role")).map((role) => role.name);
 }
 
 /** An id is taken as it is: its user may be gone. @throws RequestError invalid */

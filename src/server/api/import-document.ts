@@ -1,4 +1,8 @@
-import { WEBHOOK_DOCUMENT, type CarriedWebhook } from "../../shared/contract/webhook-document.ts";
+import {
+  MOST_WEBHOOKS,
+  WEBHOOK_DOCUMENT,
+  type CarriedWebhook,
+} from "../../shared/contract/webhook-document.ts";
 import { CORE_SCHEMA, load } from "js-yaml";
 import { RequestError } from "../../shared/errors.ts";
 import { check } from "./field-errors.ts";
@@ -14,9 +18,6 @@ export function readDocument(bytes: Uint8Array): CarriedWebhook[] {
   refuseMany(document);
   return check(WEBHOOK_DOCUMENT, document).webhooks;
 }
-
-/** Webhooks in one import. */
-const MOST_WEBHOOKS = 10_000;
 
 function refuseMany(document: unknown): void {
   const { webhooks } = (document ?? {}) as { readonly webhooks?: unknown };

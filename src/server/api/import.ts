@@ -1,47 +1,20 @@
-import { toMemberColumns, WEBHOOK_DEFAULTS } from "../store/webhook-columns.ts";
 import {
   CONFLICTS,
   IMPORTED,
-  type CarriedWebhook,
-  type Conflict,
-  type ImportedWebhook,
+  MOST_DOCUMENT_BYTES,
 } from "../../shared/contract/webhook-document.ts";
-import { isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
-import { generateKey, hashKey } from "../access/api-key.ts";
-import type { Principal } from "../access/login.ts";
 import { networkOf } from "../access/network.ts";
-import { now } from "../../shared/clock.ts";
-import { newId } from "../../shared/id.ts";
-import type { RoleRow } from "../store/people.ts";
-import type { Statement } from "../store/statement.ts";
-import { putWebhookSecrets } from "../store/webhook-secrets.ts";
-import { findWebhook, insertWebhook, updateWebhook, type WebhookRow } from "../store/webhooks.ts";
-import { requireIn, requireRole, requireUsable } from "./access.ts";
-import type { Api } from "./api.ts";
+import { requireStill } from "./access.ts";
 import { importedOf } from "./audit-changes.ts";
-import { readNames, toCarried, yieldTurn, type Names } from "./carried.ts";
-import { toAddressColumn } from "./limit-members.ts";
-import { requireInputCheck } from "./input-check-member.ts";
-import { ImportNames } from "./import-names.ts";
 import { readDocument } from "./import-document.ts";
-import { requireMembers } from "./member-checks.ts";
-import { commitNamed, invalid, nextTime } from "./named.ts";
+import { commitNamed } from "./named.ts";
+import { plan } from "./import-plan.ts";
 import { flag } from "./parameters.ts";
 import { defineRoute } from "./route.ts";
-import { toSignature } from "./signature-member.ts";
-import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
-import { projectOf } from "./webhook-record.ts";
 
 /** A document up to this size is parsed at once, in bytes. */
 const AT_ONCE = 16 * 1024;
-
-/** What the import does with one webhook. */
-interface Step extends ImportedWebhook {
-  readonly statements: readonly Statement[];
-  /** As it is after the import. */
-  readonly row: WebhookRow;
-}
 
 export const importWebhooks = defineRoute({
   method: "POST",
@@ -61,7 +34,7 @@ export const importWebhooks = defineRoute({
   }),
   answer: IMPORTED,
   async act(api, { principal, query, bytes, address, outgoing }) {
-    const document = (await bytes()) ?? Buffer.alloc(0);
+    const document = (await bytes(MOST_DOCUMENT_BYTES)) ?? Buffer.alloc(0);
     const webhooks =
       document.length <= AT_ONCE
         ? readDocument(document)
@@ -69,7 +42,8 @@ export const importWebhooks = defineRoute({
             client: networkOf(address),
             isWanted: () => !outgoing.destroyed,
           });
-    const steps = await plan(api, principal, webhooks, query.conflicts);
+    const importer = await requireStill(api.logins, principal);
+    const steps = await plan(api, importer, webhooks, query.conflicts);
     const unit = steps.flatMap(({ statements }) => statements);
     if (!query.dry_run && unit.length > 0) {
       await commitNamed(api.store, "import", unit);
@@ -83,193 +57,3 @@ export const importWebhooks = defineRoute({
     return { status: 200, body: { dry_run: query.dry_run, items }, target, changes };
   },
 });
-
-/** What all webhooks of one import have in common. */
-interface Import {
-  readonly api: Api;
-  readonly principal: Principal;
-  readonly conflicts: Conflict;
-  readonly names: Names;
-  /** Roles and projects that were looked for before, by their names. */
-  readonly roles: Map<string, Promise<RoleRow>>;
-  readonly projects: ReadonlyMap<string, string>;
-  readonly webhookNames: ImportNames;
-}
-
-/** Webhooks that are planned in one turn of the loop. */
-const SLICE = 50;
-
-async function plan(
-  api: Api,
-  principal: Principal,
-  webhooks: readonly CarriedWebhook[],
-  conflicts: Conflict,
-): Promise<Step[]> {
-  const names = await readNames(api.store);
-  const projects = new Map([...names.projects].map(([id, name]) => [name, id]));
-  const webhookNames = new ImportNames(api.store);
-  const roles = new Map<string, Promise<RoleRow>>();
-  const all = { api, principal, conflicts, names, roles, projects, webhookNames };
-  const steps: Step[] = [];
-  for (const [at, webhook] of webhooks.entries()) {
-    if (!webhookNames.add(webhook.name)) throw invalid(`webhooks.${at}.name`, "is there twice");
-    steps.push(await planOne(all, webhook, at));
-    if (at % SLICE === SLICE - 1) await yieldTurn();
-  }
-  return steps;
-}
-
-async function planOne(all: Import, webhook: CarriedWebhook, at: number): Promise<Step> {
-  const { api, principal, conflicts } = all;
-  const found = await findWebhook(api.store, webhook.name);
-  if (found !== undefined && conflicts === "skip")
-    return { name: webhook.name, action: "skip", changes: {}, statements: [], row: found };
-  const columns = await toColumns(all, webhook, at);
-  requireIn(principal, "webhook.write", projectOf(api, { ...columns, bundle_id: null }));
-  if (found !== undefined && conflicts === "replace")
-    return toReplacement(all, found, columns, webhook, at);
-  const guarded = await readGuarded(all, webhook, columns, at);
-  const planned = { ...WEBHOOK_DEFAULTS, ...columns, ...guarded, require_login: 0 };
-  requireMembers(api, planned, `webhooks.${at}.`);
-  requireInputCheck(api.catalog, planned, null, `webhooks.${at}.input_check`);
-  const name = found === undefined ? webhook.name : await all.webhookNames.rename(webhook.name);
-  const action = found === undefined ? "create" : "rename";
-  return toCreation(api, principal, { ...columns, ...guarded }, { name, action });
-}
-
-type Columns = Partial<WebhookRow> &
-  Pick<
-    WebhookRow,
-    "description" | "flow" | "role_id" | "project_id" | "execution_location" | "is_productive"
-  >;
-
-/** @throws RequestError invalid for a flow, role or project that is not here */
-async function toColumns(
-  { api, principal, roles, projects }: Import,
-  webhook: CarriedWebhook,
-  at: number,
-): Promise<Columns> {
-  const { description, flow, execution_location } = webhook;
-  if (api.catalog.find(flow) === undefined)
-    throw invalid(`webhooks.${at}.flow`, `there is no flow "${flow}" here`);
-  const role = webhook.role === null ? null : await roleOf(api, principal, roles, webhook.role);
-  const project_id = webhook.project === null ? null : projects.get(webhook.project);
-  if (project_id === undefined)
-    throw invalid(`webhooks.${at}.project`, `there is no project "${webhook.project}" here`);
-  return {
-    description,
-    flow,
-    role_id: role?.id ?? null,
-    project_id,
-    execution_location,
-    is_productive: Number(webhook.is_productive),
-    ...toMemberColumns(webhook),
-  };
-}
-
-/** @throws RequestError invalid, or forbidden for a role that allows more */
-function roleOf(
-  api: Api,
-  principal: Principal,
-  roles: Import["roles"],
-  name: string,
-): Promise<RoleRow> {
-  const found = roles.get(name) ?? requireRole(api.store, principal, name);
-  roles.set(name, found);
-  return found;
-}
-
-function toCreation(
-  api: Api,
-  principal: Principal,
-  columns: Columns,
-  { name, action }: Pick<Step, "name" | "action">,
-): Step {
-  const key = generateKey();
-  const at = now();
-  const row: WebhookRow = {
-    id: newId(),
-    ...WEBHOOK_DEFAULTS,
-    ...columns,
-    name,
-    bundle_id: null,
-    is_enabled: 0,
-    require_login: 0,
-    key_hash: hashKey(key),
-    previous_key_hash: null,
-    previous_key_until: null,
-    key_used_at: null,
-    previous_key_used_at: null,
-    created_by: principal.user_id,
-    created_at: at,
-    modified_by: principal.user_id,
-    modified_at: at,
-  };
-  const { secrets = [] } = JSON.parse(row.signature ?? "{}") as { secrets?: string[] };
-  const named = secrets.length === 0 ? [] : putWebhookSecrets(api.store, row.id, secrets);
-  const statements = [insertWebhook(api.store, row), ...named];
-  return { name, action, changes: {}, key, statements, row };
-}
-
-/**
- * What only the authentication endpoint changes: a webhook that is created has it from the start.
- *
- * @throws RequestError invalid for a secret that is not here, forbidden
- */
-async function readGuarded(
-  { api, principal }: Import,
-  { signature = null, allowed_addresses = [] }: CarriedWebhook,
-  columns: Columns,
-  at: number,
-): Promise<Partial<WebhookRow>> {
-  if (signature === null && allowed_addresses.length === 0) return {};
-  const project = projectOf(api, { ...columns, bundle_id: null });
-  requireIn(principal, "webhook.authenticate", project);
-  const addresses = {
-    allowed_addresses: toAddressColumn(allowed_addresses, `webhooks.${at}.allowed_addresses`),
-  };
-  if (signature === null) return addresses;
-  requireIn(principal, "secret.use", project);
-  const path = `webhooks.${at}.signature`;
-  const member = toSignature(signature, api.base_url, path);
-  await requireSecrets(api, member, path);
-  return { ...addresses, ...toSignatureColumns({ signature_revision: 0 }, member) };
-}
-
-/** The webhook stays as enabled, and keeps the key and login that it has here. */
-async function toReplacement(
-  { api, principal, names }: Import,
-  found: WebhookRow,
-  columns: Columns,
-  webhook: CarriedWebhook,
-  at: number,
-): Promise<Step> {
-  requireIn(principal, "webhook.write", projectOf(api, found));
-  await requireUsable(api.store, principal, api.permissionsOf(found));
-  // What is guarded stays as it is here.
-  const { signature: _signature, allowed_addresses: _addresses, ...free } = webhook;
-  const changes = difference(toCarried(names, found), free);
-  const stamps = { modified_by: principal.user_id, modified_at: nextTime(found) };
-  // In a project it is in no bundle any more: it can be in one of them only.
-  const place = columns.project_id === null ? {} : { bundle_id: null };
-  const change = { ...columns, ...place, ...stamps };
-  const replaced = { ...found, ...change };
-  requireMembers(api, replaced, `webhooks.${at}.`);
-  requireInputCheck(api.catalog, replaced, found, `webhooks.${at}.input_check`);
-  const statements =
-    Object.keys(changes).length === 0
-      ? []
-      : [updateWebhook(api.store, found.id, found.modified_at, change)];
-  return { name: found.name, action: "replace", changes, statements, row: replaced };
-}
-
-function difference(
-  from: CarriedWebhook,
-  to: Omit<CarriedWebhook, "signature" | "allowed_addresses">,
-): Step["changes"] {
-  const members = Object.keys(to) as (keyof typeof to)[];
-  const differing = members.filter((member) => !isDeepStrictEqual(from[member], to[member]));
-  return Object.fromEntries(
-    differing.map((member) => [member, { from: from[member], to: to[member] }]),
-  );
-}

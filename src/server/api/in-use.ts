@@ -21,10 +21,11 @@ export async function removeUnused(
   api: Api,
   principal: Principal,
   table: "role" | "project",
-  { id, name }: { readonly id: string; readonly name: string },
+  row: { readonly id: string; readonly name: string; readonly modified_at: number },
 ): Promise<void> {
+  const { id, name } = row;
   try {
-    await commitNamed(api.store, name, [deletePeople(api.store, table, id)]);
+    await commitNamed(api.store, name, [deletePeople(api.store, table, row)]);
   } catch (error) {
     const { cause } = error as Error;
     if (!(cause instanceof StoreError) || cause.kind !== "reference") throw error;

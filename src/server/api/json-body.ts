@@ -1,5 +1,9 @@
+import type { GenericSchema } from "valibot";
 import type { CarriedWebhook } from "../../shared/contract/webhook-document.ts";
 import { RequestError } from "../../shared/errors.ts";
+import { findTooDeep } from "../../shared/json-text.ts";
+import { parseExactly } from "../../shared/parse-exactly.ts";
+import { MAX_DEPTH } from "../../shared/wire/protocol.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 import { membersOf } from "../request/json-members.ts";
 
@@ -14,7 +18,10 @@ export interface LargeBodies {
   document(bytes: Uint8Array, owner: JobOwner): Promise<CarriedWebhook[]>;
 }
 
-/** A member that is too large to be parsed in the HTTP loop: valid JSON, passed on as it is. */
+/**
+ * A member that is passed on as it was sent, valid JSON: it may be any, and parsed its numbers would
+ * lose digits, or it is too large to be parsed in the HTTP loop.
+ */
 export class JsonText {
   readonly text: string;
 
@@ -28,14 +35,44 @@ export function toJsonText(value: unknown): string {
   return value instanceof JsonText ? value.text : JSON.stringify(value ?? null);
 }
 
+/** What flows may give and get, in the one member of a body that may hold it. */
+const DEEPEST = MAX_DEPTH + 1;
+
 /** @throws RequestError bad_body */
 export function parseBody(text: string): unknown {
+  if (findTooDeep(text, DEEPEST) >= 0)
+    throw new RequestError("bad_body", `The body is nested deeper than ${DEEPEST} levels`);
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch (error) {
     const { message } = error as Error;
     throw new RequestError("bad_body", `The body is not JSON: ${message}${adviseOn(text)}`);
   }
+}
+
+/** A body that is parsed at once; members that may hold any JSON stay texts. */
+export function readBody(text: string, schema: GenericSchema): unknown {
+  const value = parseBody(text);
+  const names = passedOn(schema);
+  if (names.length === 0) return value;
+  const texts = [...membersOf(text)]
+    .filter(({ name }) => names.includes(name))
+    .map(({ name, valueStart, end }) => [name, new JsonText(text.slice(valueStart, end))]);
+  return texts.length === 0 ? value : { ...(value as object), ...Object.fromEntries(texts) };
+}
+
+/** Names of the members that may hold any JSON. */
+function passedOn(schema: GenericSchema): string[] {
+  const { entries = {} } = schema as { entries?: Readonly<Record<string, AnyEntry>> };
+  const isAny = ({ type, wrapped = { type } }: AnyEntry): boolean => wrapped.type === "unknown";
+  return Object.keys(entries).filter((name) => isAny(entries[name] as AnyEntry));
+}
+
+/** As far as it is looked at here. */
+interface AnyEntry {
+  readonly type: string;
+  /** Of one that may be left out. */
+  readonly wrapped?: { readonly type: string };
 }
 
 /** What a body that is no JSON was meant to be, as far as it can be told. */
@@ -71,12 +108,18 @@ export function readMembers(bytes: Uint8Array): [name: string, text: string][] |
   return [...last];
 }
 
-/** What a thread has split, with the small members parsed. */
-export function joinMembers(members: readonly [name: string, text: string][] | null): unknown {
+/** What a thread has split, with the small members parsed unless they may hold any JSON. */
+export function joinMembers(
+  members: readonly [name: string, text: string][] | null,
+  schema: GenericSchema,
+): unknown {
   if (members === null) return null;
-  return Object.fromEntries(members.map(([name, text]) => [name, toMember(text)]));
+  const names = passedOn(schema);
+  const toValue = (name: string, text: string): unknown =>
+    names.includes(name) ? new JsonText(text) : toMember(text);
+  return Object.fromEntries(members.map(([name, text]) => [name, toValue(name, text)]));
 }
 
 function toMember(text: string): unknown {
-  return text.length <= AT_ONCE || text.startsWith('"') ? JSON.parse(text) : new JsonText(text);
+  return text.length <= AT_ONCE || text.startsWith('"') ? parseExactly(text) : new JsonText(text);
 }

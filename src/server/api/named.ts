@@ -38,8 +38,6 @@ export async function commitNamed(store: Store, name: string, unit: Unit): Promi
     if (error.kind === "reference")
       throw new RequestError("conflict", `"${name}" is still used`, { cause: error });
     if (error.code === "changed_meanwhile") throw changedMeanwhile();
-    if (error.code === "not_found")
-      throw new RequestError("not_found", `There is no "${name}" any more`, { cause: error });
     throw error;
   }
 }

@@ -18,7 +18,19 @@ function pathParameters({ path }: Route): Json[] {
   }));
 }
 
-function queryParameters({ query }: Route): Json[] {
+/** Named as often as there are webhooks, which no other parameter is. */
+const EXPORTED = {
+  name: "webhook",
+  in: "query",
+  required: false,
+  description: "Name of a webhook, once for each; without it all",
+  style: "form",
+  explode: true,
+  schema: { type: "array", items: { type: "string" } },
+};
+
+function queryParameters({ query, path }: Route): Json[] {
+  if (path === "/export") return [EXPORTED];
   if (query === null) return [];
   const { properties = {}, required = [] } = toSchema(query);
   return Object.entries(properties).map(([name, given]) => {

@@ -40,7 +40,7 @@ export function fromNumberCursor(cursor: string | undefined): number | undefined
   return Number(key);
 }
 
-function refuseCursor(cursor = ""): RequestError {
+export function refuseCursor(cursor = ""): RequestError {
   return invalid(
     "cursor",
     `expected the next_cursor of a page of this list, found "${cursor.slice(0, 40)}"`,

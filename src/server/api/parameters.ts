@@ -10,6 +10,17 @@ export function text(description: string) {
   return v.optional(v.pipe(v.string(), v.description(description)));
 }
 
+/** What is looked for: no text that is found is nearly as long. */
+export function searched(description: string) {
+  return v.optional(
+    v.pipe(
+      v.string(),
+      v.description(description),
+      v.maxLength(1000, "expected at most 1000 characters"),
+    ),
+  );
+}
+
 export function wholeNumber(least: number, most: number, description: string) {
   const expected = `expected a whole number from ${least} to ${most}`;
   return v.pipe(
@@ -33,8 +44,11 @@ export function flag(description: string) {
   );
 }
 
-/** Others would be read too, `5` as a day of 2001, and years so far away that no day is before them. */
-const FOUR_DIGIT_YEAR = /^\d{4}(?!\d)/;
+/**
+ * Others would be read too: `5` as a day of 2001, and a time without a zone as one of the machine
+ * that the service runs on. A day begins in UTC.
+ */
+const ISO_TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/i;
 
 /** In ISO 8601; milliseconds since the epoch. */
 export function time(description: string) {
@@ -44,8 +58,8 @@ export function time(description: string) {
       v.description(description),
       v.metadata({ format: "date-time" }),
       v.check(
-        (given) => FOUR_DIGIT_YEAR.test(given) && !Number.isNaN(Date.parse(given)),
-        "expected a time in ISO 8601, as 2026-01-31T09:30:00Z",
+        (given) => ISO_TIME.test(given) && !Number.isNaN(Date.parse(given)),
+        "expected a time in ISO 8601 with its zone, as 2026-01-31T09:30:00Z",
       ),
       v.transform((given) => Date.parse(given)),
     ),

@@ -13,19 +13,19 @@ import {
   findRoleByName,
   insertRole,
   listPeople,
-  listRoles,
   updateRole,
   type RoleRow,
 } from "../store/people.ts";
 import type { Api } from "./api.ts";
 import { changesOf, creationOf, deletionOf } from "./audit-changes.ts";
+import { roleNames } from "./filter-names.ts";
 import { removeUnused } from "./in-use.ts";
 import { missing } from "./missing.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 
-function toRole(row: RoleRow): Role {
+export function toRole(row: RoleRow): Role {
   return {
     id: row.id,
     name: row.name,
@@ -36,14 +36,10 @@ function toRole(row: RoleRow): Role {
   };
 }
 
-async function findNamed(api: Api, name: string): Promise<RoleRow> {
+async function findNamed(api: Api, principal: Principal, name: string): Promise<RoleRow> {
   const row = await findRoleByName(api.store, name.normalize("NFC"));
   if (row !== undefined) return row;
-  throw missing(
-    "role",
-    name,
-    (await listRoles(api.store)).map((role) => role.name),
-  );
+  throw missing("role", name, await roleNames(api.store, principal));
 }
 
 /** Nobody gives or edits what they do not hold themselves. */
@@ -88,8 +84,8 @@ export const getRole = defineRoute({
   summary: "Read one role",
   needs: "role.read",
   answer: ROLE,
-  async act(api, { params }) {
-    const row = await findNamed(api, params["name"] ?? "");
+  async act(api, { principal, params }) {
+    const row = await findNamed(api, principal, params["name"] ?? "");
     return { status: 200, body: toRole(row), headers: { etag: toEtag(row) } };
   },
 });
@@ -138,7 +134,7 @@ export const patchRole = defineRoute({
   example: { permissions: ["webhook.read", "execution.*"], password: "your own password" },
   answer: ROLE,
   async act(api, { principal, params, body, ifMatch }) {
-    const row = await findNamed(api, params["name"] ?? "");
+    const row = await findNamed(api, principal, params["name"] ?? "");
     refuseAdmin(row);
     requireCovered(principal, [...toGrants(row.permissions), ...(body.permissions ?? [])]);
     await requirePassword(api.logins, principal, body.password);
@@ -170,7 +166,7 @@ export const removeRole = defineRoute({
   example: { password: "your own password" },
   status: 204,
   async act(api, { principal, params, body, ifMatch }) {
-    const row = await findNamed(api, params["name"] ?? "");
+    const row = await findNamed(api, principal, params["name"] ?? "");
     refuseAdmin(row);
     requireCovered(principal, toGrants(row.permissions));
     await requirePassword(api.logins, principal, body.password);

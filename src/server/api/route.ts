@@ -37,8 +37,8 @@ export interface ApiRequest<Body, Query> {
   readonly lastEventId: string | null;
   /** The query with repeated names, for routes without a schema. */
   readonly search: URLSearchParams;
-  /** The request's body, for what is not JSON; null without one. */
-  readonly bytes: () => Promise<Buffer | null>;
+  /** The request's body, for what is not JSON, up to so many bytes; null without one. */
+  readonly bytes: (most: number) => Promise<Buffer | null>;
   readonly incoming: IncomingMessage;
   /** Tells when the client is gone. */
   readonly outgoing: ServerResponse;

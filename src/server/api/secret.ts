@@ -90,10 +90,10 @@ export const patchSecret = defineRoute({
   body: SECRET_CHANGE,
   example: { value: "what flows get from now on" },
   answer: SECRET,
-  async act(api, { params, body, ifMatch }) {
+  async act(api, { principal, params, body, ifMatch }) {
     const row = await requireSecret(api, params["name"] ?? "");
     requireMatch(row, ifMatch);
-    await requireUsableValue(api, row.name, body.value);
+    await requireUsableValue(api, principal, row.name, body.value);
     const sealed = api.secrets.seal(row.name, body.value);
     const changed: SecretRow = { ...row, sealed, modified_at: nextTime(row) };
     await commitNamed(api.store, row.name, [
@@ -111,11 +111,11 @@ export const removeSecret = defineRoute({
   needs: "secret.write",
   action: "secret.delete",
   status: 204,
-  async act(api, { params, ifMatch }) {
+  async act(api, { principal, params, ifMatch }) {
     const row = await requireSecret(api, params["name"] ?? "");
     requireMatch(row, ifMatch);
-    await requireUnused(api, row.name);
-    await commitNamed(api.store, row.name, [deleteNamed(api.store, "secret", row.name)]);
+    await requireUnused(api, principal, row.name);
+    await commitNamed(api.store, row.name, [deleteNamed(api.store, "secret", row)]);
     return { status: 204 };
   },
 });

@@ -1,10 +1,5 @@
 import { listOf } from "../../shared/contract/list.ts";
-import {
-  NEW_SETTING,
-  SETTING,
-  SETTING_CHANGE,
-  type Setting,
-} from "../../shared/contract/setting.ts";
+import { NEW_SETTING, SETTING, SETTING_CHANGE } from "../../shared/contract/setting.ts";
 import * as v from "valibot";
 import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -20,16 +15,14 @@ import {
 import type { Api } from "./api.ts";
 import { toJsonText } from "./json-body.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
-import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
+import { fromCursor, PAGE_QUERY, toPage } from "./page.ts";
 import { defineRoute } from "./route.ts";
 
-function toSetting(row: SettingRow): Setting {
-  return {
-    name: row.name,
-    value: JSON.parse(row.value) as unknown,
-    created_at: toIso(row.created_at),
-    modified_at: toIso(row.modified_at),
-  };
+/** JSON text of a setting: its value is put in unparsed, so that no number loses digits. */
+function toText(row: SettingRow): string {
+  const { name, value } = row;
+  const stamps = { created_at: toIso(row.created_at), modified_at: toIso(row.modified_at) };
+  return `{"name":${JSON.stringify(name)},"value":${value},${JSON.stringify(stamps).slice(1)}`;
 }
 
 /** @throws RequestError invalid */
@@ -61,7 +54,9 @@ export const getSettings = defineRoute({
       descending: query.order === "desc",
     });
     const page = toPage(rows, query.limit, (row) => row.name, hasMore);
-    return { status: 200, body: toList(page, toSetting) };
+    const items = page.rows.map(toText).join();
+    const text = `{"items":[${items}],"next_cursor":${JSON.stringify(page.next_cursor)}}`;
+    return { status: 200, text };
   },
 });
 
@@ -73,7 +68,7 @@ export const getSetting = defineRoute({
   answer: SETTING,
   async act(api, { params }) {
     const row = await requireSetting(api, params["name"] ?? "");
-    return { status: 200, body: toSetting(row), headers: { etag: toEtag(row) } };
+    return { status: 200, text: toText(row), headers: { etag: toEtag(row) } };
   },
 });
 
@@ -92,7 +87,7 @@ export const createSetting = defineRoute({
     const value = toValue(body.value);
     const row: SettingRow = { name: body.name, value, created_at: at, modified_at: at };
     await commitNamed(api.store, row.name, [insertSetting(api.store, row)]);
-    return { status: 201, body: toSetting(row), headers: { etag: toEtag(row) } };
+    return { status: 201, text: toText(row), headers: { etag: toEtag(row) } };
   },
 });
 
@@ -111,7 +106,7 @@ export const patchSetting = defineRoute({
     const value = toValue(body.value);
     const changed: SettingRow = { ...row, value, modified_at: nextTime(row) };
     await commitNamed(api.store, row.name, [updateSetting(api.store, changed, row.modified_at)]);
-    return { status: 200, body: toSetting(changed), headers: { etag: toEtag(changed) } };
+    return { status: 200, text: toText(changed), headers: { etag: toEtag(changed) } };
   },
 });
 
@@ -125,7 +120,7 @@ export const removeSetting = defineRoute({
   async act(api, { params, ifMatch }) {
     const row = await requireSetting(api, params["name"] ?? "");
     requireMatch(row, ifMatch);
-    await commitNamed(api.store, row.name, [deleteNamed(api.store, "setting", row.name)]);
+    await commitNamed(api.store, row.name, [deleteNamed(api.store, "setting", row)]);
     return { status: 204 };
   },
 });

@@ -1,3 +1,4 @@
+import type { Principal } from "../access/login.ts";
 import { readKey } from "../access/signature-key.ts";
 import { schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -8,6 +9,7 @@ import { findSecret } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
 import { joinNames } from "./in-use.ts";
 import { invalid } from "./named.ts";
+import { mayRead } from "./webhook-record.ts";
 
 /** Secrets that webhooks check signatures with. */
 
@@ -39,12 +41,18 @@ export async function requireSecrets(
 }
 
 /** @throws RequestError invalid where a webhook could not use the new value */
-export async function requireUsableValue(api: Api, name: string, value: string): Promise<void> {
+export async function requireUsableValue(
+  api: Api,
+  principal: Principal,
+  name: string,
+  value: string,
+): Promise<void> {
   for (const webhook of await webhooksOfSecret(api.store, name)) {
     const [scheme] = schemesOf(JSON.parse(webhook.signature ?? "null") as SignatureMember);
     const key = readKey(name, value, scheme);
     if (typeof key !== "string") continue;
-    throw invalid("value", `${key}, because webhook "${webhook.name}" checks signatures with it`);
+    const who = mayRead(api, principal, webhook) ? `webhook "${webhook.name}"` : "a webhook";
+    throw invalid("value", `${key}, because ${who} checks signatures with it`);
   }
 }
 
@@ -61,12 +69,15 @@ function isSameValue({ secrets }: Api, name: string, sealed: string, value: stri
   }
 }
 
-/** @throws RequestError conflict naming the webhooks */
-export async function requireUnused(api: Api, name: string): Promise<void> {
-  const names = (await webhooksOfSecret(api.store, name)).map((webhook) => webhook.name);
-  if (names.length === 0) return;
+/** @throws RequestError conflict naming the webhooks, as far as the principal may see them */
+export async function requireUnused(api: Api, principal: Principal, name: string): Promise<void> {
+  const webhooks = await webhooksOfSecret(api.store, name);
+  if (webhooks.length === 0) return;
+  const shown = webhooks.filter((webhook) => mayRead(api, principal, webhook));
+  const users = joinNames(shown.map((webhook) => webhook.name));
   throw new RequestError(
     "conflict",
-    `"${name}" is still used: signatures are checked with it by ${joinNames(names)}`,
+    `"${name}" is still used: signatures are checked with it by ` +
+      (users || "webhooks that your roles do not show"),
   );
 }

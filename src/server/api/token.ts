@@ -6,14 +6,17 @@ import { requirePassword } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
 import { toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
+import { isId } from "../../shared/id.ts";
+import { findUser } from "../store/people.ts";
 import {
   deleteToken,
   findTokenById,
-  findUser,
   listTokens,
+  type TokenPlace,
   type TokenWithUser,
-} from "../store/people.ts";
+} from "../store/tokens.ts";
 import { requireNotAbove } from "./access.ts";
+import { fromCursor, PAGE_QUERY, refuseCursor, toList, toPage } from "./page.ts";
 import { flag } from "./parameters.ts";
 import { defineRoute } from "./route.ts";
 
@@ -29,19 +32,36 @@ function toToken(row: TokenWithUser, ownId: string): Token {
   };
 }
 
+/** @throws RequestError invalid */
+function toPlace(cursor: string | undefined): TokenPlace | undefined {
+  const key = fromCursor(cursor);
+  if (key === undefined) return undefined;
+  const [created_at = "", id = ""] = key.split(" ");
+  if (!/^\d{1,15}$/.test(created_at) || !isId(id)) throw refuseCursor(cursor);
+  return { created_at: Number(created_at), id };
+}
+
 export const getTokens = defineRoute({
   method: "GET",
   path: "/token",
-  summary: "List the own login tokens, or everybody's with all=true",
+  summary: "List the own login tokens, or everybody's with all=true, newest first",
   needs: "login",
-  query: v.strictObject({ all: v.optional(flag("Everybody's, which needs user.write")) }),
+  query: v.strictObject({
+    ...PAGE_QUERY,
+    all: v.optional(flag("Everybody's, which needs user.write")),
+  }),
   answer: listOf(TOKEN),
   async act(api, { principal, query }) {
     if (query.all === true && !isAllowed(principal.grants, "user.write"))
       throw new RequestError("forbidden", 'This needs the permission "user.write"');
-    const rows = await listTokens(api.store, query.all === true ? null : principal.user_id);
-    const items = rows.map((row) => toToken(row, principal.tokenId));
-    return { status: 200, body: { items, next_cursor: null } };
+    const rows = await listTokens(api.store, {
+      user_id: query.all === true ? null : principal.user_id,
+      after: toPlace(query.cursor),
+      limit: query.limit + 1,
+      ascending: query.order === "asc",
+    });
+    const page = toPage(rows, query.limit, ({ created_at, id }) => `${created_at} ${id}`);
+    return { status: 200, body: toList(page, (row) => toToken(row, principal.tokenId)) };
   },
 });
 

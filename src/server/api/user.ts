@@ -10,25 +10,28 @@ import {
 } from "../../shared/contract/user.ts";
 import * as v from "valibot";
 import { requirePassword, type Principal } from "../access/login.ts";
+import { isAllowed } from "../access/permission.ts";
 import { hashPassword } from "../access/password.ts";
 import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
 import {
   deletePeople,
-  deleteTokensOfUser,
   deleteUserRoles,
-  findRoleByName,
+  findUser,
   findUserByName,
   insertUser,
   insertUserRole,
   listPeople,
   rolesOfUser,
-  updatePassword,
   updateUser,
   type UserRow,
 } from "../store/people.ts";
-import { countOthersWithRole, roleNamesOf } from "../store/user-roles.ts";
+import { deleteTokensOfUser } from "../store/tokens.ts";
+import type { Unit } from "../store/statement.ts";
+import type { Store } from "../store/store.ts";
+import { StoreError } from "../store/store-error.ts";
+import { keepingAdmin, NO_ADMIN, roleNamesOf } from "../store/user-roles.ts";
 import { requireNotAbove, requireRole } from "./access.ts";
 import type { Api } from "./api.ts";
 import { changesOf, creationOf, deletionOf } from "./audit-changes.ts";
@@ -51,30 +54,27 @@ export function toUser(row: UserRow, roles: readonly string[]): User {
   };
 }
 
-async function requireUser(api: Api, name: string): Promise<UserRow> {
+async function requireUser(api: Api, { grants }: Principal, name: string): Promise<UserRow> {
   const row = await findUserByName(api.store, name.normalize("NFC"));
   if (row !== undefined) return row;
   const page = { after: undefined, limit: MOST_NAMES, descending: false };
+  const known = isAllowed(grants, "user.read") ? await listPeople(api.store, "user", page) : [];
   throw missing(
     "user",
     name,
-    (await listPeople(api.store, "user", page)).map((user) => user.name),
+    known.map((user) => user.name),
   );
 }
 
 /** @throws RequestError conflict where nobody would be left who may do everything */
-async function requireAnotherAdmin(
-  api: Api,
-  row: UserRow,
-  roles: readonly string[],
-): Promise<void> {
-  const admin = await findRoleByName(api.store, "admin");
-  if (admin === undefined || !roles.includes("admin") || row.is_enabled !== 1) return;
-  if ((await countOthersWithRole(api.store, admin.id, row.id)) > 0) return;
-  throw new RequestError(
-    "conflict",
-    `"${row.name}" is the last enabled user with the role "admin"`,
-  );
+export async function commitKeepingAdmin(store: Store, name: string, unit: Unit): Promise<void> {
+  try {
+    await commitNamed(store, name, keepingAdmin(store, unit));
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.code !== NO_ADMIN) throw error;
+    const message = `Without "${name}" there would be no enabled user with the role "admin"`;
+    throw new RequestError("conflict", message, { cause: error });
+  }
 }
 
 export const getUsers = defineRoute({
@@ -104,8 +104,8 @@ export const getUser = defineRoute({
   summary: "Read one user",
   needs: "user.read",
   answer: USER,
-  async act(api, { params }) {
-    const row = await requireUser(api, params["name"] ?? "");
+  async act(api, { principal, params }) {
+    const row = await requireUser(api, principal, params["name"] ?? "");
     const roles = await rolesOfUser(api.store, row.id);
     const body = toUser(
       row,
@@ -167,15 +167,13 @@ export const patchUser = defineRoute({
   example: { roles: ["operator", "developer"], own_password: "your own password" },
   answer: USER,
   async act(api, { principal, params, body, ifMatch }) {
-    const row = await requireUser(api, params["name"] ?? "");
+    const row = await requireUser(api, principal, params["name"] ?? "");
     const held = await requireNotAbove(api.store, principal, row);
     await requirePassword(api.logins, principal, body.own_password, "own_password");
     requireMatch(row, ifMatch);
-    const losesAdmin = body.roles !== undefined && !body.roles.includes("admin");
-    if (losesAdmin || body.is_enabled === false) await requireAnotherAdmin(api, row, held);
     const changed = await toChanged(row, body);
     const { id: _id, ...change } = changed;
-    await commitNamed(api.store, changed.name, [
+    await commitKeepingAdmin(api.store, changed.name, [
       updateUser(api.store, row.id, row.modified_at, change),
       ...(await toRoleChanges(api, principal, row, body.roles)),
       ...(body.password !== undefined || body.is_enabled === false
@@ -225,12 +223,11 @@ export const removeUser = defineRoute({
   example: { password: "your own password" },
   status: 204,
   async act(api, { principal, params, body, ifMatch }) {
-    const row = await requireUser(api, params["name"] ?? "");
+    const row = await requireUser(api, principal, params["name"] ?? "");
     const held = await requireNotAbove(api.store, principal, row);
     await requirePassword(api.logins, principal, body.password);
     requireMatch(row, ifMatch);
-    await requireAnotherAdmin(api, row, held);
-    await commitNamed(api.store, row.name, [deletePeople(api.store, "user", row.id)]);
+    await commitKeepingAdmin(api.store, row.name, [deletePeople(api.store, "user", row)]);
     return { status: 204, changes: deletionOf("user", toUser(row, held)) };
   },
 });
@@ -245,11 +242,15 @@ export const changePassword = defineRoute({
   example: { password: "the one until now", new_password: "at least twelve characters" },
   status: 204,
   async act(api, { principal, body }) {
+    // Read first: of a password that somebody else sets meanwhile, the old one decides nothing.
+    const row = await findUser(api.store, principal.user_id);
     await requirePassword(api.logins, principal, body.password);
+    if (row === undefined) throw missing("user", principal.user_name, []);
     const password_hash = await hashPassword(body.new_password);
-    await api.store.commit([
-      updatePassword(api.store, { id: principal.user_id, password_hash, at: now() }),
-      deleteTokensOfUser(api.store, principal.user_id, principal.tokenId),
+    const change = { password_hash, modified_at: nextTime(row) };
+    await commitNamed(api.store, row.name, [
+      updateUser(api.store, row.id, row.modified_at, change),
+      deleteTokensOfUser(api.store, row.id, principal.tokenId),
     ]);
     return { status: 204, target: principal.user_name };
   },

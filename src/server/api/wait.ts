@@ -12,7 +12,7 @@ import { getSecret } from "./secret.ts";
 import { getSetting } from "./setting.ts";
 import { getUser } from "./user.ts";
 import { getWebhook } from "./webhook.ts";
-import { isAllowed } from "../access/permission.ts";
+import { requirePermission, requireStill } from "./access.ts";
 
 /** The wait endpoints: the mechanism of section 4.4 for the management API. */
 
@@ -31,7 +31,7 @@ export const waitExecution = defineRoute({
       const waited = await waitFor(rules, live, outgoing, api.windowMs);
       if (waited === "unfinished" || waited === "stopping") return redirectTo("./wait");
     }
-    const ended = await requireExecution(api, principal, row.id);
+    const ended = await requireExecution(api, await requireStill(api.logins, principal), row.id);
     return { status: 200, text: await answerExecution(api, ended) };
   },
 });
@@ -58,16 +58,16 @@ export const waitOperation = defineRoute({
     const { type = "", id = "" } = request.params;
     const route = Object.hasOwn(READ, type) ? READ[type] : undefined;
     if (route === undefined) throw new RequestError("not_found", `There is no type "${type}"`);
-    const { needs } = route;
-    if (needs !== "login" && needs !== "anyone" && !isAllowed(request.principal.grants, needs))
-      throw new RequestError("forbidden", `This needs the permission "${needs}"`);
+    requirePermission(request.principal, route.needs);
     if (type === "execution") {
       const answer = await waitExecution.act(api, request as never);
       return answer.status === 302 ? redirectTo("./wait-operation") : answer;
     }
     if (type === "flow" && !(await within(api.catalog.idle(), api.windowMs)))
       return redirectTo("./wait-operation");
-    return route.act(api, { ...request, params: { name: id } } as never);
+    const principal = await requireStill(api.logins, request.principal);
+    requirePermission(principal, route.needs);
+    return route.act(api, { ...request, principal, params: { name: id } } as never);
   },
 });
 

@@ -81,7 +81,9 @@ function openNames(): (name: string) => string {
     const found = given.get(name);
     if (found !== undefined) return found;
     const plain = name.replaceAll(/[^\w.-]/g, "_");
-    const free = taken.has(plain) ? `${plain}_${given.size}` : plain;
+    let free = plain;
+    // A number may be the end of another's name.
+    for (let number = given.size; taken.has(free); number += 1) free = `${plain}_${number}`;
     given.set(name, free);
     taken.add(free);
     return free;

@@ -47,6 +47,15 @@ export function projectOf(api: Api, row: Pick<WebhookRow, "project_id" | "bundle
   return (row.bundle_id === null ? row.project_id : null) ?? api.defaultProjectId;
 }
 
+/** Whether a webhook is to be seen. */
+export function mayRead(
+  api: Api,
+  principal: Principal,
+  row: Pick<WebhookRow, "project_id" | "bundle_id">,
+): boolean {
+  return isVisible(principal, "webhook.read", projectOf(api, row));
+}
+
 /** @throws RequestError not_found, also where the principal may not see it */
 export async function requireWebhook(
   api: Api,
@@ -54,7 +63,7 @@ export async function requireWebhook(
   name: string,
 ): Promise<WebhookRow> {
   const row = await findWebhook(api.store, name.normalize("NFC"));
-  if (row !== undefined && isVisible(principal, "webhook.read", projectOf(api, row))) return row;
+  if (row !== undefined && mayRead(api, principal, row)) return row;
   const limit = MOST_NAMES;
   const known = await listWebhooks(api.store, { within: withinVisible(api, principal), limit });
   throw missing(

@@ -11,7 +11,7 @@ import {
 import * as v from "valibot";
 import { generateKey, hashKey } from "../access/api-key.ts";
 import { toGrants, type Principal } from "../access/login.ts";
-import { covers } from "../access/permission.ts";
+import { covers, isAllowed } from "../access/permission.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
@@ -32,7 +32,7 @@ import { requireInputCheck } from "./input-check-member.ts";
 import { fromCursor, PAGE_QUERY, toList, toPage } from "./page.ts";
 import { invalidFields, MOST_FIELDS } from "./field-errors.ts";
 import { describeMissing } from "./missing.ts";
-import { flag, text } from "./parameters.ts";
+import { flag, searched, text } from "./parameters.ts";
 import { commitNamed, invalid, nextTime, requireMatch, toEtag } from "./named.ts";
 import { defineRoute } from "./route.ts";
 import {
@@ -52,7 +52,7 @@ export const getWebhooks = defineRoute({
     ...PAGE_QUERY,
     flow: text("Name of the flow"),
     is_enabled: v.optional(flag("Whether it answers calls")),
-    text: text("What the name or the description contains, in any case"),
+    text: searched("What the name or the description contains, in any case"),
   }),
   answer: listOf(WEBHOOK),
   async act(api, { principal, query, base_url }) {
@@ -101,7 +101,7 @@ export const createWebhook = defineRoute({
   status: 201,
   answer: CREATED_WEBHOOK,
   async act(api, { principal, body, base_url }) {
-    requireFlow(api, body.flow);
+    requireFlow(api, principal, body.flow);
     const key = generateKey();
     const at = now();
     const row: WebhookRow = {
@@ -154,7 +154,7 @@ export const patchWebhook = defineRoute({
     requireIn(principal, "webhook.write", projectOf(api, row));
     await requireUsable(api.store, principal, api.permissionsOf(row));
     requireMatch(row, ifMatch);
-    if (body.flow !== undefined && body.flow !== row.flow) requireFlow(api, body.flow);
+    if (body.flow !== undefined && body.flow !== row.flow) requireFlow(api, principal, body.flow);
     const changed = { ...row, ...(await toChange(api, principal, row, body)) };
     await requirePlace(api, principal, changed);
     requireMembers(api, changed);
@@ -181,7 +181,7 @@ export const removeWebhook = defineRoute({
     const row = await requireWebhook(api, principal, params["name"] ?? "");
     requireIn(principal, "webhook.write", projectOf(api, row));
     requireMatch(row, ifMatch);
-    await api.store.commit([deleteWebhook(api.store, row.id)]);
+    await commitNamed(api.store, row.name, [deleteWebhook(api.store, row)]);
     api.executions.limit({ ...row, limits: null });
     const changes = deletionOf("webhook", await answerWebhook(api, row, base_url));
     return { status: 204, changes };
@@ -225,8 +225,9 @@ function refuseGuarded(body: Record<string, unknown>, name: string): void {
   if (fields.length > 0) throw invalidFields(fields);
 }
 
-function requireFlow(api: Api, name: string): void {
+function requireFlow(api: Api, { grants }: Principal, name: string): void {
   if (api.catalog.find(name) !== undefined) return;
+  if (!isAllowed(grants, "flow.read")) throw invalid("flow", `there is no flow "${name}"`);
   const known = api.catalog.list().map((flow) => flow.name);
   const told = describeMissing("flow", name, known);
   const list = known.length === 0 ? "PLUGINS_DIR has none" : `Known: ${known.join(", ")}`;

@@ -331,7 +331,9 @@ export class Executions implements RunEvents {
     await atMost(WAIT_MS, Promise.all(ending.map(({ ended }) => ended)));
     this.#journal.stop();
     this.#scheduler.close();
-    for (const listener of this.#stopListeners) listener();
+    // Each forgets itself when it is called.
+    const listeners = [...this.#stopListeners];
+    for (const listener of listeners) listener();
   }
 
   returned(execution: ActiveExecution): void {

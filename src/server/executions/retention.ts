@@ -4,7 +4,7 @@ import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
 import { deleteOldAttempts } from "../store/attempts.ts";
 import { deleteExpiredClaims } from "../store/claims.ts";
-import { deleteExpiredTokens } from "../store/people.ts";
+import { deleteExpiredTokens } from "../store/tokens.ts";
 import {
   countExecutions,
   deleteExecutions,

@@ -25,28 +25,36 @@ export interface WaitRules {
  *
  * @param window_ms null: as long as it takes
  */
-export async function waitFor(
+export function waitFor(
   rules: WaitRules,
   execution: ActiveExecution,
   outgoing: ServerResponse,
   windowMs: number | null,
 ): Promise<Waited> {
   const { watchers } = rules.executions;
-  watchers.add(execution);
   const { promise, resolve, reject } = Promise.withResolvers<Waited>();
-  const onClose = (): void => resolve("gone");
-  outgoing.once("close", onClose);
-  const forget = rules.executions.onStop(() => resolve("stopping"));
+  let isOver = false;
+  let forget = (): void => {};
+  const end = (waited: Waited): void => {
+    if (isOver) return;
+    isOver = true;
+    clearTimeout(timer);
+    outgoing.off("close", onClose);
+    forget();
+    watchers.delete(execution);
+    if (waited === "gone" && execution.watchers === 0) onLeft(rules, execution);
+    resolve(waited);
+  };
+  const onClose = (): void => end("gone");
+  const timer = windowMs === null ? undefined : setTimeout(end, windowMs, "unfinished");
+  watchers.add(execution);
+  outgoing.on("close", onClose);
+  forget = rules.executions.onStop(() => end("stopping"));
   if (outgoing.destroyed) onClose();
-  const timer = windowMs === null ? undefined : setTimeout(() => resolve("unfinished"), windowMs);
-  execution.ended.then((outcome) => resolve({ outcome }), reject);
-  const waited = await promise;
-  clearTimeout(timer);
-  outgoing.off("close", onClose);
-  forget();
-  watchers.delete(execution);
-  if (waited === "gone" && execution.watchers === 0) onLeft(rules, execution);
-  return waited;
+  // It may have been told while it began to listen.
+  if (isOver) forget();
+  execution.ended.then((outcome) => end({ outcome }), reject);
+  return promise;
 }
 
 function onLeft({ executions, isCancelling }: WaitRules, execution: ActiveExecution): void {

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { readAsset } from "../../assets/read.ts";
@@ -30,25 +31,37 @@ export interface AppDeps {
   readonly prefix: string;
 }
 
-type App = Hono<{ Bindings: HttpBindings }>;
-type Answer = Response | Promise<Response>;
+/** The whole HTTP side of the service, matched on the target as it was sent. */
+export interface App {
+  /**
+   * Answers a call, which is known by its target before any route is looked up. It waits for as long
+   * as its flow runs, so that nothing is made for it that only routes need.
+   *
+   * @returns null where it is none
+   */
+  readonly call: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void> | null;
+  /** Everything else. */
+  readonly fetch: (request: Request, env: HttpBindings) => Response | Promise<Response>;
+}
 
-/**
- * The whole HTTP side of the service, matched on the target as it was sent. Calls are what it is
- * for: they are known by their target before any route is looked up.
- */
-export function createApp(deps: AppDeps): (request: Request, env: HttpBindings) => Answer {
-  const app = createRoutes(deps);
-  return (request, env) => {
-    const target = readTarget(toRawTarget(env.incoming.url, deps.prefix));
-    if (target !== null) return receive(deps.calls, toCall(deps, env, target));
-    identifyRequest(env.incoming, env.outgoing);
-    return app.fetch(request, env);
+export function createApp(deps: AppDeps): App {
+  const routes = createRoutes(deps);
+  return {
+    call(incoming, outgoing) {
+      const target = readTarget(toRawTarget(incoming.url, deps.prefix));
+      return target && receive(deps.calls, toCall(deps, incoming, outgoing, target));
+    },
+    fetch(request, env) {
+      identifyRequest(env.incoming, env.outgoing);
+      return routes.fetch(request, env);
+    },
   };
 }
 
-function createRoutes(deps: AppDeps): App {
-  const app: App = new Hono({ getPath: (_, c) => toRawPath(c?.env?.incoming.url, deps.prefix) });
+type Routes = Hono<{ Bindings: HttpBindings }>;
+
+function createRoutes(deps: AppDeps): Routes {
+  const app: Routes = new Hono({ getPath: (_, c) => toRawPath(c?.env?.incoming.url, deps.prefix) });
   app.route("/api/latest", createApi(deps.api));
   app.route("/", createUi(deps.ui));
   app.route("/", createMonitoring(deps.monitoring));
@@ -66,8 +79,12 @@ const NO_QUERY = new URLSearchParams();
 
 const NO_SECRETS: readonly string[] = [];
 
-function toCall({ addressOf }: AppDeps, env: HttpBindings, target: CallTarget): Call {
-  const { incoming, outgoing } = env;
+function toCall(
+  { addressOf }: AppDeps,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  target: CallTarget,
+): Call {
   return {
     incoming,
     outgoing,
@@ -110,11 +127,15 @@ function respondStyle(): Response {
 }
 
 /** The last resort: whatever was thrown, no request is left without an answer. */
+const INTERNAL = new RequestError("internal", "The service failed. Its log has the reason");
+const INTERNAL_PROBLEM = JSON.stringify(toProblem(INTERNAL, "/"));
+
 export function respondInternal(): Response {
-  const refused = new RequestError("internal", "The service failed. Its log has the reason");
-  const { status } = refused;
-  return new Response(JSON.stringify(toProblem(refused, "/")), {
-    status,
-    headers: PROBLEM_HEADERS,
-  });
+  return new Response(INTERNAL_PROBLEM, { status: INTERNAL.status, headers: PROBLEM_HEADERS });
+}
+
+/** As `respondInternal`, where there may be the beginning of another answer. */
+export function sendInternal(outgoing: ServerResponse): void {
+  if (outgoing.headersSent) outgoing.destroy();
+  else outgoing.writeHead(INTERNAL.status, PROBLEM_HEADERS).end(INTERNAL_PROBLEM);
 }

@@ -49,7 +49,7 @@ export function shareConnections(
     const peer = peerOf(socket);
     const network = networkOf(peer);
     add(network, 1);
-    socket.once("close", () => add(network, -1));
+    socket.on("close", () => add(network, -1));
     if (count > CLOSING_FROM) closeIdle();
     const isShareUsed = count > SHARED_FROM && (held.get(network) ?? 0) > SHARE;
     if (isShareUsed && !isTrusted(peer)) refuse(socket, isTls);

@@ -6,16 +6,20 @@ import {
 } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { watchFile } from "node:fs";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { readCertificate } from "../config/certificate.ts";
 import { openProxyTrust } from "../access/client-address.ts";
+import { networkOf } from "../access/network.ts";
 import { prefixOf, type Config } from "../config/resolve.ts";
 import type { Log } from "../../shared/log.ts";
-import { createApp, respondInternal, type AppDeps } from "./app.ts";
+import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
 import { shareConnections } from "./connections.ts";
 import { refuseTarget } from "./request-target.ts";
+import { boundUnread } from "./unread-answers.ts";
+import { boundUnderWay } from "./under-way.ts";
 
 /**
  * Starts to listen; resolves when it does.
@@ -28,8 +32,8 @@ export async function listen(
   localNames: readonly string[] | null,
 ): Promise<Server> {
   const { log } = deps;
-  const answer = createApp(deps);
-  const handle = getRequestListener((request, env) => answer(request, env as HttpBindings), {
+  const app = createApp(deps);
+  const handle = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
     errorHandler: (error) => {
       log.error({ err: error }, "Cannot answer");
       return respondInternal();
@@ -40,17 +44,46 @@ export async function listen(
     isTrusted: openProxyTrust(config.TRUSTED_PROXIES),
     isTls: Boolean(config.TLS_CERT_FILE),
   });
-  server.on("request", (incoming, outgoing) => {
+  const noteAnswer = boundUnread(
+    Math.max(ANSWERS * config.MAX_OUTPUT_BYTES, LEAST_BUDGET),
+    ({ req }) => networkOf(deps.addressOf(req).address),
+    toWarning(log),
+  );
+  const answerBounded = boundUnderWay((incoming, outgoing) => {
     outgoing.on("prefinish", onPrefinish);
     if (refuseTarget(incoming, outgoing, localNames)) return;
-    handle(incoming, outgoing).catch((error: unknown) => {
-      log.error({ err: error }, "Cannot answer");
-      outgoing.destroy();
-    });
+    const answered = app.call(incoming, outgoing) ?? handle(incoming, outgoing);
+    answered.then(
+      () => noteAnswer(outgoing),
+      (error: unknown) => {
+        log.error({ err: error }, "Cannot answer");
+        sendInternal(outgoing);
+      },
+    );
   });
+  server.on("request", answerBounded);
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
   await once(server, "listening");
   return server;
+}
+
+/**
+ * Answers that nobody has read yet, together: so many of the largest size, or so many bytes where
+ * that is more.
+ */
+const ANSWERS = 16;
+const LEAST_BUDGET = 256 * 1024 * 1024;
+
+/** So many milliseconds lie between two lines of the log. */
+const WARNING_MS = 10_000;
+
+function toWarning(log: Log): (client: string) => void {
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  return (client) => {
+    if (performance.now() - warnedAt < WARNING_MS) return;
+    warnedAt = performance.now();
+    log.warn({ client }, "Answers that are not read take too much memory: a connection was closed");
+  };
 }
 
 /**
@@ -151,6 +184,8 @@ const CLOSE_MS = 2000;
 /** Lets answers that are under way leave, and then closes every connection. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = once(server, "close");
+  // What is answered in this turn leaves at its end, and its connection counts as idle before.
+  await nextTurn();
   server.close();
   server.closeIdleConnections();
   const limit = setTimeout(() => server.closeAllConnections(), CLOSE_MS);

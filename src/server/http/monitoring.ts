@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { ConnectionReader } from "../access/probe.ts";
+import type { ConfigValue } from "../config/values.ts";
 import type { Lease } from "../nodes/lease.ts";
 import type { Executions } from "../executions/executions.ts";
 import type { Catalog, Flow } from "../flows/catalog.ts";
@@ -25,6 +26,8 @@ export interface MonitoringDeps {
   readonly isReady: () => boolean;
   /** What is seen of a connection, for `flowhook doctor` alone. */
   readonly readConnection: ConnectionReader;
+  /** Each key of the configuration, without secrets; for `flowhook doctor` alone as well. */
+  readonly configValues: readonly ConfigValue[];
   /** CONNECTION_ALLOWANCE; null: unlimited. */
   readonly connectionAllowance: number | null;
   /** WORKER_THREADS. */
@@ -45,6 +48,10 @@ export function createMonitoring(deps: MonitoringDeps): Hono<{ Bindings: HttpBin
     const seen = deps.readConnection(c.env.incoming);
     return seen === null ? c.notFound() : c.json(seen);
   });
+  app.get("/health/configuration", (c) => {
+    const isAsked = deps.readConnection(c.env.incoming) !== null;
+    return isAsked ? c.json(deps.configValues) : c.notFound();
+  });
   const readText = shareText(() => print(deps));
   app.get("/metrics", async () => {
     return new Response(await readText(), { headers: { "content-type": TEXT_FORMAT } });
@@ -53,12 +60,19 @@ export function createMonitoring(deps: MonitoringDeps): Hono<{ Bindings: HttpBin
 }
 
 async function print(deps: MonitoringDeps): Promise<string> {
+  // At once: while the database is away each takes seconds, and who asks waits ten at most.
+  const [executions, store, nodes] = await Promise.all([
+    readExecutions(deps),
+    readStore(deps),
+    readNodes(deps),
+  ]);
   return deps.meters.print({
-    ...(await readExecutions(deps)),
+    flowhook_ready: deps.isReady() ? 1 : 0,
+    ...executions,
     ...readWebhooks(deps),
     ...readRunners(deps),
-    ...(await readStore(deps)),
-    ...(await readNodes(deps)),
+    ...store,
+    ...nodes,
     flowhook_flows: countStates(deps.catalog.list()),
   });
 }

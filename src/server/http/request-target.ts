@@ -6,7 +6,7 @@ import { identifyRequest } from "../request/trace.ts";
 /**
  * Refuses what an HTTP server in front of others must not guess about: two Host headers or one that
  * names no host, an absolute-form target, a backslash or NUL in a path (contract, section 4,
- * numbers 6 and 15).
+ * numbers 6 and 15), a transfer coding that is not undone.
  *
  * @param localNames of a service for this machine alone, beside its own; null: any host will do
  * @returns whether it was refused, and answered
@@ -35,15 +35,28 @@ export const PROBLEM_HEADERS = {
 const MOST_HEADERS = 256;
 
 function findTargetError(
-  { url = "", rawHeaders }: IncomingMessage,
+  { url = "", headers, rawHeaders, httpVersion }: IncomingMessage,
   localNames: readonly string[] | null,
 ): string | null {
   const count = rawHeaders.length / 2;
   if (count > MOST_HEADERS) return `Found ${count} headers, expected at most ${MOST_HEADERS}`;
   if (!url.startsWith("/")) return "Expected a target that starts with a slash";
   const path = url.split("?", 1)[0] ?? "";
-  if (/[\\\0#]/.test(path)) return "The path has a character that must be percent-encoded";
+  if (/[\\\0]/.test(path) || url.includes("#"))
+    return "The target has a character that must be percent-encoded";
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined) {
+    const error = findCodingError(coding, httpVersion);
+    if (error !== null) return error;
+  }
   return findHostError(rawHeaders, localNames);
+}
+
+/** What another server may take for the end of a request (RFC 9112, section 6.1). */
+function findCodingError(coding: string, httpVersion: string): string | null {
+  if (httpVersion !== "1.1") return `HTTP/${httpVersion} has no Transfer-Encoding`;
+  if (coding.toLowerCase() === "chunked") return null;
+  return `Found Transfer-Encoding "${coding}", expected chunked`;
 }
 
 function findHostError(

@@ -13,7 +13,7 @@ export interface MeteredEnding {
   readonly webhook: string | null;
   readonly status: EndedStatus;
   readonly waitMs: number;
-  /** null: it never had a thread. */
+  /** null: it never had a thread, or nobody knows until when. */
   readonly runMs: number | null;
 }
 
@@ -31,6 +31,8 @@ export interface Meters {
   /** A call for which an execution had been started before. */
   countDuplicate(webhook: string): void;
   countEnding(ending: MeteredEnding): void;
+  /** Counts an ending as well: of one that a crash has ended. */
+  countInterruption(webhook: string | null, waitMs: number): void;
   /** @param isLast whether no more are checked for a while */
   countFailedLogin(isLast: boolean): void;
   /** Adds up what is read of webhooks, by the names that their figures have. */
@@ -55,7 +57,14 @@ export function openMeters({ namesWebhooks, version }: MetersOptions): Meters {
   const figures = openFigures(namesWebhooks ? MOST_WEBHOOKS : 0);
   const refusals = noRefusals();
   const logins = { failed: 0, last: 0 };
+  let interrupted = 0;
   const printRuntime = openRuntimeMetrics();
+  function countEnding({ webhook, status, waitMs, runMs }: MeteredEnding): void {
+    const own = figures.of(webhook ?? "");
+    own.ended[status] += 1;
+    own.waits.observe(waitMs / 1000);
+    if (runMs !== null) own.runs.observe(runMs / 1000);
+  }
   return {
     countCall(webhook, status, seconds) {
       const own = figures.of(webhook);
@@ -68,11 +77,10 @@ export function openMeters({ namesWebhooks, version }: MetersOptions): Meters {
       const { signatures } = figures.of(webhook);
       signatures[result] = (signatures[result] ?? 0) + 1;
     },
-    countEnding({ webhook, status, waitMs, runMs }) {
-      const own = figures.of(webhook ?? "");
-      own.ended[status] += 1;
-      own.waits.observe(waitMs / 1000);
-      if (runMs !== null) own.runs.observe(runMs / 1000);
+    countEnding,
+    countInterruption(webhook, waitMs) {
+      interrupted += 1;
+      countEnding({ webhook, status: "ENDED_ERROR", waitMs, runMs: null });
     },
     countFailedLogin(isLast) {
       logins.failed += 1;
@@ -91,6 +99,7 @@ export function openMeters({ namesWebhooks, version }: MetersOptions): Meters {
         toText("flowhook_build_info", [[1, version, RUNTIME]]),
         ...namesOf(OF_WEBHOOK).map((name) => toText(name, samplesOf(figures, SHOWN[name]))),
         toText("flowhook_refusals_total", [[toRefusals(refusals)]]),
+        toText("flowhook_executions_interrupted_total", [[interrupted]]),
         toText("flowhook_failed_logins_total", [[logins.failed]]),
         toText("flowhook_lockouts_total", [[logins.last]]),
         ...namesOf(READ).map((name) => toText(name, toSamples(readings[name]))),

@@ -54,6 +54,11 @@ export const OF_SERVICE = {
     labels: ["code"],
     help: "Calls that were refused, by code of the error",
   },
+  flowhook_executions_interrupted_total: {
+    type: "counter",
+    labels: [],
+    help: "Executions that were in a thread when their service stopped or crashed, or their node was lost; counted at the start, or by who found it",
+  },
   flowhook_failed_logins_total: {
     type: "counter",
     labels: [],
@@ -68,6 +73,11 @@ export const OF_SERVICE = {
 
 /** Read when somebody asks, so that they cost nothing meanwhile. */
 export const READ = {
+  flowhook_ready: {
+    type: "gauge",
+    labels: [],
+    help: "Whether calls are taken, as /health/ready says it: 1 or 0",
+  },
   flowhook_executions_running: {
     type: "gauge",
     labels: [],

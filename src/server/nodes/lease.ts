@@ -1,5 +1,6 @@
 import { correctClock } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
+import type { ReportInterrupted } from "../store/interrupted.ts";
 import { isPassing } from "../store/store-error.ts";
 import type { NodeFigures, StoreNode, Swept } from "../store/node.ts";
 
@@ -8,6 +9,8 @@ export interface LeaseOptions {
   /** NODE_LEASE_SEC, in milliseconds. */
   readonly leaseMs: number;
   readonly log: Log;
+  /** Of what ran on nodes that were lost. */
+  readonly reportInterrupted: ReportInterrupted;
 }
 
 /** Whose lease it is, once that serves. */
@@ -44,7 +47,7 @@ const STARTING: LeaseHolder = {
   onGivenUp() {},
 };
 
-const NOTHING: Swept = { nodes: [], interrupted: 0 };
+const NOTHING: Swept = { nodes: [], interrupted: [] };
 
 /**
  * Keeps the service one of the nodes that share its store, by a lease which the server's own loop
@@ -143,8 +146,10 @@ export class Lease {
   async #sweep(): Promise<void> {
     const { nodes, interrupted } = (await this.#options.node.sweep()) ?? NOTHING;
     this.#lost += nodes.length;
-    if (nodes.length > 0 || interrupted > 0)
-      this.#options.log.warn({ nodes, interrupted }, "Nodes were lost: what ran there was ended");
+    if (nodes.length + interrupted.length === 0) return;
+    const sum = { nodes, interrupted: interrupted.length };
+    this.#options.log.warn(sum, "Nodes were lost: what ran there was ended");
+    this.#options.reportInterrupted(interrupted);
   }
 
   async #rejoin(): Promise<void> {

@@ -39,7 +39,7 @@ export function openBodies(
       if (announced === 0) return null;
       if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined)
         return null;
-      const bytes = await collect(incoming, limit, underWay.of(clientOf(incoming)));
+      const bytes = await collect(incoming, { limit, held: underWay, client: clientOf(incoming) });
       return bytes.length === 0 ? null : bytes;
     },
   };
@@ -58,13 +58,6 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 const SHARED_FROM = 1 / 2;
 const SHARE = 1 / 4;
 
-/** What one client holds of the budget. */
-interface HeldOfClient {
-  /** Takes or gives back bytes. */
-  change(bytes: number): void;
-  isTooMuch(): boolean;
-}
-
 /** What unfinished bodies hold, all of them and those of each client. */
 class Held {
   readonly #budget: number;
@@ -75,22 +68,17 @@ class Held {
     this.#budget = budget;
   }
 
-  of(client: string): HeldOfClient {
-    return {
-      change: (bytes) => this.#change(client, bytes),
-      isTooMuch: () => this.#isTooMuch(this.#clients.get(client) ?? 0),
-    };
-  }
-
-  #change(client: string, bytes: number): void {
+  /** Takes or gives back bytes of a client. */
+  change(client: string, bytes: number): void {
     this.#bytes += bytes;
     const own = (this.#clients.get(client) ?? 0) + bytes;
     if (own === 0) this.#clients.delete(client);
     else this.#clients.set(client, own);
   }
 
-  #isTooMuch(own: number): boolean {
+  isTooMuch(client: string): boolean {
     if (this.#bytes > this.#budget) return true;
+    const own = this.#clients.get(client) ?? 0;
     return this.#bytes > this.#budget * SHARED_FROM && own > this.#budget * SHARE;
   }
 }
@@ -103,52 +91,103 @@ const LEAST = { held: 64 * 1024, bytes: 100 * 1024, intervalMs: 10_000 };
 
 const NOTHING = Buffer.alloc(0);
 
-function collect(incoming: IncomingMessage, limit: BodyLimit, held: HeldOfClient): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    let first: Buffer = NOTHING;
-    let blocks: Blocks | null = null;
-    let size = 0;
-    let isSettled = false;
-    let watch: NodeJS.Timeout | undefined;
-    /** The listeners stay as long as the request, which may wait: the bytes are not to. */
-    const settle = (): void => {
-      isSettled = true;
-      [first, blocks] = [NOTHING, null];
-      clearInterval(watch);
-      if (size > FREE) held.change(FREE - size);
-    };
-    const refuse = (refused: RequestError): void => {
-      settle();
-      incoming.pause();
-      reject(refused);
-    };
-    const onData = (chunk: Buffer): void => {
-      if (isSettled) return;
-      size += chunk.length;
-      if (size > FREE) held.change(Math.min(size - FREE, chunk.length));
-      if (size > limit.bytes) return refuse(tooLarge(limit));
-      if (size > FREE && held.isTooMuch()) return refuse(overloaded());
-      if (size > LEAST.held)
-        watch ??= watchRate(
-          () => size,
-          () => refuse(tooSlow()),
-        );
-      if (first === NOTHING) first = chunk;
-      else (blocks ??= new Blocks(first)).add(chunk);
-    };
-    const onEnd = (): void => {
-      if (isSettled) return;
-      resolve(blocks === null ? first : blocks.join());
-      settle();
-    };
-    const onStop = (): void => {
-      if (isSettled) return;
-      settle();
-      reject(new RequestError("bad_body", "The client stopped before the end of the body"));
-    };
-    // To take them off would cost each call more than the request keeps them.
-    incoming.on("data", onData).on("end", onEnd).on("error", onStop).on("close", onStop);
-  });
+interface ReadRules {
+  readonly limit: BodyLimit;
+  readonly held: Held;
+  readonly client: string;
+}
+
+/** Resolves with the bytes up to the end. */
+function collect(incoming: ReadRequest, rules: ReadRules): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  incoming[READING] = new Reading(incoming, rules, resolve, reject);
+  // They stay as long as the request, which may wait: to take them off would cost each call more.
+  incoming.on("data", onData).on("end", onEnd).on("error", onStop).on("close", onStop);
+  return promise;
+}
+
+const READING = Symbol("reading");
+
+/** A request whose body is read, and was; null: it has been. */
+interface ReadRequest extends IncomingMessage {
+  [READING]?: Reading | null;
+}
+
+function onData(this: ReadRequest, chunk: Buffer): void {
+  this[READING]?.add(chunk);
+}
+
+function onEnd(this: ReadRequest): void {
+  this[READING]?.end();
+}
+
+function onStop(this: ReadRequest): void {
+  this[READING]?.fail(
+    new RequestError("bad_body", "The client stopped before the end of the body"),
+  );
+}
+
+/** A body that has not come to its end. */
+class Reading {
+  readonly #incoming: ReadRequest;
+  readonly #rules: ReadRules;
+  readonly #resolve: (bytes: Buffer) => void;
+  readonly #reject: (error: RequestError) => void;
+  #first: Buffer = NOTHING;
+  #blocks: Blocks | null = null;
+  #size = 0;
+  #watch: NodeJS.Timeout | undefined;
+
+  constructor(
+    incoming: ReadRequest,
+    rules: ReadRules,
+    resolve: (bytes: Buffer) => void,
+    reject: (error: RequestError) => void,
+  ) {
+    this.#incoming = incoming;
+    this.#rules = rules;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  add(chunk: Buffer): void {
+    const { limit, held, client } = this.#rules;
+    this.#size += chunk.length;
+    if (this.#size > FREE) held.change(client, Math.min(this.#size - FREE, chunk.length));
+    if (this.#size > limit.bytes) return this.#refuse(tooLarge(limit));
+    if (this.#size > FREE && held.isTooMuch(client)) return this.#refuse(overloaded());
+    if (this.#size > LEAST.held)
+      this.#watch ??= watchRate(
+        () => this.#size,
+        () => this.#refuse(tooSlow()),
+      );
+    if (this.#first === NOTHING) this.#first = chunk;
+    else (this.#blocks ??= new Blocks(this.#first)).add(chunk);
+  }
+
+  end(): void {
+    this.#settle();
+    this.#resolve(this.#blocks === null ? this.#first : this.#blocks.join());
+  }
+
+  fail(error: RequestError): void {
+    this.#settle();
+    this.#reject(error);
+  }
+
+  /** The rest stays unread. */
+  #refuse(error: RequestError): void {
+    this.fail(error);
+    this.#incoming.pause();
+  }
+
+  /** Nothing of a body is reached from a request that waits. */
+  #settle(): void {
+    this.#incoming[READING] = null;
+    clearInterval(this.#watch);
+    const { held, client } = this.#rules;
+    if (this.#size > FREE) held.change(client, FREE - this.#size);
+  }
 }
 
 /** Tells once what was received grows too little. */

@@ -20,7 +20,12 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2
 /** The id of a request, which its answer echoes: the caller's, or one that is made for it. */
 export function requestIdOf(incoming: IncomingMessage): string {
   const sent = incoming.headers[REQUEST_ID];
-  return typeof sent === "string" && SANE.test(sent) ? sent : newId();
+  return typeof sent === "string" && SANE.test(sent) ? sent : inOnePiece(newId());
+}
+
+/** A copy: the runtime's is a tree of twenty pieces, and a request that waits holds its id. */
+function inOnePiece(text: string): string {
+  return Buffer.from(text, "latin1").toString("latin1");
 }
 
 /** Gives the request its id where the answer's headers are made elsewhere. */

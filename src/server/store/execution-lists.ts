@@ -59,7 +59,8 @@ export function listExecutions(store: Store, filter: ExecutionFilter): Promise<E
   if (filter.statuses !== undefined) query = query.where(hasStatus(filter.statuses));
   if (filter.from !== undefined) query = query.where("key", ">=", firstKeyOf(filter.from));
   if (filter.to !== undefined) query = query.where("key", "<", firstKeyOf(filter.to));
-  if (filter.text !== undefined) query = query.where(contains("status_message", filter.text));
+  if (filter.text !== undefined)
+    query = query.where(store.dialect.contains(sql.ref("status_message"), filter.text));
   if (filter.projectIds) query = query.where("project_id", "in", [...filter.projectIds, ""]);
   if (filter.after !== undefined)
     query = query.where("key", filter.ascending ? ">" : "<", toKey(filter.after));
@@ -78,12 +79,6 @@ function hasStatus(statuses: readonly string[]): RawBuilder<SqlBool> {
     return sql<SqlBool>`status in (${sql.join(INDEXED.map((one) => sql.lit(one)))}) and status in (${list})`;
   if (isUnended) return sql<SqlBool>`ended_at is null and status in (${list})`;
   return sql<SqlBool>`status in (${list})`;
-}
-
-/** Whether a column contains a text, whatever its case. */
-export function contains(column: string, text: string): RawBuilder<SqlBool> {
-  const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-  return sql<SqlBool>`lower(${sql.ref(column)}) like ${pattern} escape '\\'`;
 }
 
 export function listLog(

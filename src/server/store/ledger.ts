@@ -30,6 +30,8 @@ export interface Ledger {
   readonly next: number;
   /** Whether new executions may be recorded now: what the tables lack is not too much. */
   readonly hasRoom: boolean;
+  /** Whether new executions are recorded now, as far as is known: not where the disk is full. */
+  readonly isWritable: boolean;
   /**
    * Resolves once there is room for new executions.
    *

@@ -1,4 +1,5 @@
 import type { ExecutionRow } from "./execution-row.ts";
+import type { Interrupted } from "./interrupted.ts";
 import type { NodeTable } from "./shared-schema.ts";
 
 /** This service as one of those that share its store: a node of them. */
@@ -71,8 +72,8 @@ export interface Renewal {
 export interface Swept {
   /** Names of the nodes that were lost. */
   readonly nodes: readonly string[];
-  /** How many executions were ended. */
-  readonly interrupted: number;
+  /** Executions that were ended. */
+  readonly interrupted: readonly Interrupted[];
 }
 
 export interface Wanted {

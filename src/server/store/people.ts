@@ -1,15 +1,14 @@
 import type { Insertable, Selectable } from "kysely";
 import type { Store } from "./store.ts";
 import { builder, prepare, toStatement } from "./prepared.ts";
-import type { ProjectTable, RoleTable, TokenTable, UserTable } from "./schema.ts";
+import type { ProjectTable, RoleTable, UserTable } from "./schema.ts";
 import type { Statement } from "./statement.ts";
 
 export type UserRow = Selectable<UserTable>;
 export type RoleRow = Selectable<RoleTable>;
 export type ProjectRow = Selectable<ProjectTable>;
-export type TokenRow = Selectable<TokenTable>;
 
-/** Statements on the tables `user`, `user_role`, `role`, `token` and `project`. */
+/** Statements on the tables `user`, `user_role`, `role` and `project`. */
 
 const USER_BY_NAME = prepare<{ name: string }>(({ name }) =>
   builder.selectFrom("user").selectAll().where("name", "=", name),
@@ -50,6 +49,28 @@ export function updatePassword(
     .where("id", "=", change.id);
   return toStatement(query, { expect: "not_found" });
 }
+
+/**
+ * The first statement of a login: counts it as activity, and fails with `login_void` where the user
+ * has not that password any more, or is disabled or gone. It locks the row: a change of the user
+ * that comes later sees the token, and ends it.
+ */
+export function confirmLogin(
+  store: Store,
+  { id, password_hash }: Pick<UserRow, "id" | "password_hash">,
+  at: number,
+): Statement {
+  const query = store.rows
+    .updateTable("user")
+    .set({ active_at: at })
+    .where("id", "=", id)
+    .where("password_hash", "=", password_hash)
+    .where("is_enabled", "=", 1);
+  return toStatement(query, { expect: LOGIN_VOID });
+}
+
+/** The code of a login that was overtaken by a change of its user. */
+export const LOGIN_VOID = "login_void";
 
 export function updateActivity(store: Store, id: string, at: number): Statement {
   return toStatement(store.rows.updateTable("user").set({ active_at: at }).where("id", "=", id));
@@ -95,41 +116,6 @@ export function listRoles(store: Store): Promise<RoleRow[]> {
 
 export function insertRole(store: Store, row: Insertable<RoleTable>): Statement {
   return toStatement(store.rows.insertInto("role").values(row));
-}
-
-const TOKEN_BY_HASH = prepare<{ hash: string }>(({ hash }) =>
-  builder.selectFrom("token").selectAll().where("hash", "=", hash),
-);
-
-export function findTokenByHash(store: Store, hash: string): Promise<TokenRow | undefined> {
-  return store.find(TOKEN_BY_HASH({ hash }));
-}
-
-export function insertToken(store: Store, row: Insertable<TokenTable>): Statement {
-  return toStatement(store.rows.insertInto("token").values(row));
-}
-
-export function touchToken(
-  store: Store,
-  id: string,
-  use: { last_used_at: number; last_used_from: string | null },
-): Statement {
-  return toStatement(store.rows.updateTable("token").set(use).where("id", "=", id));
-}
-
-export function deleteToken(store: Store, id: string): Statement {
-  return toStatement(store.rows.deleteFrom("token").where("id", "=", id));
-}
-
-/** All tokens of a user, but for the one that is kept. */
-export function deleteTokensOfUser(store: Store, user_id: string, kept?: string): Statement {
-  let query = store.rows.deleteFrom("token").where("user_id", "=", user_id);
-  if (kept !== undefined) query = query.where("id", "!=", kept);
-  return toStatement(query);
-}
-
-export function deleteExpiredTokens(store: Store, at: number): Statement {
-  return toStatement(store.rows.deleteFrom("token").where("expires_at", "<=", at));
 }
 
 export function findProject(store: Store, id: string): Promise<ProjectRow | undefined> {
@@ -222,40 +208,22 @@ export function updateProject(
   return toStatement(query, { expect: "changed_meanwhile" });
 }
 
-/** Fails with the kind `reference` while something refers to it. */
+/**
+ * Fails with the kind `reference` while something refers to it, and with `changed_meanwhile` where
+ * it is not as it was seen: who may delete it was decided by that.
+ */
 export function deletePeople(
   store: Store,
   table: "user" | "role" | "project",
-  id: string,
+  seen: { readonly id: string; readonly modified_at: number },
 ): Statement {
-  return toStatement(store.rows.deleteFrom(table).where("id", "=", id), { expect: "not_found" });
+  const query = store.rows
+    .deleteFrom(table)
+    .where("id", "=", seen.id)
+    .where("modified_at", "=", seen.modified_at);
+  return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 export function deleteUserRoles(store: Store, user_id: string): Statement {
   return toStatement(store.rows.deleteFrom("user_role").where("user_id", "=", user_id));
-}
-
-export interface TokenWithUser extends TokenRow {
-  readonly user_name: string;
-}
-
-/** Login tokens, of one user or of everybody, newest first. */
-export function listTokens(store: Store, user_id: string | null): Promise<TokenWithUser[]> {
-  let query = store.lists
-    .selectFrom("token")
-    .innerJoin("user", "user.id", "token.user_id")
-    .selectAll("token")
-    .select("user.name as user_name")
-    .orderBy("token.created_at", "desc")
-    .limit(1000);
-  if (user_id !== null) query = query.where("token.user_id", "=", user_id);
-  return query.execute();
-}
-
-const TOKEN = prepare<{ id: string }>(({ id }) =>
-  builder.selectFrom("token").selectAll().where("id", "=", id),
-);
-
-export function findTokenById(store: Store, id: string): Promise<TokenRow | undefined> {
-  return store.find(TOKEN({ id }));
 }

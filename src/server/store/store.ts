@@ -59,6 +59,8 @@ export interface Store {
 export interface StoreDialect {
   /** The first condition of a list that may look at many rows: ends it once nobody waits for it. */
   whileWanted(): RawBuilder<SqlBool>;
+  /** Whether a column contains a text, whatever its case. */
+  contains(column: RawBuilder<string>, text: string): RawBuilder<SqlBool>;
   /** So many of a hundred values are at most this; between two of them, in proportion. */
   percentile(value: RawBuilder<number>, percent: number): RawBuilder<number | null>;
 }

@@ -36,11 +36,14 @@ export function listWaitingOf(store: Store, node: string): Promise<ExecutionRow[
     .execute();
 }
 
+/** Why what was in a thread when the service stopped has ended. */
+export const INTERRUPTED = "interrupted by a restart";
+
 /** Ends every execution that was in a thread when the service stopped (section 3.2). */
 export function interruptRunning(store: Pick<Store, "rows">, at: number): Statement {
   const query = store.rows
     .updateTable("execution")
-    .set({ status: "ENDED_ERROR", status_message: "interrupted by a restart", ended_at: at })
+    .set({ status: "ENDED_ERROR", status_message: INTERRUPTED, ended_at: at })
     .where("status", "=", "RUNNING")
     .where("ended_at", "is", null);
   return toStatement(query);

@@ -1,3 +1,5 @@
+import { toStatement } from "./prepared.ts";
+import type { Unit } from "./statement.ts";
 import type { Store } from "./store.ts";
 
 /** Who has which role: statements on the table `user_role`. */
@@ -32,19 +34,31 @@ export async function usersOfRole(store: Store, role_id: string, limit: number):
   return rows.map(({ name }) => name);
 }
 
-/** Enabled users, other than one, who have a role. */
-export async function countOthersWithRole(
-  store: Store,
-  role_id: string,
-  user_id: string,
-): Promise<number> {
-  const { count } = await store.rows
-    .selectFrom("user_role")
-    .innerJoin("user", "user.id", "user_role.user_id")
-    .select((e) => e.fn.countAll<number>().as("count"))
-    .where("user_role.role_id", "=", role_id)
-    .where("user.id", "!=", user_id)
-    .where("user.is_enabled", "=", 1)
-    .executeTakeFirstOrThrow();
-  return count;
+/** The role that is the way back in. */
+const ADMIN = "admin";
+
+/** The code of a unit that would leave nobody who may do everything. */
+export const NO_ADMIN = "no_admin";
+
+/**
+ * Puts statements that may take the role `admin` from somebody between two that see to it that an
+ * enabled user keeps it: else the unit fails with `no_admin`. Units that do so wait for each other
+ * at the row of the role, so that of two, each sees what the other has done.
+ */
+export function keepingAdmin(store: Store, unit: Unit): Unit {
+  const admin = store.rows
+    .updateTable("role")
+    .set((e) => ({ propagate: e.ref("propagate") }))
+    .where("name", "=", ADMIN);
+  const isKept = admin.where((e) =>
+    e.exists(
+      e
+        .selectFrom("user_role")
+        .innerJoin("user", "user.id", "user_role.user_id")
+        .select("user.id")
+        .whereRef("user_role.role_id", "=", "role.id")
+        .where("user.is_enabled", "=", 1),
+    ),
+  );
+  return [toStatement(admin), ...unit, toStatement(isKept, { expect: NO_ADMIN })];
 }

@@ -1,6 +1,11 @@
-import type { ExpressionBuilder, Insertable, Selectable, Updateable } from "kysely";
+import {
+  sql,
+  type ExpressionBuilder,
+  type Insertable,
+  type Selectable,
+  type Updateable,
+} from "kysely";
 import type { Store } from "./store.ts";
-import { contains } from "./execution-lists.ts";
 import { builder, prepare, toStatement } from "./prepared.ts";
 import type { Schema, WebhookTable } from "./schema.ts";
 import type { Statement } from "./statement.ts";
@@ -39,6 +44,9 @@ export interface WebhookFilter {
   readonly limit: number;
 }
 
+/** Where a text is looked for. */
+const SEARCHED = ["name", "description"] as const;
+
 /** In order of their names. */
 export function listWebhooks(store: Store, filter: WebhookFilter): Promise<WebhookRow[]> {
   let query = store.lists.selectFrom("webhook").selectAll().where(store.dialect.whileWanted());
@@ -51,8 +59,9 @@ export function listWebhooks(store: Store, filter: WebhookFilter): Promise<Webho
   if (filter.after !== undefined)
     query = query.where("name", filter.descending ? "<" : ">", filter.after);
   const { within, text } = filter;
+  const { contains } = store.dialect;
   if (text !== undefined)
-    query = query.where((e) => e.or([contains("name", text), contains("description", text)]));
+    query = query.where((e) => e.or(SEARCHED.map((name) => contains(sql.ref(name), text))));
   if (within) query = query.where((e) => isWithin(e, within));
   return query.execute();
 }
@@ -105,7 +114,14 @@ export function touchKey(
   return toStatement(store.rows.updateTable("webhook").set(use).where("id", "=", id), CHANGES);
 }
 
-export function deleteWebhook(store: Store, id: string): Statement {
-  const query = store.rows.deleteFrom("webhook").where("id", "=", id);
-  return toStatement(query, { ...CHANGES, expect: "not_found" });
+/** As `updateWebhook`. */
+export function deleteWebhook(
+  store: Store,
+  seen: Pick<WebhookRow, "id" | "modified_at">,
+): Statement {
+  const query = store.rows
+    .deleteFrom("webhook")
+    .where("id", "=", seen.id)
+    .where("modified_at", "=", seen.modified_at);
+  return toStatement(query, { ...CHANGES, expect: "changed_meanwhile" });
 }

@@ -120,10 +120,17 @@ export function updateSecret(store: Store, row: SecretRow, seenAt: number): Stat
   return toStatement(query, { expect: "changed_meanwhile" });
 }
 
-export function deleteNamed(store: Store, table: "setting" | "secret", name: string): Statement {
-  return toStatement(store.rows.deleteFrom(table).where("name", "=", name), {
-    expect: "not_found",
-  });
+/** As `updateSetting`. */
+export function deleteNamed(
+  store: Store,
+  table: "setting" | "secret",
+  seen: Pick<SettingRow, "name" | "modified_at">,
+): Statement {
+  const query = store.rows
+    .deleteFrom(table)
+    .where("name", "=", seen.name)
+    .where("modified_at", "=", seen.modified_at);
+  return toStatement(query, { expect: "changed_meanwhile" });
 }
 
 export function insertAudit(store: Store, row: Insertable<AuditTable>): Statement {

@@ -104,11 +104,11 @@ export function Shell(props: { visit: Visit; title: string; module: string; chil
       </a>
       <Navigation visit={visit} />
       <main id="content" tabindex={-1}>
-        <div id="banner" role="alert"></div>
+        <div id="banner" class="banner" role="alert"></div>
         <div id="page">{children}</div>
         <noscript>This page is made by a script: allow this address to run scripts.</noscript>
       </main>
-      <div id="notices" role="status" aria-live="polite"></div>
+      <div id="notices" class="notices" role="status" aria-live="polite"></div>
     </Document>
   );
 }

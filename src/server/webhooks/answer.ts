@@ -36,18 +36,27 @@ export function isHeld(deps: CallDeps, { webhook }: MatchedCall, mode: Mode): bo
   return syncModeOf(webhook, deps) === "hold";
 }
 
-/** What a call is answered whose execution is recorded; first it waits, where it is to. */
-export async function answer(deps: CallDeps, following: FollowingCall): Promise<Reply> {
-  const { mode, followed } = following;
-  const isEarlier = deps.responseMatrix === "earlier";
-  const isWaiting = isEarlier
-    ? !mode.is_async
-    : isHeld(deps, following, mode) || mode.waitMs !== null;
-  const waited = isWaiting ? await waitOn(deps, following, mode.waitMs) : "unfinished";
-  const reply = isEarlier
-    ? await respondEarlier(deps, following, waited)
-    : respondWaited(deps, following, waited);
-  if (followed.isReplayed) reply.headers[REPLAYED] = "true";
+/** Waits for the execution of a call, where the call is to. */
+export function awaitEnding(deps: CallDeps, following: FollowingCall): Promise<Waited> | Waited {
+  const { mode } = following;
+  const isWaiting =
+    deps.responseMatrix === "earlier"
+      ? !mode.is_async
+      : isHeld(deps, following, mode) || mode.waitMs !== null;
+  return isWaiting ? waitOn(deps, following, mode.waitMs) : "unfinished";
+}
+
+/** What a call is answered whose execution is recorded, once it has waited. */
+export async function answer(
+  deps: CallDeps,
+  following: FollowingCall,
+  waited: Waited,
+): Promise<Reply> {
+  const reply =
+    deps.responseMatrix === "earlier"
+      ? await respondEarlier(deps, following, waited)
+      : respondWaited(deps, following, waited);
+  if (following.followed.isReplayed) reply.headers[REPLAYED] = "true";
   return reply;
 }
 

@@ -1,3 +1,4 @@
+import { parseExactly } from "../../shared/parse-exactly.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 
 /** A text and the pointer into it, as they cross to a thread. */
@@ -24,7 +25,7 @@ export function findScalar({ text, pointer }: PointerJob): Scalar {
  */
 function readPointer(text: string, pointer: string): unknown {
   const names = pointer.split("/").slice(1).map(unescape);
-  let value: unknown = JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
+  let value: unknown = parseExactly(text.startsWith("\uFEFF") ? text.slice(1) : text);
   for (const name of names) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name))
       return undefined;

@@ -1,5 +1,6 @@
 import { RequestError } from "../../shared/errors.ts";
 import { findTooDeep } from "../../shared/json-text.ts";
+import { parseExactly } from "../../shared/parse-exactly.ts";
 import { describePosition, MAX_DEPTH } from "./position.ts";
 
 /**
@@ -10,7 +11,7 @@ import { describePosition, MAX_DEPTH } from "./position.ts";
 export function parseJson(text: string): unknown {
   requireShallow(text);
   try {
-    return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
+    return parseExactly(text.startsWith("\uFEFF") ? text.slice(1) : text);
   } catch (error) {
     const at = findError(text);
     const found =

@@ -40,8 +40,11 @@ export type PayloadType = "json" | "yaml" | "form";
 /** Bodies up to these sizes, in bytes, stop the HTTP loop for some milliseconds at most. */
 const AT_ONCE = { json: 64 * 1024, form: 64 * 1024, yaml: 16 * 1024 };
 
+/** What an alias of YAML begins with: a few of them make a value of any size. */
+const ALIAS = 0x2a;
+
 export function isParsedAtOnce(bytes: Uint8Array, type: PayloadType): boolean {
-  return bytes.length <= AT_ONCE[type];
+  return bytes.length <= AT_ONCE[type] && !(type === "yaml" && bytes.includes(ALIAS));
 }
 
 /** The media type without parameters, in lower case; empty without one. */

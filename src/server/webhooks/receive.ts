@@ -3,7 +3,7 @@ import { isClaimed } from "../store/store-error.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { toTrace } from "../request/trace.ts";
 import { admit } from "./admit.ts";
-import { answer, isHeld } from "./answer.ts";
+import { answer, awaitEnding, isHeld } from "./answer.ts";
 import { followDuplicate } from "./duplicate.ts";
 import { toFollowed, toFollowing, type FollowingCall } from "./followed.ts";
 import { joinClaims, type Duplicate, type HeldClaim } from "../executions/claims.ts";
@@ -20,20 +20,22 @@ import { continueWaiting } from "./re-entry.ts";
 import { describeRate, type Bucket } from "./rate-limit.ts";
 import { openRedaction } from "./redaction.ts";
 import { refuse } from "./refuse.ts";
-import { respondChallenge, toResponse, type Reply } from "./respond.ts";
+import { respondChallenge, send, type Reply } from "./respond.ts";
 import { WAIT } from "./target.ts";
 
 /**
  * The way of a call (section 4): match, authenticate, admit, start, respond. Before the record
  * exists a refusal is thrown and answered here; after it, every ending is a value.
  */
-export async function receive(deps: CallDeps, call: Call): Promise<Response> {
+export async function receive(deps: CallDeps, call: Call): Promise<void> {
   const started = performance.now();
   const counted: Counted = { name: "", webhook: null };
   let reply: Reply;
   try {
     const passed = await pass(deps, call, counted);
-    reply = "followed" in passed ? await answer(deps, passed) : passed;
+    // The one place where a call waits for its flow, however long: what is held here is held then.
+    reply =
+      "followed" in passed ? await answer(deps, passed, await awaitEnding(deps, passed)) : passed;
   } catch (error) {
     reply = refuse(deps, call, counted.webhook, error);
   }
@@ -42,7 +44,7 @@ export async function receive(deps: CallDeps, call: Call): Promise<Response> {
   deps.meters.countCall(counted.name, reply.status, seconds);
   const { webhook } = counted;
   if (webhook !== null) finish(deps, call, webhook, reply);
-  return toResponse(reply, call.request_id);
+  send(call, reply);
 }
 
 /** Who is told that nothing is left would wait before it follows a redirect. */

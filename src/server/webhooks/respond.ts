@@ -2,11 +2,13 @@ import type { CustomResponse } from "../../shared/contract/execution.ts";
 import { bodyOf } from "../executions/custom-response.ts";
 import { isOfCors } from "../executions/cross-origin.ts";
 import type { Outcome } from "../executions/outcome.ts";
+import type { OutgoingHttpHeaders } from "node:http";
 import { toProblem, type RequestError } from "../../shared/errors.ts";
 import { REQUEST_ID } from "../request/trace.ts";
 import type { AnswerRules } from "./answer-rules.ts";
+import type { Call } from "./call.ts";
 
-/** Every Response of the call endpoint is made here. */
+/** Every answer of the call endpoint is made and sent here. */
 
 /** An answer before it is sent. */
 export interface Reply {
@@ -16,11 +18,20 @@ export interface Reply {
   readonly body: string | Uint8Array<ArrayBuffer> | null;
 }
 
-/** @param request_id echoed by every answer */
-export function toResponse({ status, headers, body }: Reply, request_id: string): Response {
+/** Answers without content have no length either (RFC 9110, section 8.6). */
+const WITHOUT_LENGTH: readonly number[] = [204, 304];
+
+/** Echoes the id of the request. Under HEAD no body says nothing of the length that GET would have. */
+export function send(
+  { outgoing, method, request_id }: Pick<Call, "outgoing" | "method" | "request_id">,
+  { status, headers, body }: Reply,
+): void {
   headers[REQUEST_ID] = request_id;
-  // The server's Response hands a plain object to node:http, which takes lists of values.
-  return new Response(body, { status, headers: headers as Record<string, string> });
+  const bytes = body === null ? 0 : Buffer.byteLength(body);
+  const isUnknown = method === "HEAD" && bytes === 0;
+  if (!isUnknown && !WITHOUT_LENGTH.includes(status)) headers["content-length"] = String(bytes);
+  outgoing.writeHead(status, headers as OutgoingHttpHeaders);
+  outgoing.end(body);
 }
 
 export const EXECUTION_ID = "flowhook-execution-id";

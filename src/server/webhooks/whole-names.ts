@@ -1,3 +1,5 @@
+import { parseExactly } from "../../shared/parse-exactly.ts";
+
 /**
  * Names of members with half of a surrogate pair, as JSON can write them: no JSON Pointer can tell where
  * such a member is (RFC 6901, section 3), and the library that checks inputs throws on them. Each half
@@ -7,25 +9,12 @@
 /** The private character of the half D800. */
 const FIRST = 0x0f_0000;
 
-/** How JSON.stringify writes halves, and other writers whole pairs. */
-const MAY_HAVE_HALVES = /\\u[dD][89a-fA-F]/;
-
 const HALF = /[\ud800-\udfff]/gu;
 const STAND_IN = /[\u{f0000}-\u{f07ff}]/gu;
 
-/** A JSON text as a value, with whole characters in its names. */
+/** A JSON text as a value, with whole characters in its names: halves are written as escapes. */
 export function readWhole(text: string): unknown {
-  return JSON.parse(
-    text,
-    MAY_HAVE_HALVES.test(text) ? (_name, value) => toWhole(value) : undefined,
-  );
-}
-
-function toWhole(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const entries = Object.entries(value);
-  if (entries.every(([name]) => name.isWellFormed())) return value;
-  return Object.fromEntries(entries.map(([name, inner]) => [name.replace(HALF, standIn), inner]));
+  return parseExactly(text, (name) => name.replace(HALF, standIn));
 }
 
 function standIn(half: string): string {

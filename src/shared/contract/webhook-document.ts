@@ -56,6 +56,10 @@ export const WEBHOOK_DOCUMENT = v.variant(
   `expected "${FORMAT}" or "${FIRST_FORMAT}"`,
 );
 
+/** What an import takes at most. */
+export const MOST_WEBHOOKS = 10_000;
+export const MOST_DOCUMENT_BYTES = 16 * 1024 * 1024;
+
 /** What is done about a webhook whose name is taken. */
 export const CONFLICTS = ["skip", "replace", "rename"] as const;
 

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { StartError } from "../../../shared/errors.ts";
 import type { ExecutionRow } from "../execution-row.ts";
+import type { Interrupted } from "../interrupted.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
 import type { NodeFigures, Startable, Swept, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
@@ -149,8 +150,9 @@ export class Client {
     return this.#ask({ rejoin: true }, ({ joined }: { joined: Joined }) => joined);
   }
 
-  leave(): Promise<void> {
-    return this.#ask({ leave: true }, () => {});
+  /** @returns what it left running */
+  leave(): Promise<readonly Interrupted[]> {
+    return this.#ask({ leave: true }, ({ left }: { left: readonly Interrupted[] }) => left);
   }
 
   /** @returns null where another service has the task */

@@ -61,6 +61,20 @@ export async function requireWritable(client: pg.ClientBase): Promise<void> {
 }
 
 /**
+ * Has commits on disk, or wait for what the server says beyond that, as DURABILITY says: a server,
+ * a database or a user may be set to tell of them before.
+ */
+export async function setDurability(
+  client: pg.ClientBase,
+  durability: ThreadData["durability"],
+): Promise<void> {
+  if (durability === "normal") await client.query("set synchronous_commit = off");
+  else
+    await client.query(`select set_config('synchronous_commit', 'on', false)
+      where current_setting('synchronous_commit') = 'off'`);
+}
+
+/**
  * One connection, made again where it was lost. What it runs is the only thing that it runs: its
  * callers wait for each other.
  */

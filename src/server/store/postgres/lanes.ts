@@ -3,7 +3,7 @@ import type { Client } from "pg";
 import type { LedgerEntry } from "../ledger-record.ts";
 import type { UnitError } from "../store-error.ts";
 import { toCounting, type Counting } from "./begins.ts";
-import { ANSWER_MS, Session } from "./connection.ts";
+import { ANSWER_MS, Session, setDurability } from "./connection.ts";
 import { isLost, isOutOfTime, toUnitError } from "./error.ts";
 import type { Membership } from "./membership.ts";
 import { Predecessor } from "./predecessor.ts";
@@ -43,7 +43,7 @@ export class Lanes {
       const prepare = async (client: Client): Promise<void> => {
         await client.query(PLANS);
         await client.query(LIMITS);
-        if (data.durability === "normal") await client.query("set synchronous_commit = off");
+        await setDurability(client, data.durability);
         await predecessor.endFor(client);
       };
       return new Session(data, prepare, ANSWER_MS);

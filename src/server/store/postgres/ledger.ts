@@ -60,6 +60,11 @@ export class PostgresLedger implements Ledger {
     return this.#length < MOST_LENGTH;
   }
 
+  /** That the server is away, or takes no lease, is told elsewhere. */
+  get isWritable(): boolean {
+    return true;
+  }
+
   get backlog(): { readonly rows: number; readonly ratio: number } {
     return { rows: this.#count, ratio: this.#length / MOST_LENGTH };
   }

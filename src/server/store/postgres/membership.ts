@@ -4,7 +4,9 @@ import { StartError } from "../../../shared/errors.ts";
 import { requireKey } from "../execution-key.ts";
 import type { ExecutionRow } from "../execution-row.ts";
 import { COLUMNS } from "../executions.ts";
+import { INTERRUPTED_COLUMNS, type Interrupted } from "../interrupted.ts";
 import type { NodeFigures, Swept, Wanted } from "../node.ts";
+import { INTERRUPTED } from "../unended.ts";
 import { describePlace, transact } from "./connection.ts";
 import { FULL_WEBHOOKS } from "./webhook-states.ts";
 import { CLOCK, NODES_LOCK, tryNodesLock } from "./locks.ts";
@@ -15,6 +17,8 @@ const AWAITED_MS = 15_000;
 
 /** Keys tell so many nodes apart; see shared/id.ts. */
 const SLOTS = 64;
+
+const RETURNED = INTERRUPTED_COLUMNS.map((name) => `execution.${name}`).join(", ");
 
 /** This service among the nodes of the database: the only home of their leases. */
 export class Membership {
@@ -90,13 +94,14 @@ export class Membership {
         [this.#renewedAt + Math.floor(this.#data.node.leaseMs / 3)],
       );
       await client.query(`delete from awaited where until_at < ${CLOCK}`);
-      const { rowCount } = await client.query(
+      const { rows: interrupted } = await client.query<Interrupted>(
         `update execution set status = 'ENDED_ERROR', ended_at = ${CLOCK},
             status_message = 'interrupted: its node was lost'
           where status = 'RUNNING' and ended_at is null
-            and not exists (select from node where node.id = execution.node_id)`,
+            and not exists (select from node where node.id = execution.node_id)
+          returning ${RETURNED}`,
       );
-      return { nodes: rows.map(({ name }) => name), interrupted: rowCount ?? 0 };
+      return { nodes: rows.map(({ name }) => name), interrupted };
     });
   }
 
@@ -198,8 +203,8 @@ export class Membership {
   }
 
   /** What its stop left running ends as interrupted. */
-  async leave(client: Client): Promise<void> {
-    await this.#endGone(client, "id", this.#id);
+  leave(client: Client): Promise<Interrupted[]> {
+    return this.#endGone(client, "id", this.#id);
   }
 
   /** Two folders with one number: one is a copy of the other. */
@@ -219,15 +224,20 @@ export class Membership {
     );
   }
 
-  async #endGone(client: Client, column: "id" | "folder_id", value: string): Promise<number> {
-    const { rowCount } = await client.query(
+  async #endGone(
+    client: Client,
+    column: "id" | "folder_id",
+    value: string,
+  ): Promise<Interrupted[]> {
+    const { rows } = await client.query<Interrupted>(
       `with gone as (delete from node where ${column} = $1 returning id)
         update execution set status = 'ENDED_ERROR', ended_at = ${CLOCK},
-            status_message = 'interrupted by a restart'
-          from gone where execution.node_id = gone.id and status = 'RUNNING' and ended_at is null`,
-      [value],
+            status_message = $2
+          from gone where execution.node_id = gone.id and status = 'RUNNING' and ended_at is null
+          returning ${RETURNED}`,
+      [value, INTERRUPTED],
     );
-    return rowCount ?? 0;
+    return rows;
   }
 
   async #takeSlot(client: Client): Promise<number> {

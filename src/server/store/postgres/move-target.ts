@@ -2,7 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import type { Client } from "pg";
 import { StartError } from "../../../shared/errors.ts";
 import { MOVED_TABLES, type MovedTable, type MoveSource } from "../move-source.ts";
-import { describePlace, Session, UNLIMITED, type Address } from "./connection.ts";
+import { describePlace, Session, setDurability, UNLIMITED, type Address } from "./connection.ts";
 import { copyIn, copyOut } from "./copy.ts";
 import { toLine } from "./copy-text.ts";
 import { isLost, toUnitError } from "./error.ts";
@@ -32,7 +32,7 @@ export async function openMoveTarget(
 ): Promise<MoveTarget> {
   const place = describePlace(to.url);
   await using opened = new AsyncDisposableStack();
-  const session = new Session(to, async () => {});
+  const session = new Session(to, (client) => setDurability(client, "full"));
   opened.defer(() => session.close());
   await reach(session, to, tell);
   // This one alone: what is made anew after a loss is in no transaction.

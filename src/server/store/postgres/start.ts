@@ -80,6 +80,28 @@ async function requireUsable(client: Client): Promise<void> {
     throw new StartError(`Found a database with the encoding ${encoding}, expected UTF8`, 78);
 }
 
+/** Tells of settings with which the server would acknowledge, or keep, less than DURABILITY promises. */
+export async function warnOfDurability(
+  client: Client,
+  tell: (line: string) => void,
+): Promise<void> {
+  // What a new connection has, whatever this one has set.
+  const { rows } = await client.query<{ commits: string; pages: string }>(
+    `select (select reset_val from pg_settings where name = 'synchronous_commit') as commits,
+      current_setting('full_page_writes') as pages`,
+  );
+  if (rows[0]?.commits === "off")
+    tell(
+      "Found synchronous_commit = off at PostgreSQL: it is on for what this service writes, " +
+        "because DURABILITY is full",
+    );
+  if (rows[0]?.pages === "off")
+    tell(
+      "Found full_page_writes = off at PostgreSQL: unless its file system writes whole pages, a " +
+        "crash of the machine can damage the database",
+    );
+}
+
 /** Brings the tables up to this version, one node at a time. @throws StartError */
 export async function prepareTables(
   client: Client,

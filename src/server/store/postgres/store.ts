@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Kysely, type CompiledQuery } from "kysely";
 import { addMoved } from "../execution-key.ts";
+import type { ReportInterrupted } from "../interrupted.ts";
 import type { Kept } from "../kept-rows.ts";
 import type { Ledger } from "../ledger.ts";
 import { queryOf } from "../prepared.ts";
@@ -41,6 +42,8 @@ export interface PostgresOptions {
   readonly onDamage?: (error: Error, isLost: boolean) => void;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
+  /** Of what the last start in this DATA_DIR had left running, and of what this one leaves. */
+  readonly reportInterrupted?: ReportInterrupted;
 }
 
 const LIST_MS = 5000;
@@ -49,6 +52,7 @@ const LIST_MS = 5000;
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   const { thread, isBeside = false, listMs = LIST_MS, onDamage = rethrow } = options;
   const { url, durability, connections, name, allowance = null, tell = () => {} } = options;
+  const { reportInterrupted = () => {} } = options;
   const own = { url, durability, connections, name, allowance, listMs, isBeside };
   const data = { ...own, node: options.node };
   const client = new Client(thread, data, { tell, lost: (error) => onDamage(error, true) });
@@ -57,13 +61,15 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const { moved, joined } = await client.opened;
   addMoved(moved);
   const node = joined === null ? null : opened.use(openNode(client, options.node.name, joined));
+  reportInterrupted(joined?.interrupted ?? []);
   const ledger = new PostgresLedger({
     record: (lane, records) => client.record(lane, records),
     onDamage: (error) => onDamage(error, false),
     isLimited: allowance !== null,
   });
   // What it has written is its own until then.
-  if (!isBeside) opened.defer(() => client.leave().catch(() => {}));
+  const leave = (): Promise<void> => client.leave().then(reportInterrupted, () => {});
+  if (!isBeside) opened.defer(leave);
   if (!isBeside) opened.defer(() => ledger.close());
   const settled = (): Promise<boolean> => ledger.settled();
   const { rows, lists } = openTables(client, settled);
@@ -160,6 +166,7 @@ function rethrow(error: Error): never {
 const NO_LEDGER: Ledger = {
   next: 0,
   hasRoom: false,
+  isWritable: false,
   backlog: { rows: 0, ratio: 0 },
   append() {
     throw new Error("The ledger belongs to the service");

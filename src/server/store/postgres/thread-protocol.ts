@@ -1,4 +1,5 @@
 import type { ExecutionRow } from "../execution-row.ts";
+import type { Interrupted } from "../interrupted.ts";
 import type { LedgerEntry } from "../ledger-record.ts";
 import type { NodeFigures, Startable, Swept, Wanted } from "../node.ts";
 import type { Query } from "../read-queue.ts";
@@ -106,7 +107,7 @@ export type Answer = { readonly id: number } & (
   | { readonly taken: ExecutionRow[] }
   | { readonly startable: readonly Startable[] }
   | { readonly joined: Joined }
-  | { readonly left: true }
+  | { readonly left: readonly Interrupted[] }
   | { readonly error: UnitError }
   | { readonly isHeld: boolean }
   | { readonly closed: true }
@@ -139,7 +140,7 @@ export interface Joined {
   /** Of all executions; null without any. */
   readonly largestKey: number | null;
   /** Executions that the last start in this DATA_DIR had left running. */
-  readonly interrupted: number;
+  readonly interrupted: readonly Interrupted[];
 }
 
 export interface Renewed {

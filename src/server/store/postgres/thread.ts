@@ -123,8 +123,7 @@ function respondAsNode(
     if ("listStartable" in request)
       return { id, startable: await listStartable(client, request.listStartable) };
     if ("rejoin" in request) return { id, joined: await membership.join(client) };
-    await membership.leave(client);
-    return { id, left: true };
+    return { id, left: await membership.leave(client) };
   });
 }
 

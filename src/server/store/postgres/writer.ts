@@ -1,6 +1,6 @@
 import type { Client } from "pg";
-import { Session } from "./connection.ts";
-import { reach } from "./start.ts";
+import { Session, setDurability } from "./connection.ts";
+import { reach, warnOfDurability } from "./start.ts";
 import type { Event, ThreadData } from "./thread-protocol.ts";
 
 /** Writes what is no record: units of any length, one after the other. */
@@ -12,12 +12,16 @@ export class Writer {
   constructor(data: ThreadData, tell: (event: Event) => void) {
     this.#data = data;
     this.#tell = tell;
-    this.#session = new Session(data, async () => {});
+    this.#session = new Session(data, async (client) => {
+      if (data.durability === "full") await setDurability(client, "full");
+    });
   }
 
   /** Reaches the server, and prepares the database. @throws StartError */
   async open<T>(prepare: (client: Client) => Promise<T>): Promise<T> {
     await reach(this.#session, this.#data, (line) => this.#tell({ line }));
+    if (this.#data.durability === "full")
+      await this.#session.run((client) => warnOfDurability(client, (line) => this.#tell({ line })));
     return this.#session.run(prepare);
   }
 

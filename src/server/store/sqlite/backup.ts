@@ -1,15 +1,18 @@
+import { randomBytes } from "node:crypto";
 import {
   closeSync,
+  createReadStream,
+  createWriteStream,
   existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
-  readSync,
   renameSync,
   rmSync,
-  writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { pipeline } from "node:stream/promises";
 import type { Database } from "better-sqlite3";
 import { now } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
@@ -22,27 +25,37 @@ import { LedgerReader, unbroken } from "./ledger-reader.ts";
 import { refuseNewer } from "../migrate.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
-import { inspectDatabase, openDatabase, type SqliteFile } from "./connection.ts";
+import { openDatabase, type SqliteFile } from "./connection.ts";
+import { inspectDatabase } from "./damage.ts";
 
 /** Copies of the database: whole, checked, and in one file without a WAL beside it. */
 
-/** SQLite copies in one step, so that writes of a running service cannot make it start again. */
-const ALL_PAGES = 0x7fffffff;
+/** Copied in one step of a few milliseconds; between two of them a signal is heard. */
+const STEP_PAGES = 2000;
 
 /**
  * Copies the database to a new file, also while a service writes to it, and checks the copy.
  *
+ * @param beside where it lies until it is whole: `partialOf(path)`
  * @throws Error where there is no database, the file is there already, or the copy is damaged
  */
-export async function backupTo(file: SqliteFile, path: string): Promise<void> {
-  if (existsSync(path)) throw new Error(`The file "${path}" is there already`);
-  // A half-written file never has the name of a backup; nobody else may read what is in it.
-  const beside = `${path}.partial`;
-  closeSync(openSync(beside, "w", 0o600));
+export async function backupTo(
+  file: SqliteFile,
+  path: string,
+  beside = partialOf(path),
+): Promise<void> {
+  // A link counts, wherever it leads.
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
+    throw new Error(`The file "${path}" is there already`);
+  // Nobody else may read what is in it.
+  closeSync(openSync(beside, "wx", 0o600));
   try {
     const source = openDatabase(file.path, file.addon, { fileMustExist: true });
     try {
-      await source.backup(beside, { progress: () => ALL_PAGES });
+      // One view of it for all steps: writes of a running service would make each begin anew.
+      source.exec("begin");
+      source.prepare("select count(*) from sqlite_master").get();
+      await source.backup(beside, { progress: () => STEP_PAGES });
     } finally {
       source.close();
     }
@@ -50,8 +63,18 @@ export async function backupTo(file: SqliteFile, path: string): Promise<void> {
     renameSync(beside, path);
     sync(dirname(path));
   } finally {
-    rmSync(beside, { force: true });
+    removePartial(beside);
   }
+}
+
+/** A half-written file never has the name of a backup, nor one at which somebody has put a link. */
+export function partialOf(path: string): string {
+  return `${path}.${randomBytes(6).toString("hex")}.partial`;
+}
+
+/** A copy that is not whole, with what SQLite keeps beside it. */
+export function removePartial(beside: string): void {
+  for (const end of ["", "-journal", "-wal", "-shm"]) rmSync(beside + end, { force: true });
 }
 
 /**
@@ -66,10 +89,10 @@ export async function backupTo(file: SqliteFile, path: string): Promise<void> {
 export async function restoreFrom(file: SqliteFile, backup: string): Promise<string | null> {
   const applied = requireOurs(file, backup);
   refuseNewer(applied);
-  const beside = `${file.path}.restoring`;
+  const beside = restoringOf(file);
   mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
   try {
-    copyTo(beside, backup);
+    await copyTo(beside, backup);
     await inspectSchema(beside, applied, file.addon);
     settle(beside, file.addon, endWhatWasOpen);
     const old = setAside(file);
@@ -77,8 +100,13 @@ export async function restoreFrom(file: SqliteFile, backup: string): Promise<str
     sync(dirname(file.path));
     return old;
   } finally {
-    rmSync(beside, { force: true });
+    removePartial(beside);
   }
+}
+
+/** Where a backup is copied to before it takes the database's place. */
+export function restoringOf({ path }: Pick<SqliteFile, "path">): string {
+  return `${path}.restoring`;
 }
 
 /** Before anything is written to the copy, which would set triggers off. */
@@ -99,17 +127,10 @@ async function inspectSchema(
 const CHUNK = 1024 * 1024;
 
 /** As a new file with modes of its own: a backup may be read-only, or open to others. */
-function copyTo(path: string, backup: string): void {
+async function copyTo(path: string, backup: string): Promise<void> {
   rmSync(path, { force: true });
-  const [from, to] = [openSync(backup, "r"), makeFile(path)];
-  try {
-    const chunk = Buffer.alloc(CHUNK);
-    for (let size = readSync(from, chunk); size > 0; size = readSync(from, chunk))
-      writeFileSync(to, chunk.subarray(0, size));
-  } finally {
-    closeSync(from);
-    closeSync(to);
-  }
+  const from = createReadStream(backup, { highWaterMark: CHUNK });
+  await pipeline(from, createWriteStream(path, { fd: makeFile(path) }));
 }
 
 /** @returns names of the migrations in it */

@@ -52,6 +52,11 @@ export class Backlog<Row extends BacklogRow> {
     return this.#length < MOST_LENGTH;
   }
 
+  /** Whether new executions are refused: there is no room, and the store cannot be written. */
+  get isBlocked(): boolean {
+    return !this.hasRoom && this.#isFailing;
+  }
+
   /** Rows on disk that the tables lack, and how much of what may be is taken; from 1 on, too much. */
   get size(): { readonly rows: number; readonly ratio: number } {
     return { rows: this.#rows.length, ratio: this.#length / MOST_LENGTH };

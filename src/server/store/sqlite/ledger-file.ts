@@ -96,6 +96,18 @@ export class LedgerFile {
     }
   }
 
+  /** Takes so much of the disk for the next rows. @throws Error of the operating system */
+  reserve(length: number): void {
+    try {
+      for (let at = 0; at < length; at += ZEROS.length)
+        this.#write(this.descriptor, ZEROS, this.#end + at);
+    } catch (error) {
+      this.#cut();
+      throw error;
+    }
+    this.#size = Math.max(this.#size, this.#end + length);
+  }
+
   /** It is told from a file of another kind, whatever a power cut leaves of its rows. */
   #begin(): void {
     writeAll(this.descriptor, MAGIC, 0);

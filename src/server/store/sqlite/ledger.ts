@@ -5,26 +5,9 @@ import { newUnavailable, StoreError } from "../store-error.ts";
 import { Backlog, type BacklogRow } from "./ledger-backlog.ts";
 import type { Ledger, RecordEvents } from "../ledger.ts";
 import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
-import { LedgerFile, type Write } from "./ledger-file.ts";
-import type { SqliteFile } from "./connection.ts";
-import type { Applied } from "./thread-protocol.ts";
-
-export interface LedgerOptions {
-  readonly file: SqliteFile;
-  /** Number of the last row that the store's tables have. */
-  readonly applied: number;
-  /** Has rows up to one made rows of the store, in the store's thread. @throws StoreError */
-  apply(through: number): Promise<Applied>;
-  /** Has on disk what was applied. @throws StoreError */
-  syncTables(): Promise<void>;
-  /** A record that cannot be applied was passed over, or it is not known what the disk has. */
-  onDamage(error: Error, isLost: boolean): void;
-  readonly write?: Write;
-  /** Makes sure that what was written to a file is on disk. */
-  readonly sync?: Sync;
-}
-
-export type Sync = (descriptor: number, told: (error: Error | null) => void) => void;
+import { LedgerFile } from "./ledger-file.ts";
+import type { LedgerOptions, Sync } from "./ledger-options.ts";
+import { LedgerRoom } from "./ledger-room.ts";
 
 /** Records that are written though a sync is under way. */
 const MOST_GATHERED = 64;
@@ -63,6 +46,7 @@ export class SqliteLedger implements Ledger {
   /** Rows that are written and not synced. */
   #unsynced: WrittenRow[] = [];
   readonly #backlog: Backlog<WrittenRow>;
+  readonly #room: LedgerRoom;
   #rows = 0;
   #records = 0;
   #isFlushing = false;
@@ -85,6 +69,10 @@ export class SqliteLedger implements Ledger {
       onApplied: (rows, applied) => this.#onApplied(rows, applied),
       onSkipped: (why) => options.onDamage(new Error(why), false),
     });
+    this.#room = new LedgerRoom({
+      reserve: (length) => this.#current.reserve(length),
+      onChange: (error) => options.onRoom?.(error),
+    });
   }
 
   /** Rows that were written, and records in them, since the start. */
@@ -100,6 +88,10 @@ export class SqliteLedger implements Ledger {
   /** Whether new executions may be recorded now: what is not applied is not too much. */
   get hasRoom(): boolean {
     return this.#backlog.hasRoom;
+  }
+
+  get isWritable(): boolean {
+    return this.#room.isThere && !this.#backlog.isBlocked;
   }
 
   /**
@@ -176,6 +168,7 @@ export class SqliteLedger implements Ledger {
     }
     this.#isClosed = true;
     this.#backlog.close();
+    this.#room.close();
     clearTimeout(this.#timer);
     await this.#rewinding;
     if (isApplied) await this.#clear();
@@ -205,6 +198,7 @@ export class SqliteLedger implements Ledger {
     try {
       length = file.append(seq, entries);
     } catch (error) {
+      this.#room.missed();
       return unwritten(error as NodeJS.ErrnoException);
     }
     this.#seq = seq;

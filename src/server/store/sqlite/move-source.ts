@@ -9,7 +9,8 @@ import { MOVED_TABLES, type MovedTable, type MoveSource } from "../move-source.t
 import type { Schema } from "../schema.ts";
 import { interruptRunning } from "../unended.ts";
 import { backupTo } from "./backup.ts";
-import { inspectDatabase, openConnection, type SqliteFile } from "./connection.ts";
+import { openConnection, type SqliteFile } from "./connection.ts";
+import { inspectDatabase } from "./damage.ts";
 
 /**
  * Opens a copy of a database whose service has stopped, with all that its ledger has, brought up to

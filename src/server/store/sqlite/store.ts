@@ -21,7 +21,8 @@ import { SqliteLedger } from "./ledger.ts";
 import { moveLedger, type Write } from "./ledger-file.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "../schema.ts";
-import { inspectDatabase, openConnection, type Durability, type SqliteFile } from "./connection.ts";
+import { openConnection, type Durability, type SqliteFile } from "./connection.ts";
+import { explainOpening, inspectDatabase } from "./damage.ts";
 import type { Statement } from "../statement.ts";
 import { startWriter, type Writer } from "./writer.ts";
 
@@ -42,6 +43,8 @@ export interface SqliteOptions {
   readonly write?: Write;
   /** Something is wrong with the ledger. @param isLost nobody knows any more what the disk has */
   readonly onDamage?: (error: Error, isLost: boolean) => void;
+  /** @param error why nothing can be recorded from now on; null: it can be again */
+  readonly onRoom?: (error: Error | null) => void;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
 }
@@ -54,12 +57,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { path, durability, addon, thread, listMs, tell = () => {} } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
-  const applied = inspectDatabase(file);
+  const applied = explainOpening(path, () => inspectDatabase(file));
   refuseNewer(applied);
   // A new database has no ledger yet: what lies there is that of one that was taken away.
   if (applied.length === 0) moveLedger(path, `${path}.before-${now()}`);
   await using opened = new AsyncDisposableStack();
-  const connection = openConnection(file);
+  const connection = explainOpening(path, () => openConnection(file));
   opened.defer(() => void connection.close());
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
   opened.defer(() => rows.destroy());
@@ -112,6 +115,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 const NO_LEDGER: Pick<SqliteLedger, keyof SqliteLedger> = {
   next: 0,
   hasRoom: false,
+  isWritable: false,
   backlog: { rows: 0, ratio: 0 },
   append() {
     throw new Error("The ledger belongs to the service");
@@ -129,7 +133,7 @@ async function recoverLedger(
   connection: Database,
   file: SqliteFile,
   writer: Writer,
-  { write, onDamage = fail }: SqliteOptions,
+  { write, onRoom, onDamage = fail }: SqliteOptions,
 ): Promise<SqliteLedger> {
   try {
     for (const why of takeOverEarlier(connection, file)) onDamage(new Error(why), false);
@@ -139,6 +143,7 @@ async function recoverLedger(
       apply: (through) => writer.apply(through),
       syncTables: () => writer.sync(),
       onDamage,
+      ...(onRoom === undefined ? {} : { onRoom }),
       ...(write === undefined ? {} : { write }),
     });
     await ledger.recover();

@@ -1,0 +1,31 @@
+/** A text that is looked for in any case, as patterns that both stores read the same way. */
+
+/** In the order of the text: each character, and what it is in other cases. */
+function toFolded(text: string): string[][] {
+  return [...text.normalize("NFC")].map((character) => {
+    const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
+    const all = new Set([character, lower, upper, upper.toLowerCase(), lower.toUpperCase()]);
+    // At the end of a word it has a form of its own.
+    if (upper === "Σ") all.add("ς");
+    // What becomes two characters (ß and SS) is found as it is written.
+    return [...all].filter((one) => [...one].length === 1);
+  });
+}
+
+/** For `glob` of SQLite, which `lower` and `like` of SQLite are not: they know ASCII alone. */
+export function toGlob(text: string): string {
+  const parts = toFolded(text).map((cases) =>
+    cases.length > 1 || /[*?[]/.test(cases[0] as string) ? `[${cases.join("")}]` : cases[0],
+  );
+  return `*${parts.join("")}*`;
+}
+
+/** For `~` of PostgreSQL: its `lower` knows ASCII alone where texts are compared by code points. */
+export function toRegularExpression(text: string): string {
+  const parts = toFolded(text).map((cases) =>
+    cases.length > 1
+      ? `[${cases.join("")}]`
+      : (cases[0] as string).replace(/[.^$*+?()[\]{}|\\]/, "\\$&"),
+  );
+  return parts.join("");
+}
