@@ -2,9 +2,16 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Loaded } from "../server/config/load.ts";
 import { databaseFile, showDatabase, type Config } from "../server/config/resolve.ts";
-import { backupTo, restoreFrom } from "../server/store/sqlite/backup.ts";
+import {
+  backupTo,
+  partialOf,
+  removePartial,
+  restoreFrom,
+  restoringOf,
+} from "../server/store/sqlite/backup.ts";
 import { takeLock } from "../server/store/sqlite/lock.ts";
 import type { SqliteFile } from "../server/store/sqlite/connection.ts";
+import { cleanUpAtSignals } from "./clean-up.ts";
 import { readConfiguration } from "./configuration.ts";
 import { openDataOf } from "./data-folder.ts";
 import { CommandError } from "./command-error.ts";
@@ -18,7 +25,10 @@ export async function backup(target: string, options: { config?: string }): Prom
   const path = requireFile(config, "pg_dump --format custom --file FILE");
   if (!existsSync(path)) throw new CommandError(`There is no database at "${path}"`);
   const file = openFile(loaded, path);
-  await attempt("back up", () => backupTo(file, resolve(target)));
+  const copy = resolve(target);
+  const partial = partialOf(copy);
+  using _cleaning = cleanUpAtSignals(() => removePartial(partial));
+  await attempt("back up", () => backupTo(file, copy, partial));
   process.stdout.write(
     `Backed up to ${target}\n` +
       `Keep "${join(config.DATA_DIR, "secret.key")}" in another place: without it the secrets ` +
@@ -34,6 +44,7 @@ export async function restore(path: string, options: { config?: string }): Promi
   const source = resolve(path);
   if (!existsSync(source)) throw new CommandError(`There is no file "${path}"`);
   const file = openFile(loaded, database);
+  using _cleaning = cleanUpAtSignals(() => removePartial(restoringOf(file)));
   const old = await attempt("restore", async () => {
     const lock = takeLock(config.DATA_DIR, file.addon);
     try {

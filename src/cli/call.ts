@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
-import { CERTIFICATE, isUntrusted, reasonOf } from "./client.ts";
+import { setToken, toPath } from "./client.ts";
 import { openConnection } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readSignedHeaders, type SigningOptions } from "./signed-headers.ts";
+import { readBody, toUnsentError } from "./unsent-request.ts";
 
 export interface CallOptions extends SigningOptions {
   readonly method?: string;
@@ -22,9 +23,10 @@ const TIMEOUT_MS = 30_000;
 /**
  * Calls a webhook and prints the body of the answer.
  *
- * @throws CommandError for an answer of 400 and above, too many redirects, or no answer
+ * @throws CommandError for an answer that is no success, too many redirects, or no answer
  */
 export async function call(name: string, options: CallOptions): Promise<void> {
+  requireOneInput(options);
   const connection = openConnection(options);
   const { url: base, token } = connection;
   const headers = toHeaders(options, token);
@@ -41,10 +43,19 @@ export async function call(name: string, options: CallOptions): Promise<void> {
   }
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
   const answer = await follow(url, init);
-  process.stdout.write(new Uint8Array(await answer.arrayBuffer()));
+  const bytes = await readBody(answer, () => answer.arrayBuffer()).catch(sayLate);
+  process.stdout.write(new Uint8Array(bytes));
   if (process.stdout.isTTY) process.stdout.write("\n");
-  if (answer.status >= 400)
+  if (!answer.ok)
     throw new CommandError(`The call was answered with ${answer.status} ${answer.statusText}`);
+}
+
+/** @throws CommandError (usage) */
+function requireOneInput({ data, sign, secretStdin }: CallOptions): void {
+  if (!secretStdin) return;
+  if (!sign) throw new CommandError("Found --secret-stdin alone, expected --sign with it", 2);
+  if (data !== "@-") return;
+  throw new CommandError("Standard input cannot be both the body and the secret", 2);
 }
 
 function toUrl(base: string, name: string, { query = [], async: is_async }: CallOptions): string {
@@ -56,7 +67,7 @@ function toUrl(base: string, name: string, { query = [], async: is_async }: Call
   });
   if (is_async) pairs.push(["async", "1"]);
   const search = pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
-  return `${base}/api/latest/webhook/${encodeURIComponent(webhook)}/${path}${search}`;
+  return `${base}/api/latest${toPath("webhook", webhook)}/${path}${search}`;
 }
 
 function toHeaders({ header = [], key }: CallOptions, token: string | null): Headers {
@@ -64,11 +75,25 @@ function toHeaders({ header = [], key }: CallOptions, token: string | null): Hea
   for (const line of header) {
     const at = line.indexOf(":");
     if (at < 1) throw new CommandError(`Found header "${line}", expected "Name: value"`, 2);
-    headers.append(line.slice(0, at).trim(), line.slice(at + 1).trim());
+    const name = line.slice(0, at).trim();
+    put(`The header "${name}"`, () => headers.append(name, line.slice(at + 1).trim()));
   }
-  if (key !== undefined) headers.set("authorization", `Bearer ${key}`);
-  if (token !== null) headers.set("x-service-token", token);
+  if (key !== undefined) put("The key", () => headers.set("authorization", `Bearer ${key}`));
+  if (token !== null) setToken(headers, token);
   return headers;
+}
+
+/** Values are secrets: what is wrong is said without them. */
+function put(what: string, act: () => void): void {
+  try {
+    act();
+  } catch {
+    throw new CommandError(
+      `${what} cannot be sent: expected a name of letters, digits and "-", and a value in Latin-1 ` +
+        "without line breaks",
+      2,
+    );
+  }
 }
 
 function readData(data: string): string | Uint8Array<ArrayBuffer> {
@@ -90,7 +115,8 @@ async function follow(url: string, init: RequestInit): Promise<Response> {
     if (answer.status < 300 || answer.status >= 400 || location === null) return answer;
     await answer.body?.cancel();
     const target = URL.parse(location, next);
-    if (target === null) throw new CommandError(`Cannot follow the redirect to "${location}"`);
+    if (target === null || !/^https?:$/.test(target.protocol))
+      throw new CommandError(`Cannot follow the redirect to "${location}"`);
     if (answer.status === 303) request = toGet(request);
     if (target.origin !== new URL(next).origin) request = withoutSecrets(request);
     next = target.href;
@@ -117,11 +143,12 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {
-    if ((error as Error).name === "TimeoutError")
-      throw new CommandError(`No answer within ${TIMEOUT_MS / 1000} s. Use --async for long ones`);
-    throw new CommandError(
-      `Cannot reach ${new URL(url).origin}: ${reasonOf(error as Error)}. ` +
-        (isUntrusted(error as Error) ? CERTIFICATE : "Is the service running?"),
-    );
+    if ((error as Error).name === "TimeoutError") return sayLate(error);
+    throw toUnsentError(url, error as Error, "Is the service running?");
   }
+}
+
+function sayLate(error: unknown): never {
+  if ((error as Error).name !== "TimeoutError") throw error;
+  throw new CommandError(`No answer within ${TIMEOUT_MS / 1000} s. Use --async for long ones`);
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRuntime } from "../assets/runtime.ts";
+import { readDataKey } from "../server/access/data-key.ts";
 import { readCertificate } from "../server/config/certificate.ts";
 import { checkDataFolder } from "../server/config/data-folder.ts";
 import { warnOfPlugins } from "../server/config/plugins-folder.ts";
@@ -9,6 +10,8 @@ import type { Flow } from "../server/flows/catalog.ts";
 import { openLog } from "../shared/log.ts";
 import { openFlows } from "../server/flows.ts";
 import { warnOfAddresses } from "./listed-addresses.ts";
+import { cleanUpAtSignals } from "./clean-up.ts";
+import { requireHost } from "./listening.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
 import { findExcerpt } from "./excerpt.ts";
@@ -29,7 +32,10 @@ export async function check(options: { config?: string; json?: true }): Promise<
     ...warnOfPlugins(config),
   ];
   for (const warning of warnings) process.stderr.write(`${warning}\n`);
+  readDataKey(config);
+  await requireHost(config);
   const folder = mkdtempSync(join(tmpdir(), "flowhook-check-"));
+  using _cleaning = cleanUpAtSignals(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const log = openLog({ level: "silent", format: "json" });
     const runtime = openRuntime(folder);

@@ -1,7 +1,9 @@
 import type { List } from "../shared/contract/list.ts";
 import type { Problem } from "../shared/contract/problem.ts";
+import { parseExact } from "../shared/json-exact.ts";
 import { openConnection, type Connection, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
+import { readBody, toUnsentError } from "./unsent-request.ts";
 
 type Query = Readonly<Record<string, string | readonly string[] | number | undefined>>;
 
@@ -11,6 +13,8 @@ export interface RequestOptions {
   readonly body?: unknown;
   /** A text that is sent as YAML. */
   readonly yaml?: string;
+  /** Whether a redirect is an answer: of a wait, which goes on there. */
+  readonly mayRedirect?: true;
 }
 
 /** The management API of a running service (contract, section 3). */
@@ -33,9 +37,6 @@ export class RefusedFailure extends CommandError {
   }
 }
 
-/** There is no answer: no service runs there. */
-export class UnreachableError extends CommandError {}
-
 /** Most items of one page. */
 const PAGE = 500;
 
@@ -48,7 +49,7 @@ export function createClient(connection: Connection): Client {
   const request: Client["request"] = (method, path, more = {}) =>
     send(connection, method, path, more);
   const json: Client["json"] = async <T>(...args: Parameters<Client["json"]>) =>
-    (await (await request(...args)).json()) as T;
+    (await readJson(await request(...args), connection.url)) as T;
   return {
     ...connection,
     request,
@@ -61,6 +62,7 @@ export function createClient(connection: Connection): Client {
         const page = await json<List<T>>("GET", path, {
           query: { ...query, limit: size, cursor },
         });
+        if (!Array.isArray(page.items)) throw notFlowhook("no list", connection.url);
         items.push(...page.items);
         cursor = page.next_cursor ?? undefined;
       } while (cursor !== undefined && items.length < limit);
@@ -69,19 +71,41 @@ export function createClient(connection: Connection): Client {
   };
 }
 
-/** A path of the API: its segments, encoded. */
+/**
+ * A path of the API: its segments, encoded.
+ *
+ * @throws CommandError for a name that no URL can have: what it led to would be something else
+ */
 export function toPath(...segments: readonly string[]): string {
+  const wrong = segments.find((segment) => /^\.{0,2}$/.test(segment));
+  if (wrong !== undefined) throw new CommandError(`Found "${wrong}", expected a name or an id`, 2);
   return segments.map((segment) => `/${encodeURIComponent(segment)}`).join("");
+}
+
+/** @throws CommandError where it breaks off, or is none */
+export async function readJson(answer: Response, url: string): Promise<unknown> {
+  const text = await readBody(answer, () => answer.text());
+  try {
+    return parseExact(text);
+  } catch {
+    throw notFlowhook("no JSON", url);
+  }
+}
+
+function notFlowhook(found: string, url: string): CommandError {
+  return new CommandError(
+    `Found ${found} at ${url}, which is no answer of Flowhook. Is the URL right?`,
+  );
 }
 
 async function send(
   { url, token }: Connection,
   method: string,
   path: string,
-  { query = {}, body, yaml }: RequestOptions,
+  { query = {}, body, yaml, mayRedirect }: RequestOptions,
 ): Promise<Response> {
   const headers = new Headers({ accept: "application/json" });
-  if (token !== null) headers.set("x-service-token", token);
+  if (token !== null) setToken(headers, token);
   if (body !== undefined) headers.set("content-type", "application/json");
   if (yaml !== undefined) headers.set("content-type", "application/yaml");
   const content = body === undefined ? yaml : JSON.stringify(body);
@@ -90,8 +114,21 @@ async function send(
     ...init,
     ...(content === undefined ? {} : { body: content }),
   });
-  if (answer.status < 400) return answer;
+  if (answer.ok || (mayRedirect && isRedirect(answer))) return answer;
   throw await toFailure(answer, url, token);
+}
+
+/** @throws CommandError where it is none: what stands in it is never shown */
+export function setToken(headers: Headers, token: string): void {
+  try {
+    headers.set("x-service-token", token);
+  } catch {
+    throw new CommandError("The login token has characters that none can have (FLOWHOOK_TOKEN)", 2);
+  }
+}
+
+function isRedirect({ status }: Response): boolean {
+  return status >= 300 && status < 400;
 }
 
 function toSearch(query: Query): string {
@@ -103,34 +140,15 @@ function toSearch(query: Query): string {
   return search.size === 0 ? "" : `?${search.toString()}`;
 }
 
-/** @throws UnreachableError */
+const START = 'Start the service with "flowhook serve", or name another with --url or FLOWHOOK_URL';
+
+/** @throws CommandError where there is no answer */
 async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);
   } catch (error) {
-    const reason = `Cannot reach ${new URL(url).origin}: ${reasonOf(error as Error)}`;
-    if (isUntrusted(error as Error)) throw new CommandError(`${reason}. ${CERTIFICATE}`);
-    throw new UnreachableError(
-      `${reason}. Start the service with "flowhook serve", or name another with --url or ` +
-        `FLOWHOOK_URL`,
-    );
+    throw toUnsentError(url, error as Error, START);
   }
-}
-
-export const CERTIFICATE =
-  "If the service's certificate is of an authority of your own, name that with --cacert FILE or " +
-  "SSL_CERT_FILE";
-
-/** Whether it was the certificate that nobody vouches for. */
-export function isUntrusted({ cause }: Error): boolean {
-  const { code = "" } = (cause ?? {}) as NodeJS.ErrnoException;
-  return /SELF_SIGNED|UNABLE_TO_|CERT_UNTRUSTED/.test(code);
-}
-
-/** Why no answer came: the system's words are in the cause. */
-export function reasonOf({ message, cause }: Error): string {
-  if (!(cause instanceof Error)) return message;
-  return cause.message || (cause as NodeJS.ErrnoException).code || message;
 }
 
 async function toFailure(
@@ -141,12 +159,11 @@ async function toFailure(
   const type = answer.headers.get("content-type") ?? "";
   if (!type.startsWith("application/problem+json")) {
     await answer.body?.cancel();
-    return new CommandError(
-      `Found ${answer.status} ${answer.statusText} at ${url}, which is no answer of Flowhook. ` +
-        `Is the URL right?`,
-    );
+    const location = isRedirect(answer) ? answer.headers.get("location") : null;
+    const where = location === null ? "" : ` to ${location}`;
+    return notFlowhook(`${answer.status} ${answer.statusText}${where}`, url);
   }
-  const problem = (await answer.json()) as Partial<Problem>;
+  const problem = (await readJson(answer, url)) as Partial<Problem>;
   if (answer.status === 401 && !answer.url.endsWith("/auth/login"))
     return new RefusedFailure(
       `${token === null ? "Not logged in to" : "The login has ended at"} ${url}. ` +

@@ -19,6 +19,8 @@ export interface CompletedOption {
   readonly flag: string;
   readonly summary: string;
   readonly takes: "none" | "file" | "value";
+  /** The values that it takes; empty where they are not known. */
+  readonly values: readonly string[];
 }
 
 /** The program and each command below it. */
@@ -36,11 +38,24 @@ function describe(command: Command, path: string): CompletedCommand {
   const below = command.commands.map((one) => [one.name(), one.description()] as const);
   return {
     path,
-    words: [...below.map(([name]) => name), ...(VALUES[path]?.() ?? [])],
+    words: [...below.map(([name]) => name), ...valuesOf(path, command)],
     summaries: Object.fromEntries(below),
-    options: [...optionsOf(command), { flag: "--help", summary: "print the usage", takes: "none" }],
+    options: [...optionsOf(command), HELP],
     takesFile: given.some((name) => name === "file" || name === "dir"),
   };
+}
+
+const HELP: CompletedOption = {
+  flag: "--help",
+  summary: "print the usage",
+  takes: "none",
+  values: [],
+};
+
+/** Of an argument; `help` takes what stands beside it. */
+function valuesOf(path: string, command: Command): readonly string[] {
+  if (command.name() !== "help") return VALUES[path]?.() ?? [];
+  return command.parent?.commands.map((one) => one.name()) ?? [];
 }
 
 /** Arguments whose values the program knows. */
@@ -50,11 +65,11 @@ const VALUES: Readonly<Record<string, () => readonly string[]>> = {
 };
 
 function optionsOf(command: Command): CompletedOption[] {
-  return command.options.flatMap(({ short, long, flags, description }) => {
-    const isFile = /<file>|\[file\]/.test(flags);
+  return command.options.flatMap(({ short, long, flags, description, argChoices }) => {
+    const isFile = /<(file|input)>/.test(flags);
     const takes = !/[<[]/.test(flags) ? "none" : isFile ? "file" : "value";
     return [long, short]
       .filter((flag) => flag !== undefined)
-      .map((flag) => ({ flag, summary: description, takes }) as const);
+      .map((flag) => ({ flag, summary: description, takes, values: argChoices ?? [] }) as const);
   });
 }

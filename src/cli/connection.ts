@@ -4,7 +4,7 @@ import { findConnection } from "./author-connection.ts";
 import { trustCertificates } from "./certificates.ts";
 import { CommandError } from "./command-error.ts";
 import { readConfiguration } from "./configuration.ts";
-import { readLogins } from "./kept-logins.ts";
+import { NONE, readLogins } from "./kept-logins.ts";
 
 /** The service that a command speaks to, and the login token it speaks with. */
 export interface Connection {
@@ -31,7 +31,9 @@ export function openConnection(options: ConnectionOptions): Connection {
   const given = readCredentials(readEnvironment());
   const own = options.url === undefined && given.url === null ? findConnection(".") : null;
   if (own !== null) return own;
-  const kept = readLogins();
+  const isGiven = (options.url ?? given.url ?? null) !== null && given.token !== null;
+  // A home that cannot be read stops nobody who needs nothing of it.
+  const kept = isGiven ? NONE : readLogins();
   const named = options.url ?? given.url ?? kept.current;
   const url = toServiceUrl(named ?? configuredUrl());
   const token = given.token ?? kept.logins[url]?.token ?? null;

@@ -22,13 +22,18 @@ export interface DevOptions {
   readonly host?: string;
   /** Name of the flow to look at with a debugger. */
   readonly inspect?: string;
-  readonly inspectPort: number;
+  readonly inspectPort?: number;
 }
+
+/** Where debuggers look. */
+const DEBUGGER_PORT = 9229;
 
 /** Serves a folder for its author alone, and shows each call; until SIGTERM or Ctrl-C. */
 export async function dev(folder: string, options: DevOptions): Promise<void> {
   if (options.inspect !== undefined && "Deno" in globalThis)
     throw new CommandError("--inspect needs Node: use the binary, or node flowhook.mjs", 2);
+  if (options.inspect === undefined && options.inspectPort !== undefined)
+    throw new CommandError("Found --inspect-port alone, expected --inspect FLOW with it", 2);
   const loaded = readAuthorFolder(folder);
   const { config } = loaded;
   const write = (text: string): void => void process.stdout.write(text);
@@ -38,7 +43,7 @@ export async function dev(folder: string, options: DevOptions): Promise<void> {
   logStrayErrors(log);
   for (const warning of loaded.warnings) log.warn(warning);
   const signals = watchStopSignals(log, config);
-  const { host, inspect, inspectPort, port } = options;
+  const { host, inspect, inspectPort = DEBUGGER_PORT, port } = options;
   const debug = inspect === undefined ? undefined : { flow: inspect, port: inspectPort };
   const author = await open(loaded, {
     log,

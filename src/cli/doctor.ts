@@ -1,16 +1,27 @@
+import { trustCertificates } from "./certificates.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
 import { examineAll } from "./doctor/examination.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { printJson, toLine } from "./table.ts";
 
+interface DoctorOptions {
+  readonly config?: string;
+  /** File of the authorities that BASE_URL is checked against. */
+  readonly cacert?: string;
+  readonly json?: true;
+}
+
 /**
  * Says what is wrong with a service and its surroundings, and what to do about each.
  *
  * @throws CommandError where something is wrong; a warning is not
  */
-export async function examine(options: { config?: string; json?: true }): Promise<void> {
-  const findings = await examineAll(readConfiguration(options));
+export async function examine(options: DoctorOptions): Promise<void> {
+  const loaded = readConfiguration(options);
+  // Read before root becomes the service's user.
+  if (loaded.config.BASE_URL?.startsWith("https:")) trustCertificates(options.cacert ?? null);
+  const findings = await examineAll(loaded);
   if (options.json) printJson(findings);
   else for (const finding of findings) process.stdout.write(describe(finding));
   const errors = findings.filter(({ state }) => state === "error").length;

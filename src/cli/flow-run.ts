@@ -1,11 +1,12 @@
 import type { Execution, Started } from "../shared/contract/execution.ts";
-import { createClient, toPath, UnreachableError, type Client } from "./client.ts";
+import { createClient, readJson, toPath, type Client } from "./client.ts";
 import { isNamed, openConnection, type ConnectionOptions } from "./connection.ts";
 import { isAuthorFolder } from "./author-folder.ts";
 import { printLog, readLog } from "./execution-log.ts";
 import { CommandError } from "./command-error.ts";
 import { readJsonOr } from "./input.ts";
 import { printJson, toLine } from "./table.ts";
+import { UnreachableError } from "./unsent-request.ts";
 
 export interface RunOptions extends ConnectionOptions {
   readonly local?: true;
@@ -27,15 +28,33 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
   if (options.local === true) return runHere(run, options);
   const connection = openConnection(options);
   const isHere = !isNamed(options) && isAuthorFolder(".");
-  if (isHere && connection.token === null) return runHere(run, options);
+  const { url, token } = connection;
+  if (isHere && token === null)
+    return telling(`It ran here, without a service: there is no login to ${url}`, () =>
+      runHere(run, options),
+    );
   const client = createClient(connection);
   const id = await start(client, run).catch((error: unknown) => {
     if (isHere && error instanceof UnreachableError) return null;
     throw error;
   });
-  if (id !== null) return report(client, id, options);
-  process.stderr.write(`Cannot reach ${connection.url}: it runs here\n`);
-  await runHere(run, options);
+  if (id === null) {
+    process.stderr.write(`Cannot reach ${url}: it runs here\n`);
+    return runHere(run, options);
+  }
+  if (isNamed(options)) return report(client, id, options);
+  await telling(`It ran on ${url}`, () => report(client, id, options));
+}
+
+/** Says where it ran, after what came of it: nobody named a service. */
+async function telling(where: string, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw new CommandError(`${error.message}\n${where}`, error.exitCode);
+  }
+  process.stderr.write(`${where}\n`);
 }
 
 /** What is asked of the service. */
@@ -71,11 +90,19 @@ async function report(client: Client, id: string, options: RunOptions): Promise<
     );
 }
 
-/** Follows the wait endpoint: 302 to itself after each poll window, 200 at the end. */
+/**
+ * Follows the wait endpoint: 302 to itself after each poll window, 200 at the end.
+ *
+ * @throws CommandError for a redirect to elsewhere, which would be asked again for ever
+ */
 async function waitFor(client: Client, id: string): Promise<Execution> {
+  const path = `${toPath("execution", id)}/wait`;
   for (;;) {
-    const answer = await client.request("GET", `${toPath("execution", id)}/wait`);
-    if (answer.status === 200) return (await answer.json()) as Execution;
+    const answer = await client.request("GET", path, { mayRedirect: true });
+    if (answer.status === 200) return (await readJson(answer, client.url)) as Execution;
     await answer.body?.cancel();
+    const location = answer.headers.get("location") ?? "";
+    if (URL.parse(location, answer.url)?.pathname.endsWith(path) !== true)
+      throw new CommandError(`The wait for ${id} was sent to "${toLine(location)}"`);
   }
 }

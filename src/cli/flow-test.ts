@@ -16,6 +16,7 @@ import {
   type TrialAnswer,
 } from "../shared/wire/trial.ts";
 import { readAuthorFolder } from "./author-folder.ts";
+import { cleanUpAtSignals } from "./clean-up.ts";
 import { CommandError } from "./command-error.ts";
 import { testArguments } from "./test-arguments.ts";
 import { openTrials, type Trials } from "./trial.ts";
@@ -41,11 +42,13 @@ export async function testFlows(folder: string, options: TestOptions): Promise<v
         `(flowhook docs flows), or both with: flowhook flow new NAME --test`,
     );
   const data = mkdtempSync(join(tmpdir(), "flowhook-test-"));
+  const remove = () => rmSync(data, { recursive: true, force: true, maxRetries: 3 });
+  using _cleaning = cleanUpAtSignals(remove);
   try {
     const failed = await runTests({ ...config, DATA_DIR: data }, files, options);
     if (failed) throw new CommandError("Tests failed");
   } finally {
-    rmSync(data, { recursive: true, force: true, maxRetries: 3 });
+    remove();
   }
 }
 

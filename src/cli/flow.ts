@@ -1,6 +1,6 @@
 import type { Access, Flow } from "../shared/contract/flow.ts";
 import type { List } from "../shared/contract/list.ts";
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { TEST_REPORTERS } from "../shared/wire/trial.ts";
@@ -52,7 +52,9 @@ export function addFlowCommands(
       "--input <input>",
       "input_value: JSON, or a file of it; - reads standard input (default: an empty GET)",
     )
-    .option("--local", "in this folder, without a service")
+    .addOption(
+      new Option("--local", "in this folder, without a service").conflicts(["url", "cacert"]),
+    )
     .option("--log", "print its log lines to standard error")
     .option("--json", "print the whole execution record")
     .option(...url)

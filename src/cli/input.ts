@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { parseExact } from "../shared/json-exact.ts";
 import { TEST_REPORTERS, type TestReporter } from "../shared/wire/trial.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -34,7 +35,7 @@ export function readJsonOr(given: string): unknown {
 
 function parse(text: string, where: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch (error) {
     throw new CommandError(`Expected JSON in ${where}: ${(error as Error).message}`);
   }
@@ -45,6 +46,11 @@ export function toCount(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count > 0) return count;
   throw new CommandError(`Found "${text}", expected a whole number of at least 1`, 2);
+}
+
+/** One more of an option that may be given again, for commander. */
+export function toList(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
 }
 
 /** A port to listen on, for commander; 0 for any free one. */

@@ -16,7 +16,7 @@ import { planRemoval } from "./install/removal.ts";
 import { takeSteps } from "./install/step.ts";
 import { requireOwnUnit } from "./install/unit-file.ts";
 import { findProgram, isOneFile } from "./own-program.ts";
-import { CONFIG_FILE } from "./systemd.ts";
+import { CONFIG_FILE, warnOfHidden } from "./systemd.ts";
 
 /**
  * Installs this program as a service of systemd, and starts it. What is there stays as it is, but
@@ -28,6 +28,8 @@ export async function install({ dryRun = false }: { dryRun?: boolean }): Promise
   requireSystemd("install", dryRun);
   const loaded = loadInstalled();
   requireFree(loaded.config);
+  for (const warning of warnOfHidden(CONFIG_FILE, loaded.config))
+    process.stderr.write(`${warning}\n`);
   const [source = "", ...words] = findProgram();
   if (!isOneFile()) requireSeen([source, ...words]);
   const isCopied = isOneFile() && source !== PROGRAM;

@@ -18,6 +18,8 @@ export interface KeptLogins {
   readonly logins: Readonly<Record<string, KeptLogin>>;
 }
 
+export const NONE: KeptLogins = { current: null, logins: {} };
+
 function loginsFile(): string {
   return join(personalFolder(readEnvironment()), "logins.json");
 }
@@ -30,8 +32,9 @@ export function readLogins(): KeptLogins {
     return { current: current ?? null, logins: logins ?? {} };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return { current: null, logins: {} };
-    throw new CommandError(`Cannot read "${file}": ${message}. Remove it, and log in again`);
+    if (code === "ENOENT" || code === "ENOTDIR") return NONE;
+    const advice = code === undefined ? ". Remove it, and log in again" : "";
+    throw new CommandError(`Cannot read "${file}": ${message}${advice}`);
   }
 }
 
@@ -50,8 +53,8 @@ export function forgetLogin(url: string): void {
 function writeLogins(kept: KeptLogins): void {
   const file = loginsFile();
   const beside = `${file}.${process.pid}`;
-  mkdirSync(personalFolder(readEnvironment()), { recursive: true, mode: 0o700 });
   try {
+    mkdirSync(personalFolder(readEnvironment()), { recursive: true, mode: 0o700 });
     writeFileSync(beside, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
     renameSync(beside, file);
   } catch (error) {

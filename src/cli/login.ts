@@ -10,7 +10,7 @@ export async function login(
   url: string | undefined,
   options: ConnectionOptions & PasswordOptions & { user?: string },
 ): Promise<void> {
-  const client = openClient(url === undefined ? options : { ...options, url });
+  const client = openClient(toService(url, options));
   process.stderr.write(`Logging in to ${client.url}\n`);
   const user_name = options.user ?? (await ask("User name: ", "--user"));
   const password = await readPassword("Password: ", options);
@@ -22,9 +22,19 @@ export async function login(
   process.stdout.write(`Logged in to ${client.url} as "${user.name}" until ${expires_at}\n`);
 }
 
+/** @throws CommandError (usage) where both name one: which of them was meant? */
+function toService<Options extends ConnectionOptions>(
+  url: string | undefined,
+  options: Options,
+): Options {
+  if (url === undefined) return options;
+  if (options.url === undefined) return { ...options, url };
+  throw new CommandError("Found a URL and --url, expected one of them", 2);
+}
+
 /** Ends the kept token, at the service too where that can be reached. */
 export async function logout(url: string | undefined, options: ConnectionOptions): Promise<void> {
-  const connection = openConnection(url === undefined ? options : { ...options, url });
+  const connection = openConnection(toService(url, options));
   const { token } = readLogins().logins[connection.url] ?? {};
   if (token === undefined) throw new CommandError(`There is no kept login to ${connection.url}`);
   forgetLogin(connection.url);

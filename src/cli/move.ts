@@ -7,6 +7,7 @@ import { databaseFile, showDatabase, type Config } from "../server/config/resolv
 import { moveStore, type Moved } from "../server/move.ts";
 import { takeLock } from "../server/store/sqlite/lock.ts";
 import { removeMoved } from "../server/store/sqlite/move-source.ts";
+import { cleanUpAtSignals } from "./clean-up.ts";
 import { readConfiguration } from "./configuration.ts";
 import { openDataOf } from "./data-folder.ts";
 import { CommandError } from "./command-error.ts";
@@ -31,7 +32,8 @@ export async function move(from: string, to: string | null, options: MoveOptions
   const key = requireKey(config);
   const { addon, moveThread } = openDataOf(loaded);
   const locks = foldersOf(path, config).map((folder) => takeLock(folder, addon));
-  cleanUpAtSignals(path);
+  // The copy is as large as the store, and as secret.
+  using _cleaning = cleanUpAtSignals(() => removeMoved(path));
   try {
     const begun = performance.now();
     const data = {
@@ -93,15 +95,6 @@ function foldersOf(path: string, { DATA_DIR }: Config): string[] {
   const folder = dirname(path);
   const isOther = folder !== DATA_DIR && existsSync(join(folder, "lock.db"));
   return isOther ? [DATA_DIR, folder] : [DATA_DIR];
-}
-
-/** The copy is as large as the store, and as secret. */
-function cleanUpAtSignals(path: string): void {
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => {
-      removeMoved(path);
-      process.kill(process.pid, signal);
-    });
 }
 
 const COLUMNS: readonly Column<Moved["tables"][number]>[] = [

@@ -25,6 +25,10 @@ function addLookingCommands(program: Command, config: readonly [string, string])
     .command("doctor")
     .description("Look for what is wrong with a service, running or not, and say what to do")
     .option(...config)
+    .option(
+      "--cacert <file>",
+      "authorities of an HTTPS BASE_URL, PEM (default: SSL_CERT_FILE, or the system's)",
+    )
     .option("--json", "print JSON")
     .action(async (options) => (await import("./doctor.ts")).examine(options));
 }

@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../assets/read.ts";
 import { ConfigError } from "../server/config/config-error.ts";
@@ -13,12 +14,15 @@ import { CommandError } from "./command-error.ts";
 import { addFlowCommands } from "./flow.ts";
 import { addHelp } from "./help.ts";
 import { init } from "./init.ts";
-import { toPort } from "./input.ts";
+import { toList, toPort } from "./input.ts";
 import { printLicenses } from "./licenses.ts";
 import { login, logout } from "./login.ts";
 import { addNodesCommand } from "./nodes.ts";
 import { addOperatingCommands } from "./operating.ts";
+import { addPeopleCommands } from "./people.ts";
 import { addSecretCommands } from "./secret.ts";
+import { addSettingCommands } from "./setting.ts";
+import { watchStandardOutput } from "./standard-output.ts";
 import { toLines } from "./table.ts";
 import { addWebhookCommands } from "./webhook.ts";
 
@@ -45,9 +49,10 @@ export function createProgram(): Command {
   addWebhookCommands(program, URL);
   addExecutionCommands(program, URL);
   addSecretCommands(program, URL);
+  addSettingCommands(program, URL);
   addCallCommand(program);
   addLoginCommands(program);
-  addUserCommands(program);
+  addPeopleCommands(program, CONFIG);
   addOperatingCommands(program, CONFIG);
   addNodesCommand(program, URL);
   addMonitoringCommands(program);
@@ -81,7 +86,7 @@ function addServiceCommands(program: Command): void {
     .option("--port <port>", "the port on loopback (default: LISTEN_PORT, or a free one)", toPort)
     .option("--host <name>", "answer requests for this host as well, e.g. of a tunnel to it")
     .option("--inspect <flow>", "run this flow under a debugger: its calls wait until one attaches")
-    .option("--inspect-port <port>", "the debugger's port on loopback", toPort, 9229)
+    .option("--inspect-port <port>", "the debugger's port on loopback (default: 9229)", toPort)
     .action(async (dir, options) => (await import("./dev.ts")).dev(dir, options));
   program
     .command("init")
@@ -108,8 +113,8 @@ function addCallCommand(program: Command): void {
     .argument("<name>", "name of the webhook, with a sub-path if wanted: name/sub/path")
     .option("-X, --method <method>", "method (default: POST with data, GET without)")
     .option("-d, --data <json>", "body; @file reads it from a file, @- from standard input")
-    .option("-H, --header <header...>", "header, as 'Name: value'")
-    .option("-q, --query <pair...>", "query parameter, as name=value")
+    .option("-H, --header <header>", "header, as 'Name: value'; again for more", toList)
+    .option("-q, --query <pair>", "query parameter, as name=value; again for more", toList)
     .option("--key <key>", "API key")
     .option("--sign", "sign it as the webhook's sender would, with a secret that is asked for")
     .option("--secret-stdin", "read that secret from standard input")
@@ -133,31 +138,6 @@ function addLoginCommands(program: Command): void {
     .argument("[url]", "the service")
     .option(...URL)
     .action(logout);
-}
-
-function addUserCommands(program: Command): void {
-  const user = program.command("user").description("Users, also of a stopped service");
-  user
-    .command("list")
-    .description("List users by name")
-    .option(...CONFIG)
-    .option("--json", "print JSON")
-    .action(async (options) => (await import("./user.ts")).listUsers(options));
-  user
-    .command("create")
-    .description("Create a user; the password is read from standard input, or generated")
-    .argument("<name>")
-    .option(...CONFIG)
-    .option("--email <email>", "e-mail address", "")
-    .option("--role <role...>", "roles", ["viewer"])
-    .action(async (name, options) => (await import("./user.ts")).createUser(name, options));
-  user
-    .command("password")
-    .description("Set a user's password, read from standard input, or generated")
-    .argument("<name>")
-    .option(...CONFIG)
-    .option("--create", "make the database where there is none yet, before the first start")
-    .action(async (name, options) => (await import("./user.ts")).setPassword(name, options));
 }
 
 function addMonitoringCommands(program: Command): void {
@@ -193,10 +173,15 @@ function addReadingCommands(program: Command): void {
 
 /** @returns the exit code: 0, 1 (the act failed), 2 (usage), 78 (configuration) */
 export async function runCommand(args: readonly string[]): Promise<number> {
-  // A reader that is gone (`flowhook execution list | head`) wants no more: that is no fault.
-  process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => {
-    if (code !== "EPIPE") process.exitCode = 1;
-  });
+  const output = watchStandardOutput();
+  const code = await runProgram(args);
+  const lost = await output.end();
+  if (lost === null) return code;
+  process.stderr.write(`Cannot write the output: ${lost}\n`);
+  return code || 1;
+}
+
+async function runProgram(args: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: "user" });
     return 0;
@@ -215,10 +200,23 @@ function report(error: unknown): number {
 
 /** The faults that people can mend: one line, no stack. */
 function toKnown(error: unknown): { message: string; exitCode: number } | null {
+  if (isSystemError(error)) return { message: explain(error), exitCode: 1 };
   if (error instanceof CommandError) return error;
   if (error instanceof ConfigError) return { message: error.message, exitCode: 78 };
   if (error instanceof StartError) return error;
   return null;
+}
+
+/** What the system refuses, e.g. to write into a folder or to a disk that is full. */
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error && "errno" in error;
+}
+
+function explain({ message, syscall, path = "" }: NodeJS.ErrnoException): string {
+  const isTemporary = syscall === "mkdtemp" && path.startsWith(tmpdir());
+  const isHome = syscall === "uv_os_homedir";
+  const advice = isTemporary ? ". Name another folder with TMPDIR" : isHome ? ". Set HOME" : "";
+  return `Cannot go on: ${message}${advice}`;
 }
 
 function describe(error: unknown): string {

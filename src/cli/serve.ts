@@ -12,10 +12,11 @@ import { startService } from "../server/start.ts";
 import { logStrayErrors } from "../server/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
+import { toListenError } from "./listening.ts";
 import { watchStopSignals } from "./stop-signals.ts";
 import { welcome } from "./welcome.ts";
 
-/** Runs the service until SIGTERM or SIGINT; a second one cuts the grace of what runs short. */
+/** Runs the service until SIGTERM, SIGINT or its terminal is closed; a second one cuts the grace of what runs short. */
 export async function serve(options: { config?: string; demo?: true }): Promise<void> {
   const loaded = readConfiguration(options);
   const { config, credentials } = loaded;
@@ -42,7 +43,8 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   });
   signals.service = service;
   log.info(describeService(loaded, service.url), `Listening on ${service.url}`);
-  if (service.adminPassword === null) await welcome(service, config);
+  // Whose terminal is closed meanwhile is not greeted; the signal of it ends the service.
+  if (service.adminPassword === null) await welcome(service, config).catch(() => {});
   if (demo !== null)
     process.stdout.write(demo.describeDemo(service.url, await demo.fillDemo(service)));
   await signals.first;
@@ -74,12 +76,6 @@ async function open(options: ServiceOptions): Promise<Service> {
     return await startService(options);
   } catch (error) {
     if (error instanceof StartError) throw new CommandError(error.message, error.exitCode);
-    const { message, syscall = "" } = error as NodeJS.ErrnoException;
-    if (!["listen", "bind", "getaddrinfo"].includes(syscall)) throw error;
-    const { LISTEN_HOST: host, LISTEN_PORT: port } = options.config;
-    throw new CommandError(
-      `Cannot listen on ${host}:${port}: ${message}. Set LISTEN_HOST and LISTEN_PORT in ` +
-        `flowhook.yaml, or FLOWHOOK_LISTEN_PORT in the environment: 0 takes any free port`,
-    );
+    throw toListenError(error, options.config) ?? error;
   }
 }

@@ -1,3 +1,4 @@
+import { isatty } from "node:tty";
 import type { Log } from "../shared/log.ts";
 import type { Config } from "../server/config/resolve.ts";
 import type { Service } from "../server/service.ts";
@@ -8,7 +9,7 @@ const SAME_MS = 1000;
 type Stopped = Pick<Service, "running">;
 type Times = Pick<Config, "SHUTDOWN_DELAY_SEC" | "SHUTDOWN_GRACE_SEC">;
 
-/** SIGTERM and SIGINT: the first asks for a stop, one after that for a stop at once. */
+/** SIGTERM, SIGINT and a closed terminal: the first asks for a stop, one after that for a stop at once. */
 export interface StopSignals {
   readonly first: Promise<void>;
   readonly second: Promise<void>;
@@ -39,8 +40,18 @@ export function watchStopSignals(log: Log, times: Times): StopSignals {
   }
 
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, take);
+  process.on("SIGHUP", isAttended() ? take : () => log.info(HANG_UP));
   return signals;
 }
+
+/** Whether SIGHUP says that a terminal was closed. Daemons are sent it to read something again. */
+function isAttended(): boolean {
+  return isatty(0) || isatty(1);
+}
+
+const HANG_UP =
+  "SIGHUP: nothing to do. Flows and certificates are taken up as they change; a change of the " +
+  "configuration needs a restart";
 
 function describeStop(service: Stopped | null, times: Times): string {
   if (service === null) return "Stopping once the start is complete; a second signal ends it";

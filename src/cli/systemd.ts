@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import { existsSync } from "node:fs";
 import { loadConfig, type Loaded } from "../server/config/load.ts";
 import { databaseFile, type Config } from "../server/config/resolve.ts";
+import { quotePath } from "../server/config/unwritable.ts";
 import { findProgram } from "./own-program.ts";
 
 /** Time beyond what SHUTDOWN_* give, for the answers under way and the last commit, in seconds. */
@@ -39,7 +40,7 @@ export function makeUnit(
   user: string | null,
 ): string {
   const start = [...program, "serve", "--config", file];
-  return unit(start.map(quote).join(" "), loaded, user);
+  return unit(start.map(quoteStart).join(" "), loaded, user);
 }
 
 /** As the service will read it: without this shell's environment and folder. */
@@ -50,13 +51,7 @@ function load(file: string, isGiven: boolean): Loaded {
 
 function warningsOf(file: string, config: Config): string[] {
   const { DATA_DIR } = config;
-  const database = databaseFile(config) ?? [];
-  const hidden = [file, DATA_DIR, database, config.PLUGINS_DIR]
-    .flat()
-    .filter((path) => /^\/(home|root|tmp|var\/tmp)\//.test(path))
-    .map(
-      (path) => `The service will not see "${path}": systemd hides /home, /root and /tmp from it`,
-    );
+  const hidden = warnOfHidden(file, config);
   if (stateOf(DATA_DIR) !== null) return hidden;
   return [
     ...hidden,
@@ -65,9 +60,25 @@ function warningsOf(file: string, config: Config): string[] {
   ];
 }
 
-/** Quoting and specifiers of systemd.service(5): `%` and `$` would be expanded. */
+/** Of each path of the configuration that the hardened service does not see. */
+export function warnOfHidden(file: string, config: Config): string[] {
+  const { DATA_DIR, PLUGINS_DIR, TLS_CERT_FILE, TLS_KEY_FILE, ALLOW_READ, ALLOW_WRITE } = config;
+  const files = [file, DATA_DIR, databaseFile(config), PLUGINS_DIR, TLS_CERT_FILE, TLS_KEY_FILE];
+  return [...new Set([...files, ...ALLOW_READ, ...ALLOW_WRITE])]
+    .filter((path) => path !== null && /^\/(home|root|run\/user|tmp|var\/tmp)(\/|$)/.test(path))
+    .map(
+      (path) => `The service will not see "${path}": systemd hides /home, /root and /tmp from it`,
+    );
+}
+
+/** In the line of a command variables are expanded as well: systemd.service(5). */
+function quoteStart(word: string): string {
+  return quote(word.replaceAll("$", "$$$$"));
+}
+
+/** Quoting and specifiers of systemd.unit(5): `%` would be expanded. */
 function quote(word: string): string {
-  const plain = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
+  const plain = word.replaceAll("%", "%%");
   return /^[\w./:@%$=-]+$/.test(plain)
     ? plain
     : `"${plain.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
@@ -130,7 +141,8 @@ function ownership(config: Config, isConfigured: boolean, user: string | null): 
   const writable = [...new Set([...outside, ...config.ALLOW_WRITE])];
   return [
     owner,
-    ...writable.map((path) => `ReadWritePaths=${quote(path)}\n`),
+    // One that is not there yet would keep the service from starting, without a word of its own.
+    ...writable.map((path) => `ReadWritePaths=${quote(`-${path}`)}\n`),
     '# The first password of "admin" from a file that only root reads, instead of one in the journal:\n',
     "#LoadCredential=admin-password:/etc/flowhook/admin-password\n",
     "#Environment=FLOWHOOK_ADMIN_PASSWORD_FILE=%d/admin-password\n",
@@ -164,13 +176,14 @@ DynamicUser=yes
 StateDirectory=${names}
 StateDirectoryMode=0700
 ConfigurationDirectory=flowhook
-WorkingDirectory=%S/${quote(first ?? "flowhook")}
+# A path of one line, without quotes.
+WorkingDirectory=%S/${(first ?? "flowhook").replaceAll("%", "%%")}
 `;
 }
 
 /** What lies elsewhere needs an owner who stays the same. */
 function namedUser(folders: readonly string[]): string {
-  const words = folders.map(quote).join(" ");
+  const words = [...new Set(folders)].map(quotePath).join(" ");
   return `# The data lies outside of /var/lib: it needs a user who stays the same.
 #   sudo useradd --system --no-create-home --shell /usr/sbin/nologin flowhook
 #   sudo install -d -m 700 -o flowhook -g flowhook ${words}

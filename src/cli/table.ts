@@ -80,8 +80,14 @@ function toCell(value: string | number | boolean | null): string {
   return toLine(String(value));
 }
 
+/** Of a grapheme: East Asian wide and fullwidth letters (UAX 11), and what is shown as an emoji. */
 const WIDE =
-  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]/u;
+  /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1aff0}-\u{1b2ff}\u{20000}-\u{3fffd}]/u;
+
+/** Nothing is seen of these, also where no letter is before them. */
+const UNSEEN = /^[\p{Mn}\p{Me}\u200b-\u200d\u2060-\u2064\ufeff]+$/u;
+
+const ASCII = /^[ -~]*$/;
 
 let segmenter: Intl.Segmenter | undefined;
 
@@ -93,16 +99,25 @@ function graphemesOf(text: string): Intl.Segments {
 
 /** Columns that a text takes on a terminal. */
 function widthOf(text: string): number {
+  if (ASCII.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of graphemesOf(text)) width += WIDE.test(segment) ? 2 : 1;
+  for (const { segment } of graphemesOf(text)) width += widthOfOne(segment);
   return width;
 }
 
-function cut(line: string, terminal: number | undefined): string {
-  if (terminal === undefined || widthOf(line) <= terminal) return line;
+function widthOfOne(grapheme: string): number {
+  if (UNSEEN.test(grapheme)) return 0;
+  return WIDE.test(grapheme) ? 2 : 1;
+}
+
+/** A terminal that does not tell its width says 0. */
+function cut(line: string, terminal = 0): string {
+  if (terminal === 0 || widthOf(line) <= terminal) return line;
   let kept = "";
+  let width = 0;
   for (const { segment } of graphemesOf(line)) {
-    if (widthOf(kept + segment) > terminal - 1) break;
+    width += widthOfOne(segment);
+    if (width > terminal - 1) break;
     kept += segment;
   }
   return `${kept}…`;

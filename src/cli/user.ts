@@ -1,27 +1,32 @@
 import { readFileSync } from "node:fs";
 import { generatePassword, hashPassword } from "../server/access/password.ts";
 import { prepareFirstStart, takeFirstStart } from "../server/access/first-start.ts";
-import { toUser } from "../server/api/user.ts";
+import { nextTime } from "../server/api/named.ts";
+import { commitKeepingAdmin, toUser } from "../server/api/user.ts";
 import { now } from "../shared/clock.ts";
 import type { User } from "../shared/contract/user.ts";
+import { RequestError } from "../shared/errors.ts";
 import { newId } from "../shared/id.ts";
 import { findNameError, toResourceName } from "../shared/resource-name.ts";
-import { openStore } from "../server/open-store.ts";
+import type { Statement } from "../server/store/statement.ts";
 import type { Store } from "../server/store/store.ts";
 import {
+  deletePeople,
   findRoleByName,
   findUserByName,
   insertUser,
   insertUserRole,
   listPeople,
   updatePassword,
+  type UserRow,
 } from "../server/store/people.ts";
 import { deleteTokensOfUser } from "../server/store/tokens.ts";
+import { insertAudit } from "../server/store/workspace.ts";
 import { roleNamesOf } from "../server/store/user-roles.ts";
-import type { Loaded } from "../server/config/load.ts";
 import { readConfiguration } from "./configuration.ts";
-import { openDataOf, requireDatabase } from "./data-folder.ts";
+import { requireDatabase } from "./data-folder.ts";
 import { CommandError } from "./command-error.ts";
+import { openStoreOf } from "./store.ts";
 import { printList, toTime, type Column, type ListOptions } from "./table.ts";
 import { showPassword } from "./welcome.ts";
 
@@ -72,11 +77,12 @@ async function* readUsers(store: Store): AsyncGenerator<User> {
 /** @throws CommandError where the name is none, or taken, or a role is not there */
 export async function createUser(
   given: string,
-  options: UserOptions & { email: string; role: readonly string[] },
+  options: UserOptions & { email: string; role?: readonly string[] },
 ): Promise<void> {
   const name = toResourceName(given);
   const error = findNameError(name);
   if (error !== null) throw new CommandError(`As the name of a user, expected ${error}`);
+  const { role: roleNames = ["viewer"] } = options;
   const { password, isGenerated } = readPassword();
   await using store = await openFilledStore(options, null);
   if ((await findUserByName(store, name)) !== undefined)
@@ -93,10 +99,11 @@ export async function createUser(
     created_at: at,
     modified_at: at,
   };
-  const roles = await Promise.all(options.role.map((role) => requireRole(store, role)));
+  const roles = await Promise.all(roleNames.map((role) => requireRole(store, role)));
   await store.commit([
     insertUser(store, row),
     ...roles.map((role_id) => insertUserRole(store, id, role_id)),
+    toAudit(store, "user.create", name, ["name", "email", "password", "roles"]),
   ]);
   report(`Created the user "${name}"`, password, isGenerated);
 }
@@ -107,20 +114,39 @@ export async function createUser(
  * @throws CommandError where there is no such user, or no database and it is not to be made
  */
 export async function setPassword(
-  name: string,
+  given: string,
   options: UserOptions & { create?: true },
 ): Promise<void> {
+  const name = toResourceName(given);
   const { password, isGenerated } = readPassword();
   await using store = await openFilledStore(options, name === "admin" ? password : null);
-  const user = await findUserByName(store, name);
-  if (user === undefined)
-    throw new CommandError(`There is no user "${name}". Those there are: flowhook user list`);
+  const user = await requireUser(store, name);
   const password_hash = await hashPassword(password);
   await store.commit([
-    updatePassword(store, { id: user.id, password_hash, at: now() }),
+    updatePassword(store, { id: user.id, password_hash, at: nextTime(user) }),
     deleteTokensOfUser(store, user.id),
+    toAudit(store, "user.change", user.name, ["password"]),
   ]);
   report(`Set the password of "${name}"`, password, isGenerated);
+}
+
+/** @throws CommandError where there is no such user, or nobody would be left who may do everything */
+export async function deleteUser(name: string, options: UserOptions): Promise<void> {
+  const loaded = readConfiguration(options);
+  requireDatabase(loaded);
+  await using store = await openStoreOf(loaded);
+  const user = await requireUser(store, name);
+  const unit = [deletePeople(store, "user", user), toAudit(store, "user.delete", user.name, [])];
+  await commitKeepingAdmin(store, user.name, unit).catch((error: unknown) => {
+    throw error instanceof RequestError ? new CommandError(error.message) : error;
+  });
+  process.stdout.write(`Deleted the user "${user.name}"\n`);
+}
+
+async function requireUser(store: Store, name: string): Promise<UserRow> {
+  const user = await findUserByName(store, name.normalize("NFC"));
+  if (user !== undefined) return user;
+  throw new CommandError(`There is no user "${name}". Those there are: flowhook user list`);
 }
 
 /**
@@ -145,15 +171,32 @@ async function openFilledStore(
   return store;
 }
 
-function openStoreOf(loaded: Loaded): Promise<Store> {
-  return openStore(loaded.config, openDataOf(loaded), {
-    isBeside: true,
-    tell: (line) => process.stderr.write(`${line}\n`),
+/** As the API answers the same act. */
+const RESULTS = { "user.create": "201", "user.change": "200", "user.delete": "204" };
+
+/** As the API has it of the same act; who ran the command is known to the machine alone. */
+function toAudit(
+  store: Store,
+  action: keyof typeof RESULTS,
+  target: string,
+  members: readonly string[],
+): Statement {
+  return insertAudit(store, {
+    at: now(),
+    user_id: null,
+    user_name: null,
+    address: "command line",
+    node: null,
+    action,
+    target,
+    result: RESULTS[action],
+    members: JSON.stringify(members),
+    changes: null,
   });
 }
 
 async function requireRole(store: Store, name: string): Promise<string> {
-  const role = await findRoleByName(store, name);
+  const role = await findRoleByName(store, toResourceName(name));
   if (role === undefined) throw new CommandError(`There is no role "${name}"`);
   return role.id;
 }

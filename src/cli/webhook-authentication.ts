@@ -4,7 +4,7 @@ import { Option, type Command } from "commander";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
-import { toCount } from "./input.ts";
+import { toCount, toList } from "./input.ts";
 import { readPassword, type PasswordOptions } from "./prompt.ts";
 import { printJson } from "./table.ts";
 import { printWebhook } from "./webhook-fields.ts";
@@ -63,14 +63,21 @@ function addSignatureCommand(
         PRESET_NAMES,
       ),
     )
-    .option("--secret <name...>", "secrets, any of which admits: two while one is replaced")
+    .option("--secret <name>", "secret; again for another, which admits as well", toList)
     .option(
       "--tolerance <sec>",
       "how old or new a timestamp may be, up to 3600 (default: 300)",
       toCount,
     )
     .option("--observe", "admit calls with a wrong signature too, and log why it is wrong")
-    .addOption(new Option("--none", "calls need not be signed").conflicts(["scheme", "secret"]))
+    .addOption(
+      new Option("--none", "calls need not be signed").conflicts([
+        "scheme",
+        "secret",
+        "tolerance",
+        "observe",
+      ]),
+    )
     .option(...password)
     .option("--json", "print JSON")
     .option(...url)

@@ -3,6 +3,7 @@ import type { AuthenticatedWebhook as Webhook } from "../shared/contract/webhook
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { CORE_SCHEMA, load } from "js-yaml";
+import { RequestError } from "../shared/errors.ts";
 import { openClient, RefusedFailure, toPath, type Client } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
@@ -55,16 +56,26 @@ async function setMembers(name: string, file: string, options: SetOptions): Prom
   const given = readMembers(file);
   const client = openClient(options);
   const before = await client.json<Webhook>("GET", toPath("webhook", name));
-  const { toAnswered } = await import("../server/api/answered-member.ts");
+  const { checkMembers, toAnswered } = await import("../server/api/answered-member.ts");
   const after = (member: string) => toAnswered(member, given[member]);
   const changed = pick(
     given,
     (member) => !isDeepStrictEqual(valueOf(before, member), after(member)),
   );
+  if (options.dryRun) refuse(() => checkMembers(changed));
   // A change that is refused is not told as one.
   const answered = options.dryRun ? null : await change(client, name, changed, options);
   if (!options.json) process.stdout.write(describeDifference(before, changed, after));
   else printJson(options.dryRun ? changed : (answered ?? before));
+}
+
+/** What the service would refuse is no difference. */
+function refuse(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw error instanceof RequestError ? new CommandError(error.message) : error;
+  }
 }
 
 /** @throws CommandError where it is no object of members */

@@ -5,7 +5,8 @@ import { openClient } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readText } from "./input.ts";
-import { printJson, printList, type Column, type ListOptions } from "./table.ts";
+import { readBody } from "./unsent-request.ts";
+import { printFields, printJson, printList, type Column, type ListOptions } from "./table.ts";
 
 /** The commands that carry webhooks from one service to another. */
 export function addTransferCommands(webhook: Command, url: readonly [string, string]): void {
@@ -36,7 +37,7 @@ async function exportWebhooks(
   options: ConnectionOptions & { output?: string },
 ): Promise<void> {
   const answer = await openClient(options).request("GET", "/export", { query: { webhook: names } });
-  const text = await answer.text();
+  const text = await readBody(answer, () => answer.text());
   if (options.output === undefined) return void process.stdout.write(text);
   try {
     writeFileSync(options.output, text);
@@ -51,11 +52,6 @@ const COLUMNS: readonly Column<ImportedWebhook>[] = [
   { title: "CHANGES", of: describeChanges },
 ];
 
-const KEY: Column<ImportedWebhook> = {
-  title: "KEY (shown this once)",
-  of: (step) => step.key ?? null,
-};
-
 async function importWebhooks(
   file: string,
   options: ConnectionOptions & ListOptions & { dryRun?: true; conflicts: string },
@@ -65,10 +61,17 @@ async function importWebhooks(
   const client = openClient(options);
   const answer = await client.json<Imported>("POST", "/import", { yaml, query });
   if (options.json) return printJson(answer);
-  const hasKeys = answer.items.some((step) => step.key !== undefined);
-  const columns = hasKeys ? [...COLUMNS, KEY] : COLUMNS;
-  printList(answer.items, columns, { empty: "The document has no webhooks" });
+  printList(answer.items, COLUMNS, { empty: "The document has no webhooks" });
+  printKeys(answer.items);
   if (options.dryRun) process.stdout.write("\nNothing was changed: this was a dry run\n");
+}
+
+/** Whole, below the table, whose lines are cut to the terminal: nobody can ask for a key again. */
+function printKeys(items: readonly ImportedWebhook[]): void {
+  const keys = items.filter(({ key }) => key !== undefined).map(({ name, key }) => [name, key]);
+  if (keys.length === 0) return;
+  process.stdout.write("\nKeys, shown this once\n");
+  printFields(Object.fromEntries(keys));
 }
 
 function describeChanges({ action, changes }: ImportedWebhook): string {

@@ -30,7 +30,7 @@ export function addWebhookCommands(program: Command, url: readonly [string, stri
     .description("List webhooks by name")
     .option("--flow <name>", "only those of a flow")
     .option("--text <part>", "only those with this part in their name or description")
-    .option("--enabled", "only enabled ones")
+    .addOption(new Option("--enabled", "only enabled ones").conflicts("disabled"))
     .option("--disabled", "only disabled ones")
     .option("--limit <count>", "at most so many (default: all)", toCount)
     .option("--json", "print JSON")
@@ -59,6 +59,12 @@ export function addWebhookCommands(program: Command, url: readonly [string, stri
     .option("--json", "print JSON")
     .option(...url)
     .action(createWebhook);
+  webhook
+    .command("delete")
+    .description("Delete a webhook; its executions stay")
+    .argument("<name>")
+    .option(...url)
+    .action(deleteWebhook);
   addMemberCommands(webhook, url);
   addRefusalCommand(webhook, url);
   addOpenapiCommand(webhook, url);
@@ -116,4 +122,9 @@ async function createWebhook(name: string, options: CreateOptions): Promise<void
   if (options.json) return printJson(webhook);
   printWebhook(webhook);
   process.stdout.write(`\nEnable it with: flowhook webhook enable ${webhook.name}\n`);
+}
+
+async function deleteWebhook(name: string, options: ConnectionOptions): Promise<void> {
+  await openClient(options).request("DELETE", toPath("webhook", name));
+  process.stdout.write(`Deleted the webhook "${name}"; its executions stay\n`);
 }

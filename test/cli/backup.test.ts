@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import Database from "better-sqlite3";
@@ -19,6 +21,9 @@ import { environment, openTarget } from "../blackbox/target.ts";
 import { all } from "./session.ts";
 
 const target = openTarget();
+
+/** A copy that is not whole. */
+const COPY = /partial|restoring/;
 
 describe("backup and restore", { skip: target.skip ?? false }, () => {
   let service: Service;
@@ -48,11 +53,56 @@ describe("backup and restore", { skip: target.skip ?? false }, () => {
     );
   });
 
+  test("a backup and a restore that a signal ends leave no copy behind", async () => {
+    const large = inFolder("large");
+    await mkdir(large);
+    await copyFile(inFolder("one.db"), join(large, "flowhook.db"));
+    const db = new Database(join(large, "flowhook.db"));
+    db.exec("insert into setting values ('large', zeroblob(64000000), 0, 0)");
+    db.close();
+    await writeFile(inFolder("large.yaml"), "DATA_DIR: ./large\n");
+    await endHalf(["backup", "large.db"], service.directory, "SIGTERM");
+    await endHalf(["restore", "large/flowhook.db"], large, "SIGINT");
+    const names = [...(await readdir(large)), ...(await readdir(service.directory))];
+    assert.deepEqual(
+      names.filter((name) => COPY.test(name)),
+      [],
+    );
+  });
+
+  /** Ends a command once it has begun with a copy. */
+  async function endHalf(args: string[], folder: string, signal: NodeJS.Signals): Promise<void> {
+    const [program, ...leading] = target.command;
+    const child = spawn(program, [...leading, ...args, "--config", "large.yaml"], {
+      cwd: service.directory,
+      env: environment(),
+    });
+    const ended = once(child, "close");
+    const hasBegun = async () => (await readdir(folder)).some((name) => COPY.test(name));
+    while (child.exitCode === null && !(await hasBegun())) await new Promise(setImmediate);
+    child.kill(signal);
+    const [code, by] = (await ended) as [number | null, NodeJS.Signals | null];
+    // On a slow machine it may have come to its end meanwhile.
+    assert.ok(by === signal || code === 0, `${code} ${by}`);
+  }
+
   test("a backup never takes another file's place", async () => {
     await writeFile(inFolder("mine.txt"), "mine");
     const finished = await run(["backup", "mine.txt"]);
     assert.equal(finished.code, 1);
     assert.match(finished.stderr, /^Cannot back up: The file ".*mine\.txt" is there already\n$/);
+    assert.equal(await readFile(inFolder("mine.txt"), "utf8"), "mine");
+  });
+
+  test("a backup is written through no link", async () => {
+    await symlink("nothing.txt", inFolder("dangling.db"));
+    const refused = await run(["backup", "dangling.db"]);
+    assert.equal(refused.code, 1, all(refused));
+    assert.match(refused.stderr, /^Cannot back up: The file ".*dangling\.db" is there already\n$/);
+    assert.ok(!existsSync(inFolder("nothing.txt")));
+    await symlink("mine.txt", inFolder("beside.db.partial"));
+    const finished = await run(["backup", "beside.db"]);
+    assert.equal(finished.code, 0, all(finished));
     assert.equal(await readFile(inFolder("mine.txt"), "utf8"), "mine");
   });
 

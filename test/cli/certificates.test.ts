@@ -50,6 +50,7 @@ describe("an authority of one's own", { skip: target.skip ?? reason }, () => {
     for (const words of [
       [...login, url],
       ["call", "any", "--url", url],
+      ["flow", "run", "any", "--url", url],
     ]) {
       const finished = await run(words);
       assert.equal(finished.code, 1, all(finished));
@@ -72,6 +73,25 @@ describe("an authority of one's own", { skip: target.skip ?? reason }, () => {
     assert.equal((await run([...login, url], env)).code, 0);
     const other = await run([...login, url, "--cacert", "other.pem"], env);
     assert.equal(other.code, 1, all(other));
+  });
+
+  test("doctor: of BASE_URL, and how the service that runs is configured otherwise", async () => {
+    const { port } = running.origin;
+    const env = { FLOWHOOK_BASE_URL: url, FLOWHOOK_LISTEN_PORT: String(port) };
+    const examine = async (...more: string[]) => {
+      const { stdout } = await run(["doctor", "--json", ...more], env);
+      const findings = JSON.parse(stdout) as { subject: string; state: string; message: string }[];
+      return (subject: string) => findings.filter((one) => one.subject === subject);
+    };
+    const refused = (await examine())("proxy");
+    assert.match(refused[0]?.message ?? "", /^Nothing answers at BASE_URL .*certificate/);
+    const find = await examine(...given);
+    assert.deepEqual(
+      find("proxy").map(({ state }) => state),
+      ["ok"],
+    );
+    const said = `The service runs with BASE_URL null (default), and here it is "${url}" (FLOWHOOK_BASE_URL)`;
+    assert.ok(find("configuration").some(({ message }) => message === said));
   });
 
   test("a file without one, or none at all: usage", async () => {

@@ -24,6 +24,16 @@ const ROWS: readonly Row[] = [
   { line: "flowhook completion ", offers: ["bash", "zsh", "fish"] },
   { line: "flowhook serve --config a-f", offers: ["a-file.yaml"], hides: ["--demo"] },
   { line: "flowhook restore a-f", offers: ["a-file.yaml"] },
+  { line: "flowhook restore two", offers: ["two words.yaml"] },
+  { line: "flowhook help web", offers: ["webhook"] },
+  {
+    line: "flowhook webhook import --conflicts re",
+    offers: ["replace", "rename"],
+    hides: ["skip", "red.yaml"],
+  },
+  // The same option takes a value in other commands.
+  { line: "flowhook setting set --text --j", offers: ["--json"] },
+  { line: "flowhook webhook list --text re", offers: [], hides: ["red.yaml", "refusals"] },
 ];
 
 const ASKED = {
@@ -45,7 +55,8 @@ for (const shell of ["bash", "fish"] as const) {
       const printed = await runCommand(target, ["completion", shell], { cwd: folder });
       assert.equal(printed.code, 0, all(printed));
       await writeFile(join(folder, "script"), printed.stdout);
-      await writeFile(join(folder, "a-file.yaml"), "");
+      for (const name of ["a-file.yaml", "two words.yaml", "red.yaml"])
+        await writeFile(join(folder, name), "");
     });
     after(() => rm(folder, { recursive: true, force: true }));
 

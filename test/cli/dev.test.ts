@@ -111,6 +111,7 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
     assert.match(listed.stdout, /^hello +ready/m, all(listed));
     const ran = await place.run(["flow", "run", "hello", "--input", '{"query":{"name":"Bob"}}']);
     assert.deepEqual(JSON.parse(ran.stdout), { hello: "Bob" });
+    assert.equal(ran.stderr, `It ran on ${dev.url}\n`);
     await dev.until(/hello \(flow run\) {2}ENDED_SUCCESS/);
   });
 
@@ -143,6 +144,8 @@ describe("flow run without a service", { skip: openTarget().skip ?? false }, () 
     assert.equal(code, 0, stderr);
     assert.deepEqual(JSON.parse(stdout), { hello: "Ada" });
     assert.match(stderr, /info +asked by Ada\n/);
+    const where = "It ran here, without a service: there is no login to http://127.0.0.1:";
+    assert.ok(stderr.includes(where), stderr);
   });
 
   test("a failure is the status and its message, exit code 1", async () => {

@@ -103,9 +103,11 @@ describe("doctor beside a service", { skip: target.skip ?? false }, () => {
   test("nobody without the key is told what the service sees", async () => {
     for (const probe of ["", "1.2", `${Date.now()}.AAAA`]) {
       const headers = { "x-flowhook-probe": probe };
-      const answer = await fetch(`${service.url}/health/connection`, { headers });
-      assert.equal(answer.status, 404);
-      assert.doesNotMatch(await answer.text(), /127\.0\.0\.1/);
+      for (const path of ["connection", "configuration"]) {
+        const answer = await fetch(`${service.url}/health/${path}`, { headers });
+        assert.equal(answer.status, 404);
+        assert.doesNotMatch(await answer.text(), /127\.0\.0\.1/);
+      }
     }
   });
 });

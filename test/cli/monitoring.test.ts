@@ -127,10 +127,7 @@ describe("dashboard and alerts", { skip: target.skip ?? false }, () => {
 
   test("each alert fires when it should, and not before", { skip }, async () => {
     const known = rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));
-    assert.deepEqual(
-      CASES.map(({ alert }) => alert),
-      known,
-    );
+    assert.deepEqual([...new Set(CASES.map(({ alert }) => alert))], known);
     await writeFile(join(folder, "alerts.yaml"), alerts);
     const tests = CASES.flatMap((one) => [
       toTest(one.alert, one.at, one.fires, true),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
@@ -71,6 +72,35 @@ describe("the command table", { skip: target.skip ?? false, concurrency: 2 }, ()
     }
   });
 
+  const ignored: readonly string[][] = [
+    ["flow", "run", "a", "--local", "--url", "http://127.0.0.1:9"],
+    ["login", "http://127.0.0.1:9", "--url", "http://127.0.0.1:8"],
+    ["call", "a", "--secret-stdin"],
+    ["call", "a", "--sign", "--secret-stdin", "--data", "@-"],
+    ["dev", "--inspect-port", "9230"],
+    ["webhook", "list", "--enabled", "--disabled"],
+    ["webhook", "signature", "a", "--none", "--observe"],
+  ];
+  for (const args of ignored)
+    test(`an option that would be ignored: ${args.join(" ")}`, async () => {
+      const refused = await run(...args);
+      assert.deepEqual([refused.code, refused.stdout], [2, ""], all(refused));
+      assert.match(refused.stderr, /cannot be used with|expected|cannot be both/);
+    });
+
+  test("an option that takes one value leaves the name behind it alone", async () => {
+    const words = ["-H", "X-A: 1", "-H", "X-B: 2", "-q", "c=3", "name"];
+    const called = await run("call", ...words, "--url", "http://127.0.0.1:9");
+    assert.match(called.stderr, /^Cannot reach http:\/\/127\.0\.0\.1:9: /, all(called));
+  });
+
+  test("folders that cannot be written are named, without a stack", async () => {
+    const options = { cwd: tmpdir(), env: { FLOWHOOK_PLUGINS_DIR: "/dev/null/none" } };
+    const made = await runCommand(target, ["flow", "new", "a"], options);
+    assert.equal(made.code, 1, all(made));
+    assert.match(made.stderr, /^Cannot go on: ENOTDIR: .*\/dev\/null\/none'\n$/);
+  });
+
   test("help of what is no command names it", async () => {
     for (const args of ["help nosuch", "help webhook nosuch", "webhook help nosuch"]) {
       const unknown = await run(...args.split(" "));
@@ -101,14 +131,30 @@ describe("the command table", { skip: target.skip ?? false, concurrency: 2 }, ()
     }
   });
 
-  test("a reader that goes away is no fault", async () => {
+  /** @param script of a shell; COMMAND is one that prints */
+  function runShell(script: string): Promise<Finished> {
     const [program, ...leading] = target.command;
     const words = [program, ...leading, "systemd"].map((word) => `'${word}'`).join(" ");
-    const script = `{ sleep 0.2; ${words}; echo "code $?" >&2; } | true`;
-    const finished = await runProgram("/bin/sh", ["-c", script], {
-      cwd: tmpdir(),
-      env: environment(),
-    });
+    const text = script.replace("COMMAND", words);
+    return runProgram("/bin/sh", ["-c", text], { cwd: tmpdir(), env: environment() });
+  }
+
+  test("a reader that goes away is no fault", async () => {
+    const finished = await runShell(`{ sleep 0.2; COMMAND; echo "code $?" >&2; } | true`);
     assert.equal(finished.stderr, "code 0\n");
+  });
+
+  const isFull = existsSync("/dev/full");
+  test("output that cannot be written is", { skip: !isFull && "no /dev/full" }, async () => {
+    const finished = await runShell("COMMAND > /dev/full");
+    assert.equal(finished.code, 1, all(finished));
+    assert.match(finished.stderr, /^Cannot write the output: ENOSPC\b.*\n$/);
+  });
+
+  test("output of which the disk takes a part", async () => {
+    const finished = await runShell(
+      "trap '' XFSZ; ulimit -f 1; COMMAND > part.txt; exec rm part.txt",
+    );
+    assert.match(finished.stderr, /^Cannot write the output: EFBIG\b.*\n$/);
   });
 });

@@ -11,13 +11,25 @@ const ERRORS = `flowhook_executions_ended_total{${JOB}, webhook="shop", status="
 const RIGHT = `flowhook_executions_ended_total{${JOB}, webhook="shop", status="ENDED_SUCCESS"}`;
 const GIB = 1024 ** 3;
 
-/** Each alert of the rules has one; a sample each minute. */
+/** Each alert of the rules has one at least, in their order; a sample each minute. */
 export const CASES: readonly AlertCase[] = [
   {
     alert: "FlowhookDown",
     at: "15m",
     fires: { [`up{${JOB}}`]: "1x5 0x15" },
     quiet: { [`up{${JOB}}`]: "1x20" },
+  },
+  {
+    alert: "FlowhookRestarts",
+    at: "12m",
+    fires: { [`process_start_time_seconds{${JOB}}`]: "10x3 250x2 _ 400x2 600x10" },
+    quiet: { [`process_start_time_seconds{${JOB}}`]: "10x3 _x3 400x20" },
+  },
+  {
+    alert: "FlowhookNotReady",
+    at: "8m",
+    fires: { [`flowhook_ready{${JOB}}`]: "1x5 0x10" },
+    quiet: { [`flowhook_ready{${JOB}}`]: "1x5 0 1x10" },
   },
   {
     alert: "FlowhookCallsNotTaken",
@@ -33,6 +45,24 @@ export const CASES: readonly AlertCase[] = [
     at: "20m",
     fires: { [ERRORS]: "0+1x30", [RIGHT]: "0+5x30" },
     quiet: { [ERRORS]: "0+1x30", [RIGHT]: "0+20x30" },
+  },
+  {
+    alert: "FlowhookExecutionsFail",
+    at: "200m",
+    fires: { [ERRORS]: "0x10 1x60 2x60 3x100" },
+    quiet: { [ERRORS]: "0x10 1x60 2x60 3x100", [RIGHT]: "0x100 1x200" },
+  },
+  {
+    alert: "FlowhookExecutionsInterrupted",
+    at: "12m",
+    fires: interrupted("3x20", "600x20"),
+    quiet: interrupted("3x20", "-600x20"),
+  },
+  {
+    alert: "FlowhookExecutionsInterrupted",
+    at: "12m",
+    fires: interrupted("0x10 2x20", "-600x20"),
+    quiet: interrupted("0x20", "600x20"),
   },
   {
     alert: "FlowhookFlowBroken",
@@ -62,6 +92,12 @@ export const CASES: readonly AlertCase[] = [
     quiet: waits("0+10x30", "0+10x30"),
   },
   {
+    alert: "FlowhookExecutionsWait",
+    at: "25m",
+    fires: { ...waits("4x30", "4x30"), [`flowhook_executions_waiting{${JOB}}`]: "7x30" },
+    quiet: { ...waits("4x30", "4x30"), [`flowhook_executions_waiting{${JOB}}`]: "7x20 0 7x10" },
+  },
+  {
     alert: "FlowhookRunnersRestart",
     at: "15m",
     fires: { [`flowhook_runner_restarts_total{${JOB}}`]: "0x2 1 2 3 4x20" },
@@ -70,7 +106,7 @@ export const CASES: readonly AlertCase[] = [
   {
     alert: "FlowhookDiskFills",
     at: "60m",
-    fires: disk(`${9 * GIB}-${GIB / 64}x90`, `${100 * GIB}x90`),
+    fires: disk(`${30 * GIB}-${GIB / 16}x90`, `${100 * GIB}x90`),
     quiet: disk(`${9 * GIB}x90`, `${100 * GIB}x90`),
   },
   {
@@ -129,6 +165,14 @@ function waits(within: string, all: string): AlertCase["fires"] {
     [`${bucket}, le="5"}`]: within,
     [`${bucket}, le="10"}`]: all,
     [`${bucket}, le="+Inf"}`]: all,
+    [`flowhook_execution_wait_seconds_count{${JOB}, webhook="shop"}`]: all,
+  };
+}
+
+function interrupted(counts: string, startedAt: string): AlertCase["fires"] {
+  return {
+    [`flowhook_executions_interrupted_total{${JOB}}`]: counts,
+    [`process_start_time_seconds{${JOB}}`]: startedAt,
   };
 }
 

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { hasUsers } from "../../src/cli/install/installation.ts";
 import { planRemoval } from "../../src/cli/install/removal.ts";
 import { loadConfig } from "../../src/server/config/load.ts";
 
@@ -46,4 +47,13 @@ test("--purge removes what the service keeps, and nothing that lies beside it", 
     "runtime",
     "versions",
   ]);
+});
+
+test("the users of a database that another node has made keep their passwords", () => {
+  const env = { FLOWHOOK_DATABASE_URL: "postgres://flowhook@127.0.0.1/flowhook" };
+  const { config } = loadConfig({ env, cwd: root });
+  const printing = (text: string) => [process.execPath, "-e", `console.log('${text}')`, "--"];
+  assert.equal(hasUsers(printing("[]"), config), false);
+  assert.equal(hasUsers(printing('[{"name":"admin"}]'), config), true);
+  assert.equal(hasUsers(["/nothing/there"], config), false);
 });

@@ -77,4 +77,32 @@ describe("secret", { skip: openTarget().skip ?? false }, () => {
     assert.match(without.stderr, /There is no secret "TOKEN", so it is null\..* secret set TOKEN/);
     assert.match(await refuse(["secret", "delete", "TOKEN"]), /There is no secret "TOKEN"/);
   });
+
+  test("setting: set, read and deleted; the same value that flows get", async () => {
+    assert.match(
+      await succeed(["setting", "list"]),
+      /^No settings yet\. .*setting set NAME VALUE\n$/,
+    );
+    const set = ["setting", "set", "rates"];
+    assert.equal(await succeed([...set, '{"EUR": 1}']), 'Created the setting "rates"\n');
+    assert.equal(await succeed([...set, "-"], "[1, 2]"), 'Replaced the setting "rates"\n');
+    assert.deepEqual(JSON.parse(await succeed(["setting", "get", "rates"])), [1, 2]);
+    const text = JSON.parse(await succeed([...set, "EUR", "--text", "--json"])) as object;
+    const shown = await succeed(["setting", "get", "rates", "--json"]);
+    assert.deepEqual(JSON.parse(shown), text);
+    assert.match(shown, /"value": "EUR"/);
+    assert.match(
+      await succeed(["setting", "list"]),
+      /^NAME +MODIFIED +VALUE\nrates +\d.* +"EUR"\n$/,
+    );
+    const digits = '{"id": 12345678901234567890}';
+    await succeed([...set, digits]);
+    const exact = await succeed(["setting", "get", "rates"]);
+    assert.equal(exact.replace(/\s+/g, ""), digits.replace(" ", ""), "no digit is lost");
+    const wrong = await session.run([...set, "EUR"]);
+    assert.equal(wrong.code, 2, all(wrong));
+    assert.match(wrong.stderr, /^Expected JSON: .*--text\n$/);
+    assert.equal(await succeed(["setting", "delete", "rates"]), 'Deleted the setting "rates"\n');
+    assert.match(await refuse(["setting", "get", "rates"]), /^There is no setting "rates"/);
+  });
 });

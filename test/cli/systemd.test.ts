@@ -58,6 +58,30 @@ describe("systemd", { skip: target.skip ?? false }, () => {
     assert.deepEqual([finished.code, finished.stdout], [78, ""], all(finished));
   });
 
+  test("paths with blanks, percent and dollar signs", async () => {
+    const config = {
+      DATA_DIR: "/srv/my data/x%y",
+      ALLOW_WRITE: ["/srv/$HOME", '/srv/q"uote'],
+      TLS_CERT_FILE: "/root/cert.pem",
+      TLS_KEY_FILE: "/root/key.pem",
+    };
+    const file = join(folder, "a $b%c.yaml");
+    await writeFile(file, JSON.stringify(config));
+    const finished = await runCommand(target, ["systemd", "--config", file], { cwd: folder });
+    const unit = finished.stdout;
+    for (const line of [
+      `serve --config "${file.replace("$", "$$$$").replace("%", "%%")}"`,
+      'ReadWritePaths="-/srv/my data/x%%y"',
+      "ReadWritePaths=-/srv/$HOME",
+      'ReadWritePaths="-/srv/q\\"uote"',
+      "-o flowhook -g flowhook '/srv/my data/x%y'",
+    ])
+      assert.ok(unit.includes(`${line}\n`), `${line}\n${unit}`);
+    assert.match(finished.stderr, /will not see "\/root\/key\.pem"/);
+    await writeFile(file, 'DATA_DIR: "/var/lib/flow hook%/data"\n');
+    assert.match(await print("--config", file), /^WorkingDirectory=%S\/flow hook%%$/m);
+  });
+
   const skip = analyze === null ? "no systemd-analyze on this machine" : false;
   test("systemd itself finds nothing wrong with it", { skip }, async () => {
     const file = join(folder, "flowhook.service");

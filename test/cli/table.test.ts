@@ -27,16 +27,34 @@ test("letters that take two columns are counted as two", () => {
       ["日本", true],
       ["ab", true],
       ["🎉", true],
+      ["𠮷野", true],
+      ["￥", true],
+      ["❤️", true],
+      ["e\u0301\u200b", true],
     ],
     COLUMNS,
   ).split("\n");
-  assert.deepEqual(lines.slice(1, 4), ["日本  yes", "ab    yes", "🎉    yes"]);
+  assert.deepEqual(lines.slice(1, 8), [
+    "日本  yes",
+    "ab    yes",
+    "🎉    yes",
+    "𠮷野  yes",
+    "￥    yes",
+    "❤️    yes",
+    "e\u0301\u200b     yes",
+  ]);
 });
 
 test("lines are cut to the terminal, and only there", () => {
   const rows: Row[] = [["x".repeat(50), true]];
   assert.match(toTable(rows, COLUMNS), /x{50} {2}yes/);
   assert.equal(toTable(rows, COLUMNS, 20).split("\n")[1], `${"x".repeat(19)}…`);
+  assert.equal(
+    toTable([["日".repeat(50), true]], COLUMNS, 20).split("\n")[1],
+    `${"日".repeat(9)}…`,
+  );
+  const unknown = toTable(rows, COLUMNS, 0);
+  assert.match(unknown, /x{50} {2}yes/, "a terminal that does not tell its width");
 });
 
 test("no control character reaches the terminal", () => {

@@ -1,6 +1,6 @@
 """Runs a command on a pseudo terminal: terminal.py DIALOGUE COMMAND...
 
-DIALOGUE is JSON: pairs of a text to wait for and what is typed then. Prints what the terminal
+DIALOGUE is JSON: pairs of a text to wait for and what is typed then; null closes the terminal. Prints what the terminal
 showed, and ends with the command's exit code.
 """
 import json
@@ -34,7 +34,15 @@ while time.monotonic() < deadline:
         if found < 0:
             break
         searched = found + len(dialogue[0][0].encode())
-        os.write(terminal, dialogue.pop(0)[1].encode())
+        typed = dialogue.pop(0)[1]
+        if typed is not None:
+            os.write(terminal, typed.encode())
+            continue
+        os.close(terminal)
+        terminal = None
+        break
+    if terminal is None:
+        break
 sys.stdout.buffer.write(shown)
 sys.stdout.flush()
 if time.monotonic() >= deadline:

@@ -24,10 +24,10 @@ describe("on a terminal", { skip: target.skip ?? whyNone() }, () => {
   });
   after(() => session[Symbol.asyncDispose]());
 
-  /** Runs a command on a pseudo terminal; each pair is a text to wait for, and what is typed then. */
+  /** Each pair is a text to wait for, and what is typed then; null closes the pseudo terminal. */
   function type(
     args: readonly string[],
-    dialogue: readonly (readonly [string, string])[],
+    dialogue: readonly (readonly [string, string | null])[],
     env: Record<string, string> = {},
   ): Promise<Finished> {
     const script = fileURLToPath(new URL("terminal.py", import.meta.url));
@@ -84,10 +84,17 @@ describe("on a terminal", { skip: target.skip ?? whyNone() }, () => {
   });
 
   test("serve greets with its URL and the password, and stops with Ctrl-C", async () => {
-    const finished = await type(["serve"], [["Ctrl-C", "\u0003"]], { FLOWHOOK_LISTEN_PORT: "0" });
+    const env = { FLOWHOOK_LISTEN_PORT: "0", NO_COLOR: "1" };
+    const finished = await type(["serve"], [["Ctrl-C", "\u0003"]], env);
     assert.equal(finished.code, 0, finished.stdout);
     assert.match(finished.stdout, /Open +http:\/\/127\.0\.0\.1:\d+\//);
     assert.match(finished.stdout, /Log in +as "admin" with \w{20} \(shown once\)/);
     assert.match(finished.stdout, /Flows +0 ready in /);
+    assert.doesNotMatch(finished.stdout, /\u001b\[\d+m/, "NO_COLOR");
+  });
+
+  test("serve stops in order where its terminal is closed", async () => {
+    const finished = await type(["serve"], [["Listening on", null]], { FLOWHOOK_LISTEN_PORT: "0" });
+    assert.equal(finished.code, 0, finished.stdout);
   });
 });

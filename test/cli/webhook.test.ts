@@ -164,6 +164,12 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(await refuse(["set", "full", "-"], 1, "[1]"), /^Expected members of a webhook/);
     assert.match(await refuse(["set", "full", "-"], 1, "a: ["), /^Expected YAML in "-"/);
     assert.match(await refuse(["set", "full", "none.yaml"], 1), /^Cannot read "none.yaml"/);
+    const unknown = await refuse(["set", "full", "-", "--dry-run"], 1, "default_mod: async");
+    assert.match(unknown, /^default_mod: unknown: did you mean "default_mode"\?/);
+    const id = await refuse(["set", "full", "-", "--dry-run"], 1, "created_by: ada");
+    assert.match(id, /^created_by: unknown/);
+    const value = await refuse(["set", "full", "-", "--dry-run"], 1, "default_mode: x");
+    assert.match(value, /^default_mode: expected "sync" or "async", found "x"\n$/);
     const wrong = await refuse(["set", "full", "-"], 1, "default_mode: x");
     assert.match(wrong, /^default_mode: expected "sync" or "async", found "x"\n$/);
   });
@@ -293,8 +299,10 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.doesNotMatch(await succeed(["list"]), /orders-2/);
 
     const renamed = await succeed(["import", "webhooks.yaml", "--conflicts", "rename"]);
-    assert.match(renamed, /^WEBHOOK +ACTION +CHANGES +KEY \(shown this once\)$/m);
-    assert.match(renamed, /^orders-2 +rename +- +fhk_[\w-]{43}$/m);
+    assert.match(renamed, /^WEBHOOK +ACTION +CHANGES$/m);
+    assert.match(renamed, /^orders-2 +rename +-$/m);
+    const keys = renamed.split("\nKeys, shown this once\n")[1] ?? "";
+    assert.match(keys, /^orders-2 +fhk_[\w-]{43}$/m, "whole, however narrow the terminal is");
     assert.match(await succeed(["list"]), /^orders-2 +no /m);
 
     assert.match(await succeed(["import", "webhooks.yaml"]), /^orders +skip/m);
@@ -310,6 +318,13 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     assert.match(await refuse(["import", "-"], 1, "a: [\n"), /^The document is not YAML: /);
     assert.match(await refuse(["import", "-"], 1, "format: other\nwebhooks: []\n"), /^format: /);
     assert.match(await refuse(["import", "-", "--conflicts", "x"], 2), /skip, replace, rename/);
+  });
+
+  test("delete: it is gone, and a second time there is none", async () => {
+    await succeed(["create", "brief", "--flow", "echo"]);
+    const said = 'Deleted the webhook "brief"; its executions stay\n';
+    assert.equal(await succeed(["delete", "brief"]), said);
+    assert.match(await refuse(["delete", "brief"], 1), /^There is no webhook "brief"/);
   });
 
   test("no password is ever printed", async () => {

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { makeProbe, PROBE_HEADER, type SeenConnection } from "../../server/access/probe.ts";
 import { prefixOf, type Config } from "../../server/config/resolve.ts";
-import { trustCertificates } from "../certificates.ts";
 import { reportOn, type Finding } from "./finding.ts";
 
 /** Whether the service that runs is reached, at its own address and at BASE_URL. */
@@ -60,7 +59,6 @@ async function examineRoute(
   proxies: readonly string[],
   key: Buffer,
 ): Promise<Finding> {
-  if (base.startsWith("https:")) trustCertificates(null);
   const url = `${base}/health/connection`;
   const answer = await ask(url, { [PROBE_HEADER]: makeProbe(key) }, true);
   if (typeof answer === "string")
@@ -72,7 +70,8 @@ async function examineRoute(
 }
 
 const REACH =
-  "Look at the name, at the proxy, and at its certificate. Where only callers elsewhere can reach " +
+  "Look at the name, at the proxy, and at its certificate (--cacert FILE names an authority of your " +
+  "own). Where only callers elsewhere can reach " +
   "that address, this is no fault";
 const ROUTE =
   "Let the proxy pass the request's target on as it was sent, with the path of BASE_URL before it, " +
@@ -108,7 +107,7 @@ function toSeen(text: string): SeenConnection | null {
 }
 
 /** Where the service listens; null for a port that it picked. */
-function ownUrl(config: Config): string | null {
+export function ownUrl(config: Config): string | null {
   const { LISTEN_HOST: host, LISTEN_PORT: port, TLS_CERT_FILE: cert } = config;
   if (port === 0) return null;
   const local = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
@@ -119,7 +118,7 @@ function ownUrl(config: Config): string | null {
 const ASK_MS = 5000;
 
 /** Most of an answer that is read, in characters. */
-const MOST = 10_000;
+const MOST = 100_000;
 
 /**
  * A GET that follows nothing.
@@ -127,7 +126,7 @@ const MOST = 10_000;
  * @param isChecked whether the certificate is; the service's own address is in none
  * @returns status and text, or why there is no answer
  */
-async function ask(
+export async function ask(
   url: string,
   headers: Record<string, string>,
   isChecked: boolean,

@@ -6,13 +6,15 @@ import { readDataKey, type DataKey, type KeyPlace } from "../../server/access/da
 import type { Loaded } from "../../server/config/load.ts";
 import { nameOfUser } from "../../server/config/owner.ts";
 import { isTaken } from "../../server/store/sqlite/lock.ts";
+import { cleanUpAtSignals } from "../clean-up.ts";
 import { examineCertificate } from "./certificate.ts";
 import { examineClock } from "./clock.ts";
-import { examineProxy, examineService } from "./connection.ts";
+import { examineProxy, examineService, ownUrl } from "./connection.ts";
 import { examineDatabase, examineKey } from "./database.ts";
 import { CONFIG_FILE } from "../systemd.ts";
 import { reportOn, type Finding } from "./finding.ts";
 import { examineFolders, examineSpace } from "./folders.ts";
+import { examineRunning } from "./running.ts";
 import { examineFlows, examineSandbox } from "./sandbox.ts";
 
 const configuration = reportOn("configuration");
@@ -39,10 +41,13 @@ export async function examineAll(loaded: Loaded): Promise<Finding[]> {
 
 async function withScratch(act: (scratch: string) => Promise<Finding[]>): Promise<Finding[]> {
   const scratch = mkdtempSync(join(tmpdir(), "flowhook-doctor-"));
+  const remove = () => rmSync(scratch, { recursive: true, force: true });
+  // A copy of the database may lie there, as large and as secret as that.
+  using _cleaning = cleanUpAtSignals(remove);
   try {
     return await act(scratch);
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    remove();
   }
 }
 
@@ -102,18 +107,31 @@ function takeGroups(user: string, group: number): void {
 }
 
 /** What needs the database's addon: whether a service runs, and what its data are like. */
-async function examineData({ config }: Loaded, scratch: string): Promise<Finding[]> {
+async function examineData({ config, values }: Loaded, scratch: string): Promise<Finding[]> {
   const { addon } = openRuntime(scratch);
   const isRunning = isTaken(config.DATA_DIR, addon);
   const connection = { isRunning, key: keyOf(config)?.derive("probes") ?? null };
+  const service = await examineService(config, connection);
+  const isReached = isRunning && service.every(({ state }) => state === "ok");
   const { inspection, findings } = await examineDatabase(config, { addon, scratch, isRunning });
   return [
-    ...(await examineService(config, connection)),
+    ...service,
+    ...(await examineDifferences(isReached, { config, values }, connection.key)),
     ...(await examineProxy(config, connection)),
     ...findings,
     ...examineKey(config, inspection),
     ...(await examineClock(inspection?.newestAt ?? null)),
   ];
+}
+
+/** Only a service that was reached, and whose data key is here, tells its configuration. */
+async function examineDifferences(
+  isReached: boolean,
+  { config, values }: Pick<Loaded, "config" | "values">,
+  key: Buffer | null,
+): Promise<Finding[]> {
+  const url = ownUrl(config);
+  return isReached && url !== null && key !== null ? examineRunning(values, url, key) : [];
 }
 
 /** One that cannot be used is a finding of its own. */

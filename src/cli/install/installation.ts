@@ -169,19 +169,41 @@ function setPassword({ program, loaded }: Plan, installed: Installed): Step {
   return {
     what: "make the database, with a password for the user admin",
     isDone: () =>
-      existsSync(databaseFile(loaded.config) ?? join(loaded.config.DATA_DIR, "secret.key")),
+      existsSync(databaseFile(loaded.config) ?? join(loaded.config.DATA_DIR, "secret.key")) ||
+      // Root would make folders that the service could not use.
+      (findUser(USER) !== null && hasUsers(program, loaded.config)),
     act() {
-      const { uid, gid } = requireUser();
       const password = generatePassword();
-      const [file = "", ...words] = program;
-      const args = ["user", "password", "admin", "--create", "--config", CONFIG_FILE];
-      const options = { uid, gid, input: password, cwd: "/", env: { PATH: "/usr/bin:/bin" } };
-      const done = spawnSync(file, [...words, ...args], { ...options, encoding: "utf8" });
+      const args = ["password", "admin", "--create"];
+      const done = runUser(program, args, { ...requireUser(), input: password });
       if (done.status !== 0)
         throw new CommandError(`Cannot make the database: ${done.stderr || String(done.error)}`);
       installed.password = password;
     },
   };
+}
+
+/** A database of PostgreSQL can be another node's as well: nobody's password is changed then. */
+export function hasUsers(program: readonly string[], config: Loaded["config"]): boolean {
+  if (databaseFile(config) !== null) return false;
+  const { status, stdout } = runUser(program, ["list", "--json"], identityOf(USER));
+  return status === 0 && (JSON.parse(stdout) as unknown[]).length > 0;
+}
+
+/** Only root can become another user. */
+function identityOf(name: string): Partial<SystemUser> {
+  return process.geteuid?.() === 0 ? (findUser(name) ?? {}) : {};
+}
+
+/** A command about users, as the service's user. */
+function runUser(
+  [file = "", ...words]: readonly string[],
+  args: readonly string[],
+  options: { uid?: number; gid?: number; input?: string },
+) {
+  const env = { PATH: "/usr/bin:/bin" };
+  const all = [...words, "user", ...args, "--config", CONFIG_FILE];
+  return spawnSync(file, all, { ...options, cwd: "/", env, encoding: "utf8" });
 }
 
 function writeUnit({ program, loaded }: Plan, installed: Installed): Step {
