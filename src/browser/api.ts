@@ -1,6 +1,6 @@
 import type { List as ListOfContract } from "../shared/contract/list.ts";
 import type { FieldError, Problem } from "../shared/contract/problem.ts";
-import { parseExact } from "./json-exact.ts";
+import { parseExact } from "../shared/json-exact.ts";
 import { apiPath } from "./page.ts";
 
 /** A refusal of the management API: problem details (RFC 9457). */
@@ -34,8 +34,13 @@ interface ApiOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Of the window, when the service knows the visitor no more. */
+/** Of the window, each time the service answers that it knows the visitor no more. */
 export const SESSION_END = "sessionend";
+
+/** And when it knows the visitor again. */
+export const SESSION_BACK = "sessionback";
+
+let hasEnded = false;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -47,6 +52,7 @@ export async function call<Body>(
 ): Promise<ApiAnswer<Body>> {
   const response = await sendInTurn(method, path, options);
   const text = await response.text();
+  tellSession(response);
   if (!response.ok) throw toError(response.status, text);
   const isJson = /json/.test(response.headers.get("content-type") ?? "");
   const body = (isJson && text !== "" ? parseExact(text) : text) as Body;
@@ -127,10 +133,16 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
   }
 }
 
+function tellSession({ status, ok }: Response): void {
+  const isBack = hasEnded && ok;
+  hasEnded = status === 401 || (hasEnded && !ok);
+  if (status === 401) dispatchEvent(new Event(SESSION_END));
+  if (isBack) dispatchEvent(new Event(SESSION_BACK));
+}
+
 function toError(status: number, text: string): ApiError {
   const problem = toProblem(text);
   const code = (problem.type ?? "").slice("urn:flowhook:error:".length);
-  if (status === 401) dispatchEvent(new Event(SESSION_END));
   const detail = problem.detail ?? `The service answered ${status}`;
   return new ApiError(status, code, detail, problem.errors ?? []);
 }

@@ -51,7 +51,7 @@ export function RangeChoice(props: { chosen: Range; choose: (range: Range) => vo
 /** The chart of a range that is chosen elsewhere. */
 export function RangeChart(options: ChartOptions & { range: Range }) {
   const { range, webhook, withLatency = false, count = 0 } = options;
-  const [points] = useLoaded(() => readPoints(range, webhook), [range, count]);
+  const [points] = useLoaded(() => readPoints(range, webhook), [range], count);
   return (
     <div class="chart">
       {points === null ? null : <Charts points={points} withLatency={withLatency} />}

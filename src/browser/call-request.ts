@@ -2,6 +2,7 @@ import { FieldError, jsonOf, textOf } from "./form-values.ts";
 import { toJsonBody, type InputField } from "./input-fields.ts";
 import type { CallRequest } from "./legs.ts";
 import { apiPath } from "./page.ts";
+import type { Webhook } from "./resources.ts";
 
 /** Of the choice of the body: its fields are asked for one by one. */
 export const BY_FIELDS = "fields";
@@ -20,7 +21,7 @@ export function canHaveBody(method: string): boolean {
  */
 export function toRequest(
   values: FormData,
-  webhook: string,
+  webhook: Webhook,
   fields: readonly InputField[],
 ): CallRequest {
   const headers = toHeaders(textOf(values, "headers"));
@@ -32,7 +33,11 @@ export function toRequest(
     headers.set("content-type", type === BY_FIELDS ? JSON_TYPE : type);
   const key = textOf(values, "key");
   if (key !== "" && !headers.has("authorization")) headers.set("authorization", `Bearer ${key}`);
-  return { webhook, url: toUrl(values, webhook), method, headers, body };
+  const url = toUrl(values, webhook.name);
+  const isKeyed = webhook.is_key_required;
+  const sendsKey = headers.has("authorization") || new URL(url).searchParams.has("key");
+  const canFollow = webhook.signature?.mode !== "enforce" && (!isKeyed || sendsKey);
+  return { webhook: webhook.name, url, method, headers, body, canFollow, isKeyed };
 }
 
 function toBody(values: FormData, fields: readonly InputField[]): string {

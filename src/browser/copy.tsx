@@ -29,13 +29,21 @@ async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    const area = document.createElement("textarea");
-    area.className = "hidden-text";
-    area.value = text;
-    // Beside what has the focus: a dialog makes the rest of the page inert.
-    (document.activeElement?.parentElement ?? document.body).append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
+    copySelected(text);
   }
+}
+
+/** @throws Error where the browser does not let it */
+function copySelected(text: string): void {
+  const focused = document.activeElement;
+  const area = document.createElement("textarea");
+  area.className = "hidden-text";
+  area.value = text;
+  // Beside what has the focus: a dialog makes the rest of the page inert.
+  (focused?.parentElement ?? document.body).append(area);
+  area.select();
+  const isCopied = document.execCommand("copy");
+  area.remove();
+  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
+  if (!isCopied) throw new Error("The browser did not copy it: select the text, and copy that");
 }

@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState, type Child } from "hono/jsx/dom";
-import { append } from "./append.ts";
+import { append, need } from "./append.ts";
 import { Button } from "./button.tsx";
 import { Field } from "./field.tsx";
 import { Form } from "./form.tsx";
@@ -22,20 +22,26 @@ interface DialogOptions {
 export function openDialog(options: DialogOptions): Promise<boolean> {
   return new Promise((resolve) => {
     let isDone = false;
+    let isKept = false;
     const done = (): void => {
       isDone = true;
     };
-    // What is shown for the only time is left with its own button.
-    const keep = (event: Event): void => {
-      if (isDone) event.preventDefault();
+    const keep = (is: boolean): void => {
+      isKept = is;
+    };
+    const cancelled = (event: Event): void => {
+      if (isKept) event.preventDefault();
     };
     const closed = (): void => {
-      dialog.remove();
+      // Browsers close a dialog at the second Escape whatever the page says.
+      if (isKept) return dialog.showModal();
+      remove(dialog);
       resolve(isDone);
     };
+    const { title, isBroad = false } = options;
     const shown = (
-      <Dialog title={options.title} isBroad={options.isBroad === true} keep={keep} closed={closed}>
-        <Asked {...options} done={done} close={() => dialog.close()} />
+      <Dialog title={title} isBroad={isBroad} cancelled={cancelled} closed={closed}>
+        <Asked {...options} done={done} keep={keep} close={() => isKept || dialog.close()} />
       </Dialog>
     );
     const dialog = append(document.body, shown) as HTMLDialogElement;
@@ -46,7 +52,7 @@ export function openDialog(options: DialogOptions): Promise<boolean> {
 /** Something to read. */
 export function showDialog(title: string, content: Child): void {
   const shown = (
-    <Dialog title={title} isBroad={false} keep={() => undefined} closed={() => dialog.remove()}>
+    <Dialog title={title} isBroad={false} closed={() => remove(dialog)}>
       {content}
       <div class="buttons">
         <Button act={() => dialog.close()}>Close</Button>
@@ -57,34 +63,65 @@ export function showDialog(title: string, content: Child): void {
   dialog.showModal();
 }
 
+/** What it has said of what was done is said on the page from then on. */
+function remove(dialog: HTMLElement): void {
+  need("notices").append(...dialog.querySelectorAll(".notice"));
+  dialog.remove();
+}
+
 function Dialog(props: {
   title: string;
   isBroad: boolean;
   /** Escape was pressed. */
-  keep: (event: Event) => void;
+  cancelled?: (event: Event) => void;
   closed: () => void;
   children: Child;
 }) {
-  const { title, isBroad, keep, closed, children } = props;
+  const { title, isBroad, cancelled, closed, children } = props;
   const id = useId();
   return (
-    <dialog aria-labelledby={id} class={isBroad ? "broad" : ""} onCancel={keep} onClose={closed}>
+    <dialog
+      aria-labelledby={id}
+      class={isBroad ? "broad" : ""}
+      onCancel={cancelled}
+      onClose={closed}
+    >
       <h2 id={id}>{title}</h2>
+      <div class="banner" role="alert"></div>
       {children}
+      <div class="notices" role="status" aria-live="polite"></div>
     </dialog>
   );
 }
 
+interface AskedOptions extends DialogOptions {
+  readonly done: () => void;
+  /** Whether only the result's own button closes the dialog: it is shown for the only time. */
+  readonly keep: (isKept: boolean) => void;
+  readonly close: () => void;
+}
+
 /** The form, and then its result. */
-function Asked(props: DialogOptions & { done: () => void; close: () => void }) {
-  const { content, submit, isDangerous = false, close } = props;
+function Asked(props: AskedOptions) {
+  const { content, submit, isDangerous = false, keep, close } = props;
   const [result, setResult] = useState<Child | null>(null);
   const act = async (values: FormData): Promise<void> => {
-    await props.act(values);
+    // From here on the only answer may be under way.
+    keep(props.result !== undefined);
+    try {
+      await props.act(values);
+    } catch (error) {
+      keep(false);
+      throw error;
+    }
     props.done();
     const found = props.result?.() ?? null;
-    if (found === null) close();
+    if (found === null) leave();
     else setResult(found);
+  };
+  const leave = (): void => {
+    keep(false);
+    close();
   };
   const cancel = (
     <button type="button" class="quiet" onClick={close}>
@@ -98,7 +135,7 @@ function Asked(props: DialogOptions & { done: () => void; close: () => void }) {
           {content}
         </Form>
       </div>
-      {result === null ? null : <Result close={close}>{result}</Result>}
+      {result === null ? null : <Result close={leave}>{result}</Result>}
     </div>
   );
 }

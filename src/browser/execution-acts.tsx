@@ -4,7 +4,7 @@ import { Button } from "./button.tsx";
 import { openDialog } from "./dialog.tsx";
 import { Field } from "./field.tsx";
 import { jsonOf, textOf } from "./form-values.ts";
-import { parseExact } from "./json-exact.ts";
+import { parseExact } from "../shared/json-exact.ts";
 import { notify } from "./notice.tsx";
 import { may, pagePath } from "./page.ts";
 import type { Execution } from "./resources.ts";

@@ -13,13 +13,21 @@ function toIso(name: string, local = ""): Filters {
   return Number.isNaN(at) ? {} : { [name]: new Date(at).toISOString() };
 }
 
-/** Whether an execution is in the list of a query. */
+/** Filters that are a member of an execution as it is. */
+const EQUAL = ["webhook", "flow", "project_id", "parent_id", "replay_of", "role"] as const;
+
+const DECIDED: readonly string[] = [...EQUAL, "status", "text", "from", "to"];
+
+/** Whether all that a query asks for can be told from an execution; the address may name more. */
+export function canDecide(query: Filters): boolean {
+  return Object.keys(query).every((name) => DECIDED.includes(name));
+}
+
+/** Whether an execution is in the list of a query that can be decided. */
 export function matches(execution: ExecutionSummary, query: Filters): boolean {
-  const { status, webhook, flow, project_id, text, from, to } = query;
+  const { status, text, from, to } = query;
+  if (EQUAL.some((name) => query[name] && execution[name] !== query[name])) return false;
   if (status && !status.split(",").includes(execution.status)) return false;
-  if (webhook && execution.webhook !== webhook) return false;
-  if (flow && execution.flow !== flow) return false;
-  if (project_id && execution.project_id !== project_id) return false;
   if (from && execution.created_at < from) return false;
   if (to && execution.created_at >= to) return false;
   const message = execution.status_message?.toLowerCase() ?? "";

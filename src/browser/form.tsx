@@ -1,4 +1,4 @@
-import { createContext, useState, type Child } from "hono/jsx/dom";
+import { createContext, useRef, useState, type Child } from "hono/jsx/dom";
 import { ApiError, sentenceOf } from "./api.ts";
 import { FieldError } from "./form-values.ts";
 
@@ -24,20 +24,27 @@ export function Form(props: {
   const { act, submit, style = "narrow", isDangerous = false, isFixed = false } = props;
   const [errors, setErrors] = useState(NONE);
   const [isBusy, setBusy] = useState(false);
+  // Keys send a form whose button is disabled, and before that is drawn.
+  const isActing = useRef(false);
   const send = (event: Event): void => {
     event.preventDefault();
+    if (isActing.current) return;
     const form = event.currentTarget as HTMLFormElement;
     const say = (found: Messages): void => {
       setErrors(found);
-      if (found.size > 0 && !found.has("")) focusOn(form, found);
+      show(form, found);
     };
     const missing = missingIn(form);
     say(missing);
     if (missing.size > 0) return;
-    setBusy(true);
+    const turn = (is: boolean): void => {
+      isActing.current = is;
+      setBusy(is);
+    };
+    turn(true);
     act(new FormData(form))
       .catch((error: unknown) => say(messagesOf(form, error)))
-      .finally(() => setBusy(false));
+      .finally(() => turn(false));
   };
   return (
     <form class={style} novalidate onSubmit={send} onKeyDown={sendByKeys}>
@@ -70,9 +77,16 @@ function missingIn(form: HTMLFormElement): Messages {
   return new Map(missing.map(({ name }) => [name, "This is needed"]));
 }
 
-function focusOn(form: HTMLFormElement, errors: Messages): void {
-  const [name = ""] = errors.keys();
-  form.querySelector<HTMLElement>(`[name="${CSS.escape(name)}"]`)?.focus();
+/** Opens what folds a message away, and goes to the first field that has one. */
+function show(form: HTMLFormElement, errors: Messages): void {
+  const of = (attribute: string, name: string) =>
+    form.querySelector<HTMLElement>(`[${attribute}="${CSS.escape(name)}"]`);
+  for (const name of errors.keys())
+    of("data-fault-of", name)?.closest("details")?.setAttribute("open", "");
+  const [first] = errors.keys();
+  if (first === undefined || errors.has("")) return;
+  of("data-fault-of", first)?.scrollIntoView({ block: "nearest" });
+  of("name", first)?.focus();
 }
 
 /** A refusal where it belongs: at the fields that it names, otherwise above the buttons. */

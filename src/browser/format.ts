@@ -4,13 +4,17 @@ export function number(value: number): string {
   return NUMBER.format(value);
 }
 
-/** A duration as people read it: `12 ms`, `1.4 s`, `3 min 5 s`. */
+/** A duration as people read it: `12 ms`, `1.4 s`, `3 min 5 s`, `2 h 5 min`. */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
   if (ms < 1) return `${ms === 0 ? "0" : ms.toFixed(1)} ms`;
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
+  // Rounded before it is divided: 119.6 s are 2 min, and not 1 min 60 s.
+  const sec = Math.round(ms / 1000);
+  if (sec < 60) return `${sec} s`;
+  if (sec < 3600) return `${Math.floor(sec / 60)} min ${sec % 60} s`;
+  return `${Math.floor(sec / 3600)} h ${Math.floor((sec % 3600) / 60)} min`;
 }
 
 /** Milliseconds between two times; null where one is not there yet. */

@@ -1,16 +1,17 @@
 import { watchActivity } from "./activity.ts";
-import { call, SESSION_END } from "./api.ts";
-import { append, need } from "./append.ts";
+import { call } from "./api.ts";
+import { need } from "./append.ts";
 import { onKeys } from "./keys.ts";
 import { complain } from "./notice.tsx";
 import { apiPath, pagePath, PREFIX } from "./page.ts";
+import { watchSession } from "./session.tsx";
 import { showShortcuts } from "./shortcuts.tsx";
 
 /** What the frame around every page does: navigation, theme, sign out, activity. */
 export function openFrame(): void {
   watchActivity();
   addEventListener("unhandledrejection", complainOfStray);
-  addEventListener(SESSION_END, showEndOfSession, { once: true });
+  watchSession();
   need("sign-out").addEventListener("click", () => {
     signOut().catch(complain);
   });
@@ -27,18 +28,6 @@ export function openFrame(): void {
 /** The last net: what an act threw that nobody caught is shown all the same. */
 function complainOfStray({ reason }: PromiseRejectionEvent): void {
   complain(reason);
-}
-
-/** What was typed stays: the way to the login screen is a link, and nothing moves by itself. */
-function showEndOfSession(): void {
-  const next = encodeURIComponent(location.pathname + location.search);
-  append(
-    need("banner"),
-    <p>
-      Your session has ended, so nothing can be read or changed.{" "}
-      <a href={`${PREFIX}/ui/login?next=${next}`}>Sign in again</a>
-    </p>,
-  );
 }
 
 async function signOut(): Promise<void> {

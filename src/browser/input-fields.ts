@@ -1,5 +1,5 @@
 import { FieldError, jsonOf, textOf } from "./form-values.ts";
-import { parseExact } from "./json-exact.ts";
+import { parseExact } from "../shared/json-exact.ts";
 
 /** A member of the JSON body that a flow takes, as a form asks for it. */
 export interface InputField {

@@ -1,4 +1,4 @@
-import { ExactNumber } from "./json-exact.ts";
+import { ExactNumber } from "../shared/json-exact.ts";
 
 /** Names and indexes from the root to a value. */
 export type JsonPath = readonly string[];

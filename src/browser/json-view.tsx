@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState, type Child } from "hono/j
 import { Button } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { plural } from "./format.ts";
-import { ExactNumber } from "./json-exact.ts";
+import { ExactNumber } from "../shared/json-exact.ts";
 import { searchJson, type JsonPath } from "./json-search.ts";
 
 /** Members that are shown at once; the rest follows on request, so that a large value opens fast. */

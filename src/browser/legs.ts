@@ -17,6 +17,10 @@ export interface CallRequest {
   readonly method: string;
   readonly headers: Headers;
   readonly body: string | null;
+  /** Whether what it carries admits the following legs too; otherwise their Location alone does. */
+  readonly canFollow: boolean;
+  /** Whether each leg needs a key, which no frame sends. */
+  readonly isKeyed: boolean;
 }
 
 export interface CallAnswer {
@@ -41,7 +45,7 @@ export async function callByLegs(
   onLeg: (leg: Leg) => void,
 ): Promise<CallAnswer> {
   const start = performance.now();
-  if (!may("execution.read")) return callWhole(request, onLeg);
+  if (!request.canFollow || !may("execution.read")) return callWhole(request, onLeg);
   const trace = newTrace();
   const headers = new Headers(request.headers);
   if (!headers.has("traceparent")) headers.set("traceparent", `00-${trace}-${trace.slice(16)}-01`);
@@ -63,7 +67,7 @@ export async function callByLegs(
   return follow(request, execution.id, start, onLeg);
 }
 
-/** For those who may not see executions: the browser follows, and the legs are one. */
+/** The browser follows, which sees each Location and shows none: the legs are one. */
 async function callWhole(request: CallRequest, onLeg: (leg: Leg) => void): Promise<CallAnswer> {
   const { url, method, headers, body } = request;
   const send = () => fetch(url, { method, headers, body });
@@ -79,7 +83,6 @@ async function follow(
   onLeg: (leg: Leg) => void,
 ): Promise<CallAnswer> {
   const url = new URL(request.url);
-  url.searchParams.delete("key");
   url.searchParams.set("__wait_execution_id", id);
   const headers = new Headers(request.headers);
   headers.delete("content-type");
@@ -90,7 +93,8 @@ async function follow(
     );
     if (response.type !== "opaqueredirect") {
       onLeg({ ...leg, what: "Final leg" });
-      return { ...(await toAnswer(response, url.href)), executionId: id };
+      const finalUrl = request.isKeyed ? null : url.href;
+      return { ...(await toAnswer(response, finalUrl)), executionId: id };
     }
     const own = await findOwnRedirect(id);
     if (own !== null) {

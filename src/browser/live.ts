@@ -1,4 +1,4 @@
-import { call } from "./api.ts";
+import { ApiError, call, SESSION_BACK } from "./api.ts";
 import { apiPath } from "./page.ts";
 
 /** When a refused stream is asked for again, in milliseconds: too many may have been open. */
@@ -22,9 +22,10 @@ export function follow(
 ): Live {
   let source: EventSource | null = null;
   let retry: ReturnType<typeof setTimeout> | undefined;
+  let isClosed = false;
 
   function open(): void {
-    if (source !== null || document.visibilityState !== "visible") return;
+    if (isClosed || source !== null || document.visibilityState !== "visible") return;
     source = new EventSource(apiPath(...path));
     source.addEventListener("open", () => {
       onState(true);
@@ -40,13 +41,14 @@ export function follow(
       );
   }
 
-  /** It does not come back by itself: the API says whether the session has ended. */
+  /** It does not come back by itself: the API says whether it has to wait for another login. */
   function refused(): void {
     source = null;
-    const again = (): void => {
+    const again = (error?: unknown): void => {
+      if (error instanceof ApiError && error.status === 401) return;
       retry = setTimeout(open, RETRY_MS);
     };
-    call("GET", ["auth", "me"]).then(again, () => {});
+    call("GET", ["auth", "me"]).then(() => again(), again);
   }
 
   function shut(): void {
@@ -58,10 +60,13 @@ export function follow(
 
   const turn = (): void => (document.visibilityState === "visible" ? open() : shut());
   document.addEventListener("visibilitychange", turn);
+  addEventListener(SESSION_BACK, open);
   open();
   return {
     close() {
+      isClosed = true;
       document.removeEventListener("visibilitychange", turn);
+      removeEventListener(SESSION_BACK, open);
       shut();
     },
   };

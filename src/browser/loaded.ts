@@ -1,20 +1,33 @@
-import { useLayoutEffect, useState } from "hono/jsx/dom";
+import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { complain } from "./notice.tsx";
 import { track } from "./shown.ts";
 
 /**
- * What a part of a page reads for itself; null until it is there.
+ * What a part of a page reads for itself; null until it is there. Answers may come in another order
+ * than they were asked for: none is shown that is older, or of another question than the last one.
  *
  * @param of what it depends on: read again where one of these changes
+ * @param count read again where it changes, while the answer of before is shown
  */
 export function useLoaded<Value>(
   load: () => Promise<Value>,
   of: readonly unknown[] = [],
+  count = 0,
 ): [value: Value | null, reload: () => Promise<void>] {
   const [value, setValue] = useState<Value | null>(null);
-  const reload = async (): Promise<void> => setValue(await load());
+  const asked = useRef({ of, last: 0, shown: 0 });
+  const reload = async (): Promise<void> => {
+    const now = asked.current;
+    now.of = of;
+    const mine = (now.last += 1);
+    const answer = await load();
+    const isOfThis = of.every((one, at) => one === now.of[at]);
+    if (mine < now.shown || !isOfThis) return;
+    now.shown = mine;
+    setValue(answer);
+  };
   useLayoutEffect(() => {
     track(reload()).catch(complain);
-  }, of);
+  }, [...of, count]);
   return [value, reload];
 }

@@ -4,19 +4,28 @@ import { append, need } from "./append.ts";
 /** How long a notice stays, in milliseconds; people who need longer find the state on the page. */
 const SHOWN_MS = 6000;
 
-/** Says what was done; screen readers hear it. */
+/** Says what was done; screen readers hear it, of an open dialog what is in the dialog alone. */
 export function notify(text: string): void {
-  const note = append(need("notices"), <p class="notice">{text}</p>);
+  const place = document.querySelector<HTMLElement>("dialog[open] .notices") ?? need("notices");
+  const note = append(place, <p class="notice">{text}</p>);
   setTimeout(() => note.remove(), SHOWN_MS);
 }
 
-/** Says at the top of the page what could not be done; it stays until it is closed. */
+/** Where something is said that stays: an open dialog covers the page's own place. */
+export function banner(): HTMLElement {
+  return document.querySelector<HTMLElement>("dialog[open] .banner") ?? need("banner");
+}
+
+/** Says at the top what could not be done, once until it is closed. */
 export function complain(error: unknown): void {
+  const text = sentenceOf(error);
+  const said = banner().querySelectorAll(".complaint > span");
+  if ([...said].some(({ textContent }) => textContent === text)) return;
   const close = () => line.remove();
   const line = append(
-    need("banner"),
+    banner(),
     <p class="complaint">
-      {sentenceOf(error)}
+      <span>{text}</span>
       <button type="button" class="quiet" onClick={close}>
         Close
       </button>

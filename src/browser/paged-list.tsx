@@ -12,20 +12,40 @@ export const PAGE = 50;
 export interface Pages<Item> {
   /** Of the page that is shown; null until the first is there. */
   readonly items: readonly Item[] | null;
+  /** As they were when the page was turned to: what is not among them has come since. */
+  readonly atFirst: readonly Item[];
   readonly isFirst: boolean;
   readonly isLast: boolean;
   readonly isBusy: boolean;
   /** From the first page on. */
   reload(): Promise<void>;
+  /** The page that is shown, as it is now. */
+  refresh(): Promise<void>;
   turn(by: 1 | -1): Promise<void>;
-  change(by: (items: readonly Item[]) => readonly Item[]): void;
+  /** Changes the items of the page that is shown; also of one that is being read, once it is there. */
+  change(by: Change<Item>): void;
 }
+
+type Change<Item> = (items: readonly Item[], isFirst: boolean) => readonly Item[];
 
 interface Shown<Item> {
   readonly items: readonly Item[] | null;
+  readonly atFirst: readonly Item[];
   /** Of this page and those before it; the first page has none. */
   readonly cursors: readonly string[];
   readonly next: string | null;
+  /** Whether rows were pushed off the page since it was read, so that `next` does not follow it. */
+  readonly isCut: boolean;
+}
+
+/** A page that is being read. */
+interface Reading<Item> {
+  readonly cursors: readonly string[];
+  readonly abort: AbortController;
+  /** What changed since it was asked for: its answer may not have that. */
+  readonly missed: Change<Item>[];
+  /** Whether it is read once more, as what it is asked for has to be newer. */
+  isAgain: boolean;
 }
 
 /** A list that the server pages: the browser never holds more than one page of it. */
@@ -33,42 +53,80 @@ export function usePages<Item>(
   path: readonly string[],
   query: Readonly<Record<string, string | undefined>> = {},
 ): Pages<Item> {
-  const [shown, setShown] = useState<Shown<Item>>({ items: null, cursors: [], next: null });
+  const [shown, setShown] = useState<Shown<Item>>(NOTHING);
   const [isBusy, setBusy] = useState(true);
-  const reading = useRef<AbortController | null>(null);
+  const latest = useRef(shown);
+  const reading = useRef<Reading<Item> | null>(null);
+  const show = (now: Shown<Item>): void => {
+    latest.current = now;
+    setShown(now);
+  };
 
-  async function load(cursors: readonly string[]): Promise<void> {
-    reading.current?.abort();
-    const mine = (reading.current = new AbortController());
+  async function load(cursors: readonly string[], isSame = false): Promise<void> {
+    reading.current?.abort.abort();
+    const mine = { cursors, abort: new AbortController(), missed: [], isAgain: false };
+    reading.current = mine;
     setBusy(true);
     const wanted = { limit: String(PAGE), ...query, cursor: cursors.at(-1) };
     try {
-      const { items, next_cursor } = await read<List<Item>>(path, wanted, mine.signal);
-      setShown({ items, cursors, next: next_cursor });
-      setBusy(false);
+      const { items, next_cursor } = await read<List<Item>>(path, wanted, mine.abort.signal);
+      if (mine !== reading.current) return;
+      const atFirst = isSame ? latest.current.atFirst : items;
+      const page = { items, atFirst, cursors, next: next_cursor, isCut: false };
+      show(mine.missed.reduce(changed<Item>, page));
     } catch (error) {
-      if (!(error instanceof DOMException)) throw error;
+      if (!mine.abort.signal.aborted) throw error;
+    } finally {
+      if (mine === reading.current) end(mine);
     }
+  }
+
+  function end({ cursors, isAgain }: Reading<Item>): void {
+    reading.current = null;
+    setBusy(false);
+    if (isAgain) load(cursors, true).catch(complain);
+  }
+
+  async function turn(by: 1 | -1): Promise<void> {
+    // What was pushed off is neither on this page nor on the one that followed it.
+    if (by === 1 && latest.current.isCut) await load(latest.current.cursors);
+    const { cursors, next } = latest.current;
+    if (by === -1) await load(cursors.slice(0, -1));
+    else if (next !== null) await load([...cursors, next]);
+    scrollTo({ top: 0 });
+  }
+
+  async function refresh(): Promise<void> {
+    if (reading.current === null) await load(latest.current.cursors, true);
+    else reading.current.isAgain = true;
+  }
+
+  function change(by: Change<Item>): void {
+    show(changed(latest.current, by));
+    reading.current?.missed.push(by);
+    if (isThin(latest.current) && reading.current === null) refresh().catch(complain);
   }
 
   useLayoutEffect(() => {
     track(load([])).catch(complain);
   }, [JSON.stringify([path, query])]);
-  return {
-    items: shown.items,
-    isFirst: shown.cursors.length === 0,
-    isLast: shown.next === null,
-    isBusy,
-    reload: () => load([]),
-    async turn(by) {
-      const { cursors, next } = shown;
-      if (by === -1) await load(cursors.slice(0, -1));
-      else if (next !== null) await load([...cursors, next]);
-      scrollTo({ top: 0 });
-    },
-    change: (by) =>
-      setShown((now) => (now.items === null ? now : { ...now, items: by(now.items) })),
-  };
+  const isFirst = shown.cursors.length === 0;
+  const isLast = shown.next === null && !shown.isCut;
+  const { items, atFirst } = shown;
+  return { items, atFirst, isFirst, isLast, isBusy, reload: () => load([]), refresh, turn, change };
+}
+
+const NOTHING = { items: null, atFirst: [], cursors: [], next: null, isCut: false };
+
+function changed<Item>(now: Shown<Item>, by: Change<Item>): Shown<Item> {
+  if (now.items === null) return now;
+  const items = by(now.items, now.cursors.length === 0);
+  return { ...now, items: items.slice(0, PAGE), isCut: now.isCut || items.length > PAGE };
+}
+
+/** So many rows have left it that those of the page behind it have to move up. */
+function isThin({ items, next }: Shown<unknown>): boolean {
+  return next !== null && (items?.length ?? PAGE) < PAGE / 2;
 }
 
 export function PagedList<Item>(

@@ -1,23 +1,23 @@
 import { read } from "./api.ts";
 import { CopyButton } from "./copy.tsx";
 import { between, duration } from "./format.ts";
-import { parseExact } from "./json-exact.ts";
+import { parseExact } from "../shared/json-exact.ts";
 import { JsonView } from "./json-view.tsx";
 import type { CallAnswer } from "./legs.ts";
 import { useLoaded } from "./loaded.ts";
 import { may, pagePath } from "./page.ts";
-import type { Execution } from "./resources.ts";
+import type { Execution, Webhook } from "./resources.ts";
 import { Badge, StatusBadge } from "./status.tsx";
 import { Pairs } from "./table.tsx";
 
 /** The answer as it came, and the execution behind it. */
-export function TryAnswer({ answer }: { answer: CallAnswer }) {
+export function TryAnswer({ answer, webhook }: { answer: CallAnswer; webhook: Webhook }) {
   const { status, headers, executionId } = answer;
   return (
     <div>
       <p class="badges">
         <Badge label={String(status)} state={status < 400 ? "good" : "bad"} />
-        <span>{adviceFor(status)}</span>
+        <span>{adviceFor(status, webhook)}</span>
       </p>
       {executionId === null ? null : <ExecutionLine id={executionId} />}
       <Body answer={answer} />
@@ -30,11 +30,21 @@ export function TryAnswer({ answer }: { answer: CallAnswer }) {
 }
 
 /** What to do about an answer that comes from the service and not from the flow. */
-function adviceFor(status: number): string {
-  if (status === 401) return "The key or the login is missing or wrong.";
+function adviceFor(status: number, webhook: Webhook): string {
+  if (status === 401) return whyRefused(webhook);
   if (status === 402) return "The webhook is in development, and nobody has been active here.";
   if (status === 404) return "There is no enabled webhook at this URL: enable it first.";
   return "";
+}
+
+/** What callers send beside the call, which one from here may lack. */
+function whyRefused({ signature, is_key_required, require_login }: Webhook): string {
+  const needs = [
+    ...(signature?.mode === "enforce" ? ["signature"] : []),
+    ...(is_key_required ? ["key"] : []),
+  ];
+  if (needs.length > 0) return `Its ${needs.join(" or its ")} is missing or wrong.`;
+  return require_login ? "Your session has ended: sign in again." : "";
 }
 
 function ExecutionLine({ id }: { id: string }) {

@@ -40,7 +40,7 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
   const [asked] = useLoaded(() => readFields(webhook.flow), [webhook.flow]);
   if (asked === null) return null;
   const send = async (values: FormData): Promise<void> => {
-    const request = toRequest(values, webhook.name, asked.fields);
+    const request = toRequest(values, webhook, asked.fields);
     setTried(BEGUN);
     const onLeg = (leg: Leg): void =>
       setTried((now) => (now === null ? now : { ...now, legs: [...now.legs, leg] }));
@@ -58,7 +58,9 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
         <CallFields key={asked.flow} webhook={webhook} asked={asked} />
       </Form>
       <div aria-live="polite">
-        {tried === null ? null : <Result tried={tried} clear={() => setTried(null)} />}
+        {tried === null ? null : (
+          <Result webhook={webhook} tried={tried} clear={() => setTried(null)} />
+        )}
       </div>
     </div>
   );
@@ -114,7 +116,8 @@ function CallFields(props: {
   );
 }
 
-function Result({ tried, clear }: { tried: Tried; clear: () => void }) {
+function Result(props: { webhook: Webhook; tried: Tried; clear: () => void }) {
+  const { webhook, tried, clear } = props;
   const { legs, answer, error } = tried;
   return (
     <>
@@ -124,7 +127,7 @@ function Result({ tried, clear }: { tried: Tried; clear: () => void }) {
       {error === null ? null : <p class="fault">{sentenceOf(error)}</p>}
       {answer === null ? null : (
         <>
-          <TryAnswer answer={answer} />
+          <TryAnswer answer={answer} webhook={webhook} />
           <Button style="quiet" act={clear}>
             Clear
           </Button>

@@ -15,19 +15,21 @@ import { describeSignature, SignatureFields, toSignatureBody } from "./webhook-s
 /** Who may call: what is changed only with the password. */
 export function WebhookAccess({ shown, changed }: WebhookPart) {
   const webhook = shown.body;
-  const change = ({ title, fields, toBody }: Act): Promise<boolean> => {
+  const path = ["webhook", webhook.name];
+  const change = async ({ title, fields, toBody }: Act): Promise<boolean> => {
+    // Somebody else may have changed it since it was shown; what they do from here on is told.
+    const { body: now, etag } = await call<Webhook>("GET", path);
     let newKey: Child | null = null;
     return openDialog({
       title,
       submit: title,
-      content: [fields, <PasswordField />],
+      content: [fields?.(now), <PasswordField />],
       act: async (values) => {
-        const path = ["webhook", webhook.name, "authentication"];
         const body = { password: textOf(values, "password"), ...toBody(values) };
-        const now = await call<Webhook>("PUT", path, { body });
-        const { key: value } = now.body;
-        newKey = value === undefined ? null : <KeyShown webhook={now.body} value={value} />;
-        changed(now);
+        const done = await call<Webhook>("PUT", [...path, "authentication"], { body, etag });
+        const { key: value } = done.body;
+        newKey = value === undefined ? null : <KeyShown webhook={done.body} value={value} />;
+        changed(done);
         notify("Changed");
       },
       result: () => newKey,
@@ -47,7 +49,8 @@ export function WebhookAccess({ shown, changed }: WebhookPart) {
 /** What a button asks for, beside the password, and changes. */
 interface Act {
   readonly title: string;
-  readonly fields?: Child;
+  /** Made of the webhook as it is when it is asked for. */
+  readonly fields?: (webhook: Webhook) => Child;
   readonly toBody: (values: FormData) => Record<string, unknown>;
   /** Offered as what is to be done next. */
   readonly isNext?: boolean;
@@ -118,12 +121,12 @@ function key({ is_key_required }: Webhook): Access {
     "Without a key and without a required login, anybody who reaches the service can call it.";
   const set: Act = {
     title: is_key_required ? "Replace the key" : "Set a key",
-    fields: <KeyFields hasKey={is_key_required} />,
+    fields: (webhook) => <KeyFields hasKey={webhook.is_key_required} />,
     toBody: toKeyBody,
   };
   const remove: Act = {
     title: "Remove the key",
-    fields: <p>{warning}</p>,
+    fields: () => <p>{warning}</p>,
     toBody: () => ({ key: null }),
   };
   return {
@@ -163,7 +166,7 @@ function signature(webhook: Webhook): Access {
   const state = webhook.signature?.mode === "observe" ? "Observed" : "Required";
   const set: Act = {
     title: isSet ? "Change the signature" : "Require signatures",
-    fields: <SignatureFields webhook={webhook} />,
+    fields: (now) => <SignatureFields webhook={now} />,
     toBody: toSignatureBody,
   };
   const remove: Act = { title: "Require no signatures", toBody: () => ({ signature: null }) };
@@ -177,13 +180,13 @@ function signature(webhook: Webhook): Access {
 
 function addresses({ allowed_addresses }: Webhook): Access {
   const isAny = allowed_addresses.length === 0;
-  const list = (
+  const list = (now: Webhook) => (
     <Field
       name="allowed_addresses"
       label="Addresses and ranges"
       hint="One in each line, as 192.0.2.0/24 or 2001:db8::/32; empty: any. Others get 403. Behind a proxy they are those of clients only where TRUSTED_PROXIES names it."
       rows={5}
-      value={allowed_addresses.join("\n")}
+      value={now.allowed_addresses.join("\n")}
     />
   );
   const toBody = (values: FormData) => ({

@@ -94,6 +94,21 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     assert.equal(me.status, 401);
   });
 
+  test("keeps the roles of a user whose list of roles did not come", async () => {
+    const dialog = page.getByRole("dialog");
+    await page.route(/\/api\/latest\/role\?/, (route) => route.fulfill({ status: 503 }));
+    await visit(page, service, "/ui/admin/users");
+    await page.getByRole("button", { name: "Change grace" }).click();
+    await dialog.locator(".complaint", { hasText: "The service answered 503" }).waitFor();
+    await dialog.getByLabel("E-mail").fill("grace@example.com");
+    await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.unroute(/\/api\/latest\/role\?/);
+    const { email, roles } = await read("/user/grace");
+    assert.deepEqual({ email, roles }, { email: "grace@example.com", roles: ["operator"] });
+  });
+
   test("says that what is to be changed was deleted meanwhile", async () => {
     const made = await service.api("POST", "/project", { name: "brief" });
     assert.equal(made.status, 201, made.text);
@@ -122,6 +137,26 @@ describe("administration in the browser", { skip: noBrowser }, () => {
       { permission: "flow.read", project_id: null },
       { permission: "webhook.*", project_id: id },
     ]);
+  });
+
+  test("keeps the grants of a role whose line is added once more, or is of everything", async () => {
+    const { id } = await read("/project/Shop");
+    const permissions = [
+      { permission: "webhook.read", project_id: id },
+      { permission: "*", project_id: id },
+    ];
+    const made = { name: "keeper", permissions, password: ADMIN_PASSWORD };
+    assert.equal((await service.api("POST", "/role", made)).status, 201);
+    await visit(page, service, "/ui/admin/roles");
+    await page.getByRole("button", { name: "Change keeper" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Project", { exact: true }).selectOption("Shop");
+    await dialog.getByRole("button", { name: "Add a line for one project" }).click();
+    await dialog.getByLabel("Propagates").check();
+    await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.deepEqual((await read("/role/keeper"))["permissions"], permissions);
   });
 
   test("shows the configuration without its secret, and what the service does", async () => {
@@ -236,6 +271,24 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await own.getByText("Your session has ended").waitFor();
     await logIn(own, "grace", "a third password of grace");
     await own.waitForURL(/\/ui\/new-webhook\?flow=hello$/);
+
+    // In a dialog, which covers the page: the same act can be sent again after the next login.
+    const dialog = own.getByRole("dialog");
+    await visit(own, service, "/ui/webhooks/slow#access");
+    await own.getByRole("button", { name: "Disable" }).click();
+    const fourth = "a fourth password of grace";
+    await service.api("PATCH", "/user/grace", { password: fourth, own_password: ADMIN_PASSWORD });
+    await dialog.getByLabel("Your password").fill(fourth);
+    await dialog.getByRole("button", { name: "Disable" }).click();
+    const opened = context.waitForEvent("page");
+    await dialog.getByRole("link", { name: "Sign in again" }).click();
+    const door = await opened;
+    await logIn(door, "grace", fourth);
+    await door.waitForURL(/\/ui\/webhooks\/slow$/);
+    await door.close();
+    await dialog.getByRole("button", { name: "Disable" }).click();
+    await own.locator("#badges", { hasText: "Disabled" }).waitFor();
+    assert.equal(await own.locator(".session-end").count(), 0, "it says so no more");
     await own.getByRole("button", { name: "Sign out" }).click();
     await own.waitForURL(/\/ui\/login$/);
     await context.close();

@@ -34,6 +34,51 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.locator("tbody tr.new", { hasText: "Succeeded" }).waitFor();
   });
 
+  test("come into it also while its stream is not open yet", async () => {
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/execution\/events$/, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await visit(page, service, "/ui/executions?webhook=hello");
+    const rows = page.locator("tbody tr");
+    const count = await rows.count();
+    await call(service, "hello", { name: "Early" });
+    held.resolve();
+    await page.locator("#live", { hasText: "Live" }).waitFor();
+    await rows.nth(count).waitFor();
+    await page.unroute(/\/execution\/events$/);
+  });
+
+  test("come into it only where its filters say so, also those of the address alone", async () => {
+    await visit(page, service, "/ui/executions?created_by=admin");
+    await page.locator("#live", { hasText: "Live" }).waitFor();
+    await call(service, "hello", { name: "Nobody" });
+    const started = await service.api("POST", "/flow/hello/execution", {
+      input_value: { query: {} },
+    });
+    const { id } = started.body as { id: string };
+    await page.locator(`tr[data-id="${id}"]`).waitFor();
+    const names = await page.locator("tbody th a").allInnerTexts();
+    assert.deepEqual([...new Set(names)], ["flow hello"]);
+  });
+
+  test("are on one page or another, however many come while they are looked at", async () => {
+    await service.createWebhook("busy", "hello");
+    await call(service, "busy", {});
+    await visit(page, service, "/ui/executions?webhook=busy");
+    await page.locator("#live", { hasText: "Live" }).waitFor();
+    await Promise.all(Array.from({ length: 55 }, () => call(service, "busy", {})));
+    const ids = () =>
+      page.locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.dataset["id"]));
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("button", { name: "Back" }).and(page.locator(":enabled")).waitFor();
+    const older = await ids();
+    await page.getByRole("button", { name: "Back" }).click();
+    await page.getByRole("button", { name: "Back" }).and(page.locator(":disabled")).waitFor();
+    assert.equal(new Set([...older, ...(await ids())]).size, 56);
+  });
+
   test("are filtered by status, text and time", async () => {
     await visit(page, service, "/ui/executions");
     await page.getByRole("button", { name: "Failed" }).click();
@@ -140,6 +185,18 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
   });
 
+  test("have each line of their log once, when they end", async () => {
+    // It logs at each whole second, so that the last line comes together with the end.
+    const input_value = { query: { seconds: "2.05" } };
+    const started = await service.api("POST", "/flow/slow/execution", { input_value });
+    const { id } = started.body as { id: string };
+    await visit(page, service, `/ui/executions/${id}`);
+    await page.locator("#badges", { hasText: "Succeeded" }).waitFor();
+    // Lines that came before are added so long after.
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 200))");
+    assert.equal(await page.locator("#log p", { hasText: "Waiting" }).count(), 3);
+  });
+
   test("are searched, and replayed with another input", async () => {
     const { body } = await service.api("GET", "/execution?webhook=hello&limit=1");
     const [newest] = (body as { items: { id: string }[] }).items;
@@ -212,6 +269,14 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await settled(page);
     await page.getByRole("button", { name: "Reload" }).click();
     await page.locator("#notices", { hasText: "read again" }).waitFor();
+    const names = page.locator("tbody th a");
+    await page.getByLabel("State").selectOption("broken");
+    await page.waitForURL(/\?state=broken$/);
+    assert.deepEqual(await names.allInnerTexts(), ["broken"]);
+    await page.getByLabel("Name or description contains").fill("HELLO");
+    await page.getByRole("heading", { name: "No flow is here" }).waitFor();
+    await page.getByLabel("State").selectOption("");
+    await names.getByText("hello", { exact: true }).waitFor();
     assert.deepEqual(errors, []);
   });
 });

@@ -38,6 +38,16 @@ describe("a field that is drawn again keeps the focus", { skip: noBrowser }, () 
     assert.equal(await label("Name").inputValue(), "orders");
   });
 
+  test("a button that copies where pages have no clipboard, as over plain HTTP", async () => {
+    await page.addInitScript("Object.defineProperty(navigator, 'clipboard', {})");
+    await visit(page, service, "/ui/webhooks/hello");
+    const copy = page.getByRole("button", { name: "Copy" }).first();
+    await copy.focus();
+    await page.keyboard.press("Enter");
+    await page.locator("#notices", { hasText: "Copied" }).waitFor();
+    assert.equal(await copy.and(page.locator(":focus")).count(), 1);
+  });
+
   test("the method of a call", async () => {
     await visit(page, service, "/ui/webhooks/hello#try");
     await label("Method").selectOption("GET");

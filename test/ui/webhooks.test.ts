@@ -87,6 +87,52 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     errors.length = 0;
   });
 
+  test("start the flow that was chosen, and no other one", async () => {
+    await visit(page, service, "/ui/new-webhook?flow=broken");
+    await page.getByLabel("Name", { exact: true }).fill("any");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.locator("[data-fault-of=flow]", { hasText: "This is needed" }).waitFor();
+    await visit(page, service, "/ui/flows/broken");
+    assert.equal(await page.getByRole("link", { name: "Create a webhook" }).count(), 0);
+  });
+
+  test("open what is folded where a field in it is refused", async () => {
+    const role = { name: "brief", permissions: [], password: ADMIN_PASSWORD };
+    assert.equal((await service.api("POST", "/role", role)).status, 201);
+    await visit(page, service, "/ui/new-webhook?flow=hello");
+    const more = page.locator("summary", { hasText: "More" });
+    await more.click();
+    await page.getByLabel("Role").selectOption("brief");
+    await more.click();
+    await service.api("DELETE", "/role/brief", { password: ADMIN_PASSWORD });
+    await page.getByLabel("Name", { exact: true }).fill("folded");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.locator("[data-fault-of=role]", { hasText: "brief" }).waitFor();
+    errors.length = 0;
+  });
+
+  test("show the figures of the range that was chosen last, whichever comes last", async () => {
+    const held = Promise.withResolvers<void>();
+    const isOfWeek = (url: URL) => url.searchParams.get("interval_sec") === "10800";
+    await page.route(isOfWeek, async (route) => {
+      await held.promise;
+      await route.fulfill({ json: { items: [] } });
+    });
+    await visit(page, service, "/ui/webhooks/failing#calls");
+    const sum = page.locator(".chart h3");
+    await sum.waitFor();
+    const ofHour = await sum.innerText();
+    assert.doesNotMatch(ofHour, /^0 calls/);
+    const ofWeek = page.waitForResponse((response) => isOfWeek(new URL(response.url())));
+    await page.getByRole("button", { name: "Week" }).click();
+    await page.getByRole("button", { name: "Hour" }).click();
+    held.resolve();
+    await (await ofWeek).finished();
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve))");
+    assert.equal(await sum.innerText(), ofHour);
+    await page.unroute(isOfWeek);
+  });
+
   test("change their access after the password only", async () => {
     await visit(page, service, "/ui/webhooks/notification#access");
     await page.getByRole("button", { name: "Disable" }).click();
@@ -102,7 +148,17 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
 
     await page.getByRole("button", { name: "Replace the key" }).click();
     await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
+    const sent = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/authentication$/, async (route) => {
+      sent.resolve();
+      await held.promise;
+      await route.continue();
+    });
     await dialog.getByRole("button", { name: "Replace the key" }).click();
+    await sent.promise;
+    for (let count = 0; count < 2; count += 1) await page.keyboard.press("Escape");
+    held.resolve();
     const [key = "", line = ""] = await dialog
       .locator(".secret code")
       .nth(1)
@@ -110,14 +166,42 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
       .then(() => dialog.locator(".secret code").allInnerTexts());
     assert.match(key, /^fhk_/);
     assert.ok(line.startsWith("curl -L 'http") && line.includes(`Bearer ${key}`), line);
-    await page.keyboard.press("Escape");
-    assert.equal(await dialog.isVisible(), true, "what is shown once is not lost by one key");
+    await page.unroute(/\/authentication$/);
+    await dialog.getByRole("button", { name: "Copy" }).first().click();
+    await dialog.locator(".notices", { hasText: "Copied" }).waitFor();
+    // Chromium closes a dialog at the second one, whatever the page has answered to the first.
+    for (let count = 0; count < 3; count += 1) await page.keyboard.press("Escape");
+    assert.equal(await dialog.locator(".secret code").first().innerText(), key);
     await dialog.getByRole("button", { name: "Close" }).click();
     // A closed dialog has no role, and is in the page until the browser has told that it closed.
     await page.locator("dialog").waitFor({ state: "detached" });
     assert.ok(!(await page.content()).includes(key), "the key was shown once");
     const kept = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]));
     assert.ok(!kept.includes(key), "the browser keeps no key");
+    errors.length = 0;
+  });
+
+  test("take no address away that somebody else has added meanwhile", async () => {
+    const admit = async (...allowed_addresses: string[]): Promise<void> => {
+      const body = { password: ADMIN_PASSWORD, allowed_addresses };
+      const { status } = await service.api("PUT", "/webhook/failing/authentication", body);
+      assert.equal(status, 200);
+    };
+    const dialog = page.getByRole("dialog");
+    const list = dialog.getByLabel("Addresses and ranges");
+    const save = () => dialog.getByRole("button", { name: "Change the addresses" }).click();
+    await visit(page, service, "/ui/webhooks/failing#access");
+    await admit("127.0.0.1");
+    await page.getByRole("button", { name: "Change the addresses" }).click();
+    assert.equal(await list.inputValue(), "127.0.0.1");
+    await admit("127.0.0.1", "192.0.2.1");
+    await list.fill("127.0.0.1\n192.0.2.2");
+    await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
+    await save();
+    await dialog.getByText("Somebody else has changed it").waitFor();
+    assert.deepEqual((await webhook("failing"))["allowed_addresses"], ["127.0.0.1", "192.0.2.1"]);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await admit();
     errors.length = 0;
   });
 
@@ -201,6 +285,30 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     );
   }
 
+  test("are called through a key or a signature, or say which is missing", async () => {
+    const key = "a-key-of-this-test";
+    await service.createWebhook("locked", "hello", { key });
+    await send("locked", {}, { Key: key });
+    assert.match(await page.locator(".legs").innerText(), /First leg\s+303[^]*Final leg\s+200/);
+    await send("locked", {}, { Key: "", Query: `key=${key}` });
+    await send("locked", { key }, { Query: "" });
+    await page.getByLabel("Content of the body").fill("{}");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("Its key is missing or wrong.").waitFor();
+
+    await service.api("POST", "/secret", { name: "TOKEN", value: "a token of the sender" });
+    const signature = { scheme: "gitlab_token", secrets: ["TOKEN"] };
+    await service.createWebhook("tokened", "hello", { signature });
+    await send("tokened", {}, { Headers: "x-gitlab-token: a token of the sender" });
+    assert.match(await page.locator(".legs").innerText(), /All legs\s+200/);
+    await page.getByLabel("Headers").fill("");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("Its signature is missing or wrong.").waitFor();
+    await page.getByRole("link", { name: "The command that signs" }).click();
+    await page.getByText("Signed as its sender signs").waitFor();
+    errors.length = 0;
+  });
+
   test("show the legs of a call that is longer than a poll window", async () => {
     const legs = await send("slow", {}, { Query: "seconds=2" });
     const [first, ...others] = legs.map(([, status]) => status);
@@ -251,6 +359,12 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.getByLabel("Content of the body").focus();
     await page.keyboard.press("Control+Enter");
     await page.getByRole("link", { name: "Open its execution" }).waitFor();
+    const calls: string[] = [];
+    page.on("request", (request) => calls.push(`${request.method()} ${request.url()}`));
+    const twice = "document.querySelector('form.try').requestSubmit();";
+    await page.evaluate(twice + twice);
+    await page.getByRole("link", { name: "Open its execution" }).waitFor();
+    assert.equal(calls.filter((one) => /^POST .*\/call$/.test(one)).length, 1, "one at a time");
   });
 
   test("are deleted after a confirmation", async () => {

@@ -4,7 +4,7 @@ import { Button } from "../button.tsx";
 import { ErrorLine } from "../field.tsx";
 import type { Grant, Named } from "../resources.ts";
 import { Table, type Column } from "../table.tsx";
-import { linesOf, nameOf, projectName, toBox, type GrantLine } from "./grants.tsx";
+import { linesOf, nameOf, projectName, resourceName, toBox, type GrantLine } from "./grants.tsx";
 
 /** `webhook` → `webhook.read`, `webhook.write`, ..., in the order of the registry. */
 const BY_RESOURCE: ReadonlyMap<string, readonly string[]> = Map.groupBy(
@@ -21,13 +21,14 @@ export function GrantEditor(props: { grants: readonly Grant[]; projects: readonl
     projectId: "",
     operations: [],
   }));
+  // The last of a key counts: a line that is added where the role has one keeps its boxes.
   const lines = new Map(
-    [...general, ...linesOf(grants), ...added].map((line) => [keyOf(line), line]),
+    [...general, ...added, ...linesOf(grants)].map((line) => [keyOf(line), line]),
   );
   const everything = lines.get("* ");
   lines.delete("* ");
   const columns: readonly Column<GrantLine>[] = [
-    ["Resource", ({ resource }) => resource, "head"],
+    ["Resource", ({ resource }) => resourceName(resource), "head"],
     ["Operations", (line) => <Boxes line={line} />],
     ["Where", ({ projectId }) => projectName(projectId, projects)],
   ];
@@ -56,11 +57,12 @@ function keyOf({ resource, projectId }: GrantLine): string {
 }
 
 function Boxes({ line: { resource, projectId, operations } }: { line: GrantLine }) {
-  const permissions = [`${resource}.*`, ...(BY_RESOURCE.get(resource) ?? [])];
+  const permissions =
+    resource === "*" ? ["*"] : [`${resource}.*`, ...(BY_RESOURCE.get(resource) ?? [])];
   return (
     <span class="boxes">
       {permissions.map((permission) => {
-        const operation = permission.slice(resource.length + 1);
+        const [, operation = "*"] = permission.split(".");
         const style = operation === "*" ? "all" : "";
         const isHeld = operations.includes(operation);
         return (

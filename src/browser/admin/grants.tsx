@@ -13,11 +13,15 @@ export interface GrantLine {
 /** The grants of a role, one line for each resource and project. */
 export function GrantTable(props: { grants: readonly Grant[]; projects: readonly Named[] }) {
   const columns: readonly Column<GrantLine>[] = [
-    ["Resource", ({ resource }) => (resource === "*" ? "everything" : resource), "head"],
+    ["Resource", ({ resource }) => resourceName(resource), "head"],
     ["Operations", ({ operations }) => operations.map(nameOf).join(", ")],
     ["Where", ({ projectId }) => projectName(projectId, props.projects)],
   ];
   return <Table caption="Permissions" columns={columns} items={linesOf(props.grants)} />;
+}
+
+export function resourceName(resource: string): string {
+  return resource === "*" ? "everything" : resource;
 }
 
 /** An operation in words. */

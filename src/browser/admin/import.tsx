@@ -3,6 +3,7 @@ import type { AuditChange } from "../../shared/contract/audit-entry.ts";
 import { call } from "../api.ts";
 import { Button } from "../button.tsx";
 import { Changes } from "../changes.tsx";
+import { CopiedLine } from "../copy.tsx";
 import { Field } from "../field.tsx";
 import { Form } from "../form.tsx";
 import { textOf } from "../form-values.ts";
@@ -38,7 +39,7 @@ const PLANNED: readonly Column<Step>[] = [
 const DONE: readonly Column<Step>[] = [
   ["Webhook", ({ name }) => <a href={pagePath("webhooks", name)}>{name}</a>, "head"],
   ["Import", ({ action }) => ACTIONS[action]],
-  ["Key", ({ key }) => (key === undefined ? "–" : <code>{key}</code>)],
+  ["Key", ({ key }) => (key === undefined ? "–" : <CopiedLine text={key} />)],
 ];
 
 /** YAML in and out; an import shows first what it would change. */

@@ -1,6 +1,6 @@
 import { Field } from "../field.tsx";
 import { jsonOf, textOf } from "../form-values.ts";
-import { parseExact } from "../json-exact.ts";
+import { parseExact } from "../../shared/json-exact.ts";
 import { may } from "../page.ts";
 import type { Named } from "../resources.ts";
 import { Time } from "../time.tsx";

@@ -1,13 +1,13 @@
 import { useState } from "hono/jsx/dom";
-import { call, read, type List } from "../api.ts";
+import { call } from "../api.ts";
 import { Button } from "../button.tsx";
 import { confirmWithPassword } from "../dialog.tsx";
 import { Check } from "../field.tsx";
-import { useLoaded } from "../loaded.ts";
 import { notify } from "../notice.tsx";
-import { may } from "../page.ts";
+import { may, USER } from "../page.ts";
+import { PagedList, usePages } from "../paged-list.tsx";
 import { Badge } from "../status.tsx";
-import { Table, type Column } from "../table.tsx";
+import { Empty, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
 
 interface Token {
@@ -23,11 +23,8 @@ interface Token {
 /** The own login tokens; an administrator sees everybody's. */
 export function Tokens() {
   const [isAll, setAll] = useState(false);
-  const query = isAll ? { all: "true" } : {};
-  const [list, reload] = useLoaded(() => read<List<Token>>(["token"], query), [isAll]);
-  const tokens = list?.items ?? [];
-  const own = tokens.find(({ is_current }) => is_current)?.user_name ?? "";
-  const act = (token: Token) => <End token={token} end={() => end(token, own, reload)} />;
+  const pages = usePages<Token>(["token"], isAll ? { all: "true" } : {});
+  const act = (token: Token) => <End token={token} end={() => end(token, pages.reload)} />;
   const columns: readonly Column<Token>[] = [
     ["User", ({ user_name }) => user_name, "head"],
     ["Since", ({ created_at }) => <Time of={created_at} />, "wide"],
@@ -41,7 +38,13 @@ export function Tokens() {
       {may("user.write") ? (
         <Check name="all" label="All users" isChecked={false} onChange={setAll} />
       ) : null}
-      <Table caption="Login tokens" columns={columns} items={tokens} rowOf={({ id }) => ({ id })} />
+      <PagedList
+        pages={pages}
+        caption="Login tokens"
+        columns={columns}
+        rowOf={({ id }) => ({ id })}
+        empty={<Empty title="No login token is here">Each login makes one.</Empty>}
+      />
     </>
   );
 }
@@ -56,17 +59,13 @@ function End({ token, end }: { token: Token; end: () => Promise<void> }) {
 }
 
 /** Somebody else's session ends after the own password. */
-async function end(
-  { id, user_name }: Token,
-  own: string,
-  reload: () => Promise<void>,
-): Promise<void> {
+async function end({ id, user_name }: Token, reload: () => Promise<void>): Promise<void> {
   const remove = async (body?: object): Promise<void> => {
     await call("DELETE", ["token", id], { body });
     notify("The session has ended");
     await reload();
   };
-  if (user_name === own) return remove();
+  if (user_name === USER) return remove();
   const text = "Whoever uses it has to log in again.";
   const title = `End a session of ${user_name}?`;
   await confirmWithPassword(title, text, "End", (password) => remove({ password }));

@@ -38,6 +38,7 @@ export function Users() {
 
 function UserFields({ user }: { user: User | null }) {
   const [roles] = useLoaded(() => readAll<Named>("role"));
+  const offered = rolesFor(user, roles ?? []);
   const password =
     user === null
       ? { label: "Password", hint: "At least 12 characters.", isRequired: true }
@@ -49,7 +50,7 @@ function UserFields({ user }: { user: User | null }) {
       <Field name="password" type="password" autocomplete="new-password" {...password} />
       <fieldset>
         <legend>Roles</legend>
-        {(roles ?? []).map(({ name }) => (
+        {offered.map((name) => (
           <Check
             key={name}
             name="roles"
@@ -68,6 +69,11 @@ function UserFields({ user }: { user: User | null }) {
       />
     </SteadyFields>
   );
+}
+
+/** Those of the user first, which are boxes whether or not the list of all has come: none is lost. */
+function rolesFor(user: User | null, all: readonly Named[]): readonly string[] {
+  return [...new Set([...(user?.roles ?? []), ...all.map(({ name }) => name)])];
 }
 
 function toBody(values: FormData): Record<string, unknown> {

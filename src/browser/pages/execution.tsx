@@ -108,13 +108,23 @@ function followIt(
   change: (now: Partial<Shown> & { execution: Execution }) => void,
 ): () => void {
   let last = 0;
+  let isWhole = false;
   const take = gather<{ id: string; line: LogLine }>(
     ({ id }) => id,
-    (gathered) => addLines(gathered.map(({ line }) => line)),
+    (gathered) => {
+      if (!isWhole) addLines(gathered.map(({ line }) => line));
+    },
     100,
   );
-  const refresh = async (hasEnded: boolean): Promise<void> =>
-    change(hasEnded ? await readAll() : { execution: await read<Execution>(["execution", ID]) });
+  /** The end has the whole log; what was asked for before it says less. */
+  const refresh = async (hasEnded: boolean): Promise<void> => {
+    const now = hasEnded
+      ? await readAll()
+      : { execution: await read<Execution>(["execution", ID]) };
+    if (isWhole) return;
+    isWhole = hasEnded;
+    change(now);
+  };
   const live = follow(["execution", ID, "events"], {
     // After an interruption lines may come twice.
     log: (data, id) => {

@@ -1,28 +1,28 @@
 import { PageHead } from "../head.tsx";
-import { useLayoutEffect, useState } from "hono/jsx/dom";
+import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
+import { isEnded } from "../../shared/contract/status.ts";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
-import { matches, toQuery } from "../execution-query.ts";
+import { canDecide, matches, toQuery } from "../execution-query.ts";
 import { ExecutionFilters } from "../execution-filters.tsx";
 import { filtersOfAddress, type Filters } from "../filters.tsx";
 import { gather } from "../gathered.ts";
 import { follow } from "../live.ts";
 import { complain } from "../notice.tsx";
 import { pagePath } from "../page.ts";
-import { PAGE, PagedList, usePages, type Pages } from "../paged-list.tsx";
+import { PagedList, usePages, type Pages } from "../paged-list.tsx";
 import type { ExecutionSummary } from "../resources.ts";
 import { start } from "../start.tsx";
 import { Empty } from "../table.tsx";
-
-/** An execution of the list; those that came while it was looked at stand out. */
-type Listed = ExecutionSummary & { readonly isNew?: boolean };
 
 start(async () => <ExecutionsPage />);
 
 function ExecutionsPage() {
   const [filters, apply] = useState(filtersOfAddress);
   const query = toQuery(filters);
-  const pages = usePages<Listed>(["execution"], query);
+  const pages = usePages<ExecutionSummary>(["execution"], query);
   const isLive = useChanges(pages, query);
+  // Those that came while the list was looked at stand out; identifiers grow with time.
+  const newest = pages.atFirst.reduce((last, { id }) => (id > last ? id : last), "");
   return (
     <>
       <PageHead title="Executions">
@@ -35,7 +35,7 @@ function ExecutionsPage() {
         pages={pages}
         caption="Executions"
         columns={EXECUTION_COLUMNS}
-        rowOf={({ id, isNew = false }) => ({ id, style: isNew ? "new" : "" })}
+        rowOf={({ id }) => ({ id, style: id > newest ? "new" : "" })}
         empty={
           <Empty title="No execution is here">
             Each call of a webhook makes one. <a href={pagePath("webhooks")}>Try one</a>, or change
@@ -47,44 +47,57 @@ function ExecutionsPage() {
   );
 }
 
+/** How often the list is read again where only the service knows what is in it, in milliseconds. */
+const REFRESH_MS = 3000;
+
 /** Shows changes as they come. @returns whether they do; null before that is known */
-function useChanges(pages: Pages<Listed>, query: Filters): boolean | null {
+function useChanges(pages: Pages<ExecutionSummary>, query: Filters): boolean | null {
   const [isLive, setLive] = useState<boolean | null>(null);
+  const latest = useRef({ pages, query });
+  latest.current = { pages, query };
   useLayoutEffect(() => {
-    let isFirst = true;
+    const refresh = (): void => {
+      latest.current.pages.refresh().catch(complain);
+    };
+    const refreshLater = gather<null>(() => "any", refresh, REFRESH_MS);
     const take = gather<ExecutionSummary>(
       ({ id }) => id,
-      (changed) => pages.change((items) => withChanges(items, changed, query, pages.isFirst)),
-    );
-    const live = follow(
-      ["execution", "events"],
-      { execution: (data) => take(data as ExecutionSummary) },
-      () => {
-        if (!isFirst && pages.isFirst) pages.reload().catch(complain);
-        isFirst = false;
+      (changes) => {
+        const { pages: shown, query: asked } = latest.current;
+        if (!canDecide(asked)) return refreshLater(null);
+        shown.change((items, isFirst) => withChanges(items, changes, asked, isFirst));
       },
-      setLive,
     );
+    const listeners = { execution: (data: unknown) => take(data as ExecutionSummary) };
+    // What happened after the list was read and before the stream was open is told by nobody.
+    const live = follow(["execution", "events"], listeners, refresh, setLive);
     return () => live.close();
-  }, [JSON.stringify(query), pages.isFirst]);
+  }, []);
   return isLive;
 }
 
-/** Rows that are there change in place; new ones come on top of the first page. */
+/** Rows that are there change in place; new ones come into the first page, newest first. */
 function withChanges(
-  items: readonly Listed[],
-  changed: readonly ExecutionSummary[],
+  items: readonly ExecutionSummary[],
+  changes: readonly ExecutionSummary[],
   query: Filters,
   isFirstPage: boolean,
-): readonly Listed[] {
-  const byId = new Map(changed.map((execution) => [execution.id, execution]));
+): readonly ExecutionSummary[] {
+  const byId = new Map(changes.map((execution) => [execution.id, execution]));
   const here = new Set(items.map(({ id }) => id));
   const kept = items
-    .map((item) => ({ ...item, ...byId.get(item.id) }))
+    .map((item) => withChange(item, byId.get(item.id)))
     .filter((item) => !byId.has(item.id) || matches(item, query));
-  const fresh = changed
-    .filter(({ id }) => isFirstPage && !here.has(id))
-    .filter((execution) => matches(execution, query))
-    .map((execution) => ({ ...execution, isNew: true }));
-  return [...fresh.toReversed(), ...kept].slice(0, PAGE);
+  if (!isFirstPage) return kept;
+  const fresh = changes.filter((execution) => !here.has(execution.id) && matches(execution, query));
+  return [...fresh, ...kept].sort((one, other) => (one.id < other.id ? 1 : -1));
+}
+
+/** What has ended stays so: the list may have been read after the change was told. */
+function withChange(
+  item: ExecutionSummary,
+  change: ExecutionSummary | undefined,
+): ExecutionSummary {
+  if (change === undefined) return item;
+  return isEnded(item.status) && !isEnded(change.status) ? item : change;
 }

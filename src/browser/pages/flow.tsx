@@ -4,7 +4,7 @@ import { Field } from "../field.tsx";
 import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
 import { Form } from "../form.tsx";
 import { jsonOf } from "../form-values.ts";
-import { parseExact } from "../json-exact.ts";
+import { parseExact } from "../../shared/json-exact.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
 import type { Flow, Permissions } from "../resources.ts";
 import { SourceView } from "../source-view.tsx";
@@ -30,7 +30,7 @@ function FlowPage({ flow }: { flow: Flow }) {
           <FlowBadge flow={flow} />
           <DifferingBadge flow={flow} />
         </span>
-        {may("webhook.write") ? (
+        {may("webhook.write") && flow.version !== null ? (
           <ButtonLink to={create}>Create a webhook from this flow</ButtonLink>
         ) : null}
       </PageHead>

@@ -1,9 +1,12 @@
 import { PageHead } from "../head.tsx";
-import { useState } from "hono/jsx/dom";
-import { call, readAll, type List } from "../api.ts";
+import { useLayoutEffect, useState } from "hono/jsx/dom";
+import { call, readAll } from "../api.ts";
 import { Button } from "../button.tsx";
+import { Field } from "../field.tsx";
+import { FilterForm, filtersOfAddress, type Filters } from "../filters.tsx";
 import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
-import { notify } from "../notice.tsx";
+import { useLoaded } from "../loaded.ts";
+import { complain, notify } from "../notice.tsx";
 import { may, pagePath } from "../page.ts";
 import type { Flow } from "../resources.ts";
 import { start } from "../start.tsx";
@@ -16,13 +19,27 @@ const COLUMNS: readonly Column<Flow>[] = [
   ["Bundle", ({ bundle }) => bundle ?? "–", "wide"],
 ];
 
-start(async () => <FlowsPage first={await readAll<Flow>("flow")} />);
+const STATES = [
+  ["", "Any state"],
+  ["ready", "Ready"],
+  ["broken", "Broken"],
+] as const;
 
-function FlowsPage({ first }: { first: readonly Flow[] }) {
-  const [flows, setFlows] = useState(first);
+start(async () => <FlowsPage />);
+
+function FlowsPage() {
+  const [flows, readAgain] = useLoaded(() => readAll<Flow>("flow"));
+  // Whoever comes back from an editor sees what was saved there.
+  useLayoutEffect(() => {
+    const again = (): void => {
+      readAgain().catch(complain);
+    };
+    addEventListener("focus", again);
+    return () => removeEventListener("focus", again);
+  }, []);
   const reload = async (): Promise<void> => {
-    const { body } = await call<List<Flow>>("POST", ["flow", "reload"]);
-    setFlows(body.items);
+    await call("POST", ["flow", "reload"]);
+    await readAgain();
     notify("The plugins folder was read again");
   };
   return (
@@ -38,15 +55,50 @@ function FlowsPage({ first }: { first: readonly Flow[] }) {
         Files of the plugins folder. A change is taken up by itself; a broken version leaves the
         last good one serving.
       </p>
-      {flows.length === 0 ? (
-        <Empty title="There is no flow yet">
-          Put a file with a default export into the plugins folder; it appears here by itself.
-        </Empty>
+      {flows === null ? null : <FlowList flows={flows} />}
+    </>
+  );
+}
+
+function FlowList({ flows }: { flows: readonly Flow[] }) {
+  const [first] = useState(filtersOfAddress);
+  const [filters, apply] = useState(first);
+  const shown = flows.filter((flow) => isIn(flow, filters));
+  if (flows.length === 0)
+    return (
+      <Empty title="There is no flow yet">
+        Put a file with a default export into the plugins folder; it appears here by itself.
+      </Empty>
+    );
+  return (
+    <>
+      <FilterForm apply={apply}>
+        <Field
+          name="text"
+          label="Name or description contains"
+          type="search"
+          value={first["text"] ?? ""}
+        />
+        <Field name="state" label="State" choices={STATES} value={first["state"] ?? ""} />
+      </FilterForm>
+      {shown.length === 0 ? (
+        <Empty title="No flow is here">Change the filters above.</Empty>
       ) : (
-        <Table caption="Flows" columns={COLUMNS} items={flows} />
+        <Table
+          caption="Flows"
+          columns={COLUMNS}
+          items={shown}
+          rowOf={({ name }) => ({ id: name })}
+        />
       )}
     </>
   );
+}
+
+function isIn({ name, description, state }: Flow, filters: Filters): boolean {
+  const wanted = filters["text"]?.toLowerCase() ?? "";
+  const isFound = `${name}\n${description ?? ""}`.toLowerCase().includes(wanted);
+  return isFound && (filters["state"] ?? state) === state;
 }
 
 function State({ flow }: { flow: Flow }) {

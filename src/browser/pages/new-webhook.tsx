@@ -52,6 +52,9 @@ function NewWebhookPage({ lists }: { lists: Lists }) {
 
 function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
   const wanted = new URLSearchParams(location.search).get("flow") ?? "";
+  const choices = flows.map(({ name, description }) => [name, toLabel(name, description)] as const);
+  // Another than the one that was asked for is chosen by hand.
+  const chosen = wanted === "" ? choices[0] : choices.find(([name]) => name === wanted);
   const others = projects.filter(({ name }) => name !== "Default");
   const hint =
     flows.length > 0
@@ -63,8 +66,8 @@ function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
         name="flow"
         label="Flow"
         hint={hint}
-        choices={flows.map(({ name, description }) => [name, toLabel(name, description)])}
-        value={flows.some(({ name }) => name === wanted) ? wanted : ""}
+        choices={chosen ? choices : [["", "Choose one"], ...choices]}
+        value={chosen?.[0] ?? ""}
         isRequired
       />
       <NameField />

@@ -9,7 +9,6 @@ import { gather } from "../gathered.ts";
 import { ButtonLink, PageHead } from "../head.tsx";
 import { follow } from "../live.ts";
 import { useLoaded } from "../loaded.ts";
-import { complain } from "../notice.tsx";
 import { apiPath, may, pagePath } from "../page.ts";
 import { RANGES, type Range } from "../range.ts";
 import { RangeTiles, readRange, Slowest } from "../range-figures.tsx";
@@ -55,16 +54,20 @@ async function readItems<Item>(type: string, query: Record<string, string>) {
 }
 
 function OverviewPage({ first }: { first: Figures }) {
-  const [figures, setFigures] = useState(first);
+  const [changes, setChanges] = useState(0);
+  const readAgain = async () => (changes === 0 ? first : readFigures());
+  const [figures] = useLoaded(readAgain, [], changes);
   const [range, choose] = useState<Range>(RANGES[0]);
   const [count, setCount] = useState(0);
   useLayoutEffect(() => {
-    const refresh = () => {
-      readFigures().then(setFigures).catch(complain);
-    };
-    return followCalls(range, refresh, () => setCount((before) => before + 1));
+    const more = (before: number) => before + 1;
+    return followCalls(
+      range,
+      () => setChanges(more),
+      () => setCount(more),
+    );
   }, [range]);
-  const { workspace, failures, broken, begun } = figures;
+  const { workspace, failures, broken, begun } = figures ?? first;
   return (
     <>
       <PageHead title="Overview">
@@ -100,9 +103,9 @@ function followCalls(
     gather<unknown>(() => "any", refresh, REFRESH_MS),
     gather<unknown>(() => "any", refreshRange, rangeMs),
   ];
-  const live = follow(["execution", "events"], {
-    execution: (data) => takes.forEach((take) => take(data)),
-  });
+  const tell = (): void => takes.forEach((take) => take(null));
+  // Nobody told what happened before the stream was open, or while the page was hidden.
+  const live = follow(["execution", "events"], { execution: tell }, tell);
   return () => live.close();
 }
 
@@ -114,7 +117,7 @@ function Calls(props: {
   workspace: Workspace | null;
 }) {
   const { range, choose, count, workspace } = props;
-  const [figures] = useLoaded(() => readRange(range), [range, count]);
+  const [figures] = useLoaded(() => readRange(range), [range], count);
   return (
     <>
       <section>

@@ -59,6 +59,12 @@ function Try({ webhook }: { webhook: Webhook }) {
           The webhook is disabled, so a call is answered with 404. <a href="#access">Enable it</a>
         </p>
       )}
+      {webhook.signature?.mode !== "enforce" ? null : (
+        <p>
+          Callers sign what they send, which this page cannot: it has no secret.{" "}
+          <a href="#use">The command that signs</a>
+        </p>
+      )}
       <TryIt webhook={webhook} />
     </>
   );
