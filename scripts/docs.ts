@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { listPages } from "../src/assets/manual.ts";
 import { createProgram } from "../src/cli/program.ts";
+import { FIRST_ROLES } from "../src/server/access/permission.ts";
 import { ROUTES } from "../src/server/api/routes.ts";
 import { describeConfig } from "../src/server/config/schema.ts";
 import { METRICS, type MetricDescription } from "../src/server/metrics/metric-table.ts";
@@ -24,6 +25,7 @@ export const GENERATED: Readonly<Record<string, readonly (keyof typeof PARTS)[]>
   "src/assets/docs/configuration.md": ["config"],
   "src/assets/docs/errors.md": ["errors"],
   "src/assets/docs/operating.md": ["metrics"],
+  "src/assets/docs/security.md": ["roles"],
 };
 
 const PARTS = {
@@ -33,6 +35,7 @@ const PARTS = {
   commands: commandTable,
   pages: pageList,
   metrics: metricTable,
+  roles: roleTable,
 };
 
 /** A file's text with each of its generated parts renewed. */
@@ -58,6 +61,15 @@ function errorTable(): string {
     ["Status", "Code (the end of `type`)", "Title"],
     rows.map(([code, { status, title }]) => [String(status), `\`${code}\``, title]),
   );
+}
+
+/** The table of the roles at first start, as the first start makes them. */
+function roleTable(): string {
+  const rows = FIRST_ROLES.map(({ name, permissions, propagate }) => {
+    const allowed = permissions.map((permission) => `\`${permission}\``).join(", ");
+    return [`\`${name}\``, allowed, propagate ? "yes" : "no"];
+  });
+  return toTable(["Role", "May", "Also what its flows do"], rows);
 }
 
 /** The table of metrics, made from their registry. */

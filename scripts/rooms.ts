@@ -46,7 +46,11 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     "server/flows/bundles.ts",
     "cli/webhook-members.ts",
   ],
-  "@valibot/to-json-schema": ["server/api", "sandbox/schema-text.ts"],
+  "@valibot/to-json-schema": [
+    "server/api",
+    "sandbox/schema-text.ts",
+    "sandbox/valibot-override.ts",
+  ],
   "prom-client": ["server/metrics"],
   // Not imported: pages refer to their files, which are carried as assets.
   "swagger-ui-dist": [],
@@ -118,6 +122,7 @@ interface ThreadFile {
 export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "shared/intrinsics": { setup: ["uncurry", "inheritNothing"] },
   "shared/json-text": { setup: ["isJson"] },
+  "shared/parse-exactly": {},
   "sandbox/builtins": {},
   "shared/wire/claims": { setup: ["newClaims"] },
   "shared/wire/frames": {},
@@ -142,6 +147,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
     ],
   },
   "sandbox/flow-log": { setup: ["replaceConsole"] },
+  "sandbox/frozen-objects": {},
   "sandbox/globals": {
     setup: ["closeGlobals", "closeLocks", "closeDeno", "freezeChain", "replace"],
   },
@@ -152,6 +158,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/import-error": {},
   "sandbox/inspect": { setup: ["inspect"] },
   "sandbox/loader": { setup: ["closeLoader", "forgetModules"] },
+  "sandbox/module-script": {},
   "sandbox/modules": { setup: ["guardModules", "folder"] },
   "sandbox/operations": {},
   "sandbox/pin": { setup: ["pin"] },
@@ -181,8 +188,11 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
 /** What the thread imports as well: types and constants, or what only looks at a flow's export. */
 export const NOT_BESIDE_FLOWS: readonly string[] = [
   // Of an author's test, whose flow can harm nobody else.
+  "sandbox/fake-clocks",
   "sandbox/fake-time",
   // Of an inspection, in a thread without any grants; the server looks at its answer again.
+  "sandbox/valibot-override",
+  "sandbox/zod-override",
   "shared/manifest",
   "shared/nearest",
   "shared/wire/protocol",

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import type { AuditEntry } from "../../src/shared/contract/audit-entry.ts";
 import { runCommand, type Finished } from "./command.ts";
 import { ADMIN_PASSWORD, launch, startService, terminate, type Service } from "./service.ts";
 import { environment, openTarget, ROOT } from "./target.ts";
@@ -214,20 +215,33 @@ describe(`user (${target.name})`, { skip }, () => {
     await service.stop();
   });
 
-  async function canLogIn(name: string, password: string): Promise<boolean> {
+  /** What acts on the service while it runs. */
+  async function serving<T>(act: (url: string) => Promise<T>): Promise<T> {
     const env = environment({ FLOWHOOK_ADMIN_PASSWORD: ADMIN_PASSWORD });
     const running = await launch(target, service.directory, ["serve"], env);
     try {
-      const answer = await fetch(`${running.url}/api/latest/auth/login`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ user_name: name, password }),
-      });
-      return answer.status === 200;
+      return await act(`${running.url}/api/latest`);
     } finally {
       await terminate(running.child);
     }
   }
+
+  function logIn(api: string, name: string, password: string): Promise<Response> {
+    return fetch(`${api}/auth/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ user_name: name, password }),
+    });
+  }
+
+  /** @returns reads a path of the API as that user */
+  async function openReader(api: string, name: string, password: string) {
+    const { token } = (await (await logIn(api, name, password)).json()) as { token: string };
+    return (path: string) => fetch(api + path, { headers: { "x-service-token": token } });
+  }
+
+  const canLogIn = (name: string, password: string): Promise<boolean> =>
+    serving(async (api) => (await logIn(api, name, password)).status === 200);
 
   test("create, on the data folder of a stopped service", async () => {
     const finished = await runCommand(target, ["user", "create", "ada"], {
@@ -292,5 +306,53 @@ describe(`user (${target.name})`, { skip }, () => {
     assert.ok(!all(finished).includes("another password 1815"));
     assert.ok(!(await canLogIn("admin", ADMIN_PASSWORD)));
     assert.ok(await canLogIn("admin", "another password 1815"));
+  });
+
+  test("delete, also beside a service that runs; never the last admin", async () => {
+    const run = (...args: string[]) => runCommand(target, args, { cwd: service.directory });
+    const last = await run("user", "delete", "admin");
+    assert.equal(last.code, 1, all(last));
+    assert.match(
+      last.stderr,
+      /^Without "admin" there would be no enabled user with the role "admin"\n$/,
+    );
+    const nobody = await run("user", "delete", "nobody");
+    assert.match(nobody.stderr, /^There is no user "nobody".*flowhook user list/);
+    await serving(async (api) => {
+      const read = await openReader(api, "ada", "a password of ada 1815");
+      assert.equal((await read("/auth/me")).status, 200);
+      const deleted = await run("user", "delete", "ada");
+      assert.deepEqual([deleted.code, deleted.stdout], [0, 'Deleted the user "ada"\n']);
+      assert.equal((await read("/auth/me")).status, 401, "its logins have ended");
+    });
+    assert.doesNotMatch((await run("user", "list")).stdout, /^ada/m);
+  });
+
+  test("what these commands did is in the audit", async () => {
+    const { items } = await serving(async (api) => {
+      const read = await openReader(api, "admin", "another password 1815");
+      return (await (await read("/audit?limit=200")).json()) as { items: AuditEntry[] };
+    });
+    const own = items.filter(({ address }) => address === "command line");
+    assert.deepEqual(
+      own.map(({ action, target: of, members }) => [action, of, members]),
+      [
+        ["user.delete", "ada", []],
+        ["user.change", "admin", ["password"]],
+        ["user.create", "ada", ["name", "email", "password", "roles"]],
+      ],
+    );
+  });
+
+  test("role list, of a stopped service", async () => {
+    const options = { cwd: service.directory };
+    const json = await runCommand(target, ["role", "list", "--json"], options);
+    const roles = JSON.parse(json.stdout) as { name: string; permissions: unknown }[];
+    assert.deepEqual(
+      roles.map(({ name }) => name),
+      ["admin", "developer", "operator", "viewer", "webhook"],
+    );
+    const table = await runCommand(target, ["role", "list"], options);
+    assert.match(table.stdout, /^NAME +PROPAGATES +PERMISSIONS\nadmin +no +\*\n/);
   });
 });

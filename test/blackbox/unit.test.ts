@@ -131,7 +131,7 @@ describe("the unit for systemd", { skip: target.skip ?? false }, () => {
     assert.deepEqual(await linesOf(plain, "AmbientCapabilities"), []);
     const elsewhere = `${plain}DATABASE_URL: sqlite:/srv/fast/shop.db\nALLOW_WRITE: [/srv/out]\n`;
     assert.deepEqual(await linesOf(elsewhere, "User"), ["flowhook"]);
-    assert.deepEqual(await linesOf(elsewhere, "ReadWritePaths"), ["/srv/fast", "/srv/out"]);
+    assert.deepEqual(await linesOf(elsewhere, "ReadWritePaths"), ["-/srv/fast", "-/srv/out"]);
     const [set] = (await linesOf(`${plain}LISTEN_PORT: 443\n`, "CapabilityBoundingSet")).slice(-1);
     assert.equal(set, "CAP_NET_BIND_SERVICE");
   });

@@ -59,6 +59,15 @@ const STORY_ROWS: StoryRow[] = [
       assert.equal(answer.headers["content-type"], "text/plain");
       assert.equal(answer.text, "");
       assert.equal((await endedExecution(service, executionId(answer)))["status"], "ENDED_SUCCESS");
+      const target = callTarget(service, "web");
+      const web = await send(service.origin, { method: "HEAD", target });
+      assert.equal(web.status, 202);
+      assert.equal(web.headers["x-from"], "web");
+      assert.equal(
+        web.headers["content-length"],
+        undefined,
+        "the length that GET has is not known",
+      );
     },
   },
   {
