@@ -7,7 +7,9 @@ import { warnOfPlugins } from "../server/config/plugins-folder.ts";
 import { StartError } from "../shared/errors.ts";
 import { openLog } from "../shared/log.ts";
 import { RUNTIME } from "../shared/runtime-name.ts";
+import { warnOfFiles } from "../server/http/connections.ts";
 import type { Service, ServiceOptions } from "../server/service.ts";
+import { mostOpenFiles } from "../server/workers/process-figures.ts";
 import { startService } from "../server/start.ts";
 import { logStrayErrors } from "../server/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
@@ -29,7 +31,11 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   const demo = options.demo === true ? await import("./demo.ts") : null;
   // Before the data folder is opened: who writes flows may be another user.
   demo?.writeExamples(config.PLUGINS_DIR);
-  const warnings = [...loaded.warnings, ...warnOfPlugins(config)];
+  const warnings = [
+    ...loaded.warnings,
+    ...warnOfPlugins(config),
+    ...warnOfFiles(mostOpenFiles(process.pid)),
+  ];
   for (const warning of warnings) log.warn(warning);
   readCertificate(config, loaded.placeOf);
   for (const warning of openDataFolder(loaded)) log.warn(warning);

@@ -15,6 +15,7 @@ import { PinnedVersions } from "./pinned-versions.ts";
 import { UnknownFlows } from "./unknown-flows.ts";
 import type { Stripper } from "./stripper.ts";
 import type { VersionFile } from "./version-file.ts";
+import { isOutOfFiles } from "./version-folder.ts";
 import { Versions } from "./versions.ts";
 import { openWatch } from "./watch.ts";
 
@@ -117,7 +118,8 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
       try {
         versions.verify(spec);
       } catch (error) {
-        const entry = registry.giveUp(spec.key, messageOf(error));
+        // That too many files are open says nothing of a version.
+        const entry = isOutOfFiles(error) ? null : registry.giveUp(spec.key, messageOf(error));
         if (entry !== null) entry.seen = null;
         debounce.immediately();
         throw error;

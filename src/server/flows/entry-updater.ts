@@ -133,10 +133,10 @@ export class EntryUpdater {
   async #servedBefore({ name, node }: Entry): Promise<Served | null> {
     const { versions, loader, paths } = this.#options;
     const kept = versions.serving(name);
-    if (kept === undefined || !(await isWhole(kept.directory, kept.entry, kept.version)))
-      return null;
+    if (kept === undefined) return null;
     try {
-      return loader.serve(name, paths(), kept, node);
+      const isKept = await isWhole(kept.directory, kept.entry, kept.version);
+      return isKept ? loader.serve(name, paths(), kept, node) : null;
     } catch {
       return null;
     }

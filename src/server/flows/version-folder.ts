@@ -32,16 +32,34 @@ export async function makeFolder(
   }
 }
 
-/** Whether a folder has exactly the files and contents that its version names, and no link. */
+/**
+ * Whether a folder has exactly the files and contents that its version names, and no link.
+ *
+ * @throws Error where too many files are open to tell
+ */
 export async function isWhole(folder: string, entry: string, version: string): Promise<boolean> {
   const files: { path: string; hash: string }[] = [];
   const paths = await filesOf(folder);
   if (paths === null) return false;
   for (const path of paths) {
-    const content = await readFile(join(folder, path)).catch(() => "");
+    const content = await readFile(join(folder, path)).catch(orWithout(""));
     files.push({ path, hash: sha256(content) });
   }
   return versionOf(entry, files) === version;
+}
+
+/** What stands for something that cannot be read; that nothing can be read says nothing of it. */
+function orWithout<T>(nothing: T): (error: unknown) => T {
+  return (error) => {
+    if (isOutOfFiles(error)) throw error;
+    return nothing;
+  };
+}
+
+/** As many files are open as the process or the system allows. */
+export function isOutOfFiles(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "EMFILE" || code === "ENFILE";
 }
 
 /** The same at once, for a runner that is about to start a thread. */
@@ -53,14 +71,17 @@ export function isWholeNow(folder: string, entry: string, version: string): bool
       hash: sha256(readFileSync(join(folder, path))),
     }));
     return files !== undefined && versionOf(entry, files) === version;
-  } catch {
+  } catch (error) {
+    if (isOutOfFiles(error)) throw error;
     return false;
   }
 }
 
 /** Paths of a folder's files; null where something is neither a file nor a folder. */
 export async function filesOf(folder: string): Promise<string[] | null> {
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(
+    orWithout<Dirent[]>([]),
+  );
   return toPaths(folder, entries);
 }
 

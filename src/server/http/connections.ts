@@ -2,21 +2,56 @@ import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { peerOf, type ProxyTrust } from "../access/client-address.ts";
 import { networkOf } from "../access/network.ts";
+import type { Log } from "../../shared/log.ts";
 
 /** Open at the same time; waiting callers hold one each. Further ones are closed at once. */
 const MOST = 16_384;
 
-/** From so many on, one client has no more than its share: nobody is to hold them all. */
-const SHARED_FROM = MOST / 2;
-const SHARE = MOST / 4;
+/** Files that are no connections: of the store, of runners and of the lines to their threads. */
+const OWN_FILES = 256;
 
-/** From so many on, kept connections that wait for nothing are closed; looked at once a second. */
-const CLOSING_FROM = (MOST / 4) * 3;
+/** Closed connections are told of in the log once in so many milliseconds. */
+const WARNING_MS = 10_000;
+
+/**
+ * How many connections may be open at once: however many callers there are, runners are started and
+ * the store opens its files.
+ *
+ * @param files that the process may have open; null where the system does not tell
+ */
+export function mostConnections(files: number | null): number {
+  if (files === null) return MOST;
+  const own = Math.min(files / 2, Math.max(files / 4, OWN_FILES));
+  return Math.min(MOST, Math.floor(files - own));
+}
+
+/** Fewer are the limit of no usual system, and too few for a service with several callers. */
+const LEAST_FILES = 1024;
+
+/** @returns a warning where the service may have too few files open; what to do stands at its end */
+export function warnOfFiles(files: number | null): string[] {
+  if (files === null || files >= LEAST_FILES) return [];
+  return [
+    `This process may have ${files} files and sockets open, which leaves ` +
+      `${mostConnections(files)} for callers; expected at least ${LEAST_FILES}. Raise it: ` +
+      "ulimit -n, LimitNOFILE of a unit, --ulimit nofile of a container",
+  ];
+}
+
+/** Idle kept connections are closed at most once in so many milliseconds. */
 const CLOSING_MS = 1000;
 
 const REFUSAL =
   "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\n" +
   "Content-Length: 0\r\n\r\n";
+
+export interface ConnectionOptions {
+  /** Open at the same time. */
+  readonly most: number;
+  readonly isTrusted: ProxyTrust;
+  readonly isTls: boolean;
+  readonly log: Log;
+}
 
 /**
  * Keeps room for everybody while connections become scarce. Clients of one network count as one;
@@ -24,12 +59,17 @@ const REFUSAL =
  */
 export function shareConnections(
   server: Server,
-  { isTrusted, isTls }: { readonly isTrusted: ProxyTrust; readonly isTls: boolean },
+  { most, isTrusted, isTls, log }: ConnectionOptions,
 ): void {
+  // From so many on, one client has no more than its share: nobody is to hold them all.
+  const sharedFrom = most / 2;
+  const share = most / 4;
+  // From so many on, kept connections that wait for nothing are closed.
+  const closingFrom = (most / 4) * 3;
   const held = new Map<string, number>();
   let count = 0;
   let closedAt = Number.NEGATIVE_INFINITY;
-  server.maxConnections = MOST;
+  server.maxConnections = most;
 
   function add(network: string, change: 1 | -1): void {
     count += change;
@@ -50,14 +90,24 @@ export function shareConnections(
     const network = networkOf(peer);
     add(network, 1);
     socket.on("close", () => add(network, -1));
-    if (count > CLOSING_FROM) closeIdle();
-    const isShareUsed = count > SHARED_FROM && (held.get(network) ?? 0) > SHARE;
+    if (count > closingFrom) closeIdle();
+    const isShareUsed = count > sharedFrom && (held.get(network) ?? 0) > share;
     if (isShareUsed && !isTrusted(peer)) refuse(socket, isTls);
   });
+  server.on("drop", toWarning(log, most));
 }
 
 /** No words before the handshake of TLS. */
 function refuse(socket: Socket, isTls: boolean): void {
   if (!isTls) socket.write(REFUSAL);
   socket.destroySoon();
+}
+
+function toWarning(log: Log, most: number): () => void {
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - warnedAt < WARNING_MS) return;
+    warnedAt = performance.now();
+    log.warn(`${most} connections are open, as many as may be: another one was closed`);
+  };
 }

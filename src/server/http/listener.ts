@@ -13,10 +13,11 @@ import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { readCertificate } from "../config/certificate.ts";
 import { openProxyTrust } from "../access/client-address.ts";
 import { networkOf } from "../access/network.ts";
+import { mostOpenFiles } from "../workers/process-figures.ts";
 import { prefixOf, type Config } from "../config/resolve.ts";
 import type { Log } from "../../shared/log.ts";
 import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
-import { shareConnections } from "./connections.ts";
+import { mostConnections, shareConnections } from "./connections.ts";
 import { refuseTarget } from "./request-target.ts";
 import { boundUnread } from "./unread-answers.ts";
 import { boundUnderWay } from "./under-way.ts";
@@ -41,6 +42,8 @@ export async function listen(
   });
   const server = createSocketServer(config, log);
   shareConnections(server, {
+    most: mostConnections(mostOpenFiles(process.pid)),
+    log,
     isTrusted: openProxyTrust(config.TRUSTED_PROXIES),
     isTls: Boolean(config.TLS_CERT_FILE),
   });

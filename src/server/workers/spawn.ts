@@ -28,15 +28,23 @@ const ENVIRONMENT = { UV_THREADPOOL_SIZE: "16" };
  * the program's: the permission layer lets a thread read the folder that its process stands in,
  * whatever the flags say. It is in a group of its own, so that a signal of the terminal or of a
  * supervisor reaches the server alone, which lets what runs come to its end.
+ *
+ * @throws Error where too many files are open for the pipes to it
  */
 export function spawnRunner(file: string): ChildProcess {
-  return spawn(process.execPath, argumentsFor(file), {
+  const child = spawn(process.execPath, argumentsFor(file), {
     cwd: dirname(file),
     env: ENVIRONMENT,
     detached: true,
     windowsHide: true,
     stdio: ["ignore", "pipe", "pipe", "pipe"],
   });
+  // Without a file for a pipe the runtime gives none, whatever its types say, and tells why later.
+  if ((child.stdio as unknown) === undefined) {
+    child.on("error", () => {});
+    throw new Error("As many files and sockets are open as may be (ulimit -n)");
+  }
+  return child;
 }
 
 /** Not the server's own flags: a loader or a debugger is not the runner's. */
