@@ -38,6 +38,7 @@ export function waitFor(
   const end = (waited: Waited): void => {
     if (isOver) return;
     isOver = true;
+    waiting.end = null;
     clearTimeout(timer);
     outgoing.off("close", onClose);
     forget();
@@ -45,6 +46,7 @@ export function waitFor(
     if (waited === "gone" && execution.watchers === 0) onLeft(rules, execution);
     resolve(waited);
   };
+  const waiting: Waiting = { end };
   const onClose = (): void => end("gone");
   const timer = windowMs === null ? undefined : setTimeout(end, windowMs, "unfinished");
   watchers.add(execution);
@@ -53,8 +55,18 @@ export function waitFor(
   if (outgoing.destroyed) onClose();
   // It may have been told while it began to listen.
   if (isOver) forget();
-  execution.ended.then((outcome) => end({ outcome }), reject);
+  execution.ended.then(toEnd(waiting), reject);
   return promise;
+}
+
+/** All that an execution holds, until it ends, of one who has waited for it. */
+interface Waiting {
+  end: ((waited: Waited) => void) | null;
+}
+
+/** Made here: a function that is made in `waitFor` holds all that others there do, the answer too. */
+function toEnd(waiting: Waiting): (outcome: Outcome) => void {
+  return (outcome) => waiting.end?.({ outcome });
 }
 
 function onLeft({ executions, isCancelling }: WaitRules, execution: ActiveExecution): void {
