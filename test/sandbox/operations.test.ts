@@ -29,6 +29,19 @@ test("H5: a flow's operations that wait hold 16 MB and the latest at most", asyn
   );
 });
 
+const IN_TURN = `export default async (flow) => {
+  const value = "x".repeat(1e6); let count = 0;
+  const loop = async () => { for (let turn = 0; turn < 4; turn += 1) { const { length } = await flow.start_execution("echo", value); count += length; } };
+  await Promise.all(Array.from({ length: 16 }, loop));
+  return count;
+}`;
+
+test("large values with large answers are asked on and on, as long as few wait", async () => {
+  await using bench = await openBench(LARGE);
+  const { output_value, status_message } = await bench.run(bench.flow(IN_TURN, { memory_mb: 512 }));
+  assert.deepEqual([output_value, status_message], [String(64e6), null]);
+});
+
 /** A thread's program that heeds no limit: two are asked, and the third ends the thread. */
 const HEEDLESS = `import { MessageChannel, parentPort } from "node:worker_threads";
 const { port1, port2 } = new MessageChannel();

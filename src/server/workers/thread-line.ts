@@ -92,9 +92,10 @@ export class ThreadLine implements WorkerLine {
     this.#tell({ type: "abort", id, reason });
   }
 
-  /** It waits until it has left: a thread that does not read asks for no more than others do. */
+  /** It counts until it has left: a thread that does not read asks for no more than others do. */
   answer(number: number, answer: OperationAnswer): void {
-    this.#tell({ type: "answer", number, answer }, 0, () => this.#operations.answered(number));
+    this.#operations.answered(number);
+    this.#tell({ type: "answer", number, answer }, 0, () => this.#operations.left(number));
   }
 
   end(): void {

@@ -3,7 +3,7 @@ import { MAX_WAITING_BYTES, type OperationRequest } from "../../shared/wire/prot
 /** A thread's own program lets a tenth of these wait. */
 const MOST_WAITING = 1_000;
 
-/** The operations of one thread that wait for their answer. */
+/** The operations of one thread that wait for their answer, or whose answer has not left yet. */
 export class WaitingOperations {
   /** Lengths of their values, in characters. */
   readonly #lengths = new Map<number, number>();
@@ -25,8 +25,13 @@ export class WaitingOperations {
     return true;
   }
 
+  /** Its value is held no more: the thread may have read its answer before that is told as left. */
   answered(number: number): void {
     this.#length -= this.#lengths.get(number) ?? 0;
+    this.#lengths.set(number, 0);
+  }
+
+  left(number: number): void {
     this.#lengths.delete(number);
   }
 }
