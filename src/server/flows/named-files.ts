@@ -1,7 +1,10 @@
 import { posix } from "node:path";
 
-/** A quote is not taken as read, so that one which ends a text may begin another. */
-const LITERAL = /(["'`])(?=(\.\.?\/(?:\\["'`$\\]|(?!\1)[^\\\r\n])*)\1)/g;
+/**
+ * A quote is not taken as read, so that one which ends a text may begin another. One that is escaped
+ * begins none: each would be followed to the end of the text again.
+ */
+const LITERAL = /(?<!\\)(["'`])(?=(\.\.?\/(?:\\["'`$\\]|(?!\1)[^\\\r\n])*)\1)/g;
 
 /**
  * Every relative path that a string literal of code names. This covers import, export from,
