@@ -18,6 +18,8 @@ export function pin(holder: object, names: readonly PropertyKey[] = ownKeys(hold
     const { value } = found as { readonly value: unknown };
     if (typeof value !== "function" && typeof value !== "string") continue;
     const get = (): unknown => value;
+    // By this, packages see that it stands for a plain member (get-intrinsic, as SES has it).
+    defineProperty(get, "originalValue", { __proto__: null, value } as PropertyDescriptor);
     const set = function (this: object, own: unknown): void {
       if (this === holder) throw new TypeError(`Cannot replace "${String(name)}" for all`);
       giveOwn(this, name, own);

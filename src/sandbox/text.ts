@@ -74,7 +74,7 @@ const FETCH_FAILED = "fetch failed";
 function withReason(message: string, error: unknown): string {
   if (!isNativeError(error)) return message;
   const errors = valueOf(error, "errors");
-  const first: unknown = isArray(errors) ? errors[0] : null;
+  const first: unknown = isArray(errors) ? valueOf(errors, "0") : null;
   const said = member(error, "message") || (isNativeError(first) && member(first, "message"));
   const reason = said || member(error, "code");
   return reason === null ? message : `${message}: ${linesOf(reason)[0]}`;

@@ -32,10 +32,13 @@ export function keepFallbacks({ valibotSchema, jsonSchema }: Parameters<Override
   if ([...options, key, wrapped, lazy].some(hasFallback)) return {};
   const kept = { ...jsonSchema };
   if (entries !== undefined) keepEntries(kept, entries);
-  if (items.some(hasFallback))
+  if (items.some(hasFallback)) {
     kept.prefixItems = (kept.prefixItems ?? []).map((told, at) =>
       hasFallback(items[at]) ? {} : told,
     );
+    // One that is not there may be made up.
+    delete kept.minItems;
+  }
   if (hasFallback(item)) kept.items = {};
   if (hasFallback(rest) || hasFallback(value)) {
     if (kept.additionalProperties !== undefined) kept.additionalProperties = {};

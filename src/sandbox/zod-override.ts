@@ -9,15 +9,24 @@ type Json = Record<string, unknown>;
 interface Definition {
   readonly type?: string;
   readonly coerce?: boolean;
-  readonly checks?: readonly { readonly _zod?: { readonly def?: { readonly check?: string } } }[];
+  readonly pattern?: RegExp;
+  readonly checks?: readonly { readonly _zod?: { readonly def?: Check } }[];
   readonly shape?: Readonly<Record<string, ZodSchema>>;
   readonly items?: readonly ZodSchema[];
   readonly valueType?: ZodSchema;
   readonly in?: ZodSchema;
 }
 
+interface Check {
+  readonly check?: string;
+  readonly pattern?: RegExp;
+}
+
 interface ZodSchema {
-  readonly _zod?: { readonly def?: Definition; readonly optin?: unknown };
+  readonly _zod?: {
+    readonly def?: Definition;
+    readonly optin?: unknown;
+  };
 }
 
 /** For `override` of Zod's conversion, which calls it for every schema, inner ones first. */
@@ -26,7 +35,20 @@ export function keepWhatIsSent(told: { readonly zodSchema: unknown; jsonSchema: 
   const definition = (told.zodSchema as ZodSchema)._zod?.def ?? {};
   if (takesAnything(definition)) keepOnly(jsonSchema, ANNOTATIONS);
   else if (isOverwritten(definition)) keepType(jsonSchema);
+  if (hasFlags(definition)) dropPatterns(jsonSchema);
   keepRequired(jsonSchema, definition);
+}
+
+/** JSON Schema has no flags: `/^#[a-f]+$/i` would refuse what it takes. */
+function hasFlags({ pattern, checks = [] }: Definition): boolean {
+  const patterns = [pattern, ...checks.map((check) => check._zod?.def?.pattern)];
+  return patterns.some((one) => /[imsvy]/.test(one?.flags ?? ""));
+}
+
+/** Several of one text stand in `allOf`, and nothing else does. */
+function dropPatterns(jsonSchema: Json): void {
+  delete jsonSchema["pattern"];
+  delete jsonSchema["allOf"];
 }
 
 const ANNOTATIONS = ["title", "description", "default", "examples", "deprecated"];
@@ -55,6 +77,8 @@ function keepRequired(jsonSchema: Json, { shape, items, valueType }: Definition)
       (name: string) => !isMadeUp(shape?.[name] ?? valueType),
     );
   if (items?.some(isMadeUp) === true) delete jsonSchema["minItems"];
+  // Of a record, a member whose value may be anything may be none.
+  if (["any", "unknown"].includes(valueType?._zod?.def?.type ?? "")) delete jsonSchema["required"];
 }
 
 function isMadeUp(schema: ZodSchema | undefined): boolean {

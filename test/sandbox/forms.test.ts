@@ -563,6 +563,10 @@ test("with the permission a flow uses the network", async () => {
       `new TypeError("fetch failed", { cause: new AggregateError([new Error("one\\nline"), 2]) })`,
       "fetch failed: one",
     ],
+    [
+      `Object.defineProperty(new AggregateError([]), "errors", { value: Object.defineProperty([], 0, { get() { throw new Error("gotcha"); } }) })`,
+      "AggregateError",
+    ],
     [`Object.assign(new AggregateError([]), { code: "ECONNRESET" })`, "AggregateError: ECONNRESET"],
   ] as const)
     assert.equal(await runOf(`export default () => { throw ${thrown}; }`), told);

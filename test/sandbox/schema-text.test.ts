@@ -68,6 +68,8 @@ test("nothing is refused at the door that the schema itself takes", () => {
         { a: { c: 1 }, b: 1 },
       ],
       [v.tuple([v.lazy(() => fallback), fallback]), [1, 1]],
+      [v.tuple([v.string(), v.fallback(v.number(), 1)]), ["a"]],
+      [v.strictTuple([v.string(), v.fallback(v.number(), 1)]), ["a"]],
       [v.objectWithRest({}, fallback), { a: 1 }],
       [v.tupleWithRest([], fallback), [1]],
       [v.pipe(v.unknown(), v.transform(Number), v.number(), v.minValue(3)), "5"],
@@ -80,6 +82,10 @@ test("nothing is refused at the door that the schema itself takes", () => {
       [z.array(z.number().catch(1)), ["x"]],
       [z.tuple([z.number().catch(1)]), []],
       [z.record(z.enum(["a"]), z.number().catch(1)), {}],
+      [z.record(z.enum(["a", "b"]), z.any()), {}],
+      [z.record(z.enum(["a", "b"]), z.unknown()), { a: 1 }],
+      [z.string().regex(/^#[0-9a-f]{6}$/i), "#ABCDEF"],
+      [z.object({ a: z.string().regex(/^a/).regex(/B$/i) }), { a: "ab" }],
       [z.preprocess(Number, z.number().min(3)), "5"],
       [z.string().trim().max(3), "  abc  "],
       [
@@ -99,6 +105,7 @@ test("nothing is refused at the door that the schema itself takes", () => {
     const { errors } = checkAgainstSchema({ schema: text, input: JSON.stringify(value) });
     assert.deepEqual(errors, [], text);
   }
+  assert.equal(describe(z.string().regex(/^a+$/u))["pattern"], "^a+$");
   assert.deepEqual(describe(z.string().min(2).describe("a name")), {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     type: "string",

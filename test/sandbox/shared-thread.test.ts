@@ -168,6 +168,7 @@ const OWN: Readonly<Record<string, string>> = {
   "a map that is watched": `const map = new Map(); const { set } = map; map.set = function (...args) { this.last = args[1]; return set.apply(this, args); }; return map.set(1, "sent").last;`,
   "a weak map with methods of its own": `const map = new WeakMap(); map.get = () => "sent"; return map.get({});`,
   "a promise with a method of its own": `const promise = Promise.resolve(); promise.then = () => "sent"; return promise.then();`,
+  "a getter that tells the method behind it": `const { get } = Object.getOwnPropertyDescriptor(Map.prototype, "get"); return get.originalValue === Map.prototype.get && "sent";`,
   "a date that prints itself": `const date = new Date(0); date.toJSON = () => "sent"; return JSON.parse(JSON.stringify(date));`,
 };
 
