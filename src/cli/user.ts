@@ -82,7 +82,7 @@ export async function createUser(
   const name = toResourceName(given);
   const error = findNameError(name);
   if (error !== null) throw new CommandError(`As the name of a user, expected ${error}`);
-  const { role: roleNames = ["viewer"] } = options;
+  const roleNames = new Set((options.role ?? ["viewer"]).map(toResourceName));
   const { password, isGenerated } = readPassword();
   await using store = await openFilledStore(options, null);
   if ((await findUserByName(store, name)) !== undefined)
@@ -99,7 +99,7 @@ export async function createUser(
     created_at: at,
     modified_at: at,
   };
-  const roles = await Promise.all(roleNames.map((role) => requireRole(store, role)));
+  const roles = await Promise.all([...roleNames].map((role) => requireRole(store, role)));
   await store.commit([
     insertUser(store, row),
     ...roles.map((role_id) => insertUserRole(store, id, role_id)),
@@ -137,7 +137,8 @@ export async function deleteUser(name: string, options: UserOptions): Promise<vo
   await using store = await openStoreOf(loaded);
   const user = await requireUser(store, name);
   const unit = [deletePeople(store, "user", user), toAudit(store, "user.delete", user.name, [])];
-  await commitKeepingAdmin(store, user.name, unit).catch((error: unknown) => {
+  const held = (await roleNamesOf(store, [user.id])).get(user.id) ?? [];
+  await commitKeepingAdmin(store, { user, held }, unit).catch((error: unknown) => {
     throw error instanceof RequestError ? new CommandError(error.message) : error;
   });
   process.stdout.write(`Deleted the user "${user.name}"\n`);

@@ -199,7 +199,10 @@ function openStoreOf(config: Config, { runtime, writer }: Begun, told: Told): Pr
     onRoom: (error) =>
       error === null
         ? log.info("Calls are taken again: the ledger can be written")
-        : log.error({ error: String(error) }, "The ledger cannot be written: calls get 503"),
+        : log.error(
+            { error: String(error) },
+            "The ledger cannot be written: not ready, and calls that do not fit get 503",
+          ),
     onDamage: (error, isLost) => {
       if (!isLost)
         return log.error({ err: error }, "Something failed at the ledger, which goes on");

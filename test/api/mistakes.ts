@@ -542,6 +542,12 @@ const QUERIES: readonly Mistake[] = [
     status: 422,
     says: ["expected a time in ISO 8601 with its zone"],
   },
+  {
+    method: "GET",
+    path: "/execution?from=2026-02-30",
+    status: 422,
+    says: ["expected a time in ISO 8601"],
+  },
   { method: "GET", path: "/execution?from=5", status: 422, says: ["expected a time in ISO 8601"] },
   {
     method: "GET",

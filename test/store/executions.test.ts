@@ -247,10 +247,16 @@ testStores("lists: every filter, page by page, in both directions", async (open)
 const SEARCHES: readonly [text: string, found: readonly string[]][] = [
   ["übung", ["Übung macht", "ÜBUNG"]],
   ["ÜBUNG".normalize("NFD"), ["Übung macht", "ÜBUNG"]],
+  // Stored in parts, as a file's name of macOS is.
+  ["CAFE\u0301.txt", ["no cafe\u0301.txt"]],
+  ["caf\u00e9", ["no cafe\u0301.txt"]],
   ["ΟΔΌΣ", ["οδός"]],
   ["straße", ["Straße*[1]"]],
   ["*[1]", ["Straße*[1]"]],
   ["100%", ["100% ^a-]_?"]],
+  ["0% ^", ["100% ^a-]_?"]],
+  ["1%a", []],
+  ["b|\\", ["A.B|\\("]],
   ["^A-]_?", ["100% ^a-]_?"]],
   ["a.b|\\(", ["A.B|\\("]],
   ["a_b", []],

@@ -77,10 +77,12 @@ test("L6: of YAML and forms the key is taken out, and the body as it was sent is
     assert.deepEqual(parsePayload(text, rules(type)), { json, key: null, isStripped: false });
 });
 
-test("small bodies are parsed in the HTTP loop, but for YAML whose aliases make it large", () => {
+test("small bodies are parsed in the HTTP loop, but for what makes them slow", () => {
   const laughs = "a: &a [1,1,1,1]\nb: &b [*a,*a,*a,*a]\nc: [*b,*b,*b,*b]";
   for (const [type, text, isAtOnce] of [
     ["json", '{"a": "*b"}', true],
+    ["json", `"\\${"a".repeat(16 * 1024)}"`, false],
+    ["json", `"${"a".repeat(16 * 1024)}"`, true],
     ["form", "a=*b", true],
     ["yaml", "a: &a [1]", true],
     ["yaml", laughs, false],

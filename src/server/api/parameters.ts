@@ -50,6 +50,15 @@ export function flag(description: string) {
  */
 const ISO_TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/i;
 
+/** The 30th of February would be read as the 2nd of March. */
+function isDay(day: string): boolean {
+  return isTime(day) && new Date(day).toISOString().startsWith(day);
+}
+
+function isTime(text: string): boolean {
+  return !Number.isNaN(Date.parse(text));
+}
+
 /** In ISO 8601; milliseconds since the epoch. */
 export function time(description: string) {
   return v.optional(
@@ -58,7 +67,7 @@ export function time(description: string) {
       v.description(description),
       v.metadata({ format: "date-time" }),
       v.check(
-        (given) => ISO_TIME.test(given) && !Number.isNaN(Date.parse(given)),
+        (given) => ISO_TIME.test(given) && isDay(given.slice(0, 10)) && isTime(given),
         "expected a time in ISO 8601 with its zone, as 2026-01-31T09:30:00Z",
       ),
       v.transform((given) => Date.parse(given)),

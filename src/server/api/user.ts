@@ -31,7 +31,7 @@ import { deleteTokensOfUser } from "../store/tokens.ts";
 import type { Unit } from "../store/statement.ts";
 import type { Store } from "../store/store.ts";
 import { StoreError } from "../store/store-error.ts";
-import { keepingAdmin, NO_ADMIN, roleNamesOf } from "../store/user-roles.ts";
+import { ADMIN, keepingAdmin, NO_ADMIN, roleNamesOf } from "../store/user-roles.ts";
 import { requireNotAbove, requireRole } from "./access.ts";
 import type { Api } from "./api.ts";
 import { changesOf, creationOf, deletionOf } from "./audit-changes.ts";
@@ -66,13 +66,26 @@ async function requireUser(api: Api, { grants }: Principal, name: string): Promi
   );
 }
 
-/** @throws RequestError conflict where nobody would be left who may do everything */
-export async function commitKeepingAdmin(store: Store, name: string, unit: Unit): Promise<void> {
+/**
+ * Commits what changes a user and may take the role `admin` from it. It goes by the user as it was
+ * read: the unit has to fail where the user has changed since.
+ *
+ * @param held names of the user's roles
+ * @param name for the messages
+ * @throws RequestError conflict where nobody would be left who may do everything
+ */
+export async function commitKeepingAdmin(
+  store: Store,
+  { user, held, name = user.name }: { user: UserRow; held: readonly string[]; name?: string },
+  unit: Unit,
+): Promise<void> {
+  // Who has nothing to take away is no reason to refuse a change, whoever else has the role.
+  if (user.is_enabled === 0 || !held.includes(ADMIN)) return commitNamed(store, name, unit);
   try {
     await commitNamed(store, name, keepingAdmin(store, unit));
   } catch (error) {
     if (!(error instanceof StoreError) || error.code !== NO_ADMIN) throw error;
-    const message = `Without "${name}" there would be no enabled user with the role "admin"`;
+    const message = `Without "${name}" there would be no enabled user with the role "${ADMIN}"`;
     throw new RequestError("conflict", message, { cause: error });
   }
 }
@@ -173,7 +186,7 @@ export const patchUser = defineRoute({
     requireMatch(row, ifMatch);
     const changed = await toChanged(row, body);
     const { id: _id, ...change } = changed;
-    await commitKeepingAdmin(api.store, changed.name, [
+    await commitKeepingAdmin(api.store, { user: row, held, name: changed.name }, [
       updateUser(api.store, row.id, row.modified_at, change),
       ...(await toRoleChanges(api, principal, row, body.roles)),
       ...(body.password !== undefined || body.is_enabled === false
@@ -227,7 +240,9 @@ export const removeUser = defineRoute({
     const held = await requireNotAbove(api.store, principal, row);
     await requirePassword(api.logins, principal, body.password);
     requireMatch(row, ifMatch);
-    await commitKeepingAdmin(api.store, row.name, [deletePeople(api.store, "user", row)]);
+    await commitKeepingAdmin(api.store, { user: row, held }, [
+      deletePeople(api.store, "user", row),
+    ]);
     return { status: 204, changes: deletionOf("user", toUser(row, held)) };
   },
 });

@@ -1,8 +1,23 @@
+import { sql, type RawBuilder, type SqlBool } from "kysely";
+
 /** A text that is looked for in any case, as patterns that both stores read the same way. */
+
+/**
+ * Whether a column contains a text as it is sent or as it may be stored: `é` is one character, or two.
+ *
+ * @param test for one way to write it
+ */
+export function containsAny(
+  text: string,
+  test: (written: string) => RawBuilder<SqlBool>,
+): RawBuilder<SqlBool> {
+  const ways = new Set([text, text.normalize("NFC"), text.normalize("NFD")]);
+  return sql<SqlBool>`(${sql.join([...ways].map(test), sql` or `)})`;
+}
 
 /** In the order of the text: each character, and what it is in other cases. */
 function toFolded(text: string): string[][] {
-  return [...text.normalize("NFC")].map((character) => {
+  return [...text].map((character) => {
     const [lower, upper] = [character.toLowerCase(), character.toUpperCase()];
     const all = new Set([character, lower, upper, upper.toLowerCase(), lower.toUpperCase()]);
     // At the end of a word it has a form of its own.
@@ -10,6 +25,11 @@ function toFolded(text: string): string[][] {
     // What becomes two characters (ß and SS) is found as it is written.
     return [...all].filter((one) => [...one].length === 1);
   });
+}
+
+/** For `like` of SQLite with the escape `\`: three times faster than `glob`, of ASCII alone. */
+export function toLike(text: string): string | null {
+  return /^[\x20-\x7e]*$/.test(text) ? `%${text.replace(/[%_\\]/g, "\\$&")}%` : null;
 }
 
 /** For `glob` of SQLite, which `lower` and `like` of SQLite are not: they know ASCII alone. */

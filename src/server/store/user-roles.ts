@@ -35,7 +35,7 @@ export async function usersOfRole(store: Store, role_id: string, limit: number):
 }
 
 /** The role that is the way back in. */
-const ADMIN = "admin";
+export const ADMIN = "admin";
 
 /** The code of a unit that would leave nobody who may do everything. */
 export const NO_ADMIN = "no_admin";

@@ -43,8 +43,14 @@ const AT_ONCE = { json: 64 * 1024, form: 64 * 1024, yaml: 16 * 1024 };
 /** What an alias of YAML begins with: a few of them make a value of any size. */
 const ALIAS = 0x2a;
 
+/** Names of JSON with escapes take several times as long. */
+const ESCAPE = 0x5c;
+const ESCAPED_AT_ONCE = 16 * 1024;
+
 export function isParsedAtOnce(bytes: Uint8Array, type: PayloadType): boolean {
-  return bytes.length <= AT_ONCE[type] && !(type === "yaml" && bytes.includes(ALIAS));
+  if (bytes.length > AT_ONCE[type]) return false;
+  if (type === "json") return bytes.length <= ESCAPED_AT_ONCE || !bytes.includes(ESCAPE);
+  return type !== "yaml" || !bytes.includes(ALIAS);
 }
 
 /** The media type without parameters, in lower case; empty without one. */

@@ -1,11 +1,12 @@
 import { sql, type SqlBool } from "kysely";
-import { toRegularExpression } from "../contained-text.ts";
+import { containsAny, toRegularExpression } from "../contained-text.ts";
 import type { StoreDialect } from "../store.ts";
 
 export const POSTGRES_DIALECT: StoreDialect = {
   // Reads are ended from outside: by their time, or by whoever asked for them.
   whileWanted: () => sql<SqlBool>`true`,
-  contains: (column, text) => sql<SqlBool>`${column} ~ ${toRegularExpression(text)}`,
+  contains: (column, text) =>
+    containsAny(text, (written) => sql<SqlBool>`${column} ~ ${toRegularExpression(written)}`),
   percentile: (value, percent) =>
     sql<number | null>`percentile_cont(${sql.lit(percent / 100)}) within group (order by ${value})`,
 };

@@ -1,11 +1,17 @@
 import { sql, type SqlBool } from "kysely";
-import { toGlob } from "../contained-text.ts";
+import { containsAny, toGlob, toLike } from "../contained-text.ts";
 import type { StoreDialect } from "../store.ts";
 import { GO_ON } from "./go-on.ts";
 
 export const SQLITE_DIALECT: StoreDialect = {
   // SQLite offers no other way to end a read.
   whileWanted: () => sql<SqlBool>`${sql.raw(GO_ON)}()`,
-  contains: (column, text) => sql<SqlBool>`${column} glob ${toGlob(text)}`,
+  contains: (column, text) =>
+    containsAny(text, (written) => {
+      const like = toLike(written);
+      return like === null
+        ? sql<SqlBool>`${column} glob ${toGlob(written)}`
+        : sql<SqlBool>`${column} like ${like} escape '\\'`;
+    }),
   percentile: (value, percent) => sql<number | null>`percentile(${value}, ${sql.lit(percent)})`,
 };
