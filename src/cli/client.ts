@@ -48,8 +48,13 @@ export function openClient(options: ConnectionOptions): Client {
 export function createClient(connection: Connection): Client {
   const request: Client["request"] = (method, path, more = {}) =>
     send(connection, method, path, more);
-  const json: Client["json"] = async <T>(...args: Parameters<Client["json"]>) =>
-    (await readJson(await request(...args), connection.url)) as T;
+  const json: Client["json"] = async <T>(...args: Parameters<Client["json"]>) => {
+    const value = await readJson(await request(...args), connection.url);
+    // Each answer of the API is an object.
+    if (typeof value !== "object" || value === null)
+      throw notFlowhook("other JSON", connection.url);
+    return value as T;
+  };
   return {
     ...connection,
     request,
@@ -114,8 +119,16 @@ async function send(
     ...init,
     ...(content === undefined ? {} : { body: content }),
   });
-  if (answer.ok || (mayRedirect && isRedirect(answer))) return answer;
-  throw await toFailure(answer, url, token);
+  if (mayRedirect && isRedirect(answer)) return answer;
+  if (!answer.ok) throw await toFailure(answer, url, token);
+  if (answer.status === 204 || isOfApi(answer)) return answer;
+  await answer.body?.cancel();
+  throw notFlowhook(answer.headers.get("content-type") ?? "nothing", url);
+}
+
+/** A page in the place of the service answers anything with 200. */
+function isOfApi({ headers }: Response): boolean {
+  return /^application\/(?:json|yaml)\b/.test(headers.get("content-type") ?? "");
 }
 
 /** @throws CommandError where it is none: what stands in it is never shown */

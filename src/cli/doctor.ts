@@ -15,12 +15,17 @@ interface DoctorOptions {
 /**
  * Says what is wrong with a service and its surroundings, and what to do about each.
  *
- * @throws CommandError where something is wrong; a warning is not
+ * @throws CommandError where something is wrong, a warning is not; usage where --cacert is for nothing
  */
 export async function examine(options: DoctorOptions): Promise<void> {
   const loaded = readConfiguration(options);
   // Read before root becomes the service's user.
   if (loaded.config.BASE_URL?.startsWith("https:")) trustCertificates(options.cacert ?? null);
+  else if (options.cacert !== undefined)
+    throw new CommandError(
+      "Found --cacert, and BASE_URL is no https: URL: nothing is checked by it",
+      2,
+    );
   const findings = await examineAll(loaded);
   if (options.json) printJson(findings);
   else for (const finding of findings) process.stdout.write(describe(finding));

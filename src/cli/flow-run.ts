@@ -30,9 +30,7 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
   const isHere = !isNamed(options) && isAuthorFolder(".");
   const { url, token } = connection;
   if (isHere && token === null)
-    return telling(`It ran here, without a service: there is no login to ${url}`, () =>
-      runHere(run, options),
-    );
+    return runHere(run, options, `It ran here, without a service: there is no login to ${url}`);
   const client = createClient(connection);
   const id = await start(client, run).catch((error: unknown) => {
     if (isHere && error instanceof UnreachableError) return null;
@@ -63,11 +61,18 @@ interface FlowRun {
   readonly body: { readonly input_value?: unknown };
 }
 
-async function runHere(run: FlowRun, options: RunOptions): Promise<void> {
+/** @param where says so, after what came of it; null where it was said, or asked for */
+async function runHere(
+  run: FlowRun,
+  options: RunOptions,
+  where: string | null = null,
+): Promise<void> {
   const { openHere } = await import("./flow-here.ts");
   await using here = await openHere(".");
   here.requireFlow(run.name);
-  await report(here.client, await start(here.client, run), options);
+  const id = await start(here.client, run);
+  if (where === null) return await report(here.client, id, options);
+  await telling(where, () => report(here.client, id, options));
 }
 
 /** @returns the execution's id */

@@ -55,5 +55,7 @@ test("the users of a database that another node has made keep their passwords", 
   const printing = (text: string) => [process.execPath, "-e", `console.log('${text}')`, "--"];
   assert.equal(hasUsers(printing("[]"), config), false);
   assert.equal(hasUsers(printing('[{"name":"admin"}]'), config), true);
-  assert.equal(hasUsers(["/nothing/there"], config), false);
+  const many = `require("node:fs").writeSync(1, JSON.stringify([{ name: "a".repeat(2e6) }]))`;
+  assert.equal(hasUsers([process.execPath, "-e", many, "--"], config), true);
+  assert.equal(hasUsers(["/nothing/there"], config), null, "it cannot be told");
 });

@@ -19,9 +19,12 @@ const ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> = {
   local: (response) => response.writeHead(302, { location: "data:text/plain,secret" }).end(),
   page: (response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Hi</h1>"),
   other: (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}"),
+  null: (response) => response.writeHead(200, { "content-type": "application/json" }).end("null"),
   broken: (response) =>
     response.writeHead(200, { "content-length": "100" }).write("cut", () => response.destroy()),
 };
+
+const PAGE = /^Found text\/html at http.*Is the URL right\?/;
 
 describe("requests that come to nothing", { skip: target.skip ?? false, concurrency: 2 }, () => {
   let folder = "";
@@ -63,7 +66,11 @@ describe("requests that come to nothing", { skip: target.skip ?? false, concurre
     "a redirect, for an export": [["webhook", "export"], "moved", /^Found 301 /],
     "a redirect without a target": [["call", "a"], "nowhere", /^The call was answered with 302 /],
     "a redirect to no address": [["call", "a"], "local", /^Cannot follow the redirect to "data:/],
-    "a page": [["webhook", "show", "a"], "page", /^Found no JSON at http.*Is the URL right\?/],
+    "a page": [["webhook", "show", "a"], "page", PAGE],
+    "a page, for a deletion": [["webhook", "delete", "a"], "page", PAGE],
+    "a page, for an export": [["webhook", "export"], "page", PAGE],
+    "no object": [["webhook", "show", "a"], "null", /^Found other JSON at http/],
+    "no object, for a list": [["webhook", "list"], "null", /^Found other JSON at http/],
     "other JSON": [["webhook", "list"], "other", /^Found no list at http.*Is the URL right\?/],
     "an answer that breaks off": [["call", "a"], "broken", /^The answer of http.* broke off: /],
   };

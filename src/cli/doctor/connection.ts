@@ -32,8 +32,11 @@ export async function examineService(config: Config, deps: ConnectionDeps): Prom
     ];
   if (answer.status === 200) return [service.ok(`It runs, and takes calls at ${url}`)];
   const message = `The service at ${url} answers ${answer.status} to /health/ready`;
-  return [service.error(message, "It starts or stops: look at its log")];
+  return [service.error(message, NOT_READY)];
 }
+
+const NOT_READY =
+  "It starts or stops, its disk is full, its database is away, or its node has lost its lease: look at its log";
 
 /** BASE_URL against how requests come in. */
 export async function examineProxy(config: Config, deps: ConnectionDeps): Promise<Finding[]> {

@@ -171,8 +171,15 @@ function setPassword({ program, loaded }: Plan, installed: Installed): Step {
     isDone: () =>
       existsSync(databaseFile(loaded.config) ?? join(loaded.config.DATA_DIR, "secret.key")) ||
       // Root would make folders that the service could not use.
-      (findUser(USER) !== null && hasUsers(program, loaded.config)),
+      (findUser(USER) !== null && hasUsers(program, loaded.config) === true),
     act() {
+      const isOthers = hasUsers(program, loaded.config);
+      if (isOthers === null)
+        throw new CommandError(
+          "Cannot list the users of the database: where there is an admin, its password stays. " +
+            `Run as "${USER}": flowhook user list --config ${CONFIG_FILE}`,
+        );
+      if (isOthers) return;
       const password = generatePassword();
       const args = ["password", "admin", "--create"];
       const done = runUser(program, args, { ...requireUser(), input: password });
@@ -183,11 +190,15 @@ function setPassword({ program, loaded }: Plan, installed: Installed): Step {
   };
 }
 
-/** A database of PostgreSQL can be another node's as well: nobody's password is changed then. */
-export function hasUsers(program: readonly string[], config: Loaded["config"]): boolean {
+/**
+ * A database of PostgreSQL can be another node's as well: nobody's password is changed then.
+ *
+ * @returns null where its users cannot be listed
+ */
+export function hasUsers(program: readonly string[], config: Loaded["config"]): boolean | null {
   if (databaseFile(config) !== null) return false;
   const { status, stdout } = runUser(program, ["list", "--json"], identityOf(USER));
-  return status === 0 && (JSON.parse(stdout) as unknown[]).length > 0;
+  return status === 0 ? (JSON.parse(stdout) as unknown[]).length > 0 : null;
 }
 
 /** Only root can become another user. */
@@ -203,7 +214,7 @@ function runUser(
 ) {
   const env = { PATH: "/usr/bin:/bin" };
   const all = [...words, "user", ...args, "--config", CONFIG_FILE];
-  return spawnSync(file, all, { ...options, cwd: "/", env, encoding: "utf8" });
+  return spawnSync(file, all, { ...options, cwd: "/", env, encoding: "utf8", maxBuffer: Infinity });
 }
 
 function writeUnit({ program, loaded }: Plan, installed: Installed): Step {
