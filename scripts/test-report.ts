@@ -36,7 +36,24 @@ export function note(tally: Tally, test: Ended, passed: boolean): void {
     const reason = typeof test.skip === "string" ? test.skip : "no reason given";
     tally.skips.push(`${test.name}: ${reason}`);
   } else if (passed) tally.passed++;
-  else tally.failures.push(`${relative(ROOT, test.file ?? "")}: ${test.name}`);
+  else tally.failures.push(`${relative(ROOT, test.file ?? "")}: ${test.name}${reasonOf(error)}`);
+}
+
+/** Lines of a reason that are shown at the end: where a run is told of by its last lines, they tell. */
+const MOST_LINES = 12;
+const MOST_WIDTH = 200;
+
+function reasonOf(error: Error | undefined): string {
+  const reason: unknown = error?.cause ?? error;
+  if (!(reason instanceof Error)) return "";
+  const { message, stack = "" } = reason;
+  const lines = message.split("\n").slice(0, MOST_LINES);
+  // Where in the test it was.
+  const frame = stack
+    .split("\n")
+    .find((line) => line.startsWith("    at ") && line.includes("/test/"));
+  const shown = [...lines, ...(frame === undefined ? [] : [frame.trim()])];
+  return shown.map((line) => `\n         ${line.slice(0, MOST_WIDTH)}`).join("");
 }
 
 /** How long each file took, and how much of a processor. */
