@@ -18,6 +18,8 @@ export class Debounce {
   #isAsked = false;
   /** Whether a pass was asked for that follows the last one: something had not come to rest. */
   #isResting = false;
+  /** How many have begun. */
+  #passes = 0;
   /** Resolves at the end of the pass that begins next. */
   #next = Promise.withResolvers<void>();
   #isStopped = false;
@@ -68,12 +70,15 @@ export class Debounce {
    */
   async settled(): Promise<void> {
     const until = performance.now() + SETTLE_MAX_MS;
+    let passes;
     do {
       if (this.#isAsked || this.#isResting) await this.#next.promise;
+      passes = this.#passes;
       // The pass, and then what it began.
       await Promise.allSettled(this.#works);
       await Promise.allSettled(this.#works);
-    } while (this.#isResting && performance.now() < until);
+      // Where another has begun meanwhile, what it began is not waited for yet.
+    } while ((this.#isResting || this.#passes !== passes) && performance.now() < until);
   }
 
   /** No more passes; resolves when the work has ended. */
@@ -107,6 +112,7 @@ export class Debounce {
     const { resolve } = this.#next;
     this.#next = Promise.withResolvers<void>();
     this.#isPassing = true;
+    this.#passes += 1;
     this.#isAsked = false;
     this.#isResting = false;
     await this.#pass();
