@@ -26,20 +26,20 @@ test("events that never pause hold nobody up who waits for what was there", asyn
 
 test("what is taken by a pass that begins while others are taken is waited for", async () => {
   const taken: number[] = [];
-  const takes = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  const takes = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
   let passes = 0;
   const debounce: Debounce = new Debounce(async () => {
     const at = passes;
     passes += 1;
-    if (at > 2) return;
+    if (at > 3) return;
     debounce.during(takes[at]!.promise.then(() => void taken.push(at)));
     takes[at - 1]?.resolve();
     // Something has not come to rest, until the last.
-    if (at < 2) debounce.after(1);
-    else setTimeout(() => takes[2]!.resolve(), 20);
+    if (at < 3) debounce.after(1);
+    else setTimeout(() => takes[3]!.resolve(), 20);
   });
   debounce.immediately();
   await debounce.settled();
-  assert.deepEqual(taken, [0, 1, 2]);
+  assert.deepEqual(taken, [0, 1, 2, 3]);
   await debounce.stop();
 });
