@@ -3,15 +3,13 @@ import type { Socket } from "node:net";
 import { peerOf, type ProxyTrust } from "../access/client-address.ts";
 import { networkOf } from "../access/network.ts";
 import type { Log } from "../../shared/log.ts";
+import { openRareWarning } from "./rare-warning.ts";
 
 /** Open at the same time; waiting callers hold one each. Further ones are closed at once. */
 const MOST = 16_384;
 
 /** Files that are no connections: of the store, of runners and of the lines to their threads. */
 const OWN_FILES = 256;
-
-/** Closed connections are told of in the log once in so many milliseconds. */
-const WARNING_MS = 10_000;
 
 /**
  * How many connections may be open at once: however many callers there are, runners are started and
@@ -94,20 +92,13 @@ export function shareConnections(
     const isShareUsed = count > sharedFrom && (held.get(network) ?? 0) > share;
     if (isShareUsed && !isTrusted(peer)) refuse(socket, isTls);
   });
-  server.on("drop", toWarning(log, most));
+  const warn = openRareWarning(log);
+  const message = `${most} connections are open, as many as may be: another one was closed`;
+  server.on("drop", () => warn({}, message));
 }
 
 /** No words before the handshake of TLS. */
 function refuse(socket: Socket, isTls: boolean): void {
   if (!isTls) socket.write(REFUSAL);
   socket.destroySoon();
-}
-
-function toWarning(log: Log, most: number): () => void {
-  let warnedAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    if (performance.now() - warnedAt < WARNING_MS) return;
-    warnedAt = performance.now();
-    log.warn(`${most} connections are open, as many as may be: another one was closed`);
-  };
 }

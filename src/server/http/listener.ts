@@ -18,6 +18,7 @@ import { prefixOf, type Config } from "../config/resolve.ts";
 import type { Log } from "../../shared/log.ts";
 import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
 import { mostConnections, shareConnections } from "./connections.ts";
+import { openRareWarning } from "./rare-warning.ts";
 import { refuseTarget } from "./request-target.ts";
 import { boundUnread } from "./unread-answers.ts";
 import { boundUnderWay } from "./under-way.ts";
@@ -47,10 +48,12 @@ export async function listen(
     isTrusted: openProxyTrust(config.TRUSTED_PROXIES),
     isTls: Boolean(config.TLS_CERT_FILE),
   });
+  const warn = openRareWarning(log);
   const noteAnswer = boundUnread(
     Math.max(ANSWERS * config.MAX_OUTPUT_BYTES, LEAST_BUDGET),
     ({ req }) => networkOf(deps.addressOf(req).address),
-    toWarning(log),
+    (client) =>
+      warn({ client }, "Answers that are not read take too much memory: a connection was closed"),
   );
   const answerBounded = boundUnderWay((incoming, outgoing) => {
     outgoing.on("prefinish", onPrefinish);
@@ -76,18 +79,6 @@ export async function listen(
  */
 const ANSWERS = 16;
 const LEAST_BUDGET = 256 * 1024 * 1024;
-
-/** So many milliseconds lie between two lines of the log. */
-const WARNING_MS = 10_000;
-
-function toWarning(log: Log): (client: string) => void {
-  let warnedAt = Number.NEGATIVE_INFINITY;
-  return (client) => {
-    if (performance.now() - warnedAt < WARNING_MS) return;
-    warnedAt = performance.now();
-    log.warn({ client }, "Answers that are not read take too much memory: a connection was closed");
-  };
-}
 
 /**
  * Slow or silent clients are let go; an idle connection is kept longer than proxies keep it.
