@@ -9,6 +9,8 @@ import { childrenOf, openTestService, type TestService } from "./test-service.ts
 
 const PLANTED = `\nprocess.stdout.write("PLANTED");\n`;
 
+const WRITTEN_AGAIN = /files in DATA_DIR: they are written again/;
+
 async function killRunners(service: TestService): Promise<void> {
   const killed = childrenOf(service.pid);
   assert.ok(killed.length > 0);
@@ -35,9 +37,17 @@ describe("planted code", () => {
     await killRunners(service);
     assert.equal((await service.call("echo")).status, 200);
     assert.deepEqual(await Promise.all(files.map((file) => readFile(file, "utf8"))), before);
-    const says = /files in DATA_DIR: they are written again/;
-    await poll("the log to say so", async () => says.test(service.logs()) || null);
+    await poll("the log to say so", async () => WRITTEN_AGAIN.test(service.logs()) || null);
     assert.doesNotMatch(service.logs(), /PLANTED/);
+  });
+
+  test("L11: who stands in a folder of the program that was replaced starts no threads", async () => {
+    await using service = await openTestService({ flows: ["echo"], config: { SYNC_MODE: "hold" } });
+    await service.createWebhook("echo", "echo", { is_productive: true });
+    await writeFile(join(await onlyEntry(join(service.data, "runtime")), "notes.txt"), "");
+    await poll("the log to say so", async () => WRITTEN_AGAIN.test(service.logs()) || null);
+    const answer = await service.call("echo");
+    assert.equal(answer.status, 200, answer.text);
   });
 
   test("L11: a version whose files were changed is not run by a later runner", async () => {

@@ -204,8 +204,7 @@ class Supervisor implements Runners {
   #start(): Runner {
     if (this.#closed) throw new Error("The service was closed");
     const { runner: file, runnerMemoryMb, log } = this.#options;
-    if (this.#options.verifyProgram())
-      log.warn("Somebody had changed the program's files in DATA_DIR: they are written again");
+    this.#verifyProgram();
     const onDoomed = (runner: Runner, death: RunnerDeath): void => {
       log.error({ pid: runner.pid, ...toFacts(death) }, "A runner takes no more runs");
       this.#blame(death);
@@ -223,6 +222,14 @@ class Supervisor implements Runners {
     });
     this.#all.add(runner);
     return runner;
+  }
+
+  /** The folder that the others stand in is gone where it was replaced: no thread starts in it. */
+  #verifyProgram(): void {
+    if (!this.#options.verifyProgram()) return;
+    for (const runner of this.#all) runner.leave();
+    const message = "Somebody had changed the program's files in DATA_DIR: they are written again";
+    this.#options.log.warn(message);
   }
 
   #lose(runner: Runner, death: RunnerDeath): void {
@@ -265,7 +272,10 @@ class Supervisor implements Runners {
 
   /** Replaces who is missing, and lets go who is no longer needed. */
   #reap(): void {
-    this.#attempt(() => this.#take());
+    this.#attempt(() => {
+      this.#verifyProgram();
+      return this.#take();
+    });
     this.#keepSpare();
     for (const [key, runner] of this.#own) {
       const isUsed = !runner.isIdle || performance.now() - runner.usedAt < OWN_IDLE_MS;
