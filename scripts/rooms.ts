@@ -181,6 +181,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
     setup: ["describeSchemas", "describe", "toText", "convert", "keepSound", "reasonOf"],
   },
   "sandbox/text": {},
+  "sandbox/thread-age": {},
   "sandbox/thread": { setup: ["guard", "openLine", "pinned", "importFlow"] },
   "sandbox/webhook-response": {},
 };

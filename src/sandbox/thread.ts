@@ -32,6 +32,7 @@ import { reduceBuiltins } from "./reduced-builtins.ts";
 import { InputError, abort, run, type Execution } from "./run.ts";
 import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
+import { isWornOut } from "./thread-age.ts";
 import { relative, toMessage, toStack } from "./text.ts";
 import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
@@ -40,13 +41,8 @@ import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thre
  * stands before any code of the flow is loaded.
  */
 
-/** What a flow leaves behind in its thread goes with it; a new one costs the time of 1000 runs. */
-const MAX_RUNS = 10_000;
-
 const data = workerData as ThreadData;
 const limits = { ...data.limits, input_members: data.spec.input_members };
-/** Runs of this thread at most. */
-const most = data.spec.isolation === "execution" ? 1 : MAX_RUNS;
 const realProcess = process;
 /** To the server; it stands before the flow is loaded. */
 let line: Line;
@@ -119,7 +115,7 @@ async function guard(): Promise<void> {
   reduceBuiltins();
   syncBuiltinESMExports();
   if (data.inspecting) return;
-  if (most > 1) shared = new SharedObjects();
+  if (data.spec.isolation === "flow") shared = new SharedObjects();
   if (data.spec.grants.net) shared?.addFetch();
   line.begin();
 }
@@ -161,7 +157,7 @@ async function performOne(job: Job): Promise<void> {
   const execution = begin(job);
   const { ending, isClean } = await belonging.run(execution, () => settle(execution));
   runs += 1;
-  const is_last = tainted || runs >= most || ending.aborted || !isClean;
+  const is_last = tainted || isWornOut(runs, data.spec) || ending.aborted || !isClean;
   if (!end(execution, ending, monotonicClock() - begun, is_last) || is_last)
     await new Promise<never>(() => {});
   current = null;

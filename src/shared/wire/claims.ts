@@ -9,7 +9,7 @@ import { compareExchange, exchange, load, max } from "../intrinsics.ts";
  */
 export type Claims = Int32Array<SharedArrayBuffer>;
 
-/** A round and the number of runs begun in it stand in one number; a thread has 10,000 at most. */
+/** A round and the number of runs begun in it stand in one number; a thread has 30,000 at most. */
 const ROUND = 2 ** 16;
 
 export function newClaims(): Claims {

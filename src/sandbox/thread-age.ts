@@ -1,0 +1,21 @@
+import type { FlowSpec } from "../shared/wire/protocol.ts";
+
+/**
+ * When a thread has had its runs: what a flow leaves behind in it goes with it. A new one costs the
+ * time of a thousand runs, and thousands more until the engine has made them fast again.
+ */
+
+/** More than `Claims` can count must not be asked for. */
+const MOST_RUNS = 30_000;
+/** From so many on, one whose heap is half full is not used until it is full. */
+const RUNS_UNTIL_GROWN = 10_000;
+const CHECK_EVERY = 1_000;
+
+const { memoryUsage } = process;
+
+/** @param runs that it has had */
+export function isWornOut(runs: number, { isolation, memory_mb }: FlowSpec): boolean {
+  if (isolation === "execution" || runs >= MOST_RUNS) return true;
+  if (runs < RUNS_UNTIL_GROWN || runs % CHECK_EVERY !== 0) return false;
+  return memoryUsage().heapUsed > (memory_mb / 2) * 2 ** 20;
+}
