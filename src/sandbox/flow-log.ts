@@ -21,58 +21,59 @@ const MAX_TAIL_TEXT = 200_000;
 const MAX_TAIL = 100;
 const TAIL_SHARE = 5;
 
-/** The log of one execution, as far as the thread keeps it. */
-export interface FlowLog {
-  write(level: LogLevel, values: readonly unknown[]): void;
-  /** Sends the last lines of a log that is too long; there are no more afterwards. */
-  close(): void;
-  /** Whether lines wait for the end. */
-  readonly isFull: boolean;
-}
-
 /**
- * Sends each line at once, so that those before an endless loop are not lost, and no more than the
- * limits: what comes after them waits for the end, where the last lines follow one that says how
- * many were left out.
- * @param tidy makes the paths in stacks relative
+ * The log of one execution, as far as the thread keeps it. It sends each line at once, so that those
+ * before an endless loop are not lost, and no more than the limits: what comes after them waits for
+ * the end, where the last lines follow one that says how many were left out.
  */
-export function makeLog(
-  maxLines: number,
-  tidy: (text: string) => string,
-  send: (line: LogLine) => void,
-): FlowLog {
-  const last = min(MAX_TAIL, floor(maxLines / TAIL_SHARE));
-  const first = maxLines - last;
-  // Most logs need none.
-  let tail: Tail | null = null;
-  let count = 0;
-  let room = MAX_LOG_TEXT;
-  let isClosed = false;
-  return {
-    get isFull() {
-      return tail !== null;
-    },
-    write(level, values) {
-      if (isClosed) return;
-      const text = toWellFormed(cut(tidy(format(values))));
-      const line = new Line(level, text);
-      if (tail !== null || count >= first || room <= 0) {
-        tail ??= new Tail();
-        return addTo(tail, line, last);
-      }
-      room -= text.length;
-      count += 1;
-      send(line);
-    },
-    close() {
-      if (isClosed || tail === null) return;
-      isClosed = true;
-      const { lines, first: dropped, next } = tail;
-      if (dropped > 0) send(new Line("warn", `${dropped} lines were left out here`));
-      for (let at = dropped; at < next; at += 1) send(mapGet(lines, at) as Line);
-    },
-  };
+export class FlowLog {
+  readonly #tidy: (text: string) => string;
+  readonly #send: (line: LogLine) => void;
+  /** How many of the first lines are sent, and how many of the last. */
+  readonly #first: number;
+  readonly #last: number;
+  /** Most logs need none. */
+  #tail: Tail | null = null;
+  #count = 0;
+  #room = MAX_LOG_TEXT;
+  #isClosed = false;
+
+  /** @param tidy makes the paths in stacks relative */
+  constructor(maxLines: number, tidy: (text: string) => string, send: (line: LogLine) => void) {
+    this.#tidy = tidy;
+    this.#send = send;
+    this.#last = min(MAX_TAIL, floor(maxLines / TAIL_SHARE));
+    this.#first = maxLines - this.#last;
+  }
+
+  /** Whether lines wait for the end. */
+  get isFull(): boolean {
+    return this.#tail !== null;
+  }
+
+  write(level: LogLevel, values: readonly unknown[]): void {
+    if (this.#isClosed) return;
+    const text = toWellFormed(cut(this.#tidy(format(values))));
+    const line = new Line(level, text);
+    if (this.#tail !== null || this.#count >= this.#first || this.#room <= 0) {
+      this.#tail ??= new Tail();
+      return addTo(this.#tail, line, this.#last);
+    }
+    this.#room -= text.length;
+    this.#count += 1;
+    this.#send(line);
+  }
+
+  /** Sends the last lines of a log that is too long; there are no more afterwards. */
+  close(): void {
+    if (this.#isClosed || this.#tail === null) return;
+    this.#isClosed = true;
+    const { lines, first: dropped, next } = this.#tail;
+    if (dropped > 0) this.#send(new Line("warn", `${dropped} lines were left out here`));
+    for (let at = dropped; at < next; at += 1) this.#send(mapGet(lines, at) as Line);
+  }
 }
+inheritNothing(FlowLog);
 
 class Line implements LogLine {
   readonly at = wallClock();

@@ -34,7 +34,12 @@ export class RunFrames {
 
   /** The one that comes after `frame`, which has been served; null: the first. */
   after(frame: RunFrame | null): RunFrame | Promise<RunFrame> {
-    if (frame !== null && frame.next !== null) return frame.next;
+    if (frame !== null && frame.next !== null) {
+      const { next } = frame;
+      // One that is old for the engine would keep all that come after it.
+      frame.next = null;
+      return next;
+    }
     this.#last = null;
     return new Promise((resolve) => (this.#awaited = resolve));
   }

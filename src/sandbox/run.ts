@@ -33,15 +33,13 @@ import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./we
 
 /** One execution in its thread: from the job's texts to the texts of its ending. */
 
-// It may be replaced, and nothing of it is called before a flow asks for its signal.
-const { AbortController, DOMException } = globalThis;
+const { DOMException } = globalThis;
 const { nextTick } = process;
 
 /** What an execution has said so far. */
 export interface Execution {
   readonly job: Job;
-  /** Made when the flow first asks for its signal: most never do. */
-  controller: AbortController | null;
+  readonly controller: AbortController;
   /** Why it was aborted. */
   aborted: string | null;
   readonly log: FlowLog;
@@ -123,7 +121,7 @@ async function call(
   }
   const handle = member("fetch");
   if (typeof handle === "function") {
-    const request = toRequest(execution.job, input, signalOf(execution));
+    const request = toRequest(execution.job, input, execution.controller.signal);
     const answered: unknown = await apply(handle, flow, [request]);
     const { method } = request;
     execution.response = await fromResponse(answered, {
@@ -142,31 +140,25 @@ async function call(
 /** Gives the signal to the flow; the thread is terminated later where it does not heed it. */
 export function abort(execution: Execution, reason: string): void {
   execution.aborted = reason;
-  execution.controller?.abort(new DOMException(reason, "AbortError"));
+  execution.controller.abort(new DOMException(reason, "AbortError"));
 }
 
-function signalOf(execution: Execution): AbortSignal {
-  if (execution.controller === null) {
-    execution.controller = new AbortController();
-    if (execution.aborted !== null) abort(execution, execution.aborted);
-  }
-  return execution.controller.signal;
-}
-
+/**
+ * Without accessors: for each object that has some of its own the engine makes a hidden class, which
+ * keeps all that they reach until the next full collection.
+ */
 function makeFlow(
   execution: Execution,
   input_value: unknown,
   client: OperationClient,
   { max_input_bytes }: ThreadLimits,
 ): object {
-  const { job, log } = execution;
+  const { job, log, controller } = execution;
   return freeze({
     input_value,
     raw_body: rawBodyOf(job),
     execution: freeze(parse(job.execution)),
-    get signal() {
-      return signalOf(execution);
-    },
+    signal: controller.signal,
     log: freeze({
       debug: (...values: unknown[]) => log.write("debug", values),
       info: (...values: unknown[]) => log.write("info", values),

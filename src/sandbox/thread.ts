@@ -19,7 +19,7 @@ import {
 import { claim } from "../shared/wire/claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
 import { openSample } from "./file-handles.ts";
-import { makeLog, replaceConsole } from "./flow-log.ts";
+import { FlowLog, replaceConsole } from "./flow-log.ts";
 import { closeGlobals } from "./globals.ts";
 import { guardHandles } from "./handles.ts";
 import { ImportError, importError } from "./import-error.ts";
@@ -44,6 +44,8 @@ import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thre
 const data = workerData as ThreadData;
 const limits = { ...data.limits, input_members: data.spec.input_members };
 const realProcess = process;
+/** A flow may replace it. */
+const { AbortController } = globalThis;
 /** To the server; it stands before the flow is loaded. */
 let line: Line;
 const client = openOperationClient((number, request) =>
@@ -166,9 +168,9 @@ async function performOne(job: Job): Promise<void> {
 function begin(job: Job): Execution {
   const execution: Execution = {
     job,
-    controller: null,
+    controller: new AbortController(),
     aborted: null,
-    log: makeLog(data.limits.max_log_lines, tidy, (said) => {
+    log: new FlowLog(data.limits.max_log_lines, tidy, (said) => {
       if (!execution.ended) line.send({ type: "log", id: job.id, line: said });
     }),
     pending: { count: 0, waiter: null },
