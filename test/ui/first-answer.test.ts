@@ -118,11 +118,7 @@ describe("the way", { skip: noBrowser }, () => {
 
   test("loads its first page in less than 100 KB and 200 ms of script", async (t) => {
     const service = await open(openWorkshop());
-    const visits: { bytes: number; script_ms: number }[] = [];
-    // The time is the clock's: where others have the cores, a later visit tells more.
-    while (visits.length < 10 && visits.every(({ script_ms }) => script_ms >= 200))
-      visits.push(await firstVisit(service.url));
-    const { bytes, script_ms } = visits.at(-1) ?? { bytes: 0, script_ms: 0 };
+    const { bytes, script_ms } = await firstVisit(service.url);
     t.diagnostic(`${bytes} bytes, ${script_ms.toFixed(0)} ms of script`);
     assert.ok(bytes > 10_000 && bytes < 100_000, `${bytes} bytes`);
     assert.ok(script_ms > 0 && script_ms < 200, `${script_ms} ms`);
@@ -134,7 +130,8 @@ describe("the way", { skip: noBrowser }, () => {
     const { page } = await openPage(context);
     const session = await context.newCDPSession(page);
     await session.send("Network.enable");
-    await session.send("Performance.enable");
+    // Of the processor, not of the clock: others have the cores too.
+    await session.send("Performance.enable", { timeDomain: "threadTicks" });
     let bytes = 0;
     session.on("Network.loadingFinished", ({ encodedDataLength }) => {
       bytes += encodedDataLength;
