@@ -65,7 +65,7 @@ export interface NodeFigures {
 export interface Renewal {
   /** Whether it still was a node: not where others have given it up. */
   readonly isMember: boolean;
-  /** By how much its clock is behind that of the store, in milliseconds. */
+  /** By how much its clock is surely behind that of the store, in milliseconds. */
   readonly behindMs: number;
 }
 

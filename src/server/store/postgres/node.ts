@@ -22,8 +22,7 @@ export function openNode(client: Client, name: string, joined: Joined): StoreNod
       const asked = now();
       const { isMember, at, others: count } = await client.renew(figures);
       others = count;
-      // The answer was made somewhere between the question and now.
-      return { isMember, behindMs: Math.round(at - (asked + now()) / 2) };
+      return { isMember, behindMs: differenceOf(at, asked, now()) };
     },
     async rejoin() {
       const again = await client.rejoin();
@@ -41,4 +40,13 @@ export function openNode(client: Client, name: string, joined: Joined): StoreNod
     take: (wanted) => client.take(wanted),
     listStartable: (webhooks) => client.listStartable(webhooks),
   };
+}
+
+/**
+ * By how much a clock is surely behind another one that told its time in between: what the way of
+ * the question and of the answer may have taken is no difference.
+ */
+export function differenceOf(told: number, asked: number, answered: number): number {
+  if (told < asked) return told - asked;
+  return told > answered ? told - answered : 0;
 }
