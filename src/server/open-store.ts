@@ -15,6 +15,8 @@ export interface StoreOptions {
   readonly onDamage?: (error: Error, isLost: boolean) => void;
   /** Of SQLite. @param error why nothing can be recorded from now on; null: it can be again */
   readonly onRoom?: (error: Error | null) => void;
+  /** Of SQLite. @param error why lists lack what is recorded from now on; null: they get it again */
+  readonly onFailing?: (error: Error | null) => void;
   /** Of PostgreSQL: of what this service has left running, at its last start or its stop. */
   readonly reportInterrupted?: ReportInterrupted;
   /** Takes a line of what a start that takes long is doing. */

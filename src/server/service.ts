@@ -203,6 +203,13 @@ function openStoreOf(config: Config, { runtime, writer }: Begun, told: Told): Pr
             { error: String(error) },
             "The ledger cannot be written: not ready, and calls that do not fit get 503",
           ),
+    onFailing: (error) =>
+      error === null
+        ? log.info("The database can be written again")
+        : log.error(
+            { error: error.message },
+            "The database cannot be written: calls are recorded in the ledger as long as it has room",
+          ),
     onDamage: (error, isLost) => {
       if (!isLost)
         return log.error({ err: error }, "Something failed at the ledger, which goes on");

@@ -619,6 +619,26 @@ test("a full disk is told once, and is tried until it has room; a row too large 
   assert.deepEqual(await append(ledger, end("4"), null), ["written", "synced"]);
 });
 
+test("that rows cannot be applied is told once, and that they can be again", async () => {
+  let tries = 0;
+  let isLocked = true;
+  const told: (string | null)[] = [];
+  const ledger = openLedger("locked.db", {
+    async apply(applied) {
+      tries += 1;
+      if (isLocked) throw new StoreError(LOCKED);
+      return { applied, skipped: [] };
+    },
+    onFailing: (error) => told.push(error?.message ?? null),
+  });
+  await append(ledger, end("1"), null);
+  while (tries < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(told, ["locked"]);
+  isLocked = false;
+  while (told.length < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(told, ["locked", null]);
+});
+
 /** A disk that has room for half of what holds some text, and then none. */
 function newDisk(): { refused: string | null; readonly write: Write } {
   return {

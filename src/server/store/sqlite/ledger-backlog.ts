@@ -17,6 +17,8 @@ export interface BacklogOptions<Row> {
   onApplied(rows: readonly Row[], applied: number): void;
   /** A record was passed over. */
   onSkipped(why: string): void;
+  /** @param error why rows cannot be applied from now on; null: they can again */
+  onFailing(error: Error | null): void;
 }
 
 /** Rows are applied so long after they were synced, so that many are in one transaction. */
@@ -134,17 +136,26 @@ export class Backlog<Row extends BacklogRow> {
     this.#isApplying = true;
     this.#applyOnce().then(
       () => {
-        this.#isApplying = this.#isFailing = false;
+        this.#isApplying = false;
+        this.#setFailing(null);
         if (this.isAwaited) this.#apply();
         else if (this.#applied < this.#synced) this.#applyIn(APPLY_MS);
       },
-      (error: unknown) => {
+      (error: Error) => {
         this.#isApplying = false;
-        this.#isFailing = true;
+        this.#setFailing(error);
         this.#dismiss();
         if (error instanceof StoreError && !this.#isClosed) this.#applyIn(RETRY_MS);
       },
     );
+  }
+
+  /** Told once, however often it is tried. */
+  #setFailing(error: Error | null): void {
+    const isFailing = error !== null;
+    if (this.#isFailing === isFailing || this.#isClosed) return;
+    this.#isFailing = isFailing;
+    this.#options.onFailing(error);
   }
 
   async #applyOnce(): Promise<void> {

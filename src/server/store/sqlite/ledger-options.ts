@@ -15,6 +15,8 @@ export interface LedgerOptions {
   onDamage(error: Error, isLost: boolean): void;
   /** @param error why no row can be written from now on; null: rows can be written again */
   onRoom?(error: Error | null): void;
+  /** @param error why the tables lack what is recorded from now on; null: they get it again */
+  onFailing?(error: Error | null): void;
   readonly write?: Write;
   /** Makes sure that what was written to a file is on disk. */
   readonly sync?: Sync;

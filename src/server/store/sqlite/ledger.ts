@@ -68,6 +68,7 @@ export class SqliteLedger implements Ledger {
       apply: (through) => options.apply(through),
       onApplied: (rows, applied) => this.#onApplied(rows, applied),
       onSkipped: (why) => options.onDamage(new Error(why), false),
+      onFailing: (error) => options.onFailing?.(error),
     });
     this.#room = new LedgerRoom({
       reserve: (length) => this.#current.reserve(length),

@@ -45,6 +45,8 @@ export interface SqliteOptions {
   readonly onDamage?: (error: Error, isLost: boolean) => void;
   /** @param error why nothing can be recorded from now on; null: it can be again */
   readonly onRoom?: (error: Error | null) => void;
+  /** @param error why the tables lack what is recorded from now on; null: they get it again */
+  readonly onFailing?: (error: Error | null) => void;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
 }
@@ -133,7 +135,7 @@ async function recoverLedger(
   connection: Database,
   file: SqliteFile,
   writer: Writer,
-  { write, onRoom, onDamage = fail }: SqliteOptions,
+  { write, onRoom, onFailing, onDamage = fail }: SqliteOptions,
 ): Promise<SqliteLedger> {
   try {
     for (const why of takeOverEarlier(connection, file)) onDamage(new Error(why), false);
@@ -144,6 +146,7 @@ async function recoverLedger(
       syncTables: () => writer.sync(),
       onDamage,
       ...(onRoom === undefined ? {} : { onRoom }),
+      ...(onFailing === undefined ? {} : { onFailing }),
       ...(write === undefined ? {} : { write }),
     });
     await ledger.recover();
