@@ -21,6 +21,7 @@ import {
   parse,
   push,
   toWellFormed,
+  uncurry,
 } from "../shared/intrinsics.ts";
 import { parseExactly } from "../shared/parse-exactly.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
@@ -35,6 +36,8 @@ import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./we
 
 const { DOMException } = globalThis;
 const { nextTick } = process;
+/** A flow may replace the method. */
+const abortAt = uncurry<AbortController, [reason: unknown], void>(AbortController.prototype.abort);
 
 /** What an execution has said so far. */
 export interface Execution {
@@ -140,7 +143,7 @@ async function call(
 /** Gives the signal to the flow; the thread is terminated later where it does not heed it. */
 export function abort(execution: Execution, reason: string): void {
   execution.aborted = reason;
-  execution.controller.abort(new DOMException(reason, "AbortError"));
+  abortAt(execution.controller, new DOMException(reason, "AbortError"));
 }
 
 /**

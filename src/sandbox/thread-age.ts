@@ -5,7 +5,7 @@ import type { FlowSpec } from "../shared/wire/protocol.ts";
  * time of a thousand runs, and thousands more until the engine has made them fast again.
  */
 
-/** More than `Claims` can count must not be asked for. */
+/** Fewer than the rounds that claims.ts can count: each run may be recalled once. */
 const MOST_RUNS = 30_000;
 /** From so many on, one whose heap is half full is not used until it is full. */
 const RUNS_UNTIL_GROWN = 10_000;

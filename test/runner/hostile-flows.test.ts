@@ -70,6 +70,15 @@ const ROWS: readonly Row[] = [
     message: /^stop$/,
   },
   {
+    name: "heeds the signal, though it has replaced how that is given",
+    code: `AbortController.prototype.abort = () => { throw new Error("replaced"); }; export default ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => { console.log("heeded"); reject(signal.reason); }, console.log("waits")))`,
+    abort_ms: 50,
+    from_line: true,
+    message: /^stop$/,
+    log: /heeded/,
+    forbidden: /replaced/,
+  },
+  {
     name: "matches a catastrophic regular expression",
     code: `export default () => /^(a+)+$/.test("a".repeat(40) + "b")`,
     abort_ms: 50,
