@@ -201,6 +201,14 @@ const BODIES: readonly Mistake[] = [
   {
     method: "POST",
     path: "/webhook",
+    body: { name: "a", flow: "echo", is_enabled: true },
+    status: 422,
+    says: ["is_enabled: a webhook is created disabled", "PUT /api/latest/webhook/{name}/auth"],
+    hides: ["unknown"],
+  },
+  {
+    method: "POST",
+    path: "/webhook",
     body: { name: "a", flow: "ehco" },
     status: 422,
     says: ['there is no flow "ehco"', '"echo"'],

@@ -4,3 +4,12 @@ export const GUARDED = ["is_enabled", "require_login", "key", "signature", "allo
 export function isGuarded(member: string): boolean {
   return GUARDED.includes(member);
 }
+
+/** What to say of one in a webhook that is created; null of any other member. */
+export function describeGuarded(member: string): string | null {
+  if (!isGuarded(member)) return null;
+  return (
+    "a webhook is created disabled, with a random key; then change it with " +
+    "PUT /api/latest/webhook/{name}/authentication, which asks for your password again"
+  );
+}

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { Read } from "./read.ts";
 import { ADDRESSES } from "./call-limits.ts";
+import { describeGuarded } from "./guarded-members.ts";
 import { DESCRIPTION, NAME } from "./name.ts";
 import { FLAG, MAYBE_TEXT, MAYBE_TIME, TEXT, TIME } from "./scalar.ts";
 import { SIGNATURE, SIGNATURE_INPUT } from "./signature.ts";
@@ -71,7 +72,10 @@ const FIELDS = {
   ...MEMBER_FIELDS,
 };
 
-export const NEW_WEBHOOK = v.strictObject({ ...FIELDS, name: NAME, flow: TEXT });
+export const NEW_WEBHOOK = v.strictObject(
+  { ...FIELDS, name: NAME, flow: TEXT },
+  ({ message, path }) => describeGuarded(String(path?.at(-1)?.key)) ?? message,
+);
 
 /** Loose, so that a guarded member is refused as one. */
 export const WEBHOOK_CHANGE = v.looseObject({
