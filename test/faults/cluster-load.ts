@@ -15,6 +15,8 @@ export class Told {
   broken = 0;
   /** Calls whose callers left as the load was stopped. */
   left = 0;
+  /** Ids of those that had been acknowledged by then, and whose callers left while they waited. */
+  readonly leftWaiting = new Set<string>();
   readonly #ended = new Map<string, string>();
   readonly #changed: string[] = [];
 
@@ -98,28 +100,37 @@ async function callOnce(
   if ([200, 201, 303].includes(answer.status)) told.acknowledged.add(id ?? "");
   else if (id === undefined) await wait(20);
   const location = answer.headers["location"];
-  if (location !== undefined) await walk(called, told, random, location, stop);
+  if (location === undefined) return;
+  const left = await walk(called, told, random, location, stop);
+  if (left && id !== undefined) told.leftWaiting.add(id);
 }
 
-/** The legs of a redirected call, each on any node. */
+/**
+ * The legs of a redirected call, each on any node.
+ *
+ * @returns whether its caller left one of them as the load was stopped
+ */
 async function walk(
   called: Called,
   told: Told,
   random: () => number,
   location: string,
   stop: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   for (let at = location, tries = 0; tries < 10 && !stop.aborted; tries += 1) {
     const service = pick(called, random);
     const query = at.slice(at.indexOf("?"));
     const answer = await service?.call("recording", query, { signal: stop }).catch(() => null);
-    if (answer === undefined || answer === null) await broken(told, stop);
-    else {
+    if (answer === undefined || answer === null) {
+      await broken(told, stop);
+      if (stop.aborted) return true;
+    } else {
       note(told, answer);
-      if (answer.status === 200 || answer.status === 500) return;
+      if (answer.status === 200 || answer.status === 500) return false;
       at = answer.headers["location"] ?? at;
     }
   }
+  return false;
 }
 
 function note(told: Told, answer: Awaited<ReturnType<TestService["call"]>>): void {
