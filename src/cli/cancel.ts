@@ -43,7 +43,7 @@ async function cancel(id: string | undefined, options: CancelOptions): Promise<v
 
 async function cancelOne(id: string, options: CancelOptions): Promise<void> {
   const path = `${toPath("execution", id)}/cancel`;
-  const ended = await openClient(options).json<Execution>("POST", path);
+  const ended = await openClient(options).json<Execution>("POST", path, { has: "status" });
   if (ended.status !== "ENDED_CANCELLED")
     throw new CommandError(`The execution was not cancelled: it ended as ${ended.status}`);
   if (options.json) printJson(ended);
@@ -55,7 +55,10 @@ async function cancelAll(
   options: CancelOptions,
 ): Promise<void> {
   const client = openClient(options);
-  const answer = await client.json<Cancelled>("POST", "/execution/cancel", { body: { filter } });
+  const answer = await client.json<Cancelled>("POST", "/execution/cancel", {
+    body: { filter },
+    has: "cancelled",
+  });
   if (options.json) printJson(answer);
   else process.stdout.write(`${describe(answer)}\n`);
 }

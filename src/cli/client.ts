@@ -17,12 +17,17 @@ export interface RequestOptions {
   readonly mayRedirect?: true;
 }
 
+export interface JsonOptions<T> extends RequestOptions {
+  /** A member by which the answer is known to be Flowhook's: others answer with JSON too. */
+  readonly has: keyof T & string;
+}
+
 /** The management API of a running service (contract, section 3). */
 export interface Client extends Connection {
   /** @throws CommandError with the service's reason, or where it cannot be reached */
   request(method: string, path: string, options?: RequestOptions): Promise<Response>;
-  /** The answer as the caller knows it from the contract. */
-  json<T>(method: string, path: string, options?: RequestOptions): Promise<T>;
+  /** The answer as the caller knows it from the contract. @throws CommandError for another's */
+  json<T>(method: string, path: string, options: JsonOptions<T>): Promise<T>;
   /** Items of as many pages as needed. */
   list<T>(path: string, query?: Query, limit?: number): Promise<T[]>;
 }
@@ -48,11 +53,14 @@ export function openClient(options: ConnectionOptions): Client {
 export function createClient(connection: Connection): Client {
   const request: Client["request"] = (method, path, more = {}) =>
     send(connection, method, path, more);
-  const json: Client["json"] = async <T>(...args: Parameters<Client["json"]>) => {
-    const value = await readJson(await request(...args), connection.url);
-    // Each answer of the API is an object.
-    if (typeof value !== "object" || value === null)
-      throw notFlowhook("other JSON", connection.url);
+  const json: Client["json"] = async <T>(
+    method: string,
+    path: string,
+    { has, ...more }: JsonOptions<T>,
+  ) => {
+    const value = await readJson(await request(method, path, more), connection.url);
+    if (typeof value !== "object" || value === null || !(has in value))
+      throw notFlowhook(`JSON without "${has}"`, connection.url);
     return value as T;
   };
   return {
@@ -66,8 +74,8 @@ export function createClient(connection: Connection): Client {
         const size = Math.min(limit - items.length, PAGE);
         const page = await json<List<T>>("GET", path, {
           query: { ...query, limit: size, cursor },
+          has: "items",
         });
-        if (!Array.isArray(page.items)) throw notFlowhook("no list", connection.url);
         items.push(...page.items);
         cursor = page.next_cursor ?? undefined;
       } while (cursor !== undefined && items.length < limit);

@@ -102,7 +102,7 @@ async function showExecution(
   options: ConnectionOptions & ListOptions & { log?: true },
 ): Promise<void> {
   const client = openClient(options);
-  const record = await client.json<Execution>("GET", toPath("execution", id));
+  const record = await client.json<Execution>("GET", toPath("execution", id), { has: "status" });
   const log = options.log ? await readLog(client, id) : null;
   if (options.json) return printJson(log === null ? record : { ...record, log });
   const { input_value, output_value, response, ...summary } = record;
@@ -134,7 +134,7 @@ async function replayExecution(
     ...(flow_version === undefined ? {} : { flow_version }),
   };
   const path = `${toPath("execution", id)}/replay`;
-  const started = await openClient(options).json<Started>("POST", path, { body });
+  const started = await openClient(options).json<Started>("POST", path, { body, has: "id" });
   process.stdout.write(`${started.id}\n`);
 }
 

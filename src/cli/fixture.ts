@@ -19,7 +19,9 @@ const REMOVED = "removed";
  */
 export async function printFixture(id: string, options: ConnectionOptions): Promise<void> {
   const path = toPath("execution", id);
-  const record = await openClient(options).json<{ input_value: unknown }>("GET", path);
+  const record = await openClient(options).json<{ input_value: unknown }>("GET", path, {
+    has: "input_value",
+  });
   const removed: string[] = [];
   printJson(withoutCredentials(record.input_value, removed));
   const places = removed.length === 0 ? "nothing" : removed.map(toLine).join(", ");

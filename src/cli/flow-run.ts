@@ -78,7 +78,7 @@ async function runHere(
 /** @returns the execution's id */
 async function start(client: Client, { name, body }: FlowRun): Promise<string> {
   const path = `${toPath("flow", name)}/execution`;
-  return (await client.json<Started>("POST", path, { body })).id;
+  return (await client.json<Started>("POST", path, { body, has: "id" })).id;
 }
 
 async function report(client: Client, id: string, options: RunOptions): Promise<void> {

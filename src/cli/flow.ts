@@ -76,7 +76,7 @@ async function listFlows(
 ): Promise<void> {
   const client = openClient(options);
   const query = options.broken ? { state: "broken" } : {};
-  const { items } = await client.json<List<Flow>>("GET", toPath("flow"), { query });
+  const { items } = await client.json<List<Flow>>("GET", toPath("flow"), { query, has: "items" });
   const empty = options.broken
     ? "No flow is broken"
     : "No flows yet. Write one with: flowhook flow new NAME";

@@ -16,6 +16,7 @@ export async function login(
   const password = await readPassword("Password: ", options);
   const answer = await client.json<Login>("POST", "/auth/login", {
     body: { user_name, password },
+    has: "token",
   });
   const { token, expires_at, user } = answer;
   keepLogin(client.url, { token, expires_at, user_name: user.name });

@@ -28,7 +28,9 @@ const COLUMNS: readonly Column<Node>[] = [
 ];
 
 async function printNodes(options: ConnectionOptions & ListOptions): Promise<void> {
-  const { nodes } = await openClient(options).json<Workspace>("GET", "/workspace");
+  const { nodes } = await openClient(options).json<Workspace>("GET", "/workspace", {
+    has: "nodes",
+  });
   if (options.json) return printJson(nodes);
   const isAlone = nodes.every(({ id }) => id === null);
   if (isAlone) process.stdout.write("One service: its store is SQLite, which has no nodes\n");

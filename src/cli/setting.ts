@@ -53,7 +53,9 @@ async function listSettings(options: ConnectionOptions & ListOptions): Promise<v
 }
 
 async function getSetting(name: string, options: ConnectionOptions & ListOptions): Promise<void> {
-  const setting = await openClient(options).json<Setting>("GET", toPath("setting", name));
+  const setting = await openClient(options).json<Setting>("GET", toPath("setting", name), {
+    has: "value",
+  });
   printJson(options.json ? setting : setting.value);
 }
 
@@ -66,7 +68,8 @@ async function setSetting(
   const value = readValue(given, options);
   const replaced = await replace(client, name, value);
   const setting =
-    replaced ?? (await client.json<Setting>("POST", "/setting", { body: { name, value } }));
+    replaced ??
+    (await client.json<Setting>("POST", "/setting", { body: { name, value }, has: "value" }));
   if (options.json) return printJson(setting);
   process.stdout.write(`${replaced === null ? "Created" : "Replaced"} the setting "${name}"\n`);
 }
@@ -86,7 +89,10 @@ function readValue(given: string, { text: isText }: { text?: true }): unknown {
 /** @returns null where there is none of this name */
 async function replace(client: Client, name: string, value: unknown): Promise<Setting | null> {
   try {
-    return await client.json<Setting>("PATCH", toPath("setting", name), { body: { value } });
+    return await client.json<Setting>("PATCH", toPath("setting", name), {
+      body: { value },
+      has: "value",
+    });
   } catch (error) {
     if (error instanceof RefusedFailure && error.status === 404) return null;
     throw error;

@@ -36,6 +36,7 @@ export async function readSignedHeaders(
   const found = await client.json<{ signature: SignatureMember | null; url: string }>(
     "GET",
     toPath("webhook", webhook),
+    { has: "signature" },
   );
   if (found.signature === null)
     throw new CommandError(`Calls of "${webhook}" need not be signed: leave out --sign`);

@@ -164,7 +164,7 @@ async function authenticate(
   const password = change["password"] ?? (await readPassword(QUESTION, options));
   const path = `${toPath("webhook", name)}/authentication`;
   const body = { ...change, password };
-  const { key, ...webhook } = await client.json<Webhook>("PUT", path, { body });
+  const { key, ...webhook } = await client.json<Webhook>("PUT", path, { body, has: "name" });
   // A key that was typed is known: only a generated one has to be shown.
   const isNew = key !== undefined && key !== change["key"];
   const shown = isNew ? { ...webhook, key } : webhook;

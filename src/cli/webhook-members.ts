@@ -38,7 +38,9 @@ async function showWebhook(
   name: string,
   options: ConnectionOptions & { json?: true },
 ): Promise<void> {
-  const webhook = await openClient(options).json<Webhook>("GET", toPath("webhook", name));
+  const webhook = await openClient(options).json<Webhook>("GET", toPath("webhook", name), {
+    has: "name",
+  });
   if (options.json) printJson(webhook);
   else printMembers(webhook);
 }
@@ -55,7 +57,7 @@ async function setMembers(name: string, file: string, options: SetOptions): Prom
     throw new CommandError("Standard input cannot be both the members and the password", 2);
   const given = readMembers(file);
   const client = openClient(options);
-  const before = await client.json<Webhook>("GET", toPath("webhook", name));
+  const before = await client.json<Webhook>("GET", toPath("webhook", name), { has: "name" });
   const { checkMembers, toAnswered } = await import("../server/api/answered-member.ts");
   const after = (member: string) => toAnswered(member, given[member]);
   const changed = pick(
@@ -125,12 +127,15 @@ async function change(
   const guarded = pick(changed, isGuarded);
   const free = pick(changed, (member) => !isGuarded(member));
   const path = toPath("webhook", name);
-  const patch = () => client.json<Webhook>("PATCH", path, { body: free });
+  const patch = () => client.json<Webhook>("PATCH", path, { body: free, has: "name" });
   if (Object.keys(guarded).length === 0)
     return Object.keys(free).length === 0 ? null : await patch();
   const password = await readPassword(QUESTION, options);
   const put = (at: string) =>
-    client.json<Webhook>("PUT", `${at}/authentication`, { body: { ...guarded, password } });
+    client.json<Webhook>("PUT", `${at}/authentication`, {
+      body: { ...guarded, password },
+      has: "name",
+    });
   if (Object.keys(free).length === 0) return put(path);
   const patched = await patch().catch((error: unknown) => {
     // A member can need a guarded one that comes with it.

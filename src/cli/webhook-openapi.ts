@@ -14,5 +14,11 @@ export function addOpenapiCommand(webhook: Command, url: readonly [string, strin
 }
 
 async function printOpenapi(name: string, options: ConnectionOptions): Promise<void> {
-  printJson(await openClient(options).json("GET", toPath("webhook", name, "openapi.json")));
+  printJson(
+    await openClient(options).json<{ openapi: string }>(
+      "GET",
+      toPath("webhook", name, "openapi.json"),
+      { has: "openapi" },
+    ),
+  );
 }

@@ -34,7 +34,7 @@ async function listRefusals(
   const path = `${toPath("webhook", name)}/refusal`;
   const query = { limit: options.limit };
   const client = openClient(options);
-  const { items } = await client.json<RefusedCalls>("GET", path, { query });
+  const { items } = await client.json<RefusedCalls>("GET", path, { query, has: "items" });
   const empty = "No call was refused since the service started";
   printList(items, COLUMNS, { ...options, empty });
 }

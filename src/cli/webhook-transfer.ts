@@ -59,7 +59,7 @@ async function importWebhooks(
   const yaml = readText(file);
   const query = { dry_run: String(options.dryRun === true), conflicts: options.conflicts };
   const client = openClient(options);
-  const answer = await client.json<Imported>("POST", "/import", { yaml, query });
+  const answer = await client.json<Imported>("POST", "/import", { yaml, query, has: "items" });
   if (options.json) return printJson(answer);
   printList(answer.items, COLUMNS, { empty: "The document has no webhooks" });
   printKeys(answer.items);

@@ -118,7 +118,7 @@ async function createWebhook(name: string, options: CreateOptions): Promise<void
     sync_mode: options.syncMode,
     execution_location: options.executionLocation,
   };
-  const webhook = await client.json<Webhook>("POST", toPath("webhook"), { body });
+  const webhook = await client.json<Webhook>("POST", toPath("webhook"), { body, has: "name" });
   if (options.json) return printJson(webhook);
   printWebhook(webhook);
   process.stdout.write(`\nEnable it with: flowhook webhook enable ${webhook.name}\n`);

@@ -69,9 +69,26 @@ describe("requests that come to nothing", { skip: target.skip ?? false, concurre
     "a page": [["webhook", "show", "a"], "page", PAGE],
     "a page, for a deletion": [["webhook", "delete", "a"], "page", PAGE],
     "a page, for an export": [["webhook", "export"], "page", PAGE],
-    "no object": [["webhook", "show", "a"], "null", /^Found other JSON at http/],
-    "no object, for a list": [["webhook", "list"], "null", /^Found other JSON at http/],
-    "other JSON": [["webhook", "list"], "other", /^Found no list at http.*Is the URL right\?/],
+    "no object": [["webhook", "show", "a"], "null", /^Found JSON without "name" at http/],
+    "no object, for a list": [["webhook", "list"], "null", /^Found JSON without "items" at/],
+    "other JSON": [["webhook", "show", "a"], "other", /^Found JSON without "name" .*URL right\?/],
+    "other JSON, for a list": [["flow", "list"], "other", /^Found JSON without "items" at http/],
+    "other JSON, for nodes": [["nodes"], "other", /^Found JSON without "nodes" at http/],
+    "other JSON, for a new webhook": [
+      ["webhook", "create", "a", "--flow", "echo"],
+      "other",
+      /^Found JSON without "name" at http/,
+    ],
+    "other JSON, for an execution": [
+      ["execution", "show", "a"],
+      "other",
+      /^Found JSON without "status" at http/,
+    ],
+    "other JSON, for a cancel": [
+      ["execution", "cancel", "a"],
+      "other",
+      /^Found JSON without "status" at http/,
+    ],
     "an answer that breaks off": [["call", "a"], "broken", /^The answer of http.* broke off: /],
   };
   for (const [name, [args, service, says]] of Object.entries(rows))
