@@ -46,7 +46,7 @@ export async function restore(path: string, options: { config?: string }): Promi
   const file = openFile(loaded, database);
   using _cleaning = cleanUpAtSignals(() => removePartial(restoringOf(file)));
   const old = await attempt("restore", async () => {
-    const lock = takeLock(config.DATA_DIR, file.addon);
+    const lock = takeLock({ dataDir: config.DATA_DIR, database }, file.addon);
     try {
       return await restoreFrom(file, source);
     } finally {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { keyFileOf, readDataKey, type DataKey } from "../server/access/data-key.ts";
 import { toCheck } from "../server/access/key-check.ts";
 import { isDatabaseUrl } from "../server/config/kinds.ts";
@@ -31,7 +31,7 @@ export async function move(from: string, to: string | null, options: MoveOptions
   const target = requireTarget(to ?? config.DATABASE_URL);
   const key = requireKey(config);
   const { addon, moveThread } = openDataOf(loaded);
-  const locks = foldersOf(path, config).map((folder) => takeLock(folder, addon));
+  const lock = takeLock({ dataDir: config.DATA_DIR, database: path }, addon);
   // The copy is as large as the store, and as secret.
   using _cleaning = cleanUpAtSignals(() => removeMoved(path));
   try {
@@ -48,7 +48,7 @@ export async function move(from: string, to: string | null, options: MoveOptions
     if (options.json) printJson({ ...moved, ...places, seconds });
     else process.stdout.write(describe(moved, { ...places, seconds, DATA_DIR: config.DATA_DIR }));
   } finally {
-    for (const lock of locks) lock.release();
+    lock.release();
   }
 }
 
@@ -88,13 +88,6 @@ function requireKey(config: Config): DataKey {
       `service with --config FILE`,
     78,
   );
-}
-
-/** Whose locks say that no service uses the file: DATA_DIR, and the folder that the file is in. */
-function foldersOf(path: string, { DATA_DIR }: Config): string[] {
-  const folder = dirname(path);
-  const isOther = folder !== DATA_DIR && existsSync(join(folder, "lock.db"));
-  return isOther ? [DATA_DIR, folder] : [DATA_DIR];
 }
 
 const COLUMNS: readonly Column<Moved["tables"][number]>[] = [

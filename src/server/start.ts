@@ -11,17 +11,17 @@ import { startWriter } from "./store/sqlite/writer.ts";
  * first runner's process, and the thread that takes types out of flows, start while the rest of the
  * program is loaded.
  *
- * @throws StartError where another process has the data folder
+ * @throws StartError where another process has the data folder, or the database
  */
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { config, log, debug } = options;
   await using opened = new AsyncDisposableStack();
   const runtime = openRuntime(config.DATA_DIR);
-  const lock = takeLock(config.DATA_DIR, runtime.addon);
+  const database = databaseFile(config);
+  const lock = takeLock({ dataDir: config.DATA_DIR, database }, runtime.addon);
   opened.defer(() => lock.release());
   removeOldRuntimes(config.DATA_DIR);
-  const isSqlite = databaseFile(config) !== null;
-  const writer = opened.use(isSqlite ? startWriter(runtime.storeThread) : null);
+  const writer = opened.use(database === null ? null : startWriter(runtime.storeThread));
   const runners = opened.use(await startRunnersOf({ config, log, runtime }, debug));
   const stripper = new Stripper();
   stripper.prepare(config.PLUGINS_DIR);

@@ -153,6 +153,20 @@ describe("storage", () => {
     const took = await service.start();
     figure("start after SIGKILL", took, "ms");
   });
+
+  test("a second instance on the same database, with a data folder of its own", async () => {
+    await using folder = await openTestService({ start: false });
+    const config = { DATABASE_URL: `sqlite:${folder.data}/shared.db` };
+    await using service = await openTestService({ config, flows: ["echo"] });
+    await using second = await openTestService({ config, start: false });
+    const refused = await run(second, ["serve"]);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /Another service runs on the database ".+shared\.db"\. Stop it/);
+    await service.createWebhook("echo", "echo", { sync_mode: "hold" });
+    assert.equal((await service.call("echo")).status, 200);
+    await service.stop();
+    await second.start();
+  });
 });
 
 async function readiness({ origin }: TestService): Promise<number> {

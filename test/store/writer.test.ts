@@ -3,12 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { StartError } from "../../src/shared/errors.ts";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import { startWriter } from "../../src/server/store/sqlite/writer.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { connectionsByMonth, countConnection } from "../../src/server/store/connection-usage.ts";
-import { takeLock } from "../../src/server/store/sqlite/lock.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
 import type { Unit } from "../../src/server/store/statement.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
@@ -70,13 +68,6 @@ test("a statement that had to change a row fails its unit with its code", async 
   const none = updateNothing(store, "not_there");
   await assert.rejects(store.commit([insert, none]), { code: "not_there" });
   assert.equal(await findSetting(store, "x"), undefined);
-});
-
-test("a data folder has one holder at a time", () => {
-  const lock = takeLock(folder, null);
-  assert.throws(() => takeLock(folder, null), StartError);
-  lock.release();
-  takeLock(folder, null).release();
 });
 
 test("of a commit with one unit that fails, each other tells its own rows", async () => {

@@ -127,7 +127,7 @@ export function listOwn({ config }: Pick<Given, "config">): string[] {
   const file = databaseFile(config);
   const files = file === null ? [] : [file, ...ledgerPaths(file)];
   const database = files.flatMap((path) =>
-    ["", "-wal", "-shm", "-journal"].map((end) => path + end),
+    ["", "-wal", "-shm", "-journal", "-lock"].map((end) => path + end),
   );
   const own = OWN.map((name) => join(config.DATA_DIR, name));
   return [...own, ...database].filter((path) => existsSync(path));

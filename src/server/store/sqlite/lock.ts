@@ -1,12 +1,12 @@
-import { closeSync, existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { closeSync, existsSync, mkdirSync, realpathSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { StartError } from "../../../shared/errors.ts";
 import { makeFile } from "./new-file.ts";
 import { openDatabase } from "./connection.ts";
 import { isDamage } from "./error.ts";
 
-/** Holds a data folder for one process; the operating system gives it up when the process ends. */
+/** Holds what a service has for one process; the operating system gives it up when the process ends. */
 export interface DataLock {
   release(): void;
 }
@@ -30,27 +30,74 @@ export function isTaken(dataDir: string, addon: string | null): boolean {
   }
 }
 
+/** What a service has for itself. */
+export interface Locked {
+  readonly dataDir: string;
+  /** Path of a database in SQLite, which may lie elsewhere; null: it is none. */
+  readonly database: string | null;
+}
+
 /**
- * Takes the data folder for this process alone. The lock is SQLite's own on a file that holds
- * nothing else, because Node has no file locks of its own.
+ * Takes the data folder and the database for this process alone. A lock is SQLite's own on a file
+ * that holds nothing else, because Node has no file locks of its own.
  *
- * @throws StartError where another process has it, or its file cannot be used
+ * @throws StartError where another process has one of them, or its file cannot be used
  */
-export function takeLock(dataDir: string, addon: string | null): DataLock {
+export function takeLock({ dataDir, database }: Locked, addon: string | null): DataLock {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const path = join(dataDir, "lock.db");
+  const held: Database[] = [];
+  const release = (): void => {
+    for (const db of held) db.close();
+  };
+  try {
+    held.push(takeFile(lockOfFolder(dataDir, "DATA_DIR"), addon));
+    for (const file of database === null ? [] : locksOf(database, dataDir))
+      held.push(takeFile(file, addon));
+    return { release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+interface LockFile {
+  readonly path: string;
+  /** For people: whose lock it is, and what leads to another one. */
+  readonly what: string;
+  readonly key: "DATA_DIR" | "DATABASE_URL";
+}
+
+function lockOfFolder(folder: string, key: LockFile["key"]): LockFile {
+  return { path: join(folder, "lock.db"), what: `the data folder "${folder}"`, key };
+}
+
+/**
+ * Of a database in DATA_DIR that folder's lock is enough. Elsewhere each database has one, and it may
+ * lie in the DATA_DIR of another service. A link leads to the same one.
+ */
+function locksOf(database: string, dataDir: string): LockFile[] {
+  const path = existsSync(database)
+    ? realpathSync(database)
+    : join(realpathSync(dirname(database)), basename(database));
+  const folder = dirname(path);
+  if (folder === realpathSync(dataDir)) return [];
+  const key = "DATABASE_URL";
+  const other = lockOfFolder(folder, key);
+  const own = { path: `${path}-lock`, what: `the database "${database}"`, key } as const;
+  return existsSync(other.path) ? [other, own] : [own];
+}
+
+/** @throws StartError */
+function takeFile({ path, what, key }: LockFile, addon: string | null): Database {
   try {
     makeMissing(path);
-    const db = lockFile(path, addon);
-    return { release: () => void db.close() };
+    return lockFile(path, addon);
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
     if (code === "SQLITE_BUSY")
-      throw new StartError(
-        `Another service runs on the data folder "${dataDir}". Stop it first, or set DATA_DIR`,
-      );
-    const advice = isDamage(error) ? `. Where no service uses the folder, remove "${path}"` : "";
-    throw new StartError(`Cannot lock the data folder "${dataDir}": ${message}${advice}`);
+      throw new StartError(`Another service runs on ${what}. Stop it first, or set ${key}`);
+    const advice = isDamage(error) ? `. Where no service uses it, remove "${path}"` : "";
+    throw new StartError(`Cannot lock ${what}: ${message}${advice}`);
   }
 }
 
