@@ -4,6 +4,7 @@ import { prepareFirstStart, takeFirstStart } from "../server/access/first-start.
 import { nextTime } from "../server/api/named.ts";
 import { commitKeepingAdmin, toUser } from "../server/api/user.ts";
 import { now } from "../shared/clock.ts";
+import { PASSWORD_LENGTH } from "../shared/contract/own-password.ts";
 import type { User } from "../shared/contract/user.ts";
 import { RequestError } from "../shared/errors.ts";
 import { newId } from "../shared/id.ts";
@@ -35,9 +36,6 @@ import { showPassword } from "./welcome.ts";
 interface UserOptions {
   readonly config?: string;
 }
-
-/** Shortest password that is accepted. */
-const MIN_LENGTH = 12;
 
 const COLUMNS: readonly Column<User>[] = [
   { title: "NAME", of: ({ name }) => name },
@@ -205,8 +203,8 @@ async function requireRole(store: Store, name: string): Promise<string> {
 function readPassword(): { password: string; isGenerated: boolean } {
   const given = process.stdin.isTTY ? "" : readFileSync(0, "utf8").replace(/\r?\n$/, "");
   if (given === "") return { password: generatePassword(), isGenerated: true };
-  if (given.length < MIN_LENGTH)
-    throw new CommandError(`Expected a password of at least ${MIN_LENGTH} characters`);
+  if (given.length < PASSWORD_LENGTH)
+    throw new CommandError(`Expected a password of at least ${PASSWORD_LENGTH} characters`);
   return { password: given, isGenerated: false };
 }
 

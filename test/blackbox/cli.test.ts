@@ -91,6 +91,12 @@ const BAD_CONFIGS: readonly BadConfig[] = [
     },
     says: [/FLOWHOOK_(LOG_LEVEL|ADMIN_PASSWORD)_FILE/, /\/nothing\/here/],
   },
+  {
+    name: "a first password that nobody could be given later",
+    yaml: "LISTEN_PORT: 0\n",
+    env: { FLOWHOOK_ADMIN_PASSWORD: "elevenelev1" },
+    says: [/FLOWHOOK_ADMIN_PASSWORD: Found a password of 11 characters, expected at least 12/],
+  },
 ];
 
 describe(`bad configuration (${target.name})`, { skip }, () => {

@@ -1,5 +1,7 @@
 import { now } from "../../shared/clock.ts";
+import { PASSWORD_LENGTH } from "../../shared/contract/own-password.ts";
 import { newId } from "../../shared/id.ts";
+import { refuse } from "../config/config-error.ts";
 import { findKeyCheck } from "../store/key-check.ts";
 import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/statement.ts";
@@ -55,8 +57,9 @@ async function isFilled(store: Store): Promise<boolean> {
 /**
  * Prepares what an empty store is filled with, and writes nothing yet.
  *
- * @param given FLOWHOOK_ADMIN_PASSWORD; null: one is generated
+ * @param given FLOWHOOK_ADMIN_PASSWORD, or what a command was given; null: one is generated
  * @param keyUnit what the data key leaves; see key-check.ts
+ * @throws ConfigError where the given password is too short
  */
 export async function prepareFirstStart(
   store: Store,
@@ -74,6 +77,7 @@ export async function prepareFirstStart(
       commit: () => commit(keyUnit),
     };
   const project_id = project?.id ?? newId();
+  if (given !== null) requireLong(given);
   const password = given ?? generatePassword();
   const password_hash = await hashPassword(password);
   const adminRole = (await findRoleByName(store, "admin"))?.id ?? newId();
@@ -87,6 +91,15 @@ export async function prepareFirstStart(
     defaultProjectId: project_id,
     commit: () => commit(unit),
   };
+}
+
+/** @throws ConfigError for a password that nobody could be given later */
+function requireLong({ length }: string): void {
+  if (length < PASSWORD_LENGTH)
+    refuse(
+      "FLOWHOOK_ADMIN_PASSWORD",
+      `Found a password of ${length} characters, expected at least ${PASSWORD_LENGTH} for the user admin`,
+    );
 }
 
 function toFirstResources(store: Store, project_id: string, adminRole: string): Unit {

@@ -14,9 +14,12 @@ export const OWN_PASSWORD = v.optional(PASSWORD);
 /** The body of a deletion. */
 export const ONLY_PASSWORD = v.strictObject({ password: OWN_PASSWORD });
 
+/** The fewest characters of a password that is set. */
+export const PASSWORD_LENGTH = 12;
+
 export const NEW_PASSWORD = v.pipe(
   TEXT,
-  v.minLength(12, "expected at least 12 characters"),
+  v.minLength(PASSWORD_LENGTH, `expected at least ${PASSWORD_LENGTH} characters`),
   v.maxLength(1024, "expected at most 1024 characters"),
   v.description("The password that the user gets"),
 );
