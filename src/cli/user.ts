@@ -4,7 +4,7 @@ import { prepareFirstStart, takeFirstStart } from "../server/access/first-start.
 import { nextTime } from "../server/api/named.ts";
 import { commitKeepingAdmin, toUser } from "../server/api/user.ts";
 import { now } from "../shared/clock.ts";
-import { PASSWORD_LENGTH } from "../shared/contract/own-password.ts";
+import { PASSWORD_LENGTH } from "../shared/password-length.ts";
 import type { User } from "../shared/contract/user.ts";
 import { RequestError } from "../shared/errors.ts";
 import { newId } from "../shared/id.ts";

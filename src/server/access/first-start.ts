@@ -1,5 +1,5 @@
 import { now } from "../../shared/clock.ts";
-import { PASSWORD_LENGTH } from "../../shared/contract/own-password.ts";
+import { PASSWORD_LENGTH } from "../../shared/password-length.ts";
 import { newId } from "../../shared/id.ts";
 import { refuse } from "../config/config-error.ts";
 import { findKeyCheck } from "../store/key-check.ts";

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { PASSWORD_LENGTH } from "../password-length.ts";
 import { TEXT } from "./scalar.ts";
 
 /** What gives somebody access is changed only with the own password again. */
@@ -13,9 +14,6 @@ export const OWN_PASSWORD = v.optional(PASSWORD);
 
 /** The body of a deletion. */
 export const ONLY_PASSWORD = v.strictObject({ password: OWN_PASSWORD });
-
-/** The fewest characters of a password that is set. */
-export const PASSWORD_LENGTH = 12;
 
 export const NEW_PASSWORD = v.pipe(
   TEXT,

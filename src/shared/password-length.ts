@@ -1,0 +1,2 @@
+/** The fewest characters of a password, however it is set. */
+export const PASSWORD_LENGTH = 12;
