@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { generateToken, hashKey } from "../server/access/api-key.ts";
 import { generatePassword, hashPassword } from "../server/access/password.ts";
 import type { Loaded } from "../server/config/load.ts";
@@ -10,8 +11,10 @@ import { findUserByName, updatePassword } from "../server/store/people.ts";
 import { deleteTokensOfUser, insertToken } from "../server/store/tokens.ts";
 import type { DebuggedFlow } from "../server/workers/debugged-flow.ts";
 import { now } from "../shared/clock.ts";
+import { StartError } from "../shared/errors.ts";
 import { newId } from "../shared/id.ts";
 import type { Log } from "../shared/log.ts";
+import { findConnection } from "./author-connection.ts";
 import { openAuthorData } from "./author-folder.ts";
 
 /** A service that one author has for as long as a command runs. */
@@ -56,8 +59,16 @@ export async function openAuthorService(
     localNames: hosts.map((host) => host.toLowerCase()),
     ...(onlooker && { onlooker }),
     ...(debug && { debug }),
-  });
+  }).catch((error: unknown) => explain(error, dirname(config.DATA_DIR)));
   return { service, password, token: await renewLogin(service.store, password) };
+}
+
+/** Who has the data is most often the author's own. */
+function explain(error: unknown, folder: string): never {
+  const dev = error instanceof StartError ? findConnection(folder) : null;
+  if (dev === null) throw error;
+  const where = `flowhook dev runs for this folder already, at ${dev.url}`;
+  throw new StartError(`${where}. Commands of the folder go there by themselves`);
 }
 
 async function renewLogin(store: Store, password: string): Promise<string> {

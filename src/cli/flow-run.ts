@@ -34,7 +34,7 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
   const client = createClient(connection);
   const id = await start(client, run).catch((error: unknown) => {
     if (isHere && error instanceof UnreachableError) return null;
-    throw error;
+    throw isNamed(options) ? error : withPlace(error, url, isHere);
   });
   if (id === null) {
     process.stderr.write(`Cannot reach ${url}: it runs here\n`);
@@ -55,6 +55,13 @@ async function telling(where: string, act: () => Promise<void>): Promise<void> {
   process.stderr.write(`${where}\n`);
 }
 
+/** Nobody named the service: another one may have been meant. */
+function withPlace(error: unknown, url: string, isHere: boolean): unknown {
+  if (!(error instanceof CommandError)) return error;
+  const here = isHere ? ". Flows of this folder run with --local" : "";
+  return new CommandError(`${error.message}\nThat is what ${url} says${here}`, error.exitCode);
+}
+
 /** What is asked of the service. */
 interface FlowRun {
   readonly name: string;
@@ -71,8 +78,8 @@ async function runHere(
   await using here = await openHere(".");
   here.requireFlow(run.name);
   const id = await start(here.client, run);
-  if (where === null) return await report(here.client, id, options);
-  await telling(where, () => report(here.client, id, options));
+  const tell = () => report(here.client, id, options, "--json shows it");
+  await (where === null ? tell() : telling(where, tell));
 }
 
 /** @returns the execution's id */
@@ -81,7 +88,13 @@ async function start(client: Client, { name, body }: FlowRun): Promise<string> {
   return (await client.json<Started>("POST", path, { body, has: "id" })).id;
 }
 
-async function report(client: Client, id: string, options: RunOptions): Promise<void> {
+/** @param advice what shows a custom response */
+async function report(
+  client: Client,
+  id: string,
+  options: RunOptions,
+  advice = `flowhook execution show ${id}`,
+): Promise<void> {
   const record = await waitFor(client, id);
   if (options.log) printLog(await readLog(client, id), process.stderr);
   const { status, status_message, output_value, response } = record;
@@ -90,9 +103,7 @@ async function report(client: Client, id: string, options: RunOptions): Promise<
   if (status !== "ENDED_SUCCESS")
     throw new CommandError(toLine(`${status}: ${status_message ?? ""}`));
   if (response !== null && !options.json)
-    process.stderr.write(
-      `It made a custom response with status ${response.status}: flowhook execution show ${id}\n`,
-    );
+    process.stderr.write(`It made a custom response with status ${response.status}: ${advice}\n`);
 }
 
 /**

@@ -60,6 +60,18 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
     await dev.until(/> 4 \| {3}return NOTHING\.member;\n +\| +\^\n/);
   });
 
+  test("what wants the same data says that it runs, and what it has not where that is", async () => {
+    const told = `flowhook dev runs for this folder already, at ${dev.url}. `;
+    for (const args of [["dev"], ["flow", "run", "hello", "--local"]]) {
+      const finished = await place.run(args);
+      assert.equal(finished.code, 1, all(finished));
+      assert.ok(finished.stderr.startsWith(told), all(finished));
+    }
+    const unknown = await place.run(["flow", "run", "other"]);
+    assert.equal(unknown.code, 1);
+    assert.ok(unknown.stderr.includes(`\nThat is what ${dev.url} says. Flows of`), all(unknown));
+  });
+
   test("the status of a custom response is shown", async () => {
     assert.equal((await call("page/call")).status, 404);
     await dev.until(/page {2}ENDED_SUCCESS {2}\d+ ms {2}response 404 {2}/);

@@ -88,6 +88,8 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.equal(code, 0);
     assert.equal(stdout, "null\n");
     assert.match(stderr, /status 200: flowhook execution show [0-9a-f-]{36}/);
+    const here = await session.run(["flow", "run", "page", "--local"]);
+    assert.match(here.stderr, /status 200: --json shows it\n$/, "no service has it");
   });
 
   test("run: no such flow, no such file, no JSON", async () => {
