@@ -1,6 +1,7 @@
 import type { Access, Flow } from "../shared/contract/flow.ts";
 import type { List } from "../shared/contract/list.ts";
 import { Option, type Command } from "commander";
+import { CommandError } from "./command-error.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { TEST_REPORTERS } from "../shared/wire/trial.ts";
@@ -35,6 +36,14 @@ export function addFlowCommands(
     .option("--json", "print JSON")
     .option(...url)
     .action(listFlows);
+  flow
+    .command("reload")
+    .description(
+      "Take up what has changed in the plugins folder, and list the flows as they are then",
+    )
+    .option("--json", "print JSON")
+    .option(...url)
+    .action(reloadFlows);
   flow
     .command("new")
     .description("Write a first version of a flow into the plugins folder")
@@ -80,8 +89,21 @@ async function listFlows(
   const empty = options.broken
     ? "No flow is broken"
     : "No flows yet. Write one with: flowhook flow new NAME";
+  printFlows(items, { ...options, empty });
+}
+
+/** @throws CommandError where one is broken: what was put there does not serve */
+async function reloadFlows(options: ConnectionOptions & ListOptions): Promise<void> {
+  const client = openClient(options);
+  const { items } = await client.json<List<Flow>>("POST", "/flow/reload", { has: "items" });
+  printFlows(items, { ...options, empty: "The plugins folder has no flows" });
+  const broken = items.filter(({ state }) => state === "broken").map(({ name }) => name);
+  if (broken.length > 0) throw new CommandError(`Broken: ${broken.map(toLine).join(", ")}`);
+}
+
+function printFlows(items: readonly Flow[], options: ListOptions & { empty: string }): void {
   const columns = items.some(({ node }) => node !== null) ? [...COLUMNS, NODE] : COLUMNS;
-  printList(items, columns, { ...options, empty });
+  printList(items, columns, options);
   if (options.json) return;
   for (const { name, file, error } of items)
     if (error !== null)

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { openTarget } from "../blackbox/target.ts";
@@ -130,6 +130,22 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
       assert.match(all(finished), /bad +\[2J +31m/);
       assert.doesNotMatch(all(finished), /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
     }
+  });
+
+  test("reload: what was saved serves once it is done, and what is broken fails it", async () => {
+    const plugins = join(session.service.directory, "plugins");
+    writeFileSync(join(plugins, "fresh.ts"), "export default () => 'v1';\n");
+    const reloaded = await session.run(["flow", "reload"]);
+    assert.equal(reloaded.code, 1);
+    assert.match(reloaded.stdout, /^fresh +ready/m);
+    assert.match(reloaded.stdout, /wrong is broken\n {2}wrong\.ts: ./);
+    assert.equal(reloaded.stderr, "Broken: wrong\n");
+    rmSync(join(plugins, "wrong.ts"));
+    writeFileSync(join(plugins, "fresh.ts"), "export default () => 'v2';\n");
+    const right = await session.run(["flow", "reload", "--json"]);
+    assert.deepEqual([right.code, right.stderr], [0, ""]);
+    assert.match(right.stdout, /"name": "fresh"/);
+    assert.equal((await session.run(["flow", "run", "fresh"])).stdout, '"v2"\n');
   });
 
   for (const name of ["a/b", "_a", "a..b", "../a", "node_modules.a", ".a", "a.index", ""]) {
