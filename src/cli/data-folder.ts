@@ -5,7 +5,7 @@ import { openRuntime, type Runtime } from "../assets/runtime.ts";
 import { openDataFolder } from "../server/config/data-folder.ts";
 import type { Loaded } from "../server/config/load.ts";
 import { databaseFile } from "../server/config/resolve.ts";
-import { explainUnwritable } from "../server/config/unwritable.ts";
+import { explainUnwritable, targetOf } from "../server/config/unwritable.ts";
 import { CommandError } from "./command-error.ts";
 
 /** DATA_DIR for commands: beside a service that runs, or of a stopped one. */
@@ -26,8 +26,8 @@ export function openDataOf(loaded: Pick<Loaded, "config" | "placeOf">): Runtime 
 /** Whether root works in the folder of another user; every other user could not write there. */
 export function isOfOther(folder: string): boolean {
   if (process.geteuid?.() !== 0) return false;
-  const stats = statSync(folder, { throwIfNoEntry: false });
-  return stats !== undefined && stats.uid !== 0;
+  const stats = targetOf(folder);
+  return stats !== null && stats.uid !== 0;
 }
 
 /** Not below /tmp, which may be mounted without the right to run what is in it. */

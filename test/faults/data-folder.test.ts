@@ -141,6 +141,15 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
       await assertRefused(folder, /Run: chmod -R u\+rwX /);
     });
 
+    test("11: a folder that cannot be listed", async () => {
+      const folder = await furnish({}, async (path) => {
+        await mkdir(join(path, "data"));
+        await give(join(path, "data"));
+        await chmod(join(path, "data"), 0o300);
+      });
+      await assertRefused(folder, says, /it belongs to (\S+) \(mode 300\), the service runs as \1/);
+    });
+
     test("11: a file", async () => {
       const folder = await furnish({}, async (path) => {
         await writeFile(join(path, "data"), "");
@@ -278,6 +287,23 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
       await chmod(join(folder, "plugins"), 0o755);
       await chmod(join(folder, "plugins/inner/some.ts"), 0o644);
       assert.doesNotMatch(await serve(folder), /Every user/);
+    });
+
+    test("M10: links that lead nowhere, or where we cannot look, keep no service from starting", async () => {
+      const folder = await furnish({}, async (path) => {
+        await mkdir(join(path, "closed/inner"), { recursive: true });
+        await chmod(join(path, "closed"), canChange ? 0o700 : 0o400);
+        const links = ["loop.ts", "nowhere.ts", "x".repeat(300), join(path, "closed/inner")];
+        for (const [at, to] of links.entries())
+          await symlink(to, join(path, "plugins", at === 0 ? to : `link${at}.ts`));
+      });
+      await serve(folder);
+      await rm(join(folder, "plugins"), { recursive: true });
+      await symlink("closed/inner", join(folder, "plugins"));
+      assert.match(
+        await serve(folder),
+        /cannot look into \\"[^"]+plugins\\" \(PLUGINS_DIR\): EACCES/,
+      );
     });
 
     if (canChange) {

@@ -5,6 +5,7 @@ import { openRuntime } from "../../assets/runtime.ts";
 import { readDataKey, type DataKey, type KeyPlace } from "../../server/access/data-key.ts";
 import type { Loaded } from "../../server/config/load.ts";
 import { nameOfUser } from "../../server/config/owner.ts";
+import { targetOf } from "../../server/config/unwritable.ts";
 import { isTaken } from "../../server/store/sqlite/lock.ts";
 import { cleanUpAtSignals } from "../clean-up.ts";
 import { examineCertificate } from "./certificate.ts";
@@ -69,8 +70,8 @@ function examineConfiguration({ file, warnings }: Loaded): Finding[] {
 /** To whom the data belongs; null where that is root, or who asks is not. */
 function findOwner(folder: string): Stats | null {
   if (process.geteuid?.() !== 0) return null;
-  const stats = statSync(folder, { throwIfNoEntry: false });
-  return stats === undefined || stats.uid === 0 ? null : stats;
+  const stats = targetOf(folder);
+  return stats === null || stats.uid === 0 ? null : stats;
 }
 
 /** What a unit with DynamicUser keeps is closed to its own user everywhere else; null: it is not. */

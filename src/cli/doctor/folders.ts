@@ -14,7 +14,7 @@ import type { Loaded } from "../../server/config/load.ts";
 import { HAS_MODES, isOurs, nameOfUser, ownId } from "../../server/config/owner.ts";
 import { warnOfPlugins } from "../../server/config/plugins-folder.ts";
 import { databaseFile } from "../../server/config/resolve.ts";
-import { nearestPart, quotePath } from "../../server/config/unwritable.ts";
+import { nearestPart, quotePath, targetOf } from "../../server/config/unwritable.ts";
 import { sizeOf } from "../../server/store/sqlite/inspection.ts";
 import { describeBytes, reportOn, type Finding } from "./finding.ts";
 
@@ -108,6 +108,8 @@ const FEW = 2 ** 30;
 export function examineSpace({ config }: Loaded): Finding[] {
   const path = databaseFile(config);
   const folder = nearestPart(path === null ? config.DATA_DIR : dirname(path));
+  if (targetOf(folder) === null)
+    return [space.skipped(`Not looked at: "${folder}" is a link to nothing`)];
   const { bavail, bsize, files, ffree } = statfsSync(folder);
   const [free, size] = [bavail * bsize, path === null ? 0 : sizeOf(path)];
   const action = "Free some, or lower RETENTION_DAYS or RETENTION_MAX_BYTES";

@@ -1,12 +1,12 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { now } from "../../shared/clock.ts";
 import { ConfigError, type ConfigProblem } from "./config-error.ts";
 import type { Loaded } from "./load.ts";
 import { HAS_MODES, nameOfUser, ownId } from "./owner.ts";
 import type { Config } from "./resolve.ts";
-import { showMode } from "./unwritable.ts";
+import { showMode, targetOf } from "./unwritable.ts";
 
 /** What HTTPS is served with: the files of TLS_CERT_FILE and TLS_KEY_FILE. */
 export interface Certificate {
@@ -112,8 +112,8 @@ function describeUnreadable(file: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ENOENT" || code === "ENOTDIR") return `no file at "${file}"`;
   if (code === "EISDIR") return `a folder at "${file}"`;
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (code !== "EACCES" || stats === undefined || !HAS_MODES) return `"${file}" (${message})`;
+  const stats = targetOf(file);
+  if (code !== "EACCES" || stats === null || !HAS_MODES) return `"${file}" (${message})`;
   return (
     `"${file}", which cannot be read (it belongs to ${nameOfUser(stats.uid)}, ` +
     `mode ${showMode(stats)}, and the service runs as ${nameOfUser(ownId())})`

@@ -15,7 +15,7 @@ import type { Loaded } from "./load.ts";
 import { describeWide, findOurs, isWide, narrow, narrowAll } from "./modes.ts";
 import { HAS_MODES, isOurs, nameOfUser, ownId } from "./owner.ts";
 import { databaseFile } from "./resolve.ts";
-import { explainUnwritable, nearestPart, quotePath } from "./unwritable.ts";
+import { explainUnwritable, nearestPart, quotePath, targetOf } from "./unwritable.ts";
 
 /**
  * DATA_DIR and what is in it belong to the service's user alone: whoever reads the database reads
@@ -66,14 +66,14 @@ export function checkDataFolder(given: Given): string[] {
   for (const { key, folder } of foldersOf(given)) requireWritable(given, key, folder);
   requireFile(given);
   const folder = given.config.DATA_DIR;
-  const stats = statSync(folder, { throwIfNoEntry: false });
-  if (!HAS_MODES || stats === undefined) return [];
+  const stats = targetOf(folder);
+  if (!HAS_MODES || stats === null) return [];
   const isOthers = !isOurs(stats) && ownId() === 0;
   if (!isOthers && !isOurs(stats) && !isWide(stats)) return [describeOther(folder, stats)];
   if (!isOthers) requireOwnFolder(given, folder);
   const place = given.placeOf("DATA_DIR");
   return [folder, ...listOwn(given), ...listCopies(given)].flatMap((path) => {
-    const found = isOthers ? statSync(path) : findOurs(path, place);
+    const found = isOthers ? targetOf(path) : findOurs(path, place);
     if (found === null || !isWide(found)) return [];
     return [`${describeWide(path, found)}: the service narrows it at its start`];
   });
@@ -83,10 +83,14 @@ function describeOther(folder: string, { uid }: Stats): string {
   return `DATA_DIR "${folder}" belongs to ${nameOfUser(uid)}, who can read all of it`;
 }
 
-/** @throws ConfigError where a folder stands in the database's place */
+/** @throws ConfigError where a folder stands in the database's place, or a link in a circle */
 function requireFile({ config, placeOf }: Given): void {
   const file = databaseFile(config) ?? "";
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  try {
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  } catch (error) {
+    refuse(placeOf("DATABASE_URL"), explainUnwritable("DATABASE_URL", file, error));
+  }
   refuse(placeOf("DATABASE_URL"), `Found a folder at "${file}", expected the database's file`);
 }
 
@@ -105,7 +109,10 @@ function requireWritable(given: Given, key: Key, folder: string): void {
   const own = listOwn(given).filter((path) => dirname(path) === folder);
   for (const part of existsSync(folder) ? [folder, ...own] : [nearestPart(folder)]) {
     try {
+      // What cannot be seen for another reason than that it is not there cannot be made either.
+      statSync(folder, { throwIfNoEntry: false });
       requireAccess(part, part === folder || !own.includes(part));
+      if (part === folder) accessSync(folder, constants.R_OK);
     } catch (error) {
       refuse(given.placeOf(key), explainUnwritable(key, folder, error, part));
     }

@@ -2,7 +2,7 @@ import { chmodSync, lstatSync, readdirSync, statSync, type Stats } from "node:fs
 import { join } from "node:path";
 import { refuse } from "./config-error.ts";
 import { isOurs, nameOfUser, ownId } from "./owner.ts";
-import { quotePath, showMode } from "./unwritable.ts";
+import { quotePath, showMode, targetOf } from "./unwritable.ts";
 
 /** Files and folders that are to be their owner's alone. */
 
@@ -35,12 +35,12 @@ export function narrow(path: string, place: string): string | null {
 /**
  * What is there, behind a link too.
  *
- * @returns null where nothing is: a service that runs may take its WAL away meanwhile
+ * @returns null where nothing is to be seen: a service that runs may take its WAL away meanwhile
  * @throws ConfigError where it is not ours
  */
 export function findOurs(path: string, place: string): Stats | null {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return null;
+  const stats = targetOf(path);
+  if (stats === null) return null;
   for (const found of [lstatSync(path), stats]) requireOurs(path, found, place);
   return stats;
 }

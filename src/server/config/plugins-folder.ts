@@ -1,8 +1,8 @@
-import { lstatSync, opendirSync, statSync } from "node:fs";
+import { opendirSync, statSync, type Stats } from "node:fs";
 import { join } from "node:path";
-import { HAS_MODES } from "./owner.ts";
+import { HAS_MODES, nameOfUser, ownId } from "./owner.ts";
 import type { Config } from "./resolve.ts";
-import { quotePath } from "./unwritable.ts";
+import { quotePath, targetOf } from "./unwritable.ts";
 
 /** More are not looked at: a start is not to wait for a folder of packages. */
 const MOST_ENTRIES = 5000;
@@ -12,7 +12,12 @@ const MOST_ENTRIES = 5000;
  *   flows, which is to run code; what to do stands at its end
  */
 export function warnOfPlugins({ PLUGINS_DIR: folder }: Pick<Config, "PLUGINS_DIR">): string[] {
-  const stats = statSync(folder, { throwIfNoEntry: false });
+  const stats = statsOf(folder);
+  if (typeof stats === "string")
+    return [
+      `${nameOfUser(ownId())} cannot look into "${folder}" (PLUGINS_DIR): ${stats}. Set another ` +
+        `PLUGINS_DIR, or mend that one`,
+    ];
   if (stats?.isDirectory() === false)
     return [`"${folder}" (PLUGINS_DIR) is a file, expected a folder. Set another PLUGINS_DIR`];
   if (stats === undefined)
@@ -25,6 +30,15 @@ export function warnOfPlugins({ PLUGINS_DIR: folder }: Pick<Config, "PLUGINS_DIR
     `Every user of this machine can write "${first}"${others}: whoever writes flows runs code as ` +
       `this service. Run: chmod -R o-w ${quotePath(folder)}`,
   ];
+}
+
+/** @returns the system's words where it cannot be looked at: that alone stops no service */
+function statsOf(folder: string): Stats | string | undefined {
+  try {
+    return statSync(folder, { throwIfNoEntry: false });
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 function listWritable(folder: string): string[] {
@@ -51,7 +65,6 @@ function* entriesOf(folder: string): Generator<{ path: string; isFolder: boolean
 }
 
 function isWritableByAll(path: string): boolean {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  const stats = found?.isSymbolicLink() ? statSync(path, { throwIfNoEntry: false }) : found;
-  return stats !== undefined && (stats.mode & 0o002) !== 0;
+  const stats = targetOf(path);
+  return stats !== null && (stats.mode & 0o002) !== 0;
 }

@@ -74,7 +74,8 @@ function statsOf(path: string): Stats | null {
   }
 }
 
-function targetOf(path: string): Stats | null {
+/** What is there, behind links; null also where it cannot be looked at, whatever the reason. */
+export function targetOf(path: string): Stats | null {
   try {
     return statSync(path);
   } catch {

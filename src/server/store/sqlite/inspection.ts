@@ -46,10 +46,14 @@ export function inspectCopy({ path, addon }: Path, scratch: string): Promise<Ins
   return inspect(openDatabase(copy, addon, { fileMustExist: true }), addon);
 }
 
-/** Bytes of a database with its WAL. */
+/** Bytes of a database with its WAL, as far as they are there and can be seen. */
 export function sizeOf(path: string): number {
-  const files = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false }));
-  return files.reduce((sum, stats) => sum + (stats?.size ?? 0), 0);
+  // Where the folder is closed to who asks, the size alone would throw.
+  const files = [path, `${path}-wal`].filter((file) => existsSync(file));
+  return files.reduce(
+    (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
 }
 
 const NOTHING: Inspection = {
