@@ -1,4 +1,9 @@
-import type { Execution, ExecutionSummary, Started } from "../shared/contract/execution.ts";
+import type {
+  Execution,
+  ExecutionSummary,
+  Started,
+  Verified,
+} from "../shared/contract/execution.ts";
 import type { Command } from "commander";
 import { whyUnsent } from "../shared/unsent.ts";
 import { addCancelCommand } from "./cancel.ts";
@@ -106,7 +111,8 @@ async function showExecution(
   const log = options.log ? await readLog(client, id) : null;
   if (options.json) return printJson(log === null ? record : { ...record, log });
   const { input_value, output_value, response, ...summary } = record;
-  printFields({ ...summary, took: took(record) });
+  const verified = describeVerified(record.verified);
+  printFields({ ...summary, verified, took: took(record) });
   for (const [name, value] of Object.entries({ input_value, output_value })) {
     process.stdout.write(`\n${name}\n`);
     printJson(value);
@@ -115,6 +121,14 @@ async function showExecution(
   if (log === null) return;
   process.stdout.write(log.length === 0 ? "\nNo log lines\n" : "\nlog\n");
   printLog(log, process.stdout);
+}
+
+/** The scheme, and each other member that the signature had. */
+function describeVerified(verified: Verified | null): string | null {
+  if (verified === null) return null;
+  const { scheme, ...more } = verified;
+  const known = Object.entries(more).filter(([, value]) => value !== null);
+  return [scheme, ...known.map(([name, value]) => `${name} ${value}`)].join(", ");
 }
 
 /** What the flow made for the caller, and whether the caller got it. */

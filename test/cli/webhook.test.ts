@@ -204,6 +204,10 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     const signed = ["call", "orders", "-d", '{"a":1}', "--sign", "--secret-stdin"];
     const called = await session.run(signed, { input: `${value}\n` });
     assert.equal(called.stdout, '{"a":1}', all(called));
+    const { body } = await service.api("GET", "/execution?webhook=orders&limit=1");
+    const [{ id }] = (body as { items: [{ id: string }] }).items;
+    const shown = await session.run(["execution", "show", id]);
+    assert.match(shown.stdout, /^verified +github, secret sender$/m);
     const unsigned = await session.run(["call", "orders"]);
     assert.equal(unsigned.code, 1);
     assert.match(
