@@ -5,7 +5,7 @@ import { CommandError } from "./command-error.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { TEST_REPORTERS } from "../shared/wire/trial.ts";
-import { toReporter } from "./input.ts";
+import { toPattern, toReporter } from "./input.ts";
 import { newFlow } from "./flow-new.ts";
 import { runFlow } from "./flow-run.ts";
 import { printList, toLine, type Column, type ListOptions } from "./table.ts";
@@ -72,7 +72,7 @@ export function addFlowCommands(
     .command("test")
     .description("Run the tests beside the flows (*.test.ts), and each flow in the sandbox")
     .argument("[dir]", "the folder of the configuration, or of the flows", ".")
-    .option("--name <pattern>", "only tests whose names fit this regular expression")
+    .option("--name <pattern>", "only tests whose names fit this regular expression", toPattern)
     .option("--reporter <name>", `${TEST_REPORTERS.join(", ")}`, toReporter, "spec" as const)
     .action(async (dir, options) => (await import("./flow-test.ts")).testFlows(dir, options));
 }

@@ -60,6 +60,18 @@ export function toPort(text: string): number {
   throw new CommandError(`Found "${text}", expected a port: a whole number from 0 to 65535`, 2);
 }
 
+/** A regular expression as node:test takes it, `/with flags/i` too, for commander. */
+export function toPattern(text: string): string {
+  const [, pattern = text, flags = ""] = /^\/(.*)\/([a-z]*)$/.exec(text) ?? [];
+  try {
+    RegExp(pattern, flags);
+    return text;
+  } catch (error) {
+    const { message } = error as Error;
+    throw new CommandError(`Found "${text}", expected a regular expression: ${message}`, 2);
+  }
+}
+
 /** A reporter of node:test, for commander. */
 export function toReporter(text: string): TestReporter {
   const reporter = TEST_REPORTERS.find((known) => known === text);

@@ -188,6 +188,13 @@ describe("flow test", { skip: openTarget().skip ?? false }, () => {
     assert.match(all(finished), isDeno ? /wrong[^]*1 !== 2/ : /✖ wrong[^]*1 !== 2/);
     const named = await other.run(["flow", "test", "--name", "right"]);
     assert.equal(named.code, 0, all(named));
+    for (const pattern of ["(", "/(/", "/right/x"]) {
+      const refused = await other.run(["flow", "test", "--name", pattern]);
+      assert.equal(refused.code, 2, all(refused));
+      const says = `Found "${pattern}", expected a regular expression: Invalid `;
+      assert.ok(refused.stderr.startsWith(says), all(refused));
+      assert.match(refused.stderr, /^[^\n]+\n$/);
+    }
   });
 
   test("a folder without tests says how to write one", async () => {
