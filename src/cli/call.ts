@@ -3,7 +3,7 @@ import { setToken, toPath } from "./client.ts";
 import { openConnection } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { readSignedHeaders, type SigningOptions } from "./signed-headers.ts";
-import { readBody, toUnsentError } from "./unsent-request.ts";
+import { ANSWER_MS, NO_ANSWER, readBody, toUnsentError } from "./unsent-request.ts";
 
 export interface CallOptions extends SigningOptions {
   readonly method?: string;
@@ -18,7 +18,6 @@ export interface CallOptions extends SigningOptions {
 
 /** As the service's own REST connector (section 8). */
 const MOST_REDIRECTS = 10;
-const TIMEOUT_MS = 30_000;
 
 /**
  * Calls a webhook and prints the body of the answer.
@@ -106,7 +105,7 @@ function readData(data: string): string | Uint8Array<ArrayBuffer> {
 }
 
 async function follow(url: string, init: RequestInit): Promise<Response> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.timeout(ANSWER_MS);
   let next = url;
   let request = init;
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
@@ -150,5 +149,5 @@ async function send(url: string, init: RequestInit): Promise<Response> {
 
 function sayLate(error: unknown): never {
   if ((error as Error).name !== "TimeoutError") throw error;
-  throw new CommandError(`No answer within ${TIMEOUT_MS / 1000} s. Use --async for long ones`);
+  throw new CommandError(`${NO_ANSWER}. Use --async for long ones`);
 }

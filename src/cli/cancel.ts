@@ -43,7 +43,10 @@ async function cancel(id: string | undefined, options: CancelOptions): Promise<v
 
 async function cancelOne(id: string, options: CancelOptions): Promise<void> {
   const path = `${toPath("execution", id)}/cancel`;
-  const ended = await openClient(options).json<Execution>("POST", path, { has: "status" });
+  const ended = await openClient(options).json<Execution>("POST", path, {
+    mayTakeLong: true,
+    has: "status",
+  });
   if (ended.status !== "ENDED_CANCELLED")
     throw new CommandError(`The execution was not cancelled: it ended as ${ended.status}`);
   if (options.json) printJson(ended);
@@ -57,6 +60,7 @@ async function cancelAll(
   const client = openClient(options);
   const answer = await client.json<Cancelled>("POST", "/execution/cancel", {
     body: { filter },
+    mayTakeLong: true,
     has: "cancelled",
   });
   if (options.json) printJson(answer);

@@ -3,7 +3,7 @@ import type { Problem } from "../shared/contract/problem.ts";
 import { parseExact } from "../shared/json-exact.ts";
 import { openConnection, type Connection, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
-import { readBody, toUnsentError } from "./unsent-request.ts";
+import { ANSWER_MS, NO_ANSWER, readBody, toUnsentError } from "./unsent-request.ts";
 
 type Query = Readonly<Record<string, string | readonly string[] | number | undefined>>;
 
@@ -13,8 +13,10 @@ export interface RequestOptions {
   readonly body?: unknown;
   /** A text that is sent as YAML. */
   readonly yaml?: string;
-  /** Whether a redirect is an answer: of a wait, which goes on there. */
+  /** Whether a redirect is an answer: of a wait, which goes on there, and takes its time. */
   readonly mayRedirect?: true;
+  /** Whether the service may rightly work for more than 30 s before it answers. */
+  readonly mayTakeLong?: boolean;
 }
 
 export interface JsonOptions<T> extends RequestOptions {
@@ -74,10 +76,16 @@ export function createClient(connection: Connection): Client {
         const size = Math.min(limit - items.length, PAGE);
         const page = await json<List<T>>("GET", path, {
           query: { ...query, limit: size, cursor },
+          // A search reads all that is kept.
+          mayTakeLong: query["text"] !== undefined,
           has: "items",
         });
         items.push(...page.items);
-        cursor = page.next_cursor ?? undefined;
+        const next = page.next_cursor ?? undefined;
+        // It would be asked for one page for ever.
+        if (next !== undefined && next === cursor)
+          throw notFlowhook("a page that leads to itself", connection.url);
+        cursor = next;
       } while (cursor !== undefined && items.length < limit);
       return items;
     },
@@ -115,7 +123,7 @@ async function send(
   { url, token }: Connection,
   method: string,
   path: string,
-  { query = {}, body, yaml, mayRedirect }: RequestOptions,
+  { query = {}, body, yaml, mayRedirect, mayTakeLong }: RequestOptions,
 ): Promise<Response> {
   const headers = new Headers({ accept: "application/json" });
   if (token !== null) setToken(headers, token);
@@ -123,10 +131,9 @@ async function send(
   if (yaml !== undefined) headers.set("content-type", "application/yaml");
   const content = body === undefined ? yaml : JSON.stringify(body);
   const init = { method, headers, redirect: "manual" as const };
-  const answer = await reach(`${url}/api/latest${path}${toSearch(query)}`, {
-    ...init,
-    ...(content === undefined ? {} : { body: content }),
-  });
+  const sent = { ...init, ...(content === undefined ? {} : { body: content }) };
+  const limitMs = mayRedirect || mayTakeLong ? null : ANSWER_MS;
+  const answer = await reach(`${url}/api/latest${path}${toSearch(query)}`, sent, limitMs);
   if (mayRedirect && isRedirect(answer)) return answer;
   if (!answer.ok) throw await toFailure(answer, url, token);
   if (answer.status === 204 || isOfApi(answer)) return answer;
@@ -163,12 +170,21 @@ function toSearch(query: Query): string {
 
 const START = 'Start the service with "flowhook serve", or name another with --url or FLOWHOOK_URL';
 
-/** @throws CommandError where there is no answer */
-async function reach(url: string, init: RequestInit): Promise<Response> {
+/**
+ * @param limitMs for the head of the answer: a large body may take longer
+ * @throws CommandError where there is no answer
+ */
+async function reach(url: string, init: RequestInit, limitMs: number | null): Promise<Response> {
+  const late = new AbortController();
+  const timer = limitMs === null ? undefined : setTimeout(() => late.abort(), limitMs);
   try {
-    return await fetch(url, init);
+    return await fetch(url, { ...init, signal: late.signal });
   } catch (error) {
+    if (late.signal.aborted)
+      throw new CommandError(`${NO_ANSWER} at ${new URL(url).origin}. Is the URL right?`);
     throw toUnsentError(url, error as Error, START);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -3,6 +3,12 @@ import { CommandError } from "./command-error.ts";
 /** There is no answer: no service runs there. */
 export class UnreachableError extends CommandError {}
 
+/** Longest wait for an answer: that of the service's own REST connector (section 8), in milliseconds. */
+export const ANSWER_MS = 30_000;
+
+/** What people are told who waited for that long. */
+export const NO_ANSWER = `No answer within ${ANSWER_MS / 1000} s`;
+
 const UNTRUSTED = /SELF_SIGNED|UNABLE_TO_|CERT_UNTRUSTED/;
 
 /** Codes of OpenSSL's X509_V_ERR_*, and of the check of the name. */

@@ -59,7 +59,8 @@ async function importWebhooks(
   const yaml = readText(file);
   const query = { dry_run: String(options.dryRun === true), conflicts: options.conflicts };
   const client = openClient(options);
-  const answer = await client.json<Imported>("POST", "/import", { yaml, query, has: "items" });
+  const request = { yaml, query, mayTakeLong: true, has: "items" } as const;
+  const answer = await client.json<Imported>("POST", "/import", request);
   if (options.json) return printJson(answer);
   printList(answer.items, COLUMNS, { empty: "The document has no webhooks" });
   printKeys(answer.items);

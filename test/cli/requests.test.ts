@@ -20,6 +20,10 @@ const ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> = {
   page: (response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Hi</h1>"),
   other: (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}"),
   null: (response) => response.writeHead(200, { "content-type": "application/json" }).end("null"),
+  circle: (response) =>
+    response
+      .writeHead(200, { "content-type": "application/json" })
+      .end('{"items":[{"name":"a"}],"next_cursor":"again"}'),
   broken: (response) =>
     response.writeHead(200, { "content-length": "100" }).write("cut", () => response.destroy()),
 };
@@ -88,6 +92,11 @@ describe("requests that come to nothing", { skip: target.skip ?? false, concurre
       ["execution", "cancel", "a"],
       "other",
       /^Found JSON without "status" at http/,
+    ],
+    "a list whose pages have no end": [
+      ["webhook", "list"],
+      "circle",
+      /^Found a page that leads to itself at http.*no answer of Flowhook/,
     ],
     "an answer that breaks off": [["call", "a"], "broken", /^The answer of http.* broke off: /],
   };
