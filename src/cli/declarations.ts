@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { listAssets, readAsset } from "../assets/read.ts";
+import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
 
 /** The part of a tsconfig.json that leads editors to them. */
@@ -35,7 +36,7 @@ export function writeDeclarations(folder: string): string[] {
 }
 
 function write(path: string, content: string | Uint8Array): void {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   writeFileSync(path, content);
 }
 

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readAsset } from "../assets/read.ts";
 import { sampleConfig } from "../server/config/sample.ts";
+import { makeFolder } from "../shared/make-folder.ts";
 import { MAPPING, writeDeclarations } from "./declarations.ts";
 import { CommandError } from "./command-error.ts";
 
@@ -35,7 +36,7 @@ export function init(folder = "."): void {
   const put = (name: string, content: string | Uint8Array): void => {
     const path = join(folder, name);
     if (existsSync(path)) return void left.push(path);
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     writeFileSync(path, content, { flag: "wx" });
     wrote.push(path);
   };

@@ -50,6 +50,17 @@ describe("init and types", { skip: target.skip ?? false }, () => {
     assert.match(checked.stdout, /^hello +ready$/m);
   });
 
+  test("a place that takes no folders is named", async () => {
+    for (const args of [
+      ["init", "/proc/flowhook/new"],
+      ["types", "/proc/flowhook/new"],
+    ]) {
+      const finished = await run(args);
+      assert.equal(finished.code, 1, all(finished));
+      assert.match(finished.stderr, /^Cannot .*\/proc\/flowhook.*\n$/);
+    }
+  });
+
   test("nothing that is there is overwritten", async () => {
     await mkdir(join(folder, "sub/plugins"), { recursive: true });
     await writeFile(join(folder, "sub/flowhook.yaml"), "LISTEN_PORT: 1\n");

@@ -108,6 +108,11 @@ const REFUSED: Readonly<Record<string, Place>> = {
     make: () => ({ DATA_DIR: "x".repeat(300) }),
     says: /Cannot write DATA_DIR ".+": ENAMETOOLONG/,
   },
+  "in /proc": {
+    make: () => ({ DATA_DIR: "/proc/flowhook/data" }),
+    // To root all of it looks as if it could be written.
+    says: /Cannot write DATA_DIR ".+": "\/proc" (takes no new folders|belongs to root)/,
+  },
   "with a database that is a link in a circle": {
     make() {
       mkdirSync(join(folder, "data"));

@@ -3,13 +3,14 @@ import {
   constants,
   existsSync,
   lstatSync,
-  mkdirSync,
   readdirSync,
+  statfsSync,
   statSync,
   type Stats,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ledgerPaths } from "../../shared/ledger-paths.ts";
+import { makeFolder } from "../../shared/make-folder.ts";
 import { refuse } from "./config-error.ts";
 import type { Loaded } from "./load.ts";
 import { describeWide, findOurs, isWide, narrow, narrowAll } from "./modes.ts";
@@ -37,7 +38,7 @@ export function openDataFolder(given: Given): string[] {
   for (const { key, folder } of foldersOf(given)) {
     requireWritable(given, key, folder);
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder, 0o700);
     } catch (error) {
       refuse(placeOf(key), explainUnwritable(key, folder, error));
     }
@@ -124,7 +125,12 @@ function requireAccess(path: string, isFolder: boolean): void {
   const isFound = statSync(path).isDirectory();
   if (isFolder && !isFound) throw Object.assign(new Error("No folder"), { code: "ENOTDIR" });
   accessSync(path, isFound ? W_OK | X_OK : R_OK | W_OK);
+  if (isFolder && statfsSync(path).type === PROC)
+    throw Object.assign(new Error("No files"), { code: "ENOENT" });
 }
+
+/** PROC_SUPER_MAGIC of statfs(2): /proc says that all can be written, and takes nothing. */
+const PROC = 0x9fa0;
 
 /** What the service keeps there, beside the database; `started.log` of a release before. */
 const OWN: readonly string[] = ["lock.db", "secret.key", "started.log", "versions", "runtime"];

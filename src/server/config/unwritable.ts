@@ -34,6 +34,7 @@ function reasonOf(key: string, folder: string, part: string, error: unknown): st
     );
   if (code === "EEXIST" || code === "ENOTDIR")
     return `"${part}" is a file, expected a folder. Move it away, or set another ${key}`;
+  if (code === "ENOENT") return `"${part}" takes no new folders. Set another ${key}`;
   if ((code === "EACCES" || code === "EPERM") && HAS_MODES)
     return `${describeOwner(folder, part, stats)}. ${toMend(folder, part, stats)}, or set another ${key}`;
   return message;
