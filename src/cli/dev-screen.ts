@@ -3,6 +3,7 @@ import { toIso } from "../shared/clock.ts";
 import type { LogEntry } from "../shared/log.ts";
 import type { LogLine } from "../shared/wire/protocol.ts";
 import type { ActiveExecution } from "../server/executions/active.ts";
+import { STRAY } from "../server/workers/stray-log.ts";
 import type { Onlooker } from "../server/executions/onlooker.ts";
 import type { Outcome } from "../server/executions/outcome.ts";
 import { findExcerpt } from "./excerpt.ts";
@@ -97,8 +98,13 @@ function describeEntry(entry: LogEntry): string | null {
   if (msg === "Flow is gone") return `${name}  gone`;
   if (msg.startsWith("Flow is broken")) return `${name}  ${paint("red", toLine(msg))}`;
   if (msg === "Call refused") return `${name}  ${paint("yellow", describeRefusal(entry))}`;
+  if (msg === STRAY) return `${name}  ${paint("yellow", describeStray(entry))}`;
   if (msg.startsWith("Execution ") || !(level in STYLES) || level === "debug") return null;
   return paint(STYLES[level] as Style, toLine(`${level}  ${msg}`));
+}
+
+function describeStray({ msg, error = "", place }: LogEntry): string {
+  return toLine(`${msg}: ${error}${place ? ` (${place})` : ""}`);
 }
 
 function describeRefusal({ code = "", reason = "" }: LogEntry): string {

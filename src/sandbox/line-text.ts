@@ -49,6 +49,7 @@ export function encode(message: FromThread): string {
     const { at, level, text } = message.line;
     return `["log",${stringify(message.id)},${at},"${level}"]\n${text}`;
   }
+  if (message.type === "stray") return `["stray",${stringify(message.id)}]\n${message.text}`;
   const { id, operation, name, value, wait } = message.request;
   const names = `${stringify(id)},"${operation}",${stringify(name)}`;
   return `["operation",${message.number},${names},${wait},${lengthOf(value)}]\n${value ?? ""}`;

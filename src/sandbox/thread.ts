@@ -33,7 +33,7 @@ import { InputError, abort, run, type Execution } from "./run.ts";
 import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
 import { isWornOut } from "./thread-age.ts";
-import { relative, toMessage, toStack } from "./text.ts";
+import { cut, relative, toMessage, toStack } from "./text.ts";
 import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
 /**
@@ -54,7 +54,7 @@ const client = openOperationClient((number, request) =>
 /** Which execution the running code belongs to, also in timers and rejections it left behind. */
 const belonging = pinned(new AsyncLocalStorage<Execution>());
 let current: Execution | null = null;
-/** Set when code of an execution failed after its end: the thread is not used again. */
+/** Set when code of an execution failed after its end, which is told once: the thread is not used again. */
 let tainted = false;
 let runs = 0;
 /** What its runs share; null where there is one run, or none. */
@@ -277,8 +277,16 @@ function end(execution: Execution, ending: Ending, ms: number, is_last: boolean)
 /** An error that nobody caught: it fails the execution that it belongs to, and no other. */
 function onStray(thrown: unknown): void {
   const execution = belonging.getStore() ?? current;
-  if (execution === null || execution.ended) tainted = true;
+  if (execution === null || execution.ended) taint(execution, thrown);
   else end(execution, failure(execution, thrown), 0, true);
+}
+
+/** An execution that has ended stays as it was recorded. */
+function taint(execution: Execution | null, thrown: unknown): void {
+  if (tainted) return;
+  tainted = true;
+  const text = toWellFormed(cut(tidy(toStack(thrown))));
+  if (!data.inspecting) line.send({ type: "stray", id: execution?.job.id ?? "", text });
 }
 
 function tidy(text: string): string {

@@ -28,6 +28,7 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
     sockets: config.DATA_DIR,
     verifyProgram: () => runtime.verify(),
     runnerMemoryMb: config.RUNNER_MEMORY_MB,
+    hasMessages: config.LOG_MESSAGES,
     limits: {
       max_output_bytes: config.MAX_OUTPUT_BYTES,
       max_input_bytes: config.MAX_BODY_BYTES,

@@ -52,6 +52,8 @@ export interface LogEntry {
   readonly code?: string;
   readonly reason?: string;
   readonly stack?: string | null;
+  readonly error?: string;
+  readonly place?: string | null;
   readonly duration_ms?: number;
 }
 

@@ -72,6 +72,16 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
     assert.ok(unknown.stderr.includes(`\nThat is what ${dev.url} says. Flows of`), all(unknown));
   });
 
+  test("what a run does not await and fails after its end is shown, with where it was", async () => {
+    const save = 'async function save() {\n  throw new Error("not saved");\n}\n';
+    await place.write("plugins/forgets.ts", `export default async () => void save();\n${save}`);
+    await dev.until(/forgets {2}ready[^\n]*\n +curl -L/);
+    assert.equal((await call("forgets/call")).status, 200);
+    await dev.until(
+      /forgets {2}Code that a run left behind failed after its end: await it: Error: not saved \(forgets\.ts:3:9\)\n/,
+    );
+  });
+
   test("the status of a custom response is shown", async () => {
     assert.equal((await call("page/call")).status, 404);
     await dev.until(/page {2}ENDED_SUCCESS {2}\d+ ms {2}response 404 {2}/);

@@ -53,6 +53,8 @@ const DAMAGES: Readonly<Record<string, string>> = {
   "two thousand operations too many": `for (let n = 0; n < 4000; n += 1) line.write(frame(["operation", 7, id, "setting", "x", false, -1]));`,
   "operations, and reads no answer": `line.pause(); let n = 0; return new Promise((done) => setInterval(() => { for (let more = 5; more > 0; more -= 1) line.write(frame(["operation", (n += 1), id, "setting", "x", false, -1])); if (n > 3000) done(); }, 10));`,
   "an operation of an execution that it does not run": `line.write(frame(["operation", 1, "other", "setting", "x", false, -1]));`,
+  "two failures of what it left behind": `for (let n = 0; n < 2; n += 1) line.write(frame(["stray", id], "Error: x"));`,
+  "a failure that is too long": `line.write(frame(["stray", id], "x".repeat(5000)));`,
   "more lines than are kept": `for (let n = 0; n < 60; n += 1) line.write(frame(["log", id, 1, "info"], "line " + n));`,
   "nothing any more": `line.destroy();`,
 };

@@ -70,6 +70,7 @@ export function toRunnersOptions(
     runnerMemoryMb: 900,
     limits: { ...LIMITS, ...options },
     log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),
+    hasMessages: true,
     verifyProgram: () => false,
     sockets: null,
     ...options,

@@ -61,6 +61,7 @@ const fromThread: fc.Arbitrary<FromThread> = fc.oneof(
       text,
     }),
   }),
+  fc.record({ type: fc.constant("stray" as const), id: text, text }),
   fc.record({
     type: fc.constant("operation" as const),
     number: count,
@@ -110,7 +111,11 @@ test("what was changed on its way, or made up, is a message or an error, and not
     fc.string(),
     fc.tuple(fc.json(), fc.string()).map(([head, rest]) => `${head}\n${rest}`),
     fc
-      .tuple(fc.constantFrom("ended", "log", "operation", "run"), fc.array(fc.jsonValue()), text)
+      .tuple(
+        fc.constantFrom("ended", "log", "stray", "operation", "run"),
+        fc.array(fc.jsonValue()),
+        text,
+      )
       .map(([type, values, rest]) => `${JSON.stringify([type, ...values])}\n${rest}`),
     fc
       .tuple(fromThread, fc.nat(100), fc.string({ maxLength: 3 }))

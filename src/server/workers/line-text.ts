@@ -1,4 +1,4 @@
-import { isEnding, isLine, isRequest } from "../../shared/wire/protocol.ts";
+import { isEnding, isLine, isRequest, isText, MAX_TEXT } from "../../shared/wire/protocol.ts";
 import { NO_TEXT, type FromThread, type ToThread } from "../../shared/wire/thread-messages.ts";
 
 /** The server's half of what shared/wire/thread-messages.ts says. */
@@ -40,6 +40,7 @@ export function decode(text: string): FromThread {
 function toMessage(head: readonly unknown[], texts: string): FromThread | null {
   if (head[0] === "ended") return toEnded(head, texts);
   if (head[0] === "log") return toLog(head, texts);
+  if (head[0] === "stray") return toStray(head, texts);
   return head[0] === "operation" ? toOperation(head, texts) : null;
 }
 
@@ -64,6 +65,10 @@ function toEnded(head: readonly unknown[], texts: string): FromThread | null {
 function toLog([, id, at, level]: readonly unknown[], text: string): FromThread | null {
   const line = { at, level, text };
   return typeof id === "string" && isLine(line) ? { type: "log", id, line } : null;
+}
+
+function toStray([, id]: readonly unknown[], text: string): FromThread | null {
+  return typeof id === "string" && isText(text, MAX_TEXT) ? { type: "stray", id, text } : null;
 }
 
 function toOperation(head: readonly unknown[], text: string): FromThread | null {

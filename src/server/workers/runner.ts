@@ -17,6 +17,7 @@ import { logPrinted } from "./printed.ts";
 import { openSeal } from "../../shared/wire/seal.ts";
 import { isFromRunner } from "./shapes.ts";
 import { spawnRunner } from "./spawn.ts";
+import { logStray } from "./stray-log.ts";
 import { Watchdog } from "./watchdog.ts";
 import { ThreadLine } from "./thread-line.ts";
 import type { ThreadListener } from "./thread-listener.ts";
@@ -43,6 +44,8 @@ export interface RunnerOptions {
   /** Longest silence while it has something to do. */
   readonly silenceMs: number;
   readonly log: Log;
+  /** Whether the log may hold texts of flows. */
+  readonly hasMessages: boolean;
   /** A thread of it will not end: it takes no more runs, and is lost once the others' have ended. */
   onDoomed(runner: Runner, death: RunnerDeath): void;
   /** It has ended, unless by `close`. */
@@ -179,6 +182,7 @@ export class Runner {
       limits: this.#options.setup.limits,
       listener: this.#options.listener,
       send: (message) => this.#channel.send(message),
+      onStray: (execution, text) => logStray(this.#options, spec, { execution, text }),
       onRun: () => this.#use(spec.key),
       onEnd: () => void setTimeout(() => this.#abandon(thread), STUCK_MS).unref(),
     });

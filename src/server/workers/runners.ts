@@ -26,6 +26,8 @@ export interface RunnersOptions {
   /** How long after the latest run or inspection a warm spare is kept; 30 s. */
   readonly spareMs?: number;
   readonly log: Log;
+  /** LOG_MESSAGES: whether the log may hold texts of flows. */
+  readonly hasMessages: boolean;
   /**
    * Before a runner starts: whether its program was changed, and is put right again.
    * @throws Error where it cannot be put right

@@ -203,7 +203,7 @@ class Supervisor implements Runners {
   /** @throws Error where its program was changed and cannot be put right, or nobody would end it */
   #start(): Runner {
     if (this.#closed) throw new Error("The service was closed");
-    const { runner: file, runnerMemoryMb, log } = this.#options;
+    const { runner: file, runnerMemoryMb, log, hasMessages } = this.#options;
     this.#verifyProgram();
     const onDoomed = (runner: Runner, death: RunnerDeath): void => {
       log.error({ pid: runner.pid, ...toFacts(death) }, "A runner takes no more runs");
@@ -217,6 +217,7 @@ class Supervisor implements Runners {
       memoryBytes: runnerMemoryMb * 2 ** 20,
       silenceMs: this.#options.silenceMs ?? 10_000,
       log,
+      hasMessages,
       onDoomed,
       onCrashed,
     });

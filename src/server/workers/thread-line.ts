@@ -31,6 +31,9 @@ const FULL_FRAME = 2 ** 22;
 /** There is one event loop for all threads. */
 const turns = new OperationTurns();
 
+/** Of so many runs that have ended it is known that they were a thread's. */
+const REMEMBERED = 64;
+
 /** A text has at most three bytes for each of its UTF-16 units. */
 const BYTES = 3;
 
@@ -43,6 +46,8 @@ export interface ThreadLineOptions {
   /** null: the runner forwards what thread and server say. */
   readonly listener: ThreadListener | null;
   send(message: ToRunner): void;
+  /** Code that a run left behind has failed. @param execution null: not known */
+  onStray(execution: string | null, text: string): void;
   /** Runs are handed over, or one has ended. */
   onRun(): void;
   /** The thread was told to end. */
@@ -65,6 +70,10 @@ export class ThreadLine implements WorkerLine {
   /** Lines of the log of the current run. */
   #lines = 0;
   #isBroken = false;
+  /** The latest that have ended, in turn. */
+  readonly #past: string[] = [];
+  #runs = 0;
+  #hasStray = false;
   /** Called once the thread's last words were read, in their order; empty while it lives. */
   readonly #closed: (() => void)[] = [];
 
@@ -180,6 +189,7 @@ export class ThreadLine implements WorkerLine {
     if (message === null) this.#break();
     else if (message.type === "ended") this.#ended(message);
     else if (message.type === "log") this.#log(message);
+    else if (message.type === "stray") this.#stray(message);
     else this.#ask(message);
   }
 
@@ -192,6 +202,8 @@ export class ThreadLine implements WorkerLine {
   #ended({ id, ending, ms, is_last }: FromThread & { type: "ended" }): void {
     if (!this.#isCurrent(id)) return this.#break();
     this.#lines = 0;
+    this.#past[this.#runs % REMEMBERED] = id;
+    this.#runs += 1;
     this.#options.onRun();
     // One that has ended starts no others.
     turns.hurry(this);
@@ -206,6 +218,12 @@ export class ThreadLine implements WorkerLine {
     const isTooLong = this.#lines > this.#options.limits.max_log_lines + 1;
     if (isTooLong || !this.#isCurrent(id)) this.#break();
     else this.worker.log([line]);
+  }
+
+  #stray({ id, text }: FromThread & { type: "stray" }): void {
+    if (this.#hasStray) return this.#break();
+    this.#hasStray = true;
+    this.#options.onStray(this.#past.includes(id) ? id : null, text);
   }
 
   #ask({ number, request }: FromThread & { type: "operation" }): void {

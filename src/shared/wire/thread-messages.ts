@@ -45,10 +45,12 @@ export interface TaskResult {
  *     ["answer", number, ok]
  *     ["ended", id, status, status_message, aborted, ms, is_last, output_value, response]
  *     ["log", id, at, level]
+ *     ["stray", id]
  *     ["operation", number, id, operation, name, wait, value]
  *
  * where `execution`, `input_value`, `raw_body`, `output_value`, `response` and `value` are lengths;
- * all that follows the head of an answer is its value or message, and of a log its line.
+ * all that follows the head of an answer is its value or message, of a log its line, and of a stray
+ * its error.
  */
 
 /** The length that stands for null. */
@@ -57,6 +59,8 @@ export const NO_TEXT = -1;
 /** Thread to server. */
 export type FromThread =
   | { readonly type: "log"; readonly id: string; readonly line: LogLine }
+  /** Code that an execution left behind failed after its end; told once by a thread. */
+  | { readonly type: "stray"; readonly id: string; readonly text: string }
   | { readonly type: "operation"; readonly number: number; readonly request: OperationRequest }
   | {
       readonly type: "ended";

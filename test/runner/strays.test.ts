@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openLogFor, type LogEntry } from "../../src/shared/log.ts";
+import { STRAY } from "../../src/server/workers/stray-log.ts";
+import { openBench, until } from "./runners-fixture.ts";
+
+/** Code that a run does not await, and that fails after its end, changes no ending and is told. */
+
+const STRAYS: Readonly<Record<string, string>> = {
+  "a function that is not awaited": "void save();",
+  "a promise that was rejected": `void Promise.reject(new Error("not saved"));`,
+  "a rejection after a while": "setTimeout(() => void save(), 50);",
+  "a timer that throws": `setTimeout(() => { throw new Error("not saved"); }, 1);`,
+  "two of them": "void save(); void save();",
+};
+
+interface Stray extends LogEntry {
+  readonly time?: string;
+  readonly version?: string;
+  readonly execution?: string;
+}
+
+async function openStrays(options: { sockets?: null; hasMessages?: boolean } = {}) {
+  const strays: Stray[] = [];
+  const log = openLogFor("warn", (entry) => void strays.push(entry));
+  return { bench: await openBench({ ...options, log }), strays };
+}
+
+function leaving(act: string): string {
+  return `async function save() { throw new Error("not saved"); }
+export default () => { ${act} return 1; };`;
+}
+
+for (const [way, options] of Object.entries({
+  "to the server": {},
+  "by way of its runner": { sockets: null },
+}))
+  test(`a thread tells ${way}, once, what failed after a run's end`, async () => {
+    const { bench, strays } = await openStrays(options);
+    await using _ = bench;
+    for (const [name, act] of Object.entries(STRAYS)) {
+      const spec = bench.flow(leaving(act));
+      const { flow, version } = spec;
+      const { id: execution, ending } = bench.start(spec);
+      const { status, output_value } = await ending;
+      assert.deepEqual([status, output_value], ["ENDED_SUCCESS", "1"], name);
+      await until(() => strays.length > 0);
+      const [{ time: _time, place, ...told } = {} as Stray, ...more] = strays.splice(0);
+      const error = "Error: not saved";
+      assert.deepEqual(
+        [told, ...more],
+        [{ level: "warn", flow, version, error, execution, msg: STRAY }],
+        name,
+      );
+      assert.match(place ?? "", /^flow\.ts:[12]:\d+$/, name);
+    }
+  });
+
+test("who keeps texts of flows out of the log is told where it was, and not what was said", async () => {
+  const { bench, strays } = await openStrays({ hasMessages: false });
+  await using _ = bench;
+  const spec = bench.flow(leaving("void save();"));
+  const { id, ending } = bench.start(spec);
+  await ending;
+  await until(() => strays.length > 0);
+  const [{ execution, error, place } = {} as Stray] = strays;
+  assert.deepEqual([execution, error, place], [id, undefined, undefined]);
+});
+
+test("a thread that was taken over names no execution of others, and is heard once", async () => {
+  const { bench, strays } = await openStrays();
+  await using _ = bench;
+  const spec = bench.flow(
+    `import net from "node:net";
+let line = null, sent = null;
+const plain = net.Socket.prototype._writeGeneric;
+net.Socket.prototype._writeGeneric = function (...args) { line = this; sent = args[1]; return plain.apply(this, args); };
+const frame = (head, text) => { const body = Buffer.from(sent.toString("latin1", 4, 36) + JSON.stringify(head) + "\\n" + text); const all = Buffer.alloc(4); all.writeUInt32BE(body.length); return Buffer.concat([all, body]); };
+let runs = 0;
+export default () => {
+  if ((runs += 1) === 1) return runs;
+  for (let n = 0; n < 100; n += 1) line.write(frame(["stray", "of-another"], "forged \\u001b[2J\\nx"));
+  return new Promise(() => {});
+};`,
+    { grants: { net: true } },
+  );
+  await bench.run(spec);
+  assert.equal((await bench.run(spec)).status_message, "The flow's thread was lost");
+  assert.equal(strays.length, 1);
+  const [{ flow, execution, error } = {} as Stray] = strays;
+  assert.deepEqual([flow, execution, error], [spec.flow, undefined, "forged \\u001b[2J"]);
+});
