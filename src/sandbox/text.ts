@@ -60,11 +60,26 @@ export function toMessage(thrown: unknown): string {
   if (typeof thrown !== "object" && typeof thrown !== "function")
     return cut(`The flow threw ${inspect(thrown)}`);
   if (isProxy(thrown)) return "The flow threw a proxy";
+  const refused = adviseOnAccess(thrown);
+  if (refused !== null) return refused;
   const message = member(thrown, "message");
   if (message === FETCH_FAILED) return cut(withReason(message, valueOf(thrown, "cause")));
   if (message !== null && message !== "") return cut(message);
   if (isNativeError(thrown)) return cut(withReason(member(thrown, "name") ?? "Error", thrown));
   return cut(`The flow threw ${format([thrown])}`);
+}
+
+/** The runtime names a flag of its own. Which file it was is not the caller's to know: the log has it. */
+function adviseOnAccess(thrown: object): string | null {
+  if (valueOf(thrown, "code") !== "ERR_ACCESS_DENIED") return null;
+  const permission = valueOf(thrown, "permission");
+  if (permission === "FileSystemRead") return withPermission("read", "ALLOW_READ");
+  return permission === "FileSystemWrite" ? withPermission("write", "ALLOW_WRITE") : null;
+}
+
+function withPermission(act: string, key: string): string {
+  const line = `permissions: { ${act}: ["/path"] }`;
+  return `Cannot ${act} a file without a permission: add ${line} to the flow, and the path to ${key}; the log names the file`;
 }
 
 /** All that the runtime's fetch says itself: what was in its way is the error's cause. */

@@ -437,13 +437,13 @@ const ROWS: readonly Row[] = [
     name: "reads files that it was not granted",
     code: `import { readFileSync } from "node:fs"; export default () => readFileSync("/etc/passwd", "utf8")`,
     options: READ,
-    message: /Access to this API has been restricted/,
+    message: /Cannot read a file without a permission: add permissions: \{ read/,
   },
   {
     name: "writes into its own folder",
     code: `import { writeFileSync } from "node:fs"; export default () => writeFileSync(import.meta.filename, "x")`,
     options: READ,
-    message: /Access to this API has been restricted/,
+    message: /Cannot write a file without a permission: add permissions: \{ write/,
   },
   {
     name: "writes to the channel of its runner",

@@ -567,6 +567,14 @@ test("with the permission a flow uses the network", async () => {
       `Object.defineProperty(new AggregateError([]), "errors", { value: Object.defineProperty([], 0, { get() { throw new Error("gotcha"); } }) })`,
       "AggregateError",
     ],
+    [
+      `{ code: "ERR_ACCESS_DENIED", permission: "FileSystemRead", message: {} }`,
+      'Cannot read a file without a permission: add permissions: { read: ["/path"] } to the flow, and the path to ALLOW_READ; the log names the file',
+    ],
+    [
+      `Object.assign(new Error("mine"), { code: "ERR_ACCESS_DENIED", permission: { toString() { throw 1; } } })`,
+      "mine",
+    ],
     [`Object.assign(new AggregateError([]), { code: "ECONNRESET" })`, "AggregateError: ECONNRESET"],
   ] as const)
     assert.equal(await runOf(`export default () => { throw ${thrown}; }`), told);
@@ -577,7 +585,12 @@ test("with the permission a flow reads and writes what was granted", async () =>
   mkdirSync(folder);
   const code = `import fs from "node:fs/promises"; export default async () => { await fs.writeFile(${JSON.stringify(join(folder, "a"))}, "b"); return fs.readFile(${JSON.stringify(join(folder, "a"))}, "utf8"); }`;
   assert.equal(await runOf(code, { grants: { read: [folder], write: [folder] } }), "b");
-  assert.match(String(await runOf(code, { grants: { read: [folder] } })), /has been restricted/);
+  const { id, ending } = bench.start(bench.flow(code, { grants: { read: [folder] } }));
+  assert.equal(
+    (await ending).status_message,
+    'Cannot write a file without a permission: add permissions: { write: ["/path"] } to the flow, and the path to ALLOW_WRITE; the log names the file',
+  );
+  assert.match(bench.log(id), new RegExp(`resource: '${join(folder, "a")}'`));
 });
 
 test("what JSON cannot say is named by its place", async () => {
