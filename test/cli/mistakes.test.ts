@@ -16,6 +16,16 @@ const MISTAKES: readonly (readonly [file: string, source: string, told: RegExp])
     'import { defineFlow } from "flowhook";\nexport const greet = defineFlow({ run: () => 1 });\n',
     /exports 'greet' by name/,
   ],
+  [
+    "alone.ts",
+    'import { defineFlow } from "flowhook";\ndefineFlow({ async run() {} });\n',
+    /calls 'defineFlow' and has no default export: write 'export default defineFlow\(\.\.\.\)'/,
+  ],
+  [
+    "kept.ts",
+    'import { v, defineFlow } from "flowhook";\nconst flow = defineFlow({ run: () => v });\n',
+    /calls 'defineFlow' and has no default export/,
+  ],
   ["common.js", "module.exports = () => 1;\n", /'module\.exports' .* write 'export default'/],
   ["old.cjs", "module.exports = () => 1;\n", /Rename it to '\.js', as an ES module/],
   ["page.tsx", "export default () => <b/>;\n", /Rename it to '\.ts', without JSX/],
@@ -59,10 +69,12 @@ const OTHERS = {
   // Modules that flows import, whatever they look like.
   "plugins/helping.ts": "export const run = () => 1;\n",
   "plugins/helper.cjs": "module.exports = 1;\n",
+  "plugins/making.ts":
+    'import { defineFlow } from "flowhook";\nexport const make = (run) => defineFlow({ run });\n',
   "plugins/plain.ts": "export const rate = 3;\n",
   "plugins/right.ts":
     'import { run } from "./helping.ts";\nimport helper from "./helper.cjs";\n' +
-    "export default () => run() + helper;\n",
+    'import { make } from "./making.ts";\nexport default make(() => run() + helper);\n',
   "plugins/right.test.ts": "throw new Error('a test is no flow');\n",
   "plugins/types.d.ts": "export const run: () => void;\n",
 };

@@ -21,11 +21,17 @@ const NAMED =
   /\bexport\s+(?:async\s+)?(?:function|const|let|var)\s+(run|fetch|handler|handle|main|flow|GET|POST)\b/;
 const DEFINED = /\bexport\s+const\s+(\w+)\s*=\s*defineFlow\s*\(/;
 
+/** What is made into a flow, and kept to itself. */
+const IMPORTED = /\bfrom\s*["']flowhook["']/;
+const CALLED = /\bdefineFlow\s*[(<]/;
+
 /** Why a file without a default export looks like a flow all the same; null where it does not. */
 export function findMistake(text: string): string | null {
   if (COMMON_JS.test(text))
     return "It has 'module.exports' and no default export: write 'export default' instead";
   const [, name] = DEFINED.exec(text) ?? NAMED.exec(text) ?? [];
-  if (name === undefined) return null;
-  return `It exports '${name}' by name and has no default export: write 'export default' instead`;
+  if (name !== undefined)
+    return `It exports '${name}' by name and has no default export: write 'export default' instead`;
+  if (!IMPORTED.test(text) || !CALLED.test(text)) return null;
+  return "It calls 'defineFlow' and has no default export: write 'export default defineFlow(...)' instead";
 }
