@@ -613,6 +613,7 @@ test("what JSON writes as {} is a warning, where it was hardly meant", async () 
     "({ a: 1, later: [flow.setting('x')] })": "'later.0' is written as {} (Promise): await it",
     "new Response('hi')": "all of it is written as {} (Response): answer with",
     "({ m: new Map([[1, 2]]) })": "'m' is written as {} (Map): give Object.fromEntries()",
+    "({ first: new Map([[1, 2]]), second: new Set() })": "'first' is written as {} (Map)",
     "({ s: new Set([1]) })": "'s' is written as {} (Set): give Array.from() of it",
     "({ error: new TypeError('no') })": "'error' is written as {} (Error): give its message",
     "({ none: {}, text: '{}', date: new Date(0), list: [] })": null,
