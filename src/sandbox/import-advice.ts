@@ -1,6 +1,15 @@
 import { existsSync as existsSyncNow } from "node:fs";
 import { fileURLToPath as fileURLToPathNow } from "node:url";
-import { Error, endsWith, exec, includes, slice, startsWith } from "../shared/intrinsics.ts";
+import {
+  Error,
+  defineProperty,
+  endsWith,
+  exec,
+  get,
+  includes,
+  slice,
+  startsWith,
+} from "../shared/intrinsics.ts";
 import { toMessage } from "./text.ts";
 
 /** What an author is to write instead of what cannot be imported. */
@@ -86,6 +95,17 @@ export function findMeant(specifier: string, path: string): string | null {
     if (existsSync(path + name)) return specifier + name;
   }
   return null;
+}
+
+/**
+ * Of a file that is not there, the runtime names where the specifier leads to. It stays the
+ * runtime's error: who asks for what may be missing looks at its code.
+ */
+export function nameAsWritten(error: object, specifier: string, parent: string): void {
+  if (get(error, "code") !== "ERR_MODULE_NOT_FOUND") return;
+  const name = slice(specifier, 0, 100);
+  const value = `Cannot find module '${name}' imported from ${toPath(parent, undefined)}`;
+  defineProperty(error, "message", { __proto__: null, value } as PropertyDescriptor);
 }
 
 /**

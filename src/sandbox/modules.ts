@@ -27,7 +27,7 @@ import {
 } from "../shared/intrinsics.ts";
 import { lineFor, needOf } from "./builtins.ts";
 import { mayUseFetch } from "./fetch-classes.ts";
-import { findMeant, toPath } from "./import-advice.ts";
+import { findMeant, nameAsWritten, toPath } from "./import-advice.ts";
 import { closeLoader } from "./loader.ts";
 import { reduceHttp2, substituteOf } from "./reduced-builtins.ts";
 import { toMessage } from "./text.ts";
@@ -201,12 +201,14 @@ function findFile(specifier: string, context: ResolveHookContext, next: Next): R
     const parent = context.parentURL;
     if (!isNotFound(error) || parent === undefined || !startsWith(parent, FILE)) throw error;
     const meant = findMeant(specifier, toPath(specifier, parent));
-    if (meant === null) throw error;
-    throw new Error(`Cannot find "${specifier}": imports name the whole file, write "${meant}"`);
+    if (meant !== null)
+      throw new Error(`Cannot find "${specifier}": imports name the whole file, write "${meant}"`);
+    nameAsWritten(error, specifier, parent);
+    throw error;
   }
 }
 
-function isNotFound(error: unknown): boolean {
+function isNotFound(error: unknown): error is object {
   const code: unknown = typeof error === "object" && error !== null ? get(error, "code") : null;
   return (
     code === "ERR_MODULE_NOT_FOUND" ||

@@ -55,7 +55,10 @@ function inspect(code: string, options?: FlowOptions): Promise<Inspection> {
 
 test("what a flow throws names its files from its own folder on", async () => {
   const missing = 'export default async () => await import("./rates.ts");';
-  assert.match(String(await runOf(missing)), /^Cannot find module 'rates\.ts' imported from /);
+  assert.match(
+    String(await runOf(missing)),
+    /^Cannot find module '\.\/rates\.ts' imported from flow\.ts$/,
+  );
   assert.doesNotMatch(String(await runOf(missing)), new RegExp(bench.folder));
   const own =
     "export default () => { throw new Error(`Nothing at ${import.meta.dirname}/rates`); };";
@@ -450,7 +453,12 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
   {
     name: "a missing file",
     code: `import "./missing.ts"; export default () => 1`,
-    message: /Cannot find module 'missing\.ts'/,
+    message: /^Cannot find module '\.\/missing\.ts' imported from flow\.ts$/,
+  },
+  {
+    name: "a missing file without extension",
+    code: `import "./prices"; export default () => 1`,
+    message: /^Cannot find module '\.\/prices' imported from flow\.ts$/,
   },
   {
     name: "a folder",
