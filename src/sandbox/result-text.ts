@@ -73,7 +73,7 @@ function describeBigInt(value: unknown): string | null {
 
 function describeCircle(value: unknown, above: readonly object[]): string | null {
   for (let at = 0; at < above.length; at += 1)
-    if (above[at] === value) return "is one of those that it is in (circular)";
+    if (above[at] === value) return "leads back to a value that it is inside of (circular)";
   return null;
 }
 

@@ -606,7 +606,7 @@ test("what JSON cannot say is named by its place", async () => {
     "({ items: [{ total: 10n }] })": "'items.0.total' is a BigInt: give String() of it",
     "7n": "all of it is a BigInt: give String() of it",
     "(() => { const a = { list: [] }; a.list.push(a); return a; })()":
-      "'list.0' is one of those that it is in (circular)",
+      "'list.0' leads back to a value that it is inside of (circular)",
     "({ date: new Date(0), twice: [a, a], n: 1n })": "'n' is a BigInt: give String() of it",
   };
   for (const [result, place] of Object.entries(cases))
