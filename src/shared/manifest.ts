@@ -150,8 +150,16 @@ function wrongMember(issue: v.BaseIssue<unknown>, definition: object): string {
   const member = v.getDotPath(issue) ?? "";
   if (issue.type === "strict_object" && issue.expected === "never")
     return unknown(member, definition);
-  if (issue.input === undefined) return `The flow has no '${member}', which every flow needs`;
+  if (issue.input === undefined)
+    return `The flow has no '${member}', which every flow needs${misspelt(member, definition)}`;
   return `Member '${member}' of the flow is ${shown(issue.input)}; give ${issue.message}`;
+}
+
+/** What was meant to be a member that is missing. */
+function misspelt(member: string, definition: object): string {
+  const names = Object.keys(definition).filter((name) => !(name in Definition.entries));
+  const found = names.find((name) => nearestWord(name, [member]) !== null);
+  return found === undefined ? "" : `: unknown member '${found}', did you mean '${member}'?`;
 }
 
 function unknown(member: string, definition: object): string {

@@ -53,7 +53,12 @@ suite("manifest", () => {
     ["a list", [run], /without 'fetch'/],
     ["a class", class Flow {}, /is a class, which cannot be called/],
     ["an object that was not defined", { run }, /wrap it in defineFlow/],
-    ["no run", define({}), /The flow has no 'run'/],
+    ["no run", define({}), /^The flow has no 'run', which every flow needs$/],
+    [
+      "a misspelt run",
+      define({ rum: run }),
+      /^The flow has no 'run', which every flow needs: unknown member 'rum', did you mean 'run'\?$/,
+    ],
     [
       "an isolation that there is not",
       define({ run, isolation: "process" }),
