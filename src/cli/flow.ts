@@ -95,7 +95,9 @@ async function listFlows(
 /** @throws CommandError where one is broken: what was put there does not serve */
 async function reloadFlows(options: ConnectionOptions & ListOptions): Promise<void> {
   const client = openClient(options);
-  const { items } = await client.json<List<Flow>>("POST", "/flow/reload", { has: "items" });
+  // New flows are looked at one by one.
+  const request = { mayTakeLong: true, has: "items" } as const;
+  const { items } = await client.json<List<Flow>>("POST", "/flow/reload", request);
   printFlows(items, { ...options, empty: "The plugins folder has no flows" });
   const broken = items.filter(({ state }) => state === "broken").map(({ name }) => name);
   if (broken.length > 0) throw new CommandError(`Broken: ${broken.map(toLine).join(", ")}`);
