@@ -212,11 +212,16 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error && "errno" in error;
 }
 
-function explain({ message, syscall, path = "" }: NodeJS.ErrnoException): string {
-  const isTemporary = syscall === "mkdtemp" && path.startsWith(tmpdir());
-  const isHome = syscall === "uv_os_homedir";
-  const advice = isTemporary ? ". Name another folder with TMPDIR" : isHome ? ". Set HOME" : "";
-  return `Cannot go on: ${message}${advice}`;
+function explain(error: NodeJS.ErrnoException): string {
+  return `Cannot go on: ${error.message}${adviseOn(error)}`;
+}
+
+function adviseOn({ code, syscall, path = "" }: NodeJS.ErrnoException): string {
+  if (code === "ENOSPC")
+    return ". Free some space on that disk: flowhook doctor says how much is left";
+  if (syscall === "mkdtemp" && path.startsWith(tmpdir()))
+    return ". Name another folder with TMPDIR";
+  return syscall === "uv_os_homedir" ? ". Set HOME" : "";
 }
 
 function describe(error: unknown): string {

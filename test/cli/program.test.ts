@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
 import { runCommand, runProgram, type Finished } from "../blackbox/command.ts";
 import { environment, openTarget } from "../blackbox/target.ts";
+import { isMountable, mountDisk, unmountDisk } from "../faults/disk.ts";
 import { all } from "./session.ts";
 
 const target = openTarget();
@@ -99,6 +102,22 @@ describe("the command table", { skip: target.skip ?? false, concurrency: 2 }, ()
     const made = await runCommand(target, ["flow", "new", "a"], options);
     assert.equal(made.code, 1, all(made));
     assert.match(made.stderr, /^Cannot go on: ENOTDIR: .*\/dev\/null\/none'\n$/);
+  });
+
+  test("a full disk says what to do", { skip: !isMountable() && "root mounts" }, async () => {
+    await using stack = new AsyncDisposableStack();
+    const folder = await mkdtemp(join(tmpdir(), "flowhook-full-"));
+    stack.defer(() => rm(folder, { recursive: true }));
+    mountDisk(folder, "size=4k");
+    stack.defer(() => unmountDisk(folder));
+    await writeFile(join(folder, "filler"), "x".repeat(4096));
+    const options = { cwd: tmpdir(), env: { FLOWHOOK_PLUGINS_DIR: folder } };
+    const made = await runCommand(target, ["flow", "new", "a"], options);
+    assert.equal(made.code, 1, all(made));
+    assert.match(
+      made.stderr,
+      /^Cannot go on: ENOSPC: .+\. Free some space .*flowhook doctor .*\n$/,
+    );
   });
 
   test("help of what is no command names it", async () => {
