@@ -45,7 +45,8 @@ function isOfOthers({ mode, uid }: { mode: number; uid: number }): boolean {
 }
 
 function runs(pid: unknown): boolean {
-  if (typeof pid !== "number") return false;
+  // In a container each program has the same.
+  if (typeof pid !== "number" || pid === process.pid) return false;
   try {
     return process.kill(pid, 0);
   } catch {

@@ -6,15 +6,16 @@ import { replaceValues } from "../server/config/values.ts";
 import type { Onlooker } from "../server/executions/onlooker.ts";
 import type { Service } from "../server/service.ts";
 import { startService } from "../server/start.ts";
+import { TakenError } from "../server/store/sqlite/lock.ts";
 import type { Store } from "../server/store/store.ts";
 import { findUserByName, updatePassword } from "../server/store/people.ts";
 import { deleteTokensOfUser, insertToken } from "../server/store/tokens.ts";
 import type { DebuggedFlow } from "../server/workers/debugged-flow.ts";
 import { now } from "../shared/clock.ts";
-import { StartError } from "../shared/errors.ts";
 import { newId } from "../shared/id.ts";
 import type { Log } from "../shared/log.ts";
 import { findConnection } from "./author-connection.ts";
+import { CommandError } from "./command-error.ts";
 import { openAuthorData } from "./author-folder.ts";
 
 /** A service that one author has for as long as a command runs. */
@@ -65,10 +66,10 @@ export async function openAuthorService(
 
 /** Who has the data is most often the author's own. */
 function explain(error: unknown, folder: string): never {
-  const dev = error instanceof StartError ? findConnection(folder) : null;
+  const dev = error instanceof TakenError ? findConnection(folder) : null;
   if (dev === null) throw error;
   const where = `flowhook dev runs for this folder already, at ${dev.url}`;
-  throw new StartError(`${where}. Commands of the folder go there by themselves`);
+  throw new CommandError(`${where}. Commands of the folder go there by themselves`);
 }
 
 async function renewLogin(store: Store, password: string): Promise<string> {

@@ -1,5 +1,6 @@
 import type { Execution, Started } from "../shared/contract/execution.ts";
 import { createClient, readJson, toPath, type Client } from "./client.ts";
+import { findConnection } from "./author-connection.ts";
 import { isNamed, openConnection, type ConnectionOptions } from "./connection.ts";
 import { isAuthorFolder } from "./author-folder.ts";
 import { printLog, readLog } from "./execution-log.ts";
@@ -34,7 +35,7 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
   const client = createClient(connection);
   const id = await start(client, run).catch((error: unknown) => {
     if (isHere && error instanceof UnreachableError) return null;
-    throw isNamed(options) ? error : withPlace(error, url, isHere);
+    throw isNamed(options) ? error : withPlace(error, url, isHere && findConnection(".") === null);
   });
   if (id === null) {
     process.stderr.write(`Cannot reach ${url}: it runs here\n`);

@@ -385,7 +385,7 @@ describe("refused moves", () => {
     await assertRefused([FILE, url], 1, /^Another service runs on the data folder/);
     const other = stack.use(await openTestService({ config: { DATABASE_URL: url } }));
     const elsewhere = await run(other, "move", `sqlite:${service.data}/flowhook.db`, url);
-    assert.match(elsewhere.stderr, /^Another service runs on the data folder/);
+    assert.match(elsewhere.stderr, /^Another service runs on the database/);
     await service.stop();
     await assertRefused([FILE, url], 1, /The service ".+" runs on the database .+ Stop it first/);
     await other.stop();

@@ -1,67 +1,88 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { isTaken, takeLock, type Locked } from "../../src/server/store/sqlite/lock.ts";
 
-const root = realpathSync(mkdtempSync(join(tmpdir(), "flowhook-lock-")));
-after(() => rmSync(root, { recursive: true, force: true }));
-
-const [one, other, shared] = ["one", "other", "shared"].map((name) => join(root, name)) as [
-  string,
-  string,
-  string,
-];
-for (const folder of [one, other, shared]) mkdirSync(folder);
-symlinkSync(shared, join(root, "link"));
-writeFileSync(join(shared, "real.db"), "");
-symlinkSync(join(shared, "real.db"), join(other, "linked.db"));
+/** Folders of a row: two data folders, and one that both can name. */
+interface Place {
+  readonly one: string;
+  readonly other: string;
+  readonly shared: string;
+}
 
 const at = (dataDir: string, database: string | null): Locked => ({ dataDir, database });
 
-/** Who has it, who comes, and why that one may not; null: it may. */
-const ROWS: Readonly<Record<string, [has: Locked, comes: Locked, says: RegExp | null]>> = {
+/** Who has it and who comes, and why that one may not; null: it may. */
+const ROWS: Readonly<
+  Record<string, [of: (place: Place) => [Locked, Locked], says: RegExp | null]>
+> = {
   "one data folder": [
-    at(one, null),
-    at(one, join(shared, "a.db")),
-    /on the data folder .+DATA_DIR$/,
+    ({ one, shared }) => [at(one, null), at(one, join(shared, "a.db"))],
+    /on the data folder .+one"\. Stop it first, or set DATA_DIR$/,
   ],
-  "two data folders": [at(one, join(one, "flowhook.db")), at(other, join(other, "f.db")), null],
+  "two data folders": [
+    ({ one, other }) => [at(one, join(one, "flowhook.db")), at(other, join(other, "flowhook.db"))],
+    null,
+  ],
   "one database elsewhere": [
-    at(one, join(shared, "a.db")),
-    at(other, join(shared, "a.db")),
+    ({ one, other, shared }) => [at(one, join(shared, "a.db")), at(other, join(shared, "a.db"))],
     /^Another service runs on the database ".+a\.db"\. Stop it first, or set DATABASE_URL$/,
   ],
   "two databases in one folder": [
-    at(one, join(shared, "a.db")),
-    at(other, join(shared, "b.db")),
+    ({ one, other, shared }) => [at(one, join(shared, "a.db")), at(other, join(shared, "b.db"))],
+    null,
+  ],
+  "two databases in what was a data folder once": [
+    ({ one, other, shared }) => {
+      takeLock(at(shared, null), null).release();
+      return [at(one, join(shared, "a.db")), at(other, join(shared, "b.db"))];
+    },
     null,
   ],
   "one database through a linked folder": [
-    at(one, join(shared, "a.db")),
-    at(other, join(root, "link/a.db")),
+    ({ one, other, shared }) => {
+      symlinkSync(shared, join(other, "link"));
+      return [at(one, join(shared, "a.db")), at(other, join(other, "link/a.db"))];
+    },
     /on the database/,
   ],
   "one database through a link to it": [
-    at(one, join(shared, "real.db")),
-    at(other, join(other, "linked.db")),
+    ({ one, other, shared }) => {
+      writeFileSync(join(shared, "a.db"), "");
+      symlinkSync(join(shared, "a.db"), join(other, "flowhook.db"));
+      return [at(one, join(shared, "a.db")), at(other, join(other, "flowhook.db"))];
+    },
+    /on the database/,
+  ],
+  "one database through links to where it will be": [
+    ({ one, other, shared }) => {
+      symlinkSync("a.db", join(shared, "b.db"));
+      symlinkSync(join(shared, "b.db"), join(one, "flowhook.db"));
+      symlinkSync("../shared/a.db", join(other, "flowhook.db"));
+      return [at(one, join(one, "flowhook.db")), at(other, join(other, "flowhook.db"))];
+    },
     /on the database/,
   ],
   "a database in the data folder of another": [
-    at(one, join(one, "flowhook.db")),
-    at(other, join(one, "flowhook.db")),
-    /on the data folder ".+one"\. Stop it first, or set DATABASE_URL$/,
+    ({ one, other }) => [at(one, join(one, "flowhook.db")), at(other, join(one, "flowhook.db"))],
+    /on the database/,
   ],
   "a data folder with the database of another": [
-    at(other, join(one, "flowhook.db")),
-    at(one, join(one, "flowhook.db")),
-    /on the data folder ".+one"/,
+    ({ one, other }) => [at(other, join(one, "flowhook.db")), at(one, join(one, "flowhook.db"))],
+    /on the database/,
+  ],
+  "another database in the data folder of another": [
+    ({ one, other }) => [at(one, join(one, "flowhook.db")), at(other, join(one, "b.db"))],
+    null,
   ],
 };
 
-for (const [name, [has, comes, says]] of Object.entries(ROWS))
+for (const [name, [of, says]] of Object.entries(ROWS))
   test(name, () => {
+    using place = openPlace();
+    const [has, comes] = of(place);
     const held = takeLock(has, null);
     assert.ok(isTaken(has.dataDir, null));
     if (says === null) takeLock(comes, null).release();
@@ -71,3 +92,12 @@ for (const [name, [has, comes, says]] of Object.entries(ROWS))
     takeLock(comes, null).release();
     takeLock(has, null).release();
   });
+
+function openPlace(): Place & Disposable {
+  const root = mkdtempSync(join(tmpdir(), "flowhook-lock-"));
+  const [one = "", other = "", shared = ""] = ["one", "other", "shared"].map((name) => {
+    mkdirSync(join(root, name));
+    return join(root, name);
+  });
+  return { one, other, shared, [Symbol.dispose]: () => rmSync(root, { recursive: true }) };
+}

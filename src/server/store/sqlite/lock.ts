@@ -1,5 +1,5 @@
-import { closeSync, existsSync, mkdirSync, realpathSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { closeSync, existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { StartError } from "../../../shared/errors.ts";
 import { makeFile } from "./new-file.ts";
@@ -37,11 +37,16 @@ export interface Locked {
   readonly database: string | null;
 }
 
+/** Another process has it. */
+export class TakenError extends StartError {}
+
 /**
- * Takes the data folder and the database for this process alone. A lock is SQLite's own on a file
- * that holds nothing else, because Node has no file locks of its own.
+ * Takes the data folder and the database for this process alone: either may be named by another
+ * configuration too. A lock is SQLite's own on a file that holds nothing else, because Node has no
+ * file locks of its own.
  *
- * @throws StartError where another process has one of them, or its file cannot be used
+ * @throws TakenError where another process has one of them
+ * @throws StartError where a lock's file cannot be used
  */
 export function takeLock({ dataDir, database }: Locked, addon: string | null): DataLock {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -50,9 +55,7 @@ export function takeLock({ dataDir, database }: Locked, addon: string | null): D
     for (const db of held) db.close();
   };
   try {
-    held.push(takeFile(lockOfFolder(dataDir, "DATA_DIR"), addon));
-    for (const file of database === null ? [] : locksOf(database, dataDir))
-      held.push(takeFile(file, addon));
+    for (const file of locksOf(dataDir, database)) held.push(takeFile(file, addon));
     return { release };
   } catch (error) {
     release();
@@ -67,24 +70,20 @@ interface LockFile {
   readonly key: "DATA_DIR" | "DATABASE_URL";
 }
 
-function lockOfFolder(folder: string, key: LockFile["key"]): LockFile {
-  return { path: join(folder, "lock.db"), what: `the data folder "${folder}"`, key };
+function locksOf(dataDir: string, database: string | null): LockFile[] {
+  const path = join(dataDir, "lock.db");
+  const folder = { path, what: `the data folder "${dataDir}"`, key: "DATA_DIR" } as const;
+  if (database === null) return [folder];
+  const what = `the database "${database}"`;
+  return [folder, { path: `${targetOf(database)}-lock`, what, key: "DATABASE_URL" }];
 }
 
-/**
- * Of a database in DATA_DIR that folder's lock is enough. Elsewhere each database has one, and it may
- * lie in the DATA_DIR of another service. A link leads to the same one.
- */
-function locksOf(database: string, dataDir: string): LockFile[] {
-  const path = existsSync(database)
-    ? realpathSync(database)
-    : join(realpathSync(dirname(database)), basename(database));
-  const folder = dirname(path);
-  if (folder === realpathSync(dataDir)) return [];
-  const key = "DATABASE_URL";
-  const other = lockOfFolder(folder, key);
-  const own = { path: `${path}-lock`, what: `the database "${database}"`, key } as const;
-  return existsSync(other.path) ? [other, own] : [own];
+/** Where a database is, or will be made: a link may lead to what is not there yet. */
+function targetOf(path: string): string {
+  if (existsSync(path)) return realpathSync(path);
+  const file = join(realpathSync(dirname(path)), basename(path));
+  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  return isLink ? targetOf(resolve(dirname(file), readlinkSync(file))) : file;
 }
 
 /** @throws StartError */
@@ -95,7 +94,7 @@ function takeFile({ path, what, key }: LockFile, addon: string | null): Database
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
     if (code === "SQLITE_BUSY")
-      throw new StartError(`Another service runs on ${what}. Stop it first, or set ${key}`);
+      throw new TakenError(`Another service runs on ${what}. Stop it first, or set ${key}`);
     const advice = isDamage(error) ? `. Where no service uses it, remove "${path}"` : "";
     throw new StartError(`Cannot lock ${what}: ${message}${advice}`);
   }
