@@ -44,6 +44,9 @@ export class RefusedFailure extends CommandError {
   }
 }
 
+/** Members that are lists, wherever they stand. */
+const LISTS: readonly string[] = ["items", "nodes"];
+
 /** Most items of one page. */
 const PAGE = 500;
 
@@ -61,7 +64,8 @@ export function createClient(connection: Connection): Client {
     { has, ...more }: JsonOptions<T>,
   ) => {
     const value = await readJson(await request(method, path, more), connection.url);
-    if (typeof value !== "object" || value === null || !(has in value))
+    const found = (value as Record<string, unknown> | null)?.[has];
+    if (found === undefined || (LISTS.includes(has) && !Array.isArray(found)))
       throw notFlowhook(`JSON without "${has}"`, connection.url);
     return value as T;
   };

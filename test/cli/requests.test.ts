@@ -19,6 +19,10 @@ const ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> = {
   local: (response) => response.writeHead(302, { location: "data:text/plain,secret" }).end(),
   page: (response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Hi</h1>"),
   other: (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}"),
+  shapes: (response) =>
+    response
+      .writeHead(200, { "content-type": "application/json" })
+      .end('{"items":{},"nodes":"abc"}'),
   null: (response) => response.writeHead(200, { "content-type": "application/json" }).end("null"),
   circle: (response) =>
     response
@@ -78,6 +82,9 @@ describe("requests that come to nothing", { skip: target.skip ?? false, concurre
     "other JSON": [["webhook", "show", "a"], "other", /^Found JSON without "name" .*URL right\?/],
     "other JSON, for a list": [["flow", "list"], "other", /^Found JSON without "items" at http/],
     "other JSON, for nodes": [["nodes"], "other", /^Found JSON without "nodes" at http/],
+    "a list that is none": [["webhook", "list"], "shapes", /^Found JSON without "items" at http/],
+    "flows that are no list": [["flow", "list"], "shapes", /^Found JSON without "items" at http/],
+    "nodes that are no list": [["nodes"], "shapes", /^Found JSON without "nodes" at http/],
     "other JSON, for a new webhook": [
       ["webhook", "create", "a", "--flow", "echo"],
       "other",
