@@ -1,10 +1,11 @@
 import { createHmac } from "node:crypto";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateKey } from "../server/access/api-key.ts";
 import { listAssets, readAsset } from "../assets/read.ts";
 import type { Service } from "../server/service.ts";
 import { findWebhook } from "../server/store/webhooks.ts";
+import { makeFolder } from "../shared/make-folder.ts";
 import { putEnabledWebhook } from "./enabled-webhook.ts";
 
 /** One example flow, and how to call it. */
@@ -89,7 +90,7 @@ function signPush(): string {
 
 /** Writes the example flows where the folder has nothing yet. */
 export function writeExamples(plugins_dir: string): void {
-  mkdirSync(plugins_dir, { recursive: true });
+  makeFolder(plugins_dir);
   if (readdirSync(plugins_dir).length > 0) return;
   for (const name of listAssets("demo/"))
     writeFileSync(join(plugins_dir, name.slice("demo/".length)), readAsset(name));

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { flowName, nameError } from "../server/flows/names.ts";
 import { quotePath } from "../server/config/unwritable.ts";
 import { readConfiguration } from "./configuration.ts";
+import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
 
 const EXTENSIONS = ["ts", "mts", "js", "mjs"];
@@ -27,7 +28,7 @@ export function newFlow(name: string, options: { config?: string; test?: true })
   const taken = findTaken(config.PLUGINS_DIR, path);
   if (taken !== null) throw new CommandError(`There is a flow "${name}" already: "${taken}"`);
   const file = join(config.PLUGINS_DIR, path);
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   writeFileSync(file, template(name), { flag: "wx" });
   process.stdout.write(`Wrote ${relative(process.cwd(), file)}\n`);
   if (options.test === true) writeTest(file, name);

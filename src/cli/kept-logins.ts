@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { personalFolder, readEnvironment } from "../server/config/environment.ts";
+import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
 
 /** What `flowhook login` keeps about one service. */
@@ -54,7 +55,7 @@ function writeLogins(kept: KeptLogins): void {
   const file = loginsFile();
   const beside = `${file}.${process.pid}`;
   try {
-    mkdirSync(personalFolder(readEnvironment()), { recursive: true, mode: 0o700 });
+    makeFolder(personalFolder(readEnvironment()), 0o700);
     writeFileSync(beside, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
     renameSync(beside, file);
   } catch (error) {

@@ -102,6 +102,9 @@ describe("the command table", { skip: target.skip ?? false, concurrency: 2 }, ()
     const made = await runCommand(target, ["flow", "new", "a"], options);
     assert.equal(made.code, 1, all(made));
     assert.match(made.stderr, /^Cannot go on: ENOTDIR: .*\/dev\/null\/none'\n$/);
+    const never = { cwd: tmpdir(), env: { FLOWHOOK_PLUGINS_DIR: "/proc/flowhook/none" } };
+    const refused = await runCommand(target, ["flow", "new", "a"], never);
+    assert.match(refused.stderr, /^Cannot go on: .*\/proc\/flowhook.*\n$/);
   });
 
   test("a full disk says what to do", { skip: !isMountable() && "root mounts" }, async () => {

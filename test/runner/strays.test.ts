@@ -56,6 +56,25 @@ for (const [way, options] of Object.entries({
     }
   });
 
+test("what fails while the next run is under way costs that one nothing", async () => {
+  const { bench, strays } = await openStrays();
+  await using _ = bench;
+  const spec = bench.flow(
+    `let runs = 0;
+export default async () => {
+  if ((runs += 1) === 2) await new Promise((resolve) => setTimeout(resolve, 300));
+  else for (const ms of [100, 150]) setTimeout(() => { throw new Error("late " + ms); }, ms);
+  return runs;
+};`,
+  );
+  assert.equal((await bench.run(spec)).output_value, "1");
+  assert.equal((await bench.run(spec)).output_value, "2");
+  assert.deepEqual(
+    strays.map(({ error }) => error),
+    ["Error: late 100"],
+  );
+});
+
 test("who keeps texts of flows out of the log is told where it was, and not what was said", async () => {
   const { bench, strays } = await openStrays({ hasMessages: false });
   await using _ = bench;

@@ -109,7 +109,7 @@ export function examineSpace({ config }: Loaded): Finding[] {
   const path = databaseFile(config);
   const folder = nearestPart(path === null ? config.DATA_DIR : dirname(path));
   if (targetOf(folder) === null)
-    return [space.skipped(`Not looked at: "${folder}" is a link to nothing`)];
+    return [space.skipped(`Not looked at: nothing can be seen behind "${folder}"`)];
   const { bavail, bsize, files, ffree } = statfsSync(folder);
   const [free, size] = [bavail * bsize, path === null ? 0 : sizeOf(path)];
   const action = "Free some, or lower RETENTION_DAYS or RETENTION_MAX_BYTES";

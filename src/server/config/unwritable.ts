@@ -26,6 +26,7 @@ export function explainUnwritable(
 function reasonOf(key: string, folder: string, part: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const stats = targetOf(part);
+  if (stats === null && !isDangling(part)) return `${message}. Mend that, or set another ${key}`;
   if (stats === null) return `"${part}" is a link to nothing. Remove it, or set another ${key}`;
   if (code === "EROFS")
     return (
@@ -72,6 +73,15 @@ function statsOf(path: string): Stats | null {
     return lstatSync(path);
   } catch {
     return null;
+  }
+}
+
+/** What is closed to who asks is no such link: data may lie behind it. */
+function isDangling(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ELOOP";
   }
 }
 
