@@ -11,11 +11,13 @@ const root = mkdtempSync(join(tmpdir(), "flowhook-removal-"));
 after(() => rmSync(root, { recursive: true, force: true }));
 
 const FILES = {
-  data: ["secret.key", "lock.db", "notes.txt"],
+  data: ["secret.key", "lock.db", "lock.db-journal", "notes.txt"],
   base: [
     "hooks",
     "hooks-wal",
     "hooks-ledger-1",
+    "hooks-lock",
+    "hooks-lock-journal",
     "hooks.before-0003-key-17",
     "hooks.mine",
     "hooks2",

@@ -133,15 +133,23 @@ function requireAccess(path: string, isFolder: boolean): void {
 const PROC = 0x9fa0;
 
 /** What the service keeps there, beside the database; `started.log` of a release before. */
-const OWN: readonly string[] = ["lock.db", "secret.key", "started.log", "versions", "runtime"];
+const OWN: readonly string[] = [
+  "lock.db",
+  "lock.db-journal",
+  "secret.key",
+  "started.log",
+  "versions",
+  "runtime",
+];
+
+/** What stands beside a database, or a file of its ledger; journals are those of a kill. */
+const ENDS = ["", "-wal", "-shm", "-journal", "-lock", "-lock-journal"];
 
 /** What is there of it. */
 export function listOwn({ config }: Pick<Given, "config">): string[] {
   const file = databaseFile(config);
   const files = file === null ? [] : [file, ...ledgerPaths(file)];
-  const database = files.flatMap((path) =>
-    ["", "-wal", "-shm", "-journal", "-lock"].map((end) => path + end),
-  );
+  const database = files.flatMap((path) => ENDS.map((end) => path + end));
   const own = OWN.map((name) => join(config.DATA_DIR, name));
   return [...own, ...database].filter((path) => existsSync(path));
 }
