@@ -383,9 +383,11 @@ describe("refused moves", () => {
     await using stack = new AsyncDisposableStack();
     const url = await server.createDatabase();
     await assertRefused([FILE, url], 1, /^Another service runs on the data folder/);
-    const other = stack.use(await openTestService({ config: { DATABASE_URL: url } }));
+    const config = { DATABASE_URL: url, DATA_KEY: "0123456789abcdef".repeat(4) };
+    const other = stack.use(await openTestService({ config, start: false }));
     const elsewhere = await run(other, "move", `sqlite:${service.data}/flowhook.db`, url);
-    assert.match(elsewhere.stderr, /^Another service runs on the database/);
+    assert.match(elsewhere.stderr, /^Another service runs on the database ".+flowhook\.db"/m);
+    await other.start();
     await service.stop();
     await assertRefused([FILE, url], 1, /The service ".+" runs on the database .+ Stop it first/);
     await other.stop();
