@@ -131,24 +131,18 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
       }
     });
 
-    test("11: a folder without the right to write", async () => {
-      const folder = await furnish({}, async (path) => {
-        await mkdir(join(path, "data"));
-        await give(join(path, "data"));
-        await chmod(join(path, "data"), 0o500);
+    const closed = { "without the right to write": 0o500, "that cannot be listed": 0o300 };
+    for (const [name, mode] of Object.entries(closed))
+      test(`11: a folder ${name}`, async () => {
+        const folder = await furnish({}, async (path) => {
+          await mkdir(join(path, "data"));
+          await give(join(path, "data"));
+          await chmod(join(path, "data"), mode);
+        });
+        const shown = `it belongs to (\\S+) \\(mode ${mode.toString(8)}\\), the service runs as \\1`;
+        await assertRefused(folder, says, new RegExp(shown));
+        await assertRefused(folder, /Run: chmod -R u\+rwX /);
       });
-      await assertRefused(folder, says, /it belongs to (\S+) \(mode 500\), the service runs as \1/);
-      await assertRefused(folder, /Run: chmod -R u\+rwX /);
-    });
-
-    test("11: a folder that cannot be listed", async () => {
-      const folder = await furnish({}, async (path) => {
-        await mkdir(join(path, "data"));
-        await give(join(path, "data"));
-        await chmod(join(path, "data"), 0o300);
-      });
-      await assertRefused(folder, says, /it belongs to (\S+) \(mode 300\), the service runs as \1/);
-    });
 
     test("11: a file", async () => {
       const folder = await furnish({}, async (path) => {

@@ -75,15 +75,15 @@ function locksOf(dataDir: string, database: string | null): LockFile[] {
   const folder = { path, what: `the data folder "${dataDir}"`, key: "DATA_DIR" } as const;
   if (database === null) return [folder];
   const what = `the database "${database}"`;
-  return [folder, { path: `${targetOf(database)}-lock`, what, key: "DATABASE_URL" }];
+  return [folder, { path: `${resolveLinks(database)}-lock`, what, key: "DATABASE_URL" }];
 }
 
 /** Where a database is, or will be made: a link may lead to what is not there yet. */
-function targetOf(path: string): string {
+function resolveLinks(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const file = join(realpathSync(dirname(path)), basename(path));
   const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-  return isLink ? targetOf(resolve(dirname(file), readlinkSync(file))) : file;
+  return isLink ? resolveLinks(resolve(dirname(file), readlinkSync(file))) : file;
 }
 
 /** @throws StartError */
