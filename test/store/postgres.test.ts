@@ -14,6 +14,7 @@ import {
   insertRole,
   insertUserRole,
 } from "../../src/server/store/people.ts";
+import { toListBytes } from "../../src/server/store/postgres/list-bytes.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { readFor } from "../../src/server/store/reading.ts";
 import { countExecutions } from "../../src/server/store/retention.ts";
@@ -248,6 +249,46 @@ test("postgres: a list that takes too long is given up, and one that nobody wait
   await assert.rejects(stopped, { code: "overloaded" });
   assert.ok(performance.now() - begun < 20_000, "not the minute that it takes");
   await assert.rejects(slow(), { kind: "too_long" });
+});
+
+test("postgres: lists of parameters arrive as they were, whatever is in them", async () => {
+  const client = new pg.Client({ connectionString: await urlOf("lists.db") });
+  await client.connect();
+  const numbers = [0, 1, -1, 255, 2 ** 31, -(2 ** 31), 2 ** 32, -(2 ** 32) - 1, null];
+  const bounds = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
+  const texts = ["", "NULL", null, '"{},\\', "\ta b\n", "ä€😀", "x".repeat(70_000)];
+  const bytes = [Buffer.from([0, 255, 92]), Buffer.alloc(0), null];
+  const { rows } = await client.query<Record<string, unknown[]>>({
+    text: `select $1::bigint[]::text[] as numbers, $2::text[] as texts, $3::bytea[] as bytes,
+      $4::json[]::text[] as objects, $5::text[] as none`,
+    values: [
+      toListBytes("bigint", [...numbers, ...bounds]),
+      toListBytes("text", [...texts, "a\0", "\ud800"]),
+      toListBytes("bytea", bytes),
+      toListBytes("json", ['{"a": "\\""}', null]),
+      toListBytes("text", []),
+    ],
+  });
+  await client.end();
+  assert.deepEqual(rows, [
+    {
+      numbers: [...numbers, ...bounds].map((one) => (one === null ? null : String(one))),
+      texts: [...texts, "a\u{fffd}", "\u{fffd}"],
+      bytes,
+      objects: ['{"a": "\\""}', null],
+      none: [],
+    },
+  ]);
+});
+
+test("postgres: a value that is not of its list's type is refused before it is sent", () => {
+  for (const [type, value] of [
+    ["bigint", 1.5],
+    ["bigint", "1"],
+    ["text", 1],
+    ["bytea", "a"],
+  ] as const)
+    assert.throws(() => toListBytes(type, [value]), /A list of (bigint|text|bytea) cannot hold/);
 });
 
 test("postgres: a text with U+0000 is no error, wherever it comes from", async () => {

@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { toValue } from "./connection.ts";
+import { toListBytes, type ElementType } from "./list-bytes.ts";
 
 /** A statement that writes many rows at once, from one list for each column. */
 export interface Batch {
@@ -11,7 +11,7 @@ export interface Batch {
   readonly ids: readonly string[];
 }
 
-export type Types = Readonly<Record<string, "bigint" | "text" | "bytea" | "json">>;
+export type Types = Readonly<Record<string, ElementType>>;
 
 export async function runBatch<Row = unknown>(
   client: Client,
@@ -45,8 +45,11 @@ export function isNode(node: string): string {
 export type Cells = Readonly<Record<string, unknown>>;
 
 export function toBatch(name: string, text: string, types: Types, rows: readonly Cells[]): Batch {
-  const values = Object.keys(types).map((column) =>
-    rows.map((row) => toValue(row[column] ?? null)),
+  const values = Object.entries(types).map(([column, type]) =>
+    toListBytes(
+      type,
+      rows.map((row) => row[column] ?? null),
+    ),
   );
   return { name, text, values, ids: [] };
 }
