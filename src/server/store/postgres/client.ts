@@ -15,12 +15,12 @@ import type {
   Lane,
   NamedQuery,
   Opened,
-  Recorded,
   Renewed,
   Request,
   StopRequest,
   ThreadData,
   UnitStatement,
+  Written,
 } from "./thread-protocol.ts";
 
 export interface ClientEvents {
@@ -94,8 +94,8 @@ export class Client {
     return this.#ask({ unit }, ({ changes }: { changes: readonly number[] }) => changes);
   }
 
-  record(lane: Lane, records: readonly LedgerEntry[]): Promise<Recorded> {
-    return this.#ask({ records, lane }, (answer: Recorded) => answer);
+  record(lane: Lane, records: readonly LedgerEntry[]): Promise<Written> {
+    return this.#ask({ records, lane }, (answer: Written) => answer);
   }
 
   renew(renew: NodeFigures): Promise<Renewed> {

@@ -1,15 +1,15 @@
 import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
 import type { RecordEvents } from "../ledger.ts";
 import { isRefusal, StoreError } from "../store-error.ts";
-import type { Recorded } from "./thread-protocol.ts";
+import { MOST_OF_BATCH, type Recorded } from "./thread-protocol.ts";
 
 /** A record, and who is told what becomes of it. */
 export interface Waiting extends LedgerEntry {
   readonly events: RecordEvents;
 }
 
-/** Records of one batch at most, and their texts: a statement has its limits too. */
-const [MOST_RECORDS, MOST_BATCH_LENGTH] = [500, 16 * 1024 * 1024];
+/** Batches that the thread has at a time: while it writes one, it gathers those that follow. */
+const MOST_UNDER_WAY = 16;
 
 export interface LaneOptions {
   write(records: readonly LedgerEntry[]): Promise<Recorded>;
@@ -18,14 +18,15 @@ export interface LaneOptions {
   onDamage(error: Error): void;
 }
 
-/** Records of one lane: at most one batch is under way. */
+/** Records of one lane, which are sent to its thread in each turn of the event loop. */
 export class LaneQueue {
   readonly #options: LaneOptions;
   #gathered: Waiting[] = [];
   #before: (() => void)[] = [];
   #next = 1;
   #isFlushing = false;
-  #underWay = false;
+  #underWay = 0;
+  #lengthUnderWay = 0;
   /** Whether the latest batch was written. */
   #isWell = true;
   #readers: { readonly batch: number; resolve(isSettled: boolean): void }[] = [];
@@ -51,18 +52,24 @@ export class LaneQueue {
 
   settled(): Promise<boolean> {
     const isIdle = this.#gathered.length === 0;
-    if (isIdle && !this.#underWay) return Promise.resolve(true);
+    if (isIdle && this.#underWay === 0) return Promise.resolve(true);
     const batch = isIdle ? this.#next - 1 : this.#next;
     return new Promise((resolve) => this.#readers.push({ batch, resolve }));
   }
 
   #flushSoon(): void {
-    if (this.#isFlushing || this.#underWay) return;
+    if (this.#isFlushing || this.#isBusy) return;
     this.#isFlushing = true;
     setImmediate(() => {
       this.#isFlushing = false;
-      if (!this.#underWay) this.#flush();
+      if (!this.#isBusy) this.#flush();
     });
+  }
+
+  /** Whether the thread has enough for now. */
+  get #isBusy(): boolean {
+    const isLong = this.#underWay > 0 && this.#lengthUnderWay >= MOST_OF_BATCH.length;
+    return isLong || this.#underWay >= MOST_UNDER_WAY;
   }
 
   #flush(): void {
@@ -70,7 +77,8 @@ export class LaneQueue {
     const entries = this.#take();
     if (entries.length === 0) return;
     const number = this.#next++;
-    this.#underWay = true;
+    this.#underWay += 1;
+    this.#lengthUnderWay += lengthOf(entries);
     const records = entries.map(({ record, text }) => ({ record, text }));
     this.#options.write(records).then(
       (recorded) => this.#written(number, entries, recorded),
@@ -83,14 +91,15 @@ export class LaneQueue {
     let [count, length] = [0, 0];
     for (const { text } of this.#gathered) {
       length += text?.length ?? 0;
-      if (count >= MOST_RECORDS || (count > 0 && length > MOST_BATCH_LENGTH)) break;
+      if (count >= MOST_OF_BATCH.records || (count > 0 && length > MOST_OF_BATCH.length)) break;
       count += 1;
     }
     return this.#gathered.splice(0, count);
   }
 
   #written(number: number, entries: readonly Waiting[], recorded: Recorded): void {
-    this.#underWay = false;
+    this.#underWay -= 1;
+    this.#lengthUnderWay -= lengthOf(entries);
     this.#isWell = recorded.errors.every(([, { kind }]) => isRefusal(kind));
     const errors = new Map(recorded.errors);
     const left = {
@@ -98,7 +107,7 @@ export class LaneQueue {
       heldBack: new Set(recorded.heldBack),
     };
     // The next batch is under way while these are told.
-    this.#flush();
+    if (!this.#isBusy) this.#flush();
     entries.forEach((entry, at) => {
       const error = errors.get(at);
       this.#options.done(entry);
@@ -131,6 +140,10 @@ export class LaneQueue {
       this.#options.onDamage(error instanceof Error ? error : new Error(String(error)));
     }
   }
+}
+
+function lengthOf(entries: readonly Waiting[]): number {
+  return entries.reduce((sum, { text }) => sum + (text?.length ?? 0), 0);
 }
 
 /** Executions that were left as they are. */

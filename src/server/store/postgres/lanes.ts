@@ -5,10 +5,11 @@ import type { UnitError } from "../store-error.ts";
 import { toCounting, type Counting } from "./begins.ts";
 import { ANSWER_MS, Session, setDurability } from "./connection.ts";
 import { isLost, isOutOfTime, toUnitError } from "./error.ts";
+import { LaneWrites } from "./lane-writes.ts";
 import type { Membership } from "./membership.ts";
 import { Predecessor } from "./predecessor.ts";
 import { writeRecords, type Recorder } from "./records.ts";
-import type { Lane, Recorded, ThreadData } from "./thread-protocol.ts";
+import type { Lane, Recorded, ThreadData, Written } from "./thread-protocol.ts";
 import { UnknownBegins } from "./unknown-begins.ts";
 
 /** How long a batch is tried again where the connection was lost, in milliseconds. */
@@ -29,6 +30,7 @@ const LIMITS = `set statement_timeout = ${ANSWER_MS - 500};
 /** The connections on which records are written, each batch after the one before. */
 export class Lanes {
   readonly #lanes: Readonly<Record<Lane, Session>>;
+  readonly #writes: Readonly<Record<Lane, LaneWrites>>;
   readonly #unknown = new UnknownBegins();
   readonly #membership: Membership;
   readonly #counting: Counting;
@@ -49,10 +51,16 @@ export class Lanes {
       return new Session(data, prepare, ANSWER_MS);
     };
     this.#lanes = { begin: open(), end: open(), log: open() };
+    const toWrites = (lane: Lane) => new LaneWrites((entries) => this.#write(lane, entries));
+    this.#writes = { begin: toWrites("begin"), end: toWrites("end"), log: toWrites("log") };
+  }
+
+  write(lane: Lane, entries: readonly LedgerEntry[]): Promise<Written> {
+    return this.#writes[lane].add(entries);
   }
 
   /** Tries for 5 seconds. */
-  async write(lane: Lane, entries: readonly LedgerEntry[]): Promise<Recorded> {
+  async #write(lane: Lane, entries: readonly LedgerEntry[]): Promise<Recorded> {
     const unanswered = new Set<string>();
     for (const until = performance.now() + PATIENCE_MS; ; await wait(RETRY_MS))
       try {

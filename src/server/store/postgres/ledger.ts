@@ -2,11 +2,11 @@ import type { Ledger, RecordEvents } from "../ledger.ts";
 import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
 import { newUnavailable } from "../store-error.ts";
 import { LaneQueue, type Waiting } from "./lane-queue.ts";
-import type { Lane, Recorded } from "./thread-protocol.ts";
+import type { Lane, Written } from "./thread-protocol.ts";
 
 export interface LedgerOptions {
-  /** Writes a batch. @throws StoreError */
-  record(lane: Lane, records: readonly LedgerEntry[]): Promise<Recorded>;
+  /** Writes records, with others of their lane that wait. @throws StoreError */
+  record(lane: Lane, records: readonly LedgerEntry[]): Promise<Written>;
   /** Something that was told of a record failed. */
   onDamage(error: Error): void;
   /** Whether executions begin one node after the other. */
@@ -17,8 +17,8 @@ export interface LedgerOptions {
 const MOST_LENGTH = 64 * 1024 * 1024;
 
 /**
- * What comes in one turn of the event loop, and while a batch is under way, is the next batch: the
- * more there is, the fewer commits. What was committed is written, on disk and in the tables at
+ * What comes in one turn of the event loop goes to the thread, which writes what has come while a
+ * batch was under way as the next one: the more there is, the fewer commits. What was committed is written, on disk and in the tables at
  * once. Beginnings and endings are one lane, because two would be twice the commits, each half as
  * large; where beginnings may wait for other nodes, endings have a lane of their own. Lines of logs
  * always have.
@@ -40,10 +40,11 @@ export class PostgresLedger implements Ledger {
   constructor(options: LedgerOptions) {
     const open = (lane: Lane): LaneQueue =>
       new LaneQueue({
-        write: (records) => {
-          this.#batches += 1;
+        write: async (records) => {
           this.#records += records.length;
-          return options.record(lane, records);
+          const written = await options.record(lane, records);
+          this.#batches += written.batches;
+          return written;
         },
         done: (entry) => this.#done(entry),
         onDamage: (error) => options.onDamage(error),

@@ -84,6 +84,9 @@ export interface StopRequest {
 
 export type Lane = "begin" | "end" | "log";
 
+/** What is written at once at most: records, and texts in UTF-16 units. A statement has its limits too. */
+export const MOST_OF_BATCH = { records: 500, length: 16 * 1024 * 1024 } as const;
+
 /** What became of a batch of records. */
 export interface Recorded {
   /** Why a record was not written, by its place in the batch. */
@@ -94,10 +97,16 @@ export interface Recorded {
   readonly heldBack: readonly string[];
 }
 
+/** What became of records that a lane was asked to write. */
+export interface Written extends Recorded {
+  /** Batches that were written for it: none where it was written with what was asked before. */
+  readonly batches: number;
+}
+
 export type Answer = { readonly id: number } & (
   | { readonly rows: Row[] }
   | { readonly changes: readonly number[] }
-  | Recorded
+  | Written
   | { readonly renewed: Renewed }
   | { readonly swept: Swept | null }
   | { readonly told: true }
