@@ -11,7 +11,8 @@ export interface BodyLimit {
 /** Reads bodies. All that have not come to their end together are bounded. */
 export interface Bodies {
   /**
-   * The bytes of a request up to a limit; the rest is left unread.
+   * The bytes of a request up to a limit; the rest is left unread. Whoever reads it keeps the bytes:
+   * asked again, there are none, or it is refused as before.
    *
    * @returns null without a body
    * @throws RequestError body_too_large, overloaded, body_too_slow, or bad_body where the client stopped
@@ -39,6 +40,7 @@ export function openBodies(
       if (announced === 0) return null;
       if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined)
         return null;
+      if (isRead(incoming)) return null;
       const bytes = await collect(incoming, { limit, held: underWay, client: clientOf(incoming) });
       return bytes.length === 0 ? null : bytes;
     },
@@ -107,10 +109,25 @@ function collect(incoming: ReadRequest, rules: ReadRules): Promise<Buffer> {
 }
 
 const READING = Symbol("reading");
+const REFUSED = Symbol("refused");
 
 /** A request whose body is read, and was; null: it has been. */
 interface ReadRequest extends IncomingMessage {
   [READING]?: Reading | null;
+  [REFUSED]?: RequestError;
+}
+
+/**
+ * Whether its end was seen. Neither that nor the end of a connection comes again: nobody is to wait
+ * for it.
+ *
+ * @throws RequestError what its body was refused for
+ */
+function isRead(incoming: ReadRequest): boolean {
+  if (incoming[REFUSED] !== undefined) throw incoming[REFUSED];
+  if (incoming[READING] === null) return true;
+  if (incoming.destroyed) throw stopped();
+  return false;
 }
 
 function onData(this: ReadRequest, chunk: Buffer): void {
@@ -122,9 +139,11 @@ function onEnd(this: ReadRequest): void {
 }
 
 function onStop(this: ReadRequest): void {
-  this[READING]?.fail(
-    new RequestError("bad_body", "The client stopped before the end of the body"),
-  );
+  this[READING]?.fail(stopped());
+}
+
+function stopped(): RequestError {
+  return new RequestError("bad_body", "The client stopped before the end of the body");
 }
 
 /** A body that has not come to its end. */
@@ -171,6 +190,7 @@ class Reading {
   }
 
   fail(error: RequestError): void {
+    this.#incoming[REFUSED] = error;
     this.#settle();
     this.#reject(error);
   }

@@ -119,8 +119,22 @@ const REPEATED_ROWS: CallRow[] = [
   ),
 ];
 
+/** The body that might carry the key is read before it is known that there is none. */
+const EMPTY_ROWS: CallRow[] = [
+  ["the header", { headers: { ...BEARER, "content-type": JSON_TYPE } }] as const,
+  ["the query", { path: `?key=${KEY}&async`, headers: { "content-type": JSON_TYPE } }] as const,
+].map(([where, request]) =>
+  admitted(
+    `the key in ${where} beside an empty chunked body`,
+    ["5.2 rule 3", "4.1 no body"],
+    { ...request, method: "POST", body: "", chunked: true },
+    { query: { async: "" } },
+  ),
+);
+
 export const ADMITTED_ROWS: CallRow[] = [
   ...REPEATED_ROWS,
+  ...EMPTY_ROWS,
   admitted(
     "the key as a Bearer header",
     ["5.2 header", "5.2 rule 3", "4.3 key"],

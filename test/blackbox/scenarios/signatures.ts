@@ -196,6 +196,18 @@ const BYTES: StoryRow[] = [
     },
   },
   {
+    name: "an empty chunked body is verified as no bytes, and is answered",
+    covers: ["D1.1 bytes"],
+    async run(service) {
+      const request = { method: "POST", body: "", chunked: true };
+      const signed = { ...request, headers: standard("") };
+      const answer = await call(service, "standard_webhooks", "?async", signed);
+      assert.equal(answer.status, 201, answer.text);
+      const wrong = { ...request, headers: standard("x") };
+      assertUnauthorized(await call(service, "standard_webhooks", "?async", wrong));
+    },
+  },
+  {
     name: "a binary body is verified, and then refused for its type as ever",
     covers: ["D1.1 bytes"],
     async run(service) {
