@@ -9,7 +9,8 @@ import { findExecution } from "../store/executions.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import { toJobOwner, type Admission } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
-import { findScalar } from "./json-pointer.ts";
+import { findScalar, isExact } from "./json-pointer.ts";
+import { isJsonType, mediaTypeOf } from "./payload.ts";
 import { ASYNC, KEY, WAIT, withoutParameters } from "./target.ts";
 
 /**
@@ -57,16 +58,13 @@ async function readKey(
 const USABLE = /^[\x21-\x7e]{1,255}$/;
 
 function toKey(sent: unknown, from: string): string {
-  const text = typeof sent === "number" && isExact(sent) ? String(sent) : sent;
+  if (typeof sent === "number" && !isExact(sent))
+    throw refuse(`The idempotency key (${from}) is a number that is not read exactly: send a text`);
+  const text = typeof sent === "number" ? String(sent) : sent;
   // The quotes of a structured field (RFC 8941, section 3.3.3).
   const key = typeof text === "string" ? text.trim().replace(/^"(.*)"$/, "$1") : "";
   if (USABLE.test(key)) return key;
   throw refuse(`The idempotency key (${from}) is not 1 to 255 visible ASCII characters`);
-}
-
-/** Larger ones are read as others: two keys would be one. */
-function isExact(value: number): boolean {
-  return !Number.isInteger(value) || Number.isSafeInteger(value);
 }
 
 function refuse(detail: string): RequestError {
@@ -85,7 +83,8 @@ async function readSent(
   if (kind === "header") return findHeader(call.incoming.headers, name);
   if (kind === "query") return call.query.get(name) ?? undefined;
   if (payload === null) return undefined;
-  const job = { text: payload.json ?? payload.text, pointer: name };
+  const hasOwnNumbers = isJsonType(mediaTypeOf(call.incoming.headers["content-type"]));
+  const job = { text: payload.json ?? payload.text, pointer: name, hasOwnNumbers };
   return job.text.length <= AT_ONCE ? findScalar(job) : deps.findLarge(job, toJobOwner(call));
 }
 

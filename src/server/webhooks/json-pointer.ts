@@ -5,6 +5,8 @@ import type { JobOwner } from "../request/job-thread.ts";
 export interface PointerJob {
   readonly text: string;
   readonly pointer: string;
+  /** Whether numbers are written as they were sent: not where another format was made JSON. */
+  readonly hasOwnNumbers: boolean;
 }
 
 /** `findScalar` of what is large, elsewhere. */
@@ -12,20 +14,35 @@ export type FindLarge = (job: PointerJob, owner: JobOwner) => Promise<Scalar>;
 
 export type Scalar = string | number | boolean | null | undefined;
 
-/** What a pointer leads to; null for a list or an object, which is not passed between threads. */
-export function findScalar({ text, pointer }: PointerJob): Scalar {
-  const value = readPointer(text, pointer);
+/**
+ * What a pointer leads to (RFC 6901) in a JSON text: a number that is not read exactly as it is
+ * written there, because two of them would be one; null for a list or an object, which is not passed
+ * between threads; undefined where there is nothing.
+ */
+export function findScalar({ text, pointer, hasOwnNumbers }: PointerJob): Scalar {
+  const names = pointer.split("/").slice(1).map(unescape);
+  const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  const value = follow(parseExactly(json), names);
+  if (hasOwnNumbers && typeof value === "number" && !isExact(value))
+    return asWritten(json, names) ?? value;
   return typeof value === "object" ? null : (value as Scalar);
 }
 
-/**
- * What a JSON pointer leads to (RFC 6901) in a JSON text.
- *
- * @returns undefined where there is nothing
- */
-function readPointer(text: string, pointer: string): unknown {
-  const names = pointer.split("/").slice(1).map(unescape);
-  let value: unknown = parseExactly(text.startsWith("\uFEFF") ? text.slice(1) : text);
+/** Larger ones are read as others, or as Infinity. */
+export function isExact(value: number): boolean {
+  return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+}
+
+function asWritten(json: string, names: readonly string[]): string | null {
+  const value: unknown = JSON.parse(json, (_, one: unknown, context?: { source?: string }) =>
+    typeof one === "number" && !isExact(one) ? context?.source : one,
+  );
+  const found = follow(value, names);
+  return typeof found === "string" ? found : null;
+}
+
+function follow(from: unknown, names: readonly string[]): unknown {
+  let value = from;
   for (const name of names) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name))
       return undefined;

@@ -75,9 +75,13 @@ export function parsePayload(text: string, rules: ParseRules): Parsed {
 
 const YAML_TYPES = ["application/yaml", "application/x-yaml", "text/yaml"];
 
+export function isJsonType(mediaType: string): boolean {
+  return mediaType === "application/json" || /^[\w.!#$&^-]+\/[\w.!#$&^-]+\+json$/.test(mediaType);
+}
+
 /** @throws RequestError unsupported_type */
 export function payloadTypeOf(type: string): PayloadType {
-  if (type === "application/json" || /^[\w.!#$&^-]+\/[\w.!#$&^-]+\+json$/.test(type)) return "json";
+  if (isJsonType(type)) return "json";
   if (YAML_TYPES.includes(type)) return "yaml";
   if (type === "application/x-www-form-urlencoded") return "form";
   const found = type === "" ? "a body without Content-Type" : `Content-Type "${type}"`;

@@ -163,6 +163,29 @@ const ROWS: StoryRow[] = [
     },
   },
   {
+    name: "numbers that are not read exactly are keys as they are written",
+    covers: ["D2 from"],
+    async run(service) {
+      for (const [one, other] of [
+        ["18446744073709551001", "18446744073709551002"],
+        ["1e400", "2e400"],
+      ] as const) {
+        const body = (id: string) => `{"a/b":[{"id":${id}}]}`;
+        const first = body(one);
+        const answer = await post(service, "pointer", null, first);
+        assertReplayed(answer, await post(service, "pointer", null, first));
+        const next = await post(service, "pointer", null, body(other));
+        assert.equal(next.status, 201, next.text);
+        assert.notEqual(executionId(next), executionId(answer));
+      }
+      const headers = { "content-type": "application/yaml" };
+      const yaml = { method: "POST", body: "a/b: [{id: 18446744073709551001}]", headers };
+      const refused = await call(service, "pointer", "?async", yaml);
+      assertProblem(refused, 400, "bad_idempotency_key");
+      assert.match(refused.text, /is a number that is not read exactly/);
+    },
+  },
+  {
     name: "a member of the body, a parameter, and the id of a signed delivery",
     covers: ["D2 from"],
     async run(service) {
@@ -183,7 +206,7 @@ const ROWS: StoryRow[] = [
         await post(service, "pointer", null, body(2)),
       ];
       assert.notEqual(executionId(exact[0]!), executionId(exact[1]!));
-      for (const wrong of [true, {}, 2 ** 60, null])
+      for (const wrong of [true, {}, null])
         assertProblem(
           await post(service, "pointer", null, body(wrong)),
           400,
