@@ -90,6 +90,26 @@ const WRONG: Record<string, Row> = {
     says: ['"postgres:..." for DATABASE_URL', "`postgres://USER@HOST/NAME`"],
     hides: "canary",
   },
+  "a list for a store, without its password": {
+    yaml: "DATABASE_URL: [postgres://me:canary@host/db]",
+    says: ["Found a list for DATABASE_URL", "`sqlite:PATH` or `postgres://"],
+    hides: "canary",
+  },
+  "a mapping for a data key, which is not shown": {
+    yaml: "DATA_KEY: { canary: c0ffee }",
+    says: ["Found a mapping for DATA_KEY", "64 hexadecimal digits"],
+    hides: "canary",
+  },
+  "a number for a data key, which is not shown": {
+    yaml: "DATA_KEY: 12345",
+    says: ["Found a number for DATA_KEY"],
+    hides: "12345",
+  },
+  "a list for a base URL, without its password": {
+    yaml: "BASE_URL: [https://me:canary@a.example/b]",
+    says: ["Found a list for BASE_URL", "and user"],
+    hides: "canary",
+  },
   "a data key that is too short, which is not shown": {
     yaml: "DATA_KEY: 00c0ffee",
     says: ["Found a text of 8 characters for DATA_KEY", "64 hexadecimal digits"],
@@ -121,7 +141,12 @@ const WRONG: Record<string, Row> = {
   "an unknown tag": { yaml: "LISTEN_PORT: !!binary AA==", says: [":1:", "YAML cannot be parsed"] },
   "several documents": { yaml: "LISTEN_PORT: 1\n---\nLISTEN_PORT: 2", says: ["several YAML doc"] },
   "a list as document": { yaml: "- LISTEN_PORT", says: ["Found a list, expected a mapping"] },
-  "a text as document": { yaml: "LISTEN_PORT", says: ["Found the string", "expected a mapping"] },
+  "a text as document": { yaml: "LISTEN_PORT", says: ["Found a text", "expected a mapping"] },
+  "a store without a blank behind the colon, without its password": {
+    yaml: "DATABASE_URL:postgres://me:canary@host/db",
+    says: ["Found a text", "expected a mapping"],
+    hides: "canary",
+  },
   "a wrong variable": {
     env: { FLOWHOOK_LISTEN_PORT: "http" },
     says: ['FLOWHOOK_LISTEN_PORT: Found "http" for LISTEN_PORT', "from 0 to 65535"],
