@@ -131,6 +131,19 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
       }
     });
 
+    test("11: a first password that is too short, and no other", async () => {
+      const env = { FLOWHOOK_ADMIN_PASSWORD: "short" };
+      const folder = await furnish();
+      for (const command of ["serve", "check"]) {
+        const finished = await runCommand(target, [command], { cwd: folder, env });
+        assert.equal(finished.code, 78, `${command}: ${text(finished)}`);
+        assert.match(finished.stderr, /FLOWHOOK_ADMIN_PASSWORD: Found a password of 5 characters/);
+      }
+      await serve(folder);
+      const later = await runCommand(target, ["check"], { cwd: folder, env });
+      assert.equal(later.code, 0, text(later));
+    });
+
     const closed = { "without the right to write": 0o500, "that cannot be listed": 0o300 };
     for (const [name, mode] of Object.entries(closed))
       test(`11: a folder ${name}`, async () => {
