@@ -90,6 +90,32 @@ const WRONG: Record<string, Row> = {
     says: ['"postgres:..." for DATABASE_URL', "`postgres://USER@HOST/NAME`"],
     hides: "canary",
   },
+  "a mistyped parameter of a store, without its password": {
+    yaml: "DATABASE_URL: postgres://me:canary@host/db?sslmod=verify-full",
+    says: [":1: ", 'the parameter "sslmod"', "not known, expected sslmode, ", "host"],
+    hides: "canary",
+  },
+  "a password of a store that ends early": {
+    yaml: "DATABASE_URL: postgres://me@host/db?password=a&canary=b",
+    says: ["Found a parameter in DATABASE_URL that is not known"],
+    hides: "canary",
+  },
+  "an unknown mode of TLS": {
+    yaml: "DATABASE_URL: postgres://me@host/db?sslmode=verify_full",
+    says: ['Found "verify_full" for sslmode in DATABASE_URL', "or verify-full"],
+  },
+  "no mode of TLS": {
+    yaml: "DATABASE_URL: postgres://me@host/db?sslmode=",
+    says: ['Found "" for sslmode in DATABASE_URL'],
+  },
+  "two modes of TLS": {
+    yaml: "DATABASE_URL: postgres://me@host/db?sslmode=verify-full&sslmode=disable",
+    says: ['the parameter "sslmode" in DATABASE_URL again, expected it once'],
+  },
+  "no file of an authority": {
+    yaml: "DATABASE_URL: postgres://me@host/db?sslrootcert=",
+    says: ["Found nothing for sslrootcert"],
+  },
   "a list for a store, without its password": {
     yaml: "DATABASE_URL: [postgres://me:canary@host/db]",
     says: ["Found a list for DATABASE_URL", "`sqlite:PATH` or `postgres://"],
@@ -244,6 +270,19 @@ describe("a configuration", () => {
     assert.equal(databaseFile(config), null);
     const { value } = values.find(({ key }) => key === "DATABASE_URL") ?? {};
     assert.equal(value, "postgres://db.example:5433/shop?sslmode=require");
+  });
+
+  test("takes the parameters of a database that the driver knows", () => {
+    for (const parameters of [
+      "host=/run/postgresql&user=me&port=5433",
+      "sslmode=verify-full&sslrootcert=/etc/ca.pem&sslcert=c.pem&sslkey=k.pem",
+      "sslmode=no-verify&application_name=hooks",
+      "uselibpqcompat=true&sslmode=require&sslnegotiation=direct",
+      "options=-c%20search_path%3Dhooks&statement_timeout=5000",
+    ]) {
+      const url = `postgres://db.example/shop?${parameters}`;
+      assert.equal(load(`DATABASE_URL: "${url}"`).config.DATABASE_URL, url);
+    }
   });
 
   test("tells TLS_CERT_FILE from the file of a variable", () => {

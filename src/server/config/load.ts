@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { checkWritable, warnOfReadable } from "./allowed-paths.ts";
+import { findParameterFault } from "./database-url.ts";
 import { kindOf, readDocument, type Given } from "./document.ts";
 import { readVariables, warnOfVariables, type Environment } from "./environment.ts";
 import { ConfigError, type ConfigProblem } from "./config-error.ts";
@@ -137,7 +138,10 @@ function checkTogether(settings: Settings, given: ReadonlyMap<string, Given>): C
     );
     errors.push({ place: placeOf(has!), message: `Found ${has} alone, expected ${lacks} with it` });
   }
-  if (settings.RETENTION_MAX_BYTES !== null && settings.DATABASE_URL?.startsWith("postgres")) {
+  const isPostgres = settings.DATABASE_URL?.startsWith("postgres") === true;
+  const fault = isPostgres ? findParameterFault(settings.DATABASE_URL ?? "") : null;
+  if (fault !== null) errors.push({ place: placeOf("DATABASE_URL"), message: fault });
+  if (settings.RETENTION_MAX_BYTES !== null && isPostgres) {
     const message =
       "Found RETENTION_MAX_BYTES with PostgreSQL, whose database does not shrink by deleting: " +
       "expected RETENTION_DAYS or RETENTION_MAX_EXECUTIONS instead";
