@@ -5,6 +5,8 @@ import { openRuntime } from "../assets/runtime.ts";
 import { readDataKey } from "../server/access/data-key.ts";
 import { readCertificate } from "../server/config/certificate.ts";
 import { checkDataFolder } from "../server/config/data-folder.ts";
+import { requireUrlFiles } from "../server/config/database-url.ts";
+import { checkFirstPassword } from "../server/config/first-password.ts";
 import { warnOfPlugins } from "../server/config/plugins-folder.ts";
 import type { Flow } from "../server/flows/catalog.ts";
 import { openLog } from "../shared/log.ts";
@@ -33,6 +35,8 @@ export async function check(options: { config?: string; json?: true }): Promise<
   ];
   for (const warning of warnings) process.stderr.write(`${warning}\n`);
   readDataKey(config);
+  requireUrlFiles(config, loaded.placeOf("DATABASE_URL"));
+  checkFirstPassword(config, loaded.credentials.adminPassword);
   await requireHost(config);
   const folder = mkdtempSync(join(tmpdir(), "flowhook-check-"));
   using _cleaning = cleanUpAtSignals(() => rmSync(folder, { recursive: true, force: true }));

@@ -34,7 +34,7 @@ export async function install({ dryRun = false }: { dryRun?: boolean }): Promise
   if (!isOneFile()) requireSeen([source, ...words]);
   const isCopied = isOneFile() && source !== PROGRAM;
   const program = isCopied ? [PROGRAM] : [source, ...words];
-  const installed = { password: null, isChanged: false };
+  const installed = { password: null };
   await takeSteps(
     planSteps({ program, source: isCopied ? source : null, loaded }, installed),
     dryRun,

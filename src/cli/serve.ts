@@ -1,6 +1,7 @@
 import { VERSION } from "../assets/read.ts";
 import { readCertificate } from "../server/config/certificate.ts";
 import { openDataFolder } from "../server/config/data-folder.ts";
+import { checkFirstPassword } from "../server/config/first-password.ts";
 import type { Loaded } from "../server/config/load.ts";
 import { databaseFile, nodeName, showDatabase, type Config } from "../server/config/resolve.ts";
 import { warnOfPlugins } from "../server/config/plugins-folder.ts";
@@ -38,6 +39,7 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   ];
   for (const warning of warnings) log.warn(warning);
   readCertificate(config, loaded.placeOf);
+  checkFirstPassword(config, credentials.adminPassword);
   for (const warning of openDataFolder(loaded)) log.warn(warning);
   const signals = watchStopSignals(log, config);
   const service = await open({

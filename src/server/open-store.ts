@@ -1,5 +1,6 @@
 import { VERSION } from "../assets/read.ts";
 import type { Runtime } from "../assets/runtime.ts";
+import { requireUrlFiles } from "./config/database-url.ts";
 import { databaseFile, nodeName, type Config } from "./config/resolve.ts";
 import type { ReportInterrupted } from "./store/interrupted.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
@@ -23,7 +24,7 @@ export interface StoreOptions {
   readonly tell?: (line: string) => void;
 }
 
-/** The store that DATABASE_URL names. @throws StartError */
+/** The store that DATABASE_URL names. @throws StartError @throws ConfigError */
 export async function openStore(
   config: Config,
   runtime: Runtime,
@@ -35,6 +36,7 @@ export async function openStore(
     const { addon, storeThread } = runtime;
     return openSqliteStore({ ...options, path, durability, addon, thread: storeThread });
   }
+  requireUrlFiles(config, "DATABASE_URL");
   // Not loaded where it is not used.
   const { openPostgresStore } = await import("./store/postgres/store.ts");
   const { identifyFolder } = await import("./store/postgres/folder-id.ts");

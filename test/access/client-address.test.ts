@@ -48,6 +48,15 @@ for (const [name, forwarded, client] of CLIENTS)
     assert.equal(read(from("203.0.113.1", forwarded)).address, "203.0.113.1", "nobody is believed");
   });
 
+test("L1: a trusted proxy may be written as an IPv4 address in IPv6", () => {
+  for (const written of ["::ffff:10.0.0.1", "::ffff:a00:1", "::ffff:10.0.0.9/104", "10.0.0.9/8"]) {
+    const read = openAddressReader(openProxyTrust([written]));
+    for (const peer of [PROXY, `::ffff:${PROXY}`])
+      assert.equal(read(from(peer, "203.0.113.9")).address, "203.0.113.9", `${written}, ${peer}`);
+    assert.equal(read(from("192.0.2.1", "203.0.113.9")).address, "192.0.2.1", written);
+  }
+});
+
 test("L13: a proxy that is not trusted is told of once for its range", () => {
   const told: string[] = [];
   const read = openAddressReader(

@@ -374,6 +374,19 @@ describe("doctor without a service", { skip: target.skip ?? false }, () => {
     assert.deepEqual(contentOf(stopped), kept);
   });
 
+  test("says of a key that nothing was opened with it, where no database was looked at", async () => {
+    const env = { FLOWHOOK_DATABASE_URL: "postgres://me@db.test/hooks" };
+    const { findings, text } = await examine(stopped, env);
+    const { state, message } = find(findings, "key");
+    assert.deepEqual(
+      [state, message],
+      ["skipped", "Not compared: the database was not looked at"],
+      text,
+    );
+    const local = await examine(stopped);
+    assert.match(find(local.findings, "key").message, /opens all secrets of the database \(1\)/);
+  });
+
   for (const [name, { spoil, subject, says, action }] of Object.entries(WRONG))
     test(`${name}: what to do, and exit code 1`, async () => {
       const copy = await copyAs(name);

@@ -90,6 +90,52 @@ const WRONG: Record<string, Row> = {
     says: ['"postgres:..." for DATABASE_URL', "`postgres://USER@HOST/NAME`"],
     hides: "canary",
   },
+  "a mistyped parameter of a store, without its password": {
+    yaml: "DATABASE_URL: postgres://me:canary@host/db?sslmod=verify-full",
+    says: [":1: ", 'the parameter "sslmod"', "not known, expected sslmode, ", "host"],
+    hides: "canary",
+  },
+  "a password of a store that ends early": {
+    yaml: "DATABASE_URL: postgres://me@host/db?password=a&canary=b",
+    says: ["Found a parameter in DATABASE_URL that is not known"],
+    hides: "canary",
+  },
+  "an unknown mode of TLS": {
+    yaml: "DATABASE_URL: postgres://me@host/db?sslmode=verify_full",
+    says: ['Found "verify_full" for sslmode in DATABASE_URL', "or verify-full"],
+  },
+  "no mode of TLS": {
+    yaml: "DATABASE_URL: postgres://me@host/db?sslmode=",
+    says: ['Found "" for sslmode in DATABASE_URL'],
+  },
+  "two modes of TLS": {
+    yaml: "DATABASE_URL: postgres://me@host/db?sslmode=verify-full&sslmode=disable",
+    says: ['the parameter "sslmode" in DATABASE_URL again, expected it once'],
+  },
+  "no file of an authority": {
+    yaml: "DATABASE_URL: postgres://me@host/db?sslrootcert=",
+    says: ["Found nothing for sslrootcert"],
+  },
+  "a list for a store, without its password": {
+    yaml: "DATABASE_URL: [postgres://me:canary@host/db]",
+    says: ["Found a list for DATABASE_URL", "`sqlite:PATH` or `postgres://"],
+    hides: "canary",
+  },
+  "a mapping for a data key, which is not shown": {
+    yaml: "DATA_KEY: { canary: c0ffee }",
+    says: ["Found a mapping for DATA_KEY", "64 hexadecimal digits"],
+    hides: "canary",
+  },
+  "a number for a data key, which is not shown": {
+    yaml: "DATA_KEY: 12345",
+    says: ["Found a number for DATA_KEY"],
+    hides: "12345",
+  },
+  "a list for a base URL, without its password": {
+    yaml: "BASE_URL: [https://me:canary@a.example/b]",
+    says: ["Found a list for BASE_URL", "and user"],
+    hides: "canary",
+  },
   "a data key that is too short, which is not shown": {
     yaml: "DATA_KEY: 00c0ffee",
     says: ["Found a text of 8 characters for DATA_KEY", "64 hexadecimal digits"],
@@ -121,7 +167,12 @@ const WRONG: Record<string, Row> = {
   "an unknown tag": { yaml: "LISTEN_PORT: !!binary AA==", says: [":1:", "YAML cannot be parsed"] },
   "several documents": { yaml: "LISTEN_PORT: 1\n---\nLISTEN_PORT: 2", says: ["several YAML doc"] },
   "a list as document": { yaml: "- LISTEN_PORT", says: ["Found a list, expected a mapping"] },
-  "a text as document": { yaml: "LISTEN_PORT", says: ["Found the string", "expected a mapping"] },
+  "a text as document": { yaml: "LISTEN_PORT", says: ["Found a text", "expected a mapping"] },
+  "a store without a blank behind the colon, without its password": {
+    yaml: "DATABASE_URL:postgres://me:canary@host/db",
+    says: ["Found a text", "expected a mapping"],
+    hides: "canary",
+  },
   "a wrong variable": {
     env: { FLOWHOOK_LISTEN_PORT: "http" },
     says: ['FLOWHOOK_LISTEN_PORT: Found "http" for LISTEN_PORT', "from 0 to 65535"],
@@ -219,6 +270,19 @@ describe("a configuration", () => {
     assert.equal(databaseFile(config), null);
     const { value } = values.find(({ key }) => key === "DATABASE_URL") ?? {};
     assert.equal(value, "postgres://db.example:5433/shop?sslmode=require");
+  });
+
+  test("takes the parameters of a database that the driver knows", () => {
+    for (const parameters of [
+      "host=/run/postgresql&user=me&port=5433",
+      "sslmode=verify-full&sslrootcert=/etc/ca.pem&sslcert=c.pem&sslkey=k.pem",
+      "sslmode=no-verify&application_name=hooks",
+      "uselibpqcompat=true&sslmode=require&sslnegotiation=direct",
+      "options=-c%20search_path%3Dhooks&statement_timeout=5000",
+    ]) {
+      const url = `postgres://db.example/shop?${parameters}`;
+      assert.equal(load(`DATABASE_URL: "${url}"`).config.DATABASE_URL, url);
+    }
   });
 
   test("tells TLS_CERT_FILE from the file of a variable", () => {

@@ -123,12 +123,25 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
       const elsewhere = await furnish({ LISTEN_HOST: "192.0.2.1" });
       for (const command of ["serve", "check"]) {
         const first = await runCommand(target, [command], { cwd: keyless });
-        assert.equal(first.code, 1, `${command}: ${text(first)}`);
+        assert.equal(first.code, 78, `${command}: ${text(first)}`);
         assert.match(text(first), /Cannot use the key file ".+secret\.key": expected 64/);
         const second = await runCommand(target, [command], { cwd: elsewhere });
         assert.equal(second.code, 1, `${command}: ${text(second)}`);
         assert.match(text(second), /Cannot listen on 192\.0\.2\.1:0: .*EADDRNOTAVAIL/);
       }
+    });
+
+    test("11: a first password that is too short, and no other", async () => {
+      const env = { FLOWHOOK_ADMIN_PASSWORD: "short" };
+      const folder = await furnish();
+      for (const command of ["serve", "check"]) {
+        const finished = await runCommand(target, [command], { cwd: folder, env });
+        assert.equal(finished.code, 78, `${command}: ${text(finished)}`);
+        assert.match(finished.stderr, /FLOWHOOK_ADMIN_PASSWORD: Found a password of 5 characters/);
+      }
+      await serve(folder);
+      const later = await runCommand(target, ["check"], { cwd: folder, env });
+      assert.equal(later.code, 0, text(later));
     });
 
     const closed = { "without the right to write": 0o500, "that cannot be listed": 0o300 };

@@ -8,6 +8,7 @@ import { spawnSync } from "node:child_process";
 import { runCommand, runProgram } from "../blackbox/command.ts";
 import { environment, findProgram, openTarget } from "../blackbox/target.ts";
 import { all } from "../cli/session.ts";
+import { findPort } from "../free-port.ts";
 
 const target = openTarget();
 const isLinux = process.platform === "linux";
@@ -64,8 +65,10 @@ is-active) [ -f "$STATE/pid" ] ;;
 is-enabled) [ -f "$STATE/enabled" ] ;;
 enable) : > "$STATE/enabled" ;;
 disable) stop; rm -f "$STATE/enabled" ;;
+show) cat "$STATE/since" ;;
 restart)
   stop
+  awk '{ printf "%.0f\\n", $1 * 1000000 }' /proc/uptime > "$STATE/since"
   start=$(sed -n 's/^ExecStart=//p' "$unit")
   user=$(sed -n 's/^User=//p' "$unit")
   setpriv --reuid "$user" --regid "$user" --clear-groups $start > "$STATE/log" 2>&1 &
@@ -99,12 +102,17 @@ run stat -c '%U %G %a %n' /var/lib/flowhook /var/lib/flowhook/data /var/lib/flow
 stat -c '%F %n' /usr/local/bin/flowhook
 (cd "$STATE/run" && flowhook doctor 2>&1)
 run cat /etc/flowhook/flowhook.yaml
+sed -i 's|/data$|/other|; s|: 0$|: '"$2|" /etc/flowhook/flowhook.yaml
+run "$STATE/flowhook" install --dry-run
+run "$STATE/flowhook" install
+run "$STATE/flowhook" install
+rm -r /var/lib/flowhook/data
 echo '# a change' >> /etc/systemd/system/flowhook.service
 run "$STATE/flowhook" install
 run flowhook uninstall
 sed -i '$d' /etc/systemd/system/flowhook.service
 run flowhook uninstall
-run ls /etc/flowhook /var/lib/flowhook/data
+run ls /etc/flowhook /var/lib/flowhook/other
 run "$STATE/flowhook" uninstall --purge
 run ls -d /etc/flowhook /var/lib/flowhook /usr/local/bin/flowhook
 run grep -c '^flowhook:' /etc/passwd
@@ -119,6 +127,7 @@ if (!isTried) console.log("install is not tried: it needs the binary, root and a
 const ofBinary = isTried ? describe : () => {};
 ofBinary("install and uninstall", () => {
   let state = "";
+  let port = 0;
   let parts: string[] = [];
 
   before(async () => {
@@ -129,7 +138,9 @@ ofBinary("install and uninstall", () => {
     await writeFile(join(state, "script"), SCRIPT);
     await copyFile(target.command[0], join(state, "flowhook"));
     await chmod(join(state, "flowhook"), 0o755);
-    const args = ["--mount", "--propagation", "private", "sh", join(state, "script"), state];
+    port = await findPort();
+    const script = ["sh", join(state, "script"), state, String(port)];
+    const args = ["--mount", "--propagation", "private", ...script];
     const env = { PATH: "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root" };
     const done = await runProgram(unshare, args, { cwd: "/", env, deadlineMs: 300_000 });
     assert.equal(done.code, 0, all(done));
@@ -171,9 +182,22 @@ ofBinary("install and uninstall", () => {
     );
   });
 
+  test("what is read at the start was changed: the service is started again", () => {
+    for (const [at, state] of [
+      [4, "would"],
+      [5, "did"],
+      [6, "no need"],
+    ] as const)
+      assert.match(part(at), new RegExp(`^${state} +start the service: systemctl restart`, "m"));
+    assert.match(part(5), /^did +make the folder \/var\/lib\/flowhook\/other/m);
+    assert.match(part(5), /Log in as "admin" with the password \S{12,}/);
+    assert.ok(part(5).includes(`It runs, and takes calls at http://127.0.0.1:${port}\n`), part(5));
+    assert.doesNotMatch(part(6), /^did|password \S{12}|^exit/m);
+  });
+
   for (const [act, at] of [
-    ["install", 4],
-    ["uninstall", 5],
+    ["install", 7],
+    ["uninstall", 8],
   ] as const)
     test(`${act} leaves a unit alone that somebody changed`, () => {
       assert.match(part(at), /flowhook\.service" was not made by flowhook install, or was changed/);
@@ -182,11 +206,11 @@ ofBinary("install and uninstall", () => {
     });
 
   test("uninstall leaves configuration, flows and data; --purge does not", () => {
-    assert.match(part(6), /^did +stop the service/m);
-    assert.match(part(6), /This removes them: sudo \.\/flowhook-linux-\w+ uninstall --purge$/m);
-    assert.match(part(7), /flowhook\.yaml\nplugins[^]*flowhook\.db\n[^]*secret\.key/);
-    assert.match(part(8), /^did +remove the data in \/var\/lib\/flowhook\/data/m);
-    assert.equal(part(9).match(/No such file or directory/g)?.length, 3, part(9));
-    assert.match(part(10), /^0$/m);
+    assert.match(part(9), /^did +stop the service/m);
+    assert.match(part(9), /This removes them: sudo \.\/flowhook-linux-\w+ uninstall --purge$/m);
+    assert.match(part(10), /flowhook\.yaml\nplugins[^]*flowhook\.db\n[^]*secret\.key/);
+    assert.match(part(11), /^did +remove the data in \/var\/lib\/flowhook\/other/m);
+    assert.equal(part(12).match(/No such file or directory/g)?.length, 3, part(12));
+    assert.match(part(13), /^0$/m);
   });
 });

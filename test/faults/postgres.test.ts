@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
+import { runCommand } from "../blackbox/command.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { findPort } from "../free-port.ts";
 import { openPostgres, PASSWORD, type PostgresServer } from "../postgres-server.ts";
@@ -248,6 +249,16 @@ describe("store in PostgreSQL", () => {
     );
     assert.deepEqual(rows, [{ tablename: "theirs" }]);
     await client.end();
+  });
+
+  test("a file of the URL that cannot be read is told at once", async () => {
+    const given = "postgres://me@127.0.0.1:1/shop?sslmode=verify-full&sslrootcert=/none/ca.pem";
+    await using service = await openTestService({ config: { DATABASE_URL: given }, start: false });
+    for (const command of ["serve", "check"]) {
+      const finished = await runCommand(service.target, [command], { cwd: service.directory });
+      assert.equal(finished.code, 78, finished.stderr);
+      assert.match(finished.stderr, /File "\/none\/ca\.pem" \(sslrootcert of .+: ENOENT/);
+    }
   });
 
   test("a server that is not there is tried for half a minute, with a line from time to time", async () => {

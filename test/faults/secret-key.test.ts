@@ -94,10 +94,12 @@ describe("12: secrets without their key", () => {
     const service = await openWithSecrets(stack);
     await service.stop();
     const file = join(service.data, "secret.key");
-    await writeFile(file, "00ff");
-    const finished = await runCommand(service.target, ["serve"], { cwd: service.directory });
-    assert.equal(finished.code, 1);
-    assert.match(finished.stderr, /^Cannot use the key file ".+secret\.key": expected 64 .+\n$/);
+    for (const content of ["00ff", "xyz", ""]) {
+      await writeFile(file, content);
+      const finished = await runCommand(service.target, ["serve"], { cwd: service.directory });
+      assert.equal(finished.code, 78, "no unit starts it again and again");
+      assert.match(finished.stderr, /^Cannot use the key file ".+secret\.key": expected 64 .+\n$/);
+    }
     await rm(file);
     await writeFile(`${file}.new`, "00ff");
     await service.start();

@@ -94,6 +94,8 @@ export function examineKey(config: Config, inspection: Inspection | null): Findi
   try {
     const found = readDataKey(config);
     const secrets = inspection?.secrets ?? [];
+    if (found !== null && inspection === null)
+      return [key.skipped("Not compared: the database was not looked at")];
     if (found === null) {
       const message = `There is no secret.key in "${DATA_DIR}"`;
       const isLost = secrets.length > 0;

@@ -22,9 +22,10 @@ import { sampleConfig } from "../../server/config/sample.ts";
 import { quotePath } from "../../server/config/unwritable.ts";
 import { CommandError } from "../command-error.ts";
 import { CONFIG_FILE, makeUnit } from "../systemd.ts";
-import { asksSystemd, findUser, runProgram, type SystemUser } from "./machine.ts";
+import { findUser, runProgram, type SystemUser } from "./machine.ts";
+import { enable, start } from "./starting.ts";
 import type { Step } from "./step.ts";
-import { isUnit, markUnit, requireOwnUnit, UNIT, UNIT_FILE } from "./unit-file.ts";
+import { isUnit, markUnit, requireOwnUnit, UNIT_FILE } from "./unit-file.ts";
 
 export const PROGRAM = "/usr/local/bin/flowhook";
 export const USER = "flowhook";
@@ -45,8 +46,6 @@ export interface Plan {
 export interface Installed {
   /** Of `admin`; null where the database was there. */
   password: string | null;
-  /** Whether a service that runs is another one after this. */
-  isChanged: boolean;
 }
 
 /** Everything in the order in which one needs the other. */
@@ -55,7 +54,7 @@ export function planSteps(plan: Plan, installed: Installed): Step[] {
   const file = databaseFile(plan.loaded.config);
   const folders = [...new Set([DATA_DIR, ...(file === null ? [] : [dirname(file)])])];
   return [
-    ...(plan.source === null ? [] : [copyProgram(plan.source, installed)]),
+    ...(plan.source === null ? [] : [copyProgram(plan.source)]),
     addUser(),
     makeFolder(CONFIG_FOLDER),
     makeFolder(PLUGINS_DIR),
@@ -63,9 +62,9 @@ export function planSteps(plan: Plan, installed: Installed): Step[] {
     writeFlow(PLUGINS_DIR),
     ...folders.map(makeDataFolder),
     setPassword(plan, installed),
-    writeUnit(plan, installed),
+    writeUnit(plan),
     enable(),
-    start(installed),
+    start(),
   ];
 }
 
@@ -77,12 +76,12 @@ export function configurationText(): string {
   );
 }
 
-function copyProgram(source: string, installed: Installed): Step {
+function copyProgram(source: string): Step {
   return {
     what: `copy the program to ${PROGRAM}`,
+    isRead: true,
     isDone: () => isPlainFile(PROGRAM) && isSame(source, PROGRAM),
     act() {
-      installed.isChanged = true;
       mkdirSync(dirname(PROGRAM), { recursive: true });
       // Beside and renamed: the file of a program that runs cannot be written.
       copyFileSync(source, `${PROGRAM}.new`);
@@ -128,6 +127,7 @@ function makeFolder(folder: string): Step {
 function writeConfiguration(): Step {
   return {
     what: `write ${CONFIG_FILE}`,
+    isRead: true,
     isDone: () => existsSync(CONFIG_FILE),
     act() {
       writeFileSync(CONFIG_FILE, configurationText(), { flag: "wx", mode: 0o640 });
@@ -152,6 +152,7 @@ function writeFlow(folder: string): Step {
 function makeDataFolder(folder: string): Step {
   return {
     what: `make the folder ${folder}, of ${USER} alone`,
+    isRead: true,
     isDone: () => existsSync(folder),
     act() {
       const { uid, gid } = requireUser();
@@ -168,6 +169,7 @@ function makeDataFolder(folder: string): Step {
 function setPassword({ program, loaded }: Plan, installed: Installed): Step {
   return {
     what: "make the database, with a password for the user admin",
+    isRead: true,
     isDone: () =>
       existsSync(databaseFile(loaded.config) ?? join(loaded.config.DATA_DIR, "secret.key")) ||
       // Root would make folders that the service could not use.
@@ -217,34 +219,18 @@ function runUser(
   return spawnSync(file, all, { ...options, cwd: "/", env, encoding: "utf8", maxBuffer: Infinity });
 }
 
-function writeUnit({ program, loaded }: Plan, installed: Installed): Step {
+function writeUnit({ program, loaded }: Plan): Step {
   const text = markUnit(makeUnit(program, CONFIG_FILE, { ...loaded, file: CONFIG_FILE }, USER));
   return {
     what: `write the unit ${UNIT_FILE}`,
+    isRead: true,
     isDone: () => isUnit(text),
     act() {
-      installed.isChanged = true;
       writeFileSync(`${UNIT_FILE}.new`, text, { mode: 0o644 });
       chmodSync(`${UNIT_FILE}.new`, 0o644);
       renameSync(`${UNIT_FILE}.new`, UNIT_FILE);
       runProgram("systemctl", "daemon-reload");
     },
-  };
-}
-
-function enable(): Step {
-  return {
-    what: "start the service with the machine: systemctl enable flowhook",
-    isDone: () => asksSystemd("is-enabled", UNIT),
-    act: () => void runProgram("systemctl", "enable", UNIT),
-  };
-}
-
-function start(installed: Installed): Step {
-  return {
-    what: "start the service: systemctl restart flowhook",
-    isDone: () => !installed.isChanged && asksSystemd("is-active", UNIT),
-    act: () => void runProgram("systemctl", "restart", UNIT),
   };
 }
 

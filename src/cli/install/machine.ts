@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { CommandError } from "../command-error.ts";
 
@@ -58,4 +58,11 @@ export function asksSystemd(question: string, unit: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A property of a unit; empty where systemd does not tell. */
+export function askSystemd(property: string, unit: string): string {
+  const args = ["show", "--value", "--property", property, unit];
+  const { stdout } = spawnSync("systemctl", args, { encoding: "utf8" });
+  return (stdout ?? "").trim();
 }

@@ -2,7 +2,10 @@
 export interface Step {
   /** As an order: `make the folder /etc/flowhook`. */
   readonly what: string;
-  readonly isDone: () => boolean;
+  /** Whether a service that runs has what was there before, until it is started again. */
+  readonly isRead?: true;
+  /** @param isChanged whether a step before it had to do something that is read at the start */
+  readonly isDone: (isChanged?: boolean) => boolean;
   readonly act: () => void | Promise<void>;
 }
 
@@ -12,13 +15,15 @@ export interface Step {
  * @param isDry nothing is done: what would be is printed
  */
 export async function takeSteps(steps: readonly Step[], isDry: boolean): Promise<void> {
-  for (const { what, isDone, act } of steps) {
-    if (isDone()) print("no need", what);
-    else if (isDry) print("would", what);
-    else {
-      await act();
-      print("did", what);
+  let isChanged = false;
+  for (const { what, isRead = false, isDone, act } of steps) {
+    if (isDone(isChanged)) {
+      print("no need", what);
+      continue;
     }
+    isChanged ||= isRead;
+    if (!isDry) await act();
+    print(isDry ? "would" : "did", what);
   }
 }
 

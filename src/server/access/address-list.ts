@@ -40,7 +40,8 @@ export function readRange(text: string): Range | string {
 /** Bits of an IPv6 address before the IPv4 address that it holds. */
 const MAPPED_BITS = 96;
 
-function toPlain(address: ipaddr.IPv4 | ipaddr.IPv6, bits: number): Range {
+/** The range as connections show their addresses: one of IPv4 in IPv6's clothes is undressed. */
+export function toPlain(address: ipaddr.IPv4 | ipaddr.IPv6, bits: number): Range {
   if (!(address instanceof ipaddr.IPv6) || !address.isIPv4MappedAddress() || bits < MAPPED_BITS)
     return [address, bits];
   return [address.toIPv4Address(), bits - MAPPED_BITS];

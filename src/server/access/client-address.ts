@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import ipaddr from "ipaddr.js";
+import { toPlain } from "./address-list.ts";
 import { networkOf } from "./network.ts";
 
 /** Who really sent a request, where proxies stand in between. */
@@ -17,7 +18,7 @@ export type ProxyTrust = (address: string) => boolean;
 /** @param trusted_proxies addresses or CIDRs */
 export function openProxyTrust(trustedProxies: readonly string[]): ProxyTrust {
   if (trustedProxies.length === 0) return () => false;
-  const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(toCidr(cidr)));
+  const ranges = trustedProxies.map((cidr) => toPlain(...ipaddr.parseCIDR(toCidr(cidr))));
   return (address) => {
     if (!ipaddr.isValid(address)) return false;
     const parsed = ipaddr.process(address);

@@ -58,6 +58,7 @@ function readKey(file: string): Buffer | null {
   }
   throw new StartError(
     `Cannot use the key file "${file}": expected 64 hexadecimal digits. Put the right one back`,
+    78,
   );
 }
 

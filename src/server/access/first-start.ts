@@ -1,7 +1,6 @@
 import { now } from "../../shared/clock.ts";
-import { PASSWORD_LENGTH } from "../../shared/password-length.ts";
 import { newId } from "../../shared/id.ts";
-import { refuse } from "../config/config-error.ts";
+import { requireLong } from "../config/first-password.ts";
 import { findKeyCheck } from "../store/key-check.ts";
 import type { Store } from "../store/store.ts";
 import type { Unit } from "../store/statement.ts";
@@ -77,7 +76,7 @@ export async function prepareFirstStart(
       commit: () => commit(keyUnit),
     };
   const project_id = project?.id ?? newId();
-  if (given !== null) requireLong(given);
+  requireLong(given);
   const password = given ?? generatePassword();
   const password_hash = await hashPassword(password);
   const adminRole = (await findRoleByName(store, "admin"))?.id ?? newId();
@@ -91,15 +90,6 @@ export async function prepareFirstStart(
     defaultProjectId: project_id,
     commit: () => commit(unit),
   };
-}
-
-/** @throws ConfigError for a password that nobody could be given later */
-function requireLong({ length }: string): void {
-  if (length < PASSWORD_LENGTH)
-    refuse(
-      "FLOWHOOK_ADMIN_PASSWORD",
-      `Found a password of ${length} characters, expected at least ${PASSWORD_LENGTH} for the user admin`,
-    );
 }
 
 function toFirstResources(store: Store, project_id: string, adminRole: string): Unit {

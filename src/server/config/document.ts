@@ -37,7 +37,7 @@ export function readDocument(file: string): Map<string, Given> {
   const [document] = documents;
   if (document === undefined || document === null) return new Map();
   if (!(document instanceof Map)) {
-    refuse(file, `Found ${nameOf(document)}, expected a mapping of keys to values`);
+    refuse(file, `Found ${kindOf(document)}, expected a mapping of keys to values`);
   }
   return new Map(
     [...document].map(([key, value]: [unknown, unknown], index) => [
@@ -115,7 +115,10 @@ function lineAt(source: string, position: number): number {
   return source.slice(0, Math.max(0, position)).split(/\r\n|\r|\n/).length;
 }
 
-function nameOf(value: unknown): string {
+/** What kind of value it is, without the value: it may hold a password. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return "nothing";
   if (Array.isArray(value)) return "a list";
-  return `the ${typeof value} ${JSON.stringify(value)}`;
+  if (typeof value === "object") return "a mapping";
+  return typeof value === "string" ? "a text" : `a ${typeof value}`;
 }

@@ -3,7 +3,8 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { checkWritable, warnOfReadable } from "./allowed-paths.ts";
-import { readDocument, type Given } from "./document.ts";
+import { findParameterFault } from "./database-url.ts";
+import { kindOf, readDocument, type Given } from "./document.ts";
 import { readVariables, warnOfVariables, type Environment } from "./environment.ts";
 import { ConfigError, type ConfigProblem } from "./config-error.ts";
 import { nearestKey } from "./nearest-key.ts";
@@ -106,15 +107,18 @@ function unknownKey(key: string, place: string): ConfigProblem {
   return { place, message: `Found the unknown key "${key}", expected ${expected}` };
 }
 
+/** Their values may hold a password, or are one. */
+const SECRET: readonly ConfigKey[] = ["DATA_KEY", "DATABASE_URL", "BASE_URL"];
+
 /**
- * URLs may hold a password: of a refused one of a database only the scheme is shown, of another no
- * user; of a key nothing.
+ * Of a refused URL of a database only the scheme is shown, of another no user; of a key nothing, and
+ * nothing of what is no text where one of these belongs.
  */
 function show(key: ConfigKey, value: unknown): string {
-  if (key === "DATA_KEY")
-    return typeof value === "string" ? `a text of ${value.length} characters` : "no text";
-  if (key === "DATABASE_URL" && typeof value === "string") {
-    const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(value);
+  if (SECRET.includes(key) && typeof value !== "string") return kindOf(value);
+  if (key === "DATA_KEY") return `a text of ${String(value).length} characters`;
+  if (key === "DATABASE_URL") {
+    const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(String(value));
     return scheme === null ? "a text without a scheme" : `"${scheme[0]}..."`;
   }
   if (key === "BASE_URL" && typeof value === "string" && value.includes("@"))
@@ -134,7 +138,10 @@ function checkTogether(settings: Settings, given: ReadonlyMap<string, Given>): C
     );
     errors.push({ place: placeOf(has!), message: `Found ${has} alone, expected ${lacks} with it` });
   }
-  if (settings.RETENTION_MAX_BYTES !== null && settings.DATABASE_URL?.startsWith("postgres")) {
+  const isPostgres = settings.DATABASE_URL?.startsWith("postgres") === true;
+  const fault = isPostgres ? findParameterFault(settings.DATABASE_URL ?? "") : null;
+  if (fault !== null) errors.push({ place: placeOf("DATABASE_URL"), message: fault });
+  if (settings.RETENTION_MAX_BYTES !== null && isPostgres) {
     const message =
       "Found RETENTION_MAX_BYTES with PostgreSQL, whose database does not shrink by deleting: " +
       "expected RETENTION_DAYS or RETENTION_MAX_EXECUTIONS instead";
