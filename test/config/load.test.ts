@@ -104,6 +104,10 @@ const WRONG: Record<string, Row> = {
     yaml: "DATABASE_URL: postgres://me@host/db?sslmode=verify_full",
     says: ['Found "verify_full" for sslmode in DATABASE_URL', "or verify-full"],
   },
+  "a binding to the channel that the driver does not ask for": {
+    yaml: "DATABASE_URL: postgres://me@host/db?sslmode=require&channel_binding=require",
+    says: ['Found "require" for channel_binding in DATABASE_URL, expected disable or prefer'],
+  },
   "no mode of TLS": {
     yaml: "DATABASE_URL: postgres://me@host/db?sslmode=",
     says: ['Found "" for sslmode in DATABASE_URL'],
@@ -278,6 +282,7 @@ describe("a configuration", () => {
       "sslmode=verify-full&sslrootcert=/etc/ca.pem&sslcert=c.pem&sslkey=k.pem",
       "sslmode=no-verify&application_name=hooks",
       "uselibpqcompat=true&sslmode=require&sslnegotiation=direct",
+      "target_session_attrs=read-write&connect_timeout=10&keepalives_idle=10&channel_binding=prefer",
       "options=-c%20search_path%3Dhooks&statement_timeout=5000",
     ]) {
       const url = `postgres://db.example/shop?${parameters}`;

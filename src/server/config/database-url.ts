@@ -13,21 +13,29 @@ const FREE =
   "client_encoding options statement_timeout lock_timeout idle_in_transaction_session_timeout " +
   "query_timeout";
 
-/** Those of which it knows these values. */
-const CHOICES: Readonly<Record<string, readonly string[]>> = {
-  sslmode: ["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"],
-  sslnegotiation: ["postgres", "direct"],
-  ssl: ["true", "1", "0", "no-verify"],
-  uselibpqcompat: ["true", "false"],
-};
+/** Those of libpq that it passes over, and that ask for nothing that somebody would miss. */
+const PASSED_OVER =
+  "connect_timeout target_session_attrs keepalives keepalives_idle keepalives_interval " +
+  "keepalives_count tcp_user_timeout";
 
-const KNOWN: readonly string[] = [...Object.keys(CHOICES), ...FREE.split(" ")];
+/** Those of which it knows these values. */
+const CHOICES: ReadonlyMap<string, readonly string[]> = new Map([
+  ["sslmode", ["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"]],
+  ["sslnegotiation", ["postgres", "direct"]],
+  ["ssl", ["true", "1", "0", "no-verify"]],
+  ["uselibpqcompat", ["true", "false"]],
+  // The driver has no word for "require".
+  ["channel_binding", ["disable", "prefer"]],
+]);
+
+const KNOWN: readonly string[] = [...CHOICES.keys(), ...FREE.split(" ")];
+const ACCEPTED: readonly string[] = [...KNOWN, ...PASSED_OVER.split(" ")];
 
 /** @returns what is wrong with the parameters, without any password; null: nothing */
 export function findParameterFault(url: string): string | null {
   const { searchParams } = new URL(url);
   const names = [...searchParams.keys()];
-  const unknown = names.find((name) => !KNOWN.includes(name));
+  const unknown = names.find((name) => !ACCEPTED.includes(name));
   if (unknown !== undefined) {
     // What follows an "&" may be the rest of a password.
     const found = searchParams.has("password") ? "a parameter" : `the parameter "${unknown}"`;
@@ -37,7 +45,7 @@ export function findParameterFault(url: string): string | null {
   if (twice !== undefined)
     return `Found the parameter "${twice}" in DATABASE_URL again, expected it once`;
   for (const [name, value] of searchParams) {
-    const values = CHOICES[name];
+    const values = CHOICES.get(name);
     if (values !== undefined && !values.includes(value))
       return `Found "${value}" for ${name} in DATABASE_URL, expected ${values.join(" or ")}`;
     if (name.startsWith("ssl") && value === "")
