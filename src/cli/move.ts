@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { keyFileOf, readDataKey, type DataKey } from "../server/access/data-key.ts";
 import { toCheck } from "../server/access/key-check.ts";
+import { findParameterFault, requireUrlFiles } from "../server/config/database-url.ts";
 import { isDatabaseUrl } from "../server/config/kinds.ts";
 import { databaseFile, showDatabase, type Config } from "../server/config/resolve.ts";
 import { moveStore, type Moved } from "../server/move.ts";
@@ -71,12 +72,20 @@ function requireSource(url: string): string {
 /** @throws CommandError */
 function requireTarget(url: string): string {
   const isPostgres = isDatabaseUrl(url) && databaseFile({ DATABASE_URL: url }) === null;
-  if (isPostgres) return url;
+  if (isPostgres) return requireParameters(url);
   throw new CommandError(
     "Expected TO as DATABASE_URL has it: postgres://USER@HOST/NAME. Without TO it is the " +
       "DATABASE_URL of the configuration",
     2,
   );
+}
+
+/** @throws CommandError for parameters that the driver would pass over, as with a mistyped sslmode */
+function requireParameters(url: string): string {
+  const fault = findParameterFault(url);
+  if (fault !== null) throw new CommandError(fault, 2);
+  requireUrlFiles({ DATABASE_URL: url }, "TO");
+  return url;
 }
 
 /** @throws CommandError where there is none; none is made here */

@@ -374,6 +374,9 @@ describe("refused moves", () => {
       2,
       /^Expected TO as DATABASE_URL has it: postgres/,
     );
+    // It would be a connection in clear text.
+    const mistyped = `${url}?sslmod=verify-full`;
+    await assertRefused([FILE, mistyped], 2, /^Found the parameter "sslmod" in DATABASE_URL/);
     await assertRefused([FILE], 2, /Without TO it is the DATABASE_URL of the configuration/);
     await assertRefused(["sqlite:none.db", url], 1, /^There is no database at ".+none\.db"\n$/);
     assert.deepEqual(await listTables(url), []);

@@ -10,6 +10,8 @@ const GOOD = [
   "می\u200cخواهم",
   "👩\u200d🚀",
   "❤\ufe0f",
+  "1\ufe0f\u20e3",
+  "क्\u200dष",
   "a-b_c.d",
 ];
 
@@ -27,6 +29,13 @@ const DECEIVING = [
   "x\u202enimda",
   "\u2066admin\u2069",
   "ת\u200fadmin",
+  "Zoë\u200d",
+  "Zoë\u034f",
+  "Zoë\u3164",
+  "名\u200d前",
+  "می\u200c",
+  "a\u2028b",
+  "a\u2800",
 ];
 
 for (const name of DECEIVING)

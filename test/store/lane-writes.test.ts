@@ -91,7 +91,7 @@ test("a write has 500 records, and 16 MiB of text, unless one that is asked for 
 });
 
 /** A ledger whose thread answers as it is told to. */
-function openLedger() {
+function openLedger(failed: (error: Error) => void = assert.fail) {
   const sent: string[][] = [];
   const waiting: PromiseWithResolvers<Written>[] = [];
   const ledger = new PostgresLedger({
@@ -105,7 +105,7 @@ function openLedger() {
     isLimited: false,
   });
   const append = (id: string) =>
-    ledger.append({ kind: "start", ids: [id], at: 1 }, null, { failed: assert.fail });
+    ledger.append({ kind: "start", ids: [id], at: 1 }, null, { failed });
   return { ledger, sent, waiting, append };
 }
 
@@ -127,6 +127,20 @@ test("records go to the thread in each turn, though it is writing others", async
   waiting[1]?.resolve({ ...NOTHING, batches: 0 });
   assert.equal(await settled, true);
   assert.deepEqual(ledger.counts(), { batches: 1, records: 3 });
+});
+
+test("who waits for all is told of a failure before the last of them", async () => {
+  const { ledger, waiting, append } = openLedger(() => {});
+  append("a");
+  await turn();
+  append("b");
+  await turn();
+  const settled = ledger.settled();
+  const error = { kind: "other" as const, code: "x", message: "" };
+  waiting[0]?.resolve({ ...NOTHING, errors: [[0, error]], batches: 1 });
+  waiting[1]?.resolve({ ...NOTHING, batches: 1 });
+  assert.equal(await settled, false);
+  assert.equal(await ledger.settled(), true);
 });
 
 test("a thread that is busy is given 16 of them at most, and the rest in one", async () => {

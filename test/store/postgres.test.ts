@@ -263,7 +263,7 @@ test("postgres: lists of parameters arrive as they were, whatever is in them", a
       $4::json[]::text[] as objects, $5::text[] as none`,
     values: [
       toListBytes("bigint", [...numbers, ...bounds]),
-      toListBytes("text", [...texts, "a\0", "\ud800"]),
+      toListBytes("text", [...texts, "a\0", "\ud800", ""]),
       toListBytes("bytea", bytes),
       toListBytes("json", ['{"a": "\\""}', null]),
       toListBytes("text", []),
@@ -273,7 +273,7 @@ test("postgres: lists of parameters arrive as they were, whatever is in them", a
   assert.deepEqual(rows, [
     {
       numbers: [...numbers, ...bounds].map((one) => (one === null ? null : String(one))),
-      texts: [...texts, "a\u{fffd}", "\u{fffd}"],
+      texts: [...texts, "a\u{fffd}", "\u{fffd}", ""],
       bytes,
       objects: ['{"a": "\\""}', null],
       none: [],

@@ -78,6 +78,14 @@ export interface LedgerEntry {
   readonly text: string | null;
 }
 
+/** Texts of a record, in UTF-16 units; bytes of a body as they are. */
+export function lengthOf({ record, text }: LedgerEntry): number {
+  const own = text?.length ?? 0;
+  if (record.kind === "begin") return own + (record.input.raw_body?.length ?? 0);
+  if (record.kind !== "log") return own;
+  return record.lines.reduce((sum, line) => sum + line.text.length, own);
+}
+
 /** Endings that a begin implies. */
 export function listReplaced({ row, replaces = [] }: BeginRecord): LedgerEntry[] {
   return replaces.map((id) => ({

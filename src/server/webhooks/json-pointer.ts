@@ -23,19 +23,26 @@ export function findScalar({ text, pointer, hasOwnNumbers }: PointerJob): Scalar
   const names = pointer.split("/").slice(1).map(unescape);
   const json = text.startsWith("\uFEFF") ? text.slice(1) : text;
   const value = follow(parseExactly(json), names);
-  if (hasOwnNumbers && typeof value === "number" && !isExact(value))
+  if (hasOwnNumbers && typeof value === "number" && !isShort(value))
     return asWritten(json, names) ?? value;
   return typeof value === "object" ? null : (value as Scalar);
 }
 
-/** Larger ones are read as others, or as Infinity. */
+/** Others are read as their neighbours, or as Infinity. */
 export function isExact(value: number): boolean {
-  return Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+  return Number.isSafeInteger(value) || isShort(value);
+}
+
+/** Whether no other number of as many digits is read as this one: 15 are always told apart. */
+function isShort(value: number): boolean {
+  return (
+    Number.isFinite(value) && String(value).replace(/e.*$/, "").replaceAll(/\D/g, "").length <= 15
+  );
 }
 
 function asWritten(json: string, names: readonly string[]): string | null {
   const value: unknown = JSON.parse(json, (_, one: unknown, context?: { source?: string }) =>
-    typeof one === "number" && !isExact(one) ? context?.source : one,
+    typeof one === "number" && !isShort(one) ? context?.source : one,
   );
   const found = follow(value, names);
   return typeof found === "string" ? found : null;

@@ -1,4 +1,4 @@
-import type { LedgerEntry, LedgerRecord } from "../ledger-record.ts";
+import { lengthOf, type LedgerEntry, type LedgerRecord } from "../ledger-record.ts";
 import type { RecordEvents } from "../ledger.ts";
 import { isRefusal, StoreError } from "../store-error.ts";
 import { MOST_OF_BATCH, type Recorded } from "./thread-protocol.ts";
@@ -27,9 +27,7 @@ export class LaneQueue {
   #isFlushing = false;
   #underWay = 0;
   #lengthUnderWay = 0;
-  /** Whether the latest batch was written. */
-  #isWell = true;
-  #readers: { readonly batch: number; resolve(isSettled: boolean): void }[] = [];
+  #readers: Reader[] = [];
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -54,7 +52,7 @@ export class LaneQueue {
     const isIdle = this.#gathered.length === 0;
     if (isIdle && this.#underWay === 0) return Promise.resolve(true);
     const batch = isIdle ? this.#next - 1 : this.#next;
-    return new Promise((resolve) => this.#readers.push({ batch, resolve }));
+    return new Promise((resolve) => this.#readers.push({ batch, isWell: true, resolve }));
   }
 
   #flushSoon(): void {
@@ -78,7 +76,7 @@ export class LaneQueue {
     if (entries.length === 0) return;
     const number = this.#next++;
     this.#underWay += 1;
-    this.#lengthUnderWay += lengthOf(entries);
+    this.#lengthUnderWay += sumOf(entries);
     const records = entries.map(({ record, text }) => ({ record, text }));
     this.#options.write(records).then(
       (recorded) => this.#written(number, entries, recorded),
@@ -89,8 +87,8 @@ export class LaneQueue {
   /** As many as one batch takes. */
   #take(): Waiting[] {
     let [count, length] = [0, 0];
-    for (const { text } of this.#gathered) {
-      length += text?.length ?? 0;
+    for (const entry of this.#gathered) {
+      length += lengthOf(entry);
       if (count >= MOST_OF_BATCH.records || (count > 0 && length > MOST_OF_BATCH.length)) break;
       count += 1;
     }
@@ -99,8 +97,10 @@ export class LaneQueue {
 
   #written(number: number, entries: readonly Waiting[], recorded: Recorded): void {
     this.#underWay -= 1;
-    this.#lengthUnderWay -= lengthOf(entries);
-    this.#isWell = recorded.errors.every(([, { kind }]) => isRefusal(kind));
+    this.#lengthUnderWay -= sumOf(entries);
+    const isWell = recorded.errors.every(([, { kind }]) => isRefusal(kind));
+    if (!isWell)
+      for (const reader of this.#readers) if (reader.batch >= number) reader.isWell = false;
     const errors = new Map(recorded.errors);
     const left = {
       overtaken: new Set(recorded.overtaken),
@@ -116,7 +116,7 @@ export class LaneQueue {
     });
     const due = this.#readers.filter(({ batch }) => batch <= number);
     this.#readers = this.#readers.filter(({ batch }) => batch > number);
-    for (const reader of due) reader.resolve(this.#isWell);
+    for (const reader of due) reader.resolve(reader.isWell);
   }
 
   #tellWritten({ record, events }: Waiting, { overtaken, heldBack }: Left): void {
@@ -142,8 +142,16 @@ export class LaneQueue {
   }
 }
 
-function lengthOf(entries: readonly Waiting[]): number {
-  return entries.reduce((sum, { text }) => sum + (text?.length ?? 0), 0);
+function sumOf(entries: readonly Waiting[]): number {
+  return entries.reduce((sum, entry) => sum + lengthOf(entry), 0);
+}
+
+/** Who waits for a batch and for all before it. */
+interface Reader {
+  readonly batch: number;
+  /** Whether those that have ended were written. */
+  isWell: boolean;
+  resolve(isSettled: boolean): void;
 }
 
 /** Executions that were left as they are. */

@@ -1,4 +1,4 @@
-import type { LedgerEntry } from "../ledger-record.ts";
+import { lengthOf, type LedgerEntry } from "../ledger-record.ts";
 import { MOST_OF_BATCH, type Recorded, type Written } from "./thread-protocol.ts";
 
 type Write = (entries: readonly LedgerEntry[]) => Promise<Recorded>;
@@ -25,7 +25,7 @@ export class LaneWrites {
 
   /** @returns what became of these records; what was left as it is may be of others too */
   add(entries: readonly LedgerEntry[]): Promise<Written> {
-    const length = entries.reduce((sum, { text }) => sum + (text?.length ?? 0), 0);
+    const length = entries.reduce((sum, entry) => sum + lengthOf(entry), 0);
     const { promise, resolve, reject } = Promise.withResolvers<Written>();
     this.#asked.push({ entries, length, resolve, reject });
     if (!this.#isWriting) this.#writeNext();

@@ -18,10 +18,10 @@ const MOST_LENGTH = 64 * 1024 * 1024;
 
 /**
  * What comes in one turn of the event loop goes to the thread, which writes what has come while a
- * batch was under way as the next one: the more there is, the fewer commits. What was committed is written, on disk and in the tables at
- * once. Beginnings and endings are one lane, because two would be twice the commits, each half as
- * large; where beginnings may wait for other nodes, endings have a lane of their own. Lines of logs
- * always have.
+ * batch was under way as the next one: the more there is, the fewer commits. What was committed is
+ * written, on disk and in the tables at once. Beginnings and endings are one lane, because two would
+ * be twice the commits, each half as large; where beginnings may wait for other nodes, endings have
+ * a lane of their own. Lines of logs always have.
  */
 export class PostgresLedger implements Ledger {
   readonly #lanes: Readonly<Record<Lane, LaneQueue>>;

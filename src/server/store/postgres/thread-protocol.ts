@@ -99,7 +99,7 @@ export interface Recorded {
 
 /** What became of records that a lane was asked to write. */
 export interface Written extends Recorded {
-  /** Batches that were written for it: none where it was written with what was asked before. */
+  /** Batches that it was: none where it was one with what was asked before. */
   readonly batches: number;
 }
 
