@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
+import { ConfigError } from "../server/config/config-error.ts";
 import { loadConfig, type Loaded } from "../server/config/load.ts";
 import type { Config } from "../server/config/resolve.ts";
 import { CommandError } from "./command-error.ts";
@@ -43,12 +44,15 @@ export async function install({ dryRun = false }: { dryRun?: boolean }): Promise
   await reportStart(loaded.config, installed);
 }
 
+/** Unless the configuration says otherwise. */
+const DATA_FOLDER = `${STATE_FOLDER}/data`;
+
 /** The configuration that is there, or the one that will be written. */
 function loadInstalled(): Loaded {
   if (existsSync(CONFIG_FILE))
     return loadConfig({ env: {}, cwd: CONFIG_FOLDER, file: CONFIG_FILE });
   const env = {
-    FLOWHOOK_DATA_DIR: `${STATE_FOLDER}/data`,
+    FLOWHOOK_DATA_DIR: DATA_FOLDER,
     FLOWHOOK_PLUGINS_DIR: `${CONFIG_FOLDER}/plugins`,
   };
   return { ...loadConfig({ env, cwd: CONFIG_FOLDER }), file: null };
@@ -92,13 +96,25 @@ export async function uninstall(options: { dryRun?: boolean; purge?: boolean }):
   const { dryRun = false, purge = false } = options;
   requireSystemd("uninstall", dryRun);
   requireOwnUnit();
-  await takeSteps(planRemoval(loadInstalled().config, purge), dryRun);
+  const config = purge ? loadInstalled().config : readInstalled();
+  await takeSteps(planRemoval(purge ? config : null), dryRun);
   if (dryRun) return void process.stdout.write("\nNothing was done: this was a dry run\n");
   if (purge) return;
   process.stdout.write(
-    `\nThe data in "${loadInstalled().config.DATA_DIR}", "${CONFIG_FOLDER}" and the user stay. ` +
+    `\nThe data in "${config?.DATA_DIR ?? DATA_FOLDER}", "${CONFIG_FOLDER}" and the user stay. ` +
       `This removes them: sudo ${leftProgram()} uninstall --purge\n`,
   );
+}
+
+/** Null where the file is broken, which is told. */
+function readInstalled(): Config | null {
+  try {
+    return loadInstalled().config;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`"${CONFIG_FILE}" could not be read. ${error.message}\n`);
+    return null;
+  }
 }
 
 /** The installed one, which may have run this, is gone. */

@@ -8,6 +8,7 @@ import {
   deletePeople,
   findUserByName,
   insertUser,
+  updatePassword,
   updateUser,
 } from "../../src/server/store/people.ts";
 import { deleteTokensOfUser } from "../../src/server/store/tokens.ts";
@@ -67,4 +68,26 @@ testStores("a login that a change of its user overtakes is none", async (open) =
   assert.notEqual(found, null, "the new password logs in");
   const user = await findUserByName(store, "a new password");
   assert.notEqual(user?.active_at, null, "a login is activity");
+});
+
+testStores("a new password ends the lock of its user", async (open) => {
+  await using store = await open("locked.db");
+  const id = newId();
+  const stamps = { active_at: null, created_at: 0, modified_at: 0 };
+  const row = { id, name: "locked", email: "", password_hash: OLD, is_enabled: 1, ...stamps };
+  await store.commit([insertUser(store, row)]);
+  const logins = openLogins({
+    store,
+    lockout: openLockout({ ...LIMITS, free: LIMITS.most }),
+    activity: await openActivity(store),
+    ttlMs: 60_000,
+    log: openLogFor("warn", () => {}),
+    meters: { countFailedLogin: () => {} },
+  });
+  const logIn = (password: string) => logins.login("locked", password, "127.0.0.1");
+  for (let failed = 0; failed < LIMITS.most; failed += 1) assert.equal(await logIn("wrong"), null);
+  const isLocked = { code: "too_many_attempts" };
+  await assert.rejects(logIn("old"), isLocked);
+  await store.commit([updatePassword(store, { id, password_hash: NEW, at: 1 })]);
+  assert.notEqual(await logIn("new"), null);
 });

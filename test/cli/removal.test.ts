@@ -35,7 +35,7 @@ test("--purge removes what the service keeps, and nothing that lies beside it", 
     FLOWHOOK_DATABASE_URL: `sqlite:${join(root, "base/hooks")}`,
   };
   const { config } = loadConfig({ env, cwd: root });
-  const steps = planRemoval(config, true).filter(({ what }) => what.includes(root));
+  const steps = planRemoval(config).filter(({ what }) => what.includes(root));
   assert.equal(steps.length, 2);
   for (const step of steps) {
     assert.equal(step.isDone(), false);

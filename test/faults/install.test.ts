@@ -111,7 +111,10 @@ echo '# a change' >> /etc/systemd/system/flowhook.service
 run "$STATE/flowhook" install
 run flowhook uninstall
 sed -i '$d' /etc/systemd/system/flowhook.service
+cp /etc/flowhook/flowhook.yaml "$STATE/right.yaml"
+echo 'LISTEN_PORT: [' >> /etc/flowhook/flowhook.yaml
 run flowhook uninstall
+cp "$STATE/right.yaml" /etc/flowhook/flowhook.yaml
 run ls /etc/flowhook /var/lib/flowhook/other
 run "$STATE/flowhook" uninstall --purge
 run ls -d /etc/flowhook /var/lib/flowhook /usr/local/bin/flowhook
@@ -204,6 +207,15 @@ ofBinary("install and uninstall", () => {
       assert.match(part(at), /exit 1/);
       assert.doesNotMatch(part(at), /^did/m);
     });
+
+  test("uninstall does not need the configuration, where that is broken", () => {
+    assert.match(
+      part(9),
+      /flowhook\.yaml" could not be read\. Configuration refused: .*YAML cannot/,
+    );
+    assert.match(part(9), /^The data in "\/var\/lib\/flowhook\/data", .* stay\./m);
+    assert.doesNotMatch(part(9), /^exit/m);
+  });
 
   test("uninstall leaves configuration, flows and data; --purge does not", () => {
     assert.match(part(9), /^did +stop the service/m);

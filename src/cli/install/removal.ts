@@ -8,8 +8,12 @@ import { isInside } from "../../shared/path.ts";
 import type { Step } from "./step.ts";
 import { UNIT, UNIT_FILE } from "./unit-file.ts";
 
-/** What is taken away, and in which order. */
-export function planRemoval(config: Config, isPurging: boolean): Step[] {
+/**
+ * What is taken away, and in which order.
+ *
+ * @param purged whose data go as well; null: they stay
+ */
+export function planRemoval(purged: Config | null): Step[] {
   return [
     {
       what: "stop the service: systemctl disable --now flowhook",
@@ -18,7 +22,7 @@ export function planRemoval(config: Config, isPurging: boolean): Step[] {
     },
     { ...remove(UNIT_FILE), act: removeUnit },
     remove(PROGRAM),
-    ...(isPurging ? planPurge(config) : []),
+    ...(purged === null ? [] : planPurge(purged)),
   ];
 }
 

@@ -86,8 +86,8 @@ export function openLogins(options: LoginOptions): Logins {
 
   return {
     async login(user_name, password, from) {
-      const attempt = { subject: user_name, address: from };
       const named = await findUserByName(store, user_name);
+      const attempt = { subject: subjectOf(user_name, named), address: from };
       const user = await lockout.guard(
         attempt,
         () => check(named, password),
@@ -107,11 +107,12 @@ export function openLogins(options: LoginOptions): Logins {
       return user === null ? null : toPrincipal(store, user, { tokenId, address });
     },
     async checkPassword(principal, password) {
-      // A login token is one attacker, from wherever it is used.
-      const attempt = { subject: principal.user_name, address: `token of ${principal.user_id}` };
-      const { address } = principal;
+      const { address, user_id } = principal;
       // Not by the name: that may be another user's by now.
-      const user = await findUser(store, principal.user_id);
+      const user = await findUser(store, user_id);
+      const subject = subjectOf(principal.user_name, user);
+      // A login token is one attacker, from wherever it is used.
+      const attempt = { subject, address: `token of ${user_id}` };
       const own = await lockout.guard(
         attempt,
         () => check(user, password),
@@ -123,6 +124,11 @@ export function openLogins(options: LoginOptions): Logins {
       await store.commit([deleteToken(store, tokenId)]);
     },
   };
+}
+
+/** This password of this user: failures with one that was replaced lock nobody out any more. */
+function subjectOf(name: string, user: UserRow | undefined): string {
+  return `${name}\n${user?.password_hash ?? ""}`;
 }
 
 /** Null where the user was changed while the password was checked: it may be the old one. */
