@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<RefusedCall>[] = [
   ["Status", ({ status }) => status],
   ["Reason", (refused) => <Reason refused={refused} />, "head"],
   ["Request", (refused) => <Request refused={refused} />],
-  ["From", ({ address }) => address, "wide"],
+  ["From", ({ address }) => address, "wide address"],
   ["Body", (refused) => <Body refused={refused} />],
 ];
 

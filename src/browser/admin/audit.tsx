@@ -20,7 +20,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   ["Action", (entry) => <Action of={entry} />, "head act"],
   ["Of", ({ target }) => target ?? "–"],
   ["Changes", (entry) => <Told of={entry} />, "wide"],
-  ["From", ({ address }) => address, "wide"],
+  ["From", ({ address }) => address, "wide address"],
   ["Result", ({ result }) => <Result of={result} />],
 ];
 
