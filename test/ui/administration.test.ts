@@ -224,6 +224,36 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await page.getByText("is not YAML").waitFor();
   });
 
+  test("keeps the keys of imported webhooks until somebody agrees to lose them", async () => {
+    const { text } = await service.api("GET", "/export?webhook=hello");
+    const importAs = async (name: string): Promise<void> => {
+      await page.getByLabel("Document").fill(text.replaceAll("name: hello", `name: ${name}`));
+      await page.getByRole("button", { name: "Show the difference" }).click();
+      await page.getByRole("button", { name: "Import", exact: true }).click();
+      await done.getByRole("link", { name }).waitFor();
+    };
+    const done = page.getByRole("region", { name: "Imported webhooks" });
+    await visit(page, service, "/ui/admin/import");
+    await importAs("first-import");
+    const keys = await done.locator("code").allInnerTexts();
+    assert.equal(keys.length, 1);
+    await importAs("second-import");
+    assert.equal((await done.locator("code").allInnerTexts())[1], keys[0]);
+    const opening = page.context().waitForEvent("page");
+    await done.getByRole("link", { name: "first-import" }).click();
+    const other = await opening;
+    await other.waitForURL(/\/ui\/webhooks\/first-import$/);
+    await other.close();
+    const asked: string[] = [];
+    page.once("dialog", (dialog) => {
+      asked.push(dialog.type());
+      dialog.accept().catch(() => {});
+    });
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.waitForURL(/\/ui\/$/);
+    assert.deepEqual(asked, ["beforeunload"]);
+  });
+
   test("shows a viewer only what a viewer may see", async () => {
     const password = "a password of viewer";
     const own_password = ADMIN_PASSWORD;
