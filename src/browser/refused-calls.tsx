@@ -1,6 +1,6 @@
 import type { RefusedCall, RefusedCalls as Refused } from "../shared/contract/refused-call.ts";
 import { read } from "./api.ts";
-import { useLoaded } from "./loaded.ts";
+import { useLoaded, useRefresh } from "./loaded.ts";
 import { Empty, NamedCell, Pairs, Table, type Column } from "./table.tsx";
 import { ExactTime } from "./time.tsx";
 
@@ -29,9 +29,10 @@ const COLUMNS: readonly Column<RefusedCall>[] = [
 ];
 
 /** The newest calls of a webhook that started nothing, and why. */
-export function RefusedCalls({ webhook }: { webhook: string }) {
+export function RefusedCalls({ webhook, isOpen }: { webhook: string; isOpen: boolean }) {
   const path = ["webhook", webhook, "refusal"];
-  const [list] = useLoaded(() => read<Refused>(path, { limit: "50" }));
+  const [list, reload] = useLoaded(() => read<Refused>(path, { limit: "50" }));
+  useRefresh(reload, isOpen);
   if (list === null) return null;
   if (list.items.length === 0)
     return (

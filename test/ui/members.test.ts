@@ -159,6 +159,26 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
     assert.match(await row.innerText(), /401[^]*POST[^]*notification[^]*127\.0\.0\.1/);
   });
 
+  test("show calls that come while their tabs are open, or were", async () => {
+    const key = "a-key-of-the-watched";
+    const url = `${service.url}/api/latest/webhook/watched/call`;
+    const send = (headers: Record<string, string>) => fetch(url, { method: "POST", headers });
+    await service.createWebhook("watched", "hello", { key });
+    await visit(page, service, "/ui/webhooks/watched#refused");
+    await page.getByRole("heading", { name: "No call was refused" }).waitFor();
+    await send({});
+    const refused = page.locator("#refused tbody tr");
+    await refused.first().waitFor();
+    await page.getByRole("tab", { name: "Calls" }).click();
+    await page.getByText("It was not called yet").waitFor();
+    await send({ authorization: `Bearer ${key}` });
+    await page.getByRole("region", { name: "Executions" }).waitFor();
+    await page.locator("#calls h3", { hasText: "1 call, 0 failed" }).waitFor();
+    await send({});
+    await page.getByRole("tab", { name: "Refused" }).click();
+    await refused.nth(1).waitFor();
+  });
+
   test("break the long words of callers, in the audit too", async () => {
     const word = "W".repeat(256);
     const url = `${service.url}/api/latest/webhook/${word}`;
