@@ -323,6 +323,16 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await own.waitForURL(/\/ui\/login$/);
     await context.close();
   });
+
+  test("signs out also where the session has ended already", async () => {
+    const context = await openWindow(browser, service);
+    const { page: own } = await openPage(context);
+    await visit(own, service, "/ui/flows");
+    await context.clearCookies();
+    await own.getByRole("button", { name: "Sign out" }).click();
+    await own.waitForURL(/\/ui\/login$/);
+    await context.close();
+  });
 });
 
 test("the user interface works below a path prefix", { skip: noBrowser }, async () => {
