@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 
 /** Who did what to what, when and from where; refused attempts too. */
 export function Audit() {
-  const [first] = useState(filtersOfAddress);
+  const [first] = useState(() => filtersOfAddress(FILTERS.map(([name]) => name)));
   const [filters, apply] = useState(first);
   const pages = usePages<AuditEntry>(["audit"], filters);
   return (
