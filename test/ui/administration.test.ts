@@ -118,6 +118,21 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await page.locator(".complaint", { hasText: 'There is no project "brief"' }).waitFor();
   });
 
+  test("saves over what somebody else has changed meanwhile, where that is wanted", async () => {
+    await service.api("POST", "/project", { name: "contested" });
+    await visit(page, service, "/ui/admin/projects");
+    await page.getByRole("button", { name: "Change contested" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Description").fill("Mine");
+    await service.api("PATCH", "/project/contested", { description: "Theirs" });
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Somebody else has changed it meanwhile").waitFor();
+    assert.equal(await dialog.getByLabel("Description").inputValue(), "Mine");
+    await dialog.getByRole("button", { name: "Save over it" }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.equal((await read("/project/contested"))["description"], "Mine");
+  });
+
   test("makes roles of a table of permissions, also for one project", async () => {
     await visit(page, service, "/ui/admin/roles");
     await page.getByRole("button", { name: "New role" }).click();
