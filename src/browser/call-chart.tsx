@@ -1,4 +1,4 @@
-import { useMemo, useState } from "hono/jsx/dom";
+import { useMemo } from "hono/jsx/dom";
 import { Choices } from "./button.tsx";
 import { duration, number, plural } from "./format.ts";
 import { useLoaded } from "./loaded.ts";
@@ -26,17 +26,6 @@ interface ChartOptions {
   readonly count?: number;
 }
 
-/** Calls and failures over an hour, a day or a week. */
-export function CallChart(options: ChartOptions) {
-  const [range, choose] = useState<Range>(RANGES[0]);
-  return (
-    <>
-      <RangeChoice chosen={range} choose={choose} />
-      <RangeChart {...options} range={range} />
-    </>
-  );
-}
-
 export function RangeChoice(props: { chosen: Range; choose: (range: Range) => void }) {
   return (
     <Choices
@@ -48,7 +37,7 @@ export function RangeChoice(props: { chosen: Range; choose: (range: Range) => vo
   );
 }
 
-/** The chart of a range that is chosen elsewhere. */
+/** Calls and failures over a range that is chosen elsewhere. */
 export function RangeChart(options: ChartOptions & { range: Range }) {
   const { range, webhook, withLatency = false, count = 0 } = options;
   const [points] = useLoaded(() => readPoints(range, webhook), [range], count);

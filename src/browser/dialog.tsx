@@ -14,6 +14,8 @@ interface DialogOptions {
   /** For long texts. */
   readonly isBroad?: boolean;
   readonly act: (values: FormData) => Promise<unknown>;
+  /** The same over what somebody else has changed meanwhile; left out: that is not offered. */
+  readonly actOver?: ((values: FormData) => Promise<unknown>) | undefined;
   /** What is read before the dialog closes, once it was done; null or left out: nothing. */
   readonly result?: () => Child | null;
 }
@@ -105,11 +107,11 @@ interface AskedOptions extends DialogOptions {
 function Asked(props: AskedOptions) {
   const { content, submit, isDangerous = false, keep, close } = props;
   const [result, setResult] = useState<Child | null>(null);
-  const act = async (values: FormData): Promise<void> => {
+  const through = (act: DialogOptions["act"]) => async (values: FormData) => {
     // From here on the only answer may be under way.
     keep(props.result !== undefined);
     try {
-      await props.act(values);
+      await act(values);
     } catch (error) {
       keep(false);
       throw error;
@@ -131,7 +133,14 @@ function Asked(props: AskedOptions) {
   return (
     <div>
       <div hidden={result !== null}>
-        <Form style="" act={act} submit={submit} isDangerous={isDangerous} beside={cancel}>
+        <Form
+          style=""
+          act={through(props.act)}
+          actOver={props.actOver && through(props.actOver)}
+          submit={submit}
+          isDangerous={isDangerous}
+          beside={cancel}
+        >
           {content}
         </Form>
       </div>

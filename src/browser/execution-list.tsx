@@ -1,6 +1,6 @@
 import { isEnded } from "../shared/contract/status.ts";
 import { between, duration } from "./format.ts";
-import { filtersOfAddress } from "./filters.tsx";
+import { executionFiltersOfAddress } from "./execution-query.ts";
 import { pathOf } from "./neighbours.tsx";
 import { pagePath } from "./page.ts";
 import type { ExecutionSummary } from "./resources.ts";
@@ -40,7 +40,8 @@ function When({ execution: { id, created_at } }: { execution: ExecutionSummary }
 
 /** With the filters of the list of executions, where it is in that list. */
 function pathInList(id: string): string {
-  return pathOf(id, location.pathname === pagePath("executions") ? filtersOfAddress() : {});
+  const isList = location.pathname === pagePath("executions");
+  return pathOf(id, isList ? executionFiltersOfAddress() : {});
 }
 
 /** Of one that has not ended, how long it has been running or waiting. */

@@ -1,4 +1,4 @@
-import type { Filters } from "./filters.tsx";
+import { filtersOfAddress, type Filters } from "./filters.tsx";
 import type { ExecutionSummary } from "./resources.ts";
 
 /** The filters of a list of executions as the API takes them: an address may have local times. */
@@ -16,7 +16,17 @@ function toIso(name: string, local = ""): Filters {
 /** Filters that are a member of an execution as it is. */
 const EQUAL = ["webhook", "flow", "project_id", "parent_id", "replay_of", "role"] as const;
 
-const DECIDED: readonly string[] = [...EQUAL, "status", "text", "from", "to"];
+const TIMES: readonly string[] = ["from", "to"];
+
+const DECIDED: readonly string[] = [...EQUAL, "status", "text", ...TIMES];
+
+/** The filters of the address that the list has; a time that is none filters nothing. */
+export function executionFiltersOfAddress(): Filters {
+  const filters = Object.entries(filtersOfAddress([...DECIDED, "created_by"]));
+  const isRead = ([name, value]: readonly [string, string]) =>
+    !TIMES.includes(name) || !Number.isNaN(Date.parse(value));
+  return Object.fromEntries(filters.filter(isRead));
+}
 
 /** Whether all that a query asks for can be told from an execution; the address may name more. */
 export function canDecide(query: Filters): boolean {

@@ -6,9 +6,10 @@ export const REST_MS = 250;
 
 export type Filters = Readonly<Record<string, string>>;
 
-/** The filters that the address carries. */
-export function filtersOfAddress(): Filters {
-  return Object.fromEntries(new URLSearchParams(location.search));
+/** The filters of a list that the address carries; whoever hands it on may have added others. */
+export function filtersOfAddress(names: readonly string[]): Filters {
+  const given = [...new URLSearchParams(location.search)];
+  return Object.fromEntries(given.filter(([name]) => names.includes(name)));
 }
 
 /** Into the address. */

@@ -12,6 +12,8 @@ export const FieldErrors = createContext(NONE);
 /** A form that sends itself through `act`; what is wrong stands at its field, what was typed stays. */
 export function Form(props: {
   act: (values: FormData) => Promise<unknown>;
+  /** The same over what somebody else has changed meanwhile; left out: that is not offered. */
+  actOver?: ((values: FormData) => Promise<unknown>) | undefined;
   submit: string;
   style?: string;
   isDangerous?: boolean;
@@ -21,7 +23,7 @@ export function Form(props: {
   beside?: Child;
   children: Child;
 }) {
-  const { act, submit, style = "narrow", isDangerous = false, isFixed = false } = props;
+  const { act, actOver, submit, style = "narrow", isDangerous = false, isFixed = false } = props;
   const [errors, setErrors] = useState(NONE);
   const [isBusy, setBusy] = useState(false);
   // Keys send a form whose button is disabled, and before that is drawn.
@@ -42,7 +44,9 @@ export function Form(props: {
       setBusy(is);
     };
     turn(true);
-    act(new FormData(form))
+    const isOver = (event as SubmitEvent).submitter?.dataset["over"] !== undefined;
+    const run = isOver ? (actOver ?? act) : act;
+    run(new FormData(form))
       .catch((error: unknown) => say(messagesOf(form, error)))
       .finally(() => turn(false));
   };
@@ -57,10 +61,23 @@ export function Form(props: {
           <button type="submit" class={isDangerous ? "danger" : ""} disabled={isBusy}>
             {submit}
           </button>
+          {actOver !== undefined && errors.get("") === CHANGED ? <SaveOver /> : null}
           {props.beside}
         </div>
       </fieldset>
     </form>
+  );
+}
+
+/** What somebody else did is not seen here, so that it is not lost without a word. */
+const CHANGED =
+  "Somebody else has changed it meanwhile, so what you typed is not saved. Open it again to see theirs.";
+
+function SaveOver() {
+  return (
+    <button type="submit" class="quiet" data-over="">
+      Save over it
+    </button>
   );
 }
 
@@ -91,6 +108,8 @@ function show(form: HTMLFormElement, errors: Messages): void {
 
 /** A refusal where it belongs: at the fields that it names, otherwise above the buttons. */
 function messagesOf(form: HTMLFormElement, error: unknown): Messages {
+  if (error instanceof ApiError && error.code === "changed_meanwhile")
+    return new Map([["", CHANGED]]);
   const places = [...form.querySelectorAll<HTMLElement>("[data-fault-of]")];
   const known = new Set(places.map(({ dataset }) => dataset["faultOf"] ?? ""));
   const found = new Map<string, string>();

@@ -1,5 +1,5 @@
 import { watchActivity } from "./activity.ts";
-import { call } from "./api.ts";
+import { ApiError, call } from "./api.ts";
 import { need } from "./append.ts";
 import { onKeys } from "./keys.ts";
 import { complain } from "./notice.tsx";
@@ -30,8 +30,13 @@ function complainOfStray({ reason }: PromiseRejectionEvent): void {
   complain(reason);
 }
 
+/** A session that has ended already is what was asked for. */
 async function signOut(): Promise<void> {
-  await call("POST", ["auth", "logout"]);
+  try {
+    await call("POST", ["auth", "logout"]);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+  }
   location.assign(pagePath("login"));
 }
 

@@ -31,3 +31,27 @@ export function useLoaded<Value>(
   }, [...of, count]);
   return [value, reload];
 }
+
+/** How often what is looked at is read again, in milliseconds. */
+const REFRESH_MS = 3000;
+
+/** Reads again while the page is looked at, and at once where somebody comes back to it. */
+export function useRefresh(reload: () => Promise<void>, isShown = true): void {
+  const wasShown = useRef(false);
+  useLayoutEffect(() => {
+    if (!isShown) return;
+    const again = (): void => {
+      if (document.visibilityState === "visible") reload().catch(complain);
+    };
+    if (wasShown.current === true) again();
+    wasShown.current = true;
+    const timer = setInterval(again, REFRESH_MS);
+    document.addEventListener("visibilitychange", again);
+    addEventListener("focus", again);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", again);
+      removeEventListener("focus", again);
+    };
+  }, [isShown]);
+}

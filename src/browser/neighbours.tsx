@@ -1,7 +1,7 @@
 import { useLayoutEffect } from "hono/jsx/dom";
 import { read, type List } from "./api.ts";
-import { toQuery } from "./execution-query.ts";
-import { filtersOfAddress, type Filters } from "./filters.tsx";
+import { executionFiltersOfAddress, toQuery } from "./execution-query.ts";
+import type { Filters } from "./filters.tsx";
 import { onKeys } from "./keys.ts";
 import { useLoaded } from "./loaded.ts";
 import { pagePath } from "./page.ts";
@@ -17,7 +17,7 @@ interface Beside {
 
 /** The executions before and after one, in the list that led to it: the address has its filters. */
 export function Neighbours({ of }: { of: ExecutionSummary }) {
-  const filters = filtersOfAddress();
+  const filters = executionFiltersOfAddress();
   const [beside] = useLoaded(() => readBeside(of, filters), [of.id]);
   const { newer = null, older = null } = beside ?? {};
   useLayoutEffect(

@@ -19,6 +19,12 @@ interface PlotOptions {
 
 const HEIGHT = 180;
 
+/** Of the labels, which are drawn. */
+const FONT = "12px system-ui, sans-serif";
+
+/** Beside the labels of values, in pixels. */
+const MARGIN = 10;
+
 /** Draws series over time, and again when the width or the theme changes. */
 export function Plot(options: PlotOptions) {
   const frame = useRef<HTMLElement | null>(null);
@@ -57,7 +63,8 @@ function draw(frame: HTMLElement, { at, series, isBars }: PlotOptions): uPlot {
   const colourOf = (name: string) => resolve(frame, style.getPropertyValue(name).trim());
   const line = colourOf("--line");
   const text = colourOf("--soft");
-  const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { show: false } };
+  const grid = { stroke: line, width: 1 };
+  const axis = { stroke: text, font: FONT, grid, ticks: { show: false } };
   const show = series[0]?.show ?? String;
   const lines = series.map(({ label, colour, show: toText }) => ({
     label,
@@ -82,7 +89,7 @@ function draw(frame: HTMLElement, { at, series, isBars }: PlotOptions): uPlot {
         { ...axis, size: 28, values: times },
         {
           ...axis,
-          size: 52,
+          size: widthOf,
           incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6],
           values: (_, ticks) => ticks.map((tick) => show(tick)),
         },
@@ -94,7 +101,21 @@ function draw(frame: HTMLElement, { at, series, isBars }: PlotOptions): uPlot {
   );
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+/** Of an axis: its longest label is not cut. */
+function widthOf({ ctx }: uPlot, labels: readonly string[] | null): number {
+  ctx.save();
+  ctx.font = FONT;
+  const widths = (labels ?? []).map((label) => ctx.measureText(label).width);
+  ctx.restore();
+  return Math.max(0, ...widths) + MARGIN;
+}
+
+/** 24 hours in every language, as all times of the pages. */
+const CLOCK = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
 const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
 
 /** Times of day, and the date where a day begins. */

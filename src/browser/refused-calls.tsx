@@ -1,6 +1,6 @@
 import type { RefusedCall, RefusedCalls as Refused } from "../shared/contract/refused-call.ts";
 import { read } from "./api.ts";
-import { useLoaded } from "./loaded.ts";
+import { useLoaded, useRefresh } from "./loaded.ts";
 import { Empty, NamedCell, Pairs, Table, type Column } from "./table.tsx";
 import { ExactTime } from "./time.tsx";
 
@@ -24,14 +24,15 @@ const COLUMNS: readonly Column<RefusedCall>[] = [
   ["Status", ({ status }) => status],
   ["Reason", (refused) => <Reason refused={refused} />, "head"],
   ["Request", (refused) => <Request refused={refused} />],
-  ["From", ({ address }) => address, "wide"],
+  ["From", ({ address }) => address, "wide address"],
   ["Body", (refused) => <Body refused={refused} />],
 ];
 
 /** The newest calls of a webhook that started nothing, and why. */
-export function RefusedCalls({ webhook }: { webhook: string }) {
+export function RefusedCalls({ webhook, isOpen }: { webhook: string; isOpen: boolean }) {
   const path = ["webhook", webhook, "refusal"];
-  const [list] = useLoaded(() => read<Refused>(path, { limit: "50" }));
+  const [list, reload] = useLoaded(() => read<Refused>(path, { limit: "50" }));
+  useRefresh(reload, isOpen);
   if (list === null) return null;
   if (list.items.length === 0)
     return (

@@ -6,8 +6,8 @@ export type Column<Item> = readonly [
   label: string,
   cell: (item: Item) => Child,
   /**
-   * `head`: the row is named by it; `wide`: left out on narrow screens; `figure`: a number; `acts`:
-   * what is done with the item.
+   * `head`: the row is named by it; `wide`: left out on narrow screens; `figure`: a number; `address`:
+   * of a caller; `acts`: what is done with the item.
    */
   style?: string,
 ];

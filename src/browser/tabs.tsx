@@ -3,8 +3,8 @@ import { useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 interface Tab {
   readonly id: string;
   readonly label: string;
-  /** Made when it is opened for the first time. */
-  readonly content: () => Child;
+  /** Made when it is opened for the first time, and kept; told whether it is open now. */
+  readonly content: (isOpen: boolean) => Child;
 }
 
 /** Tabs (WAI-ARIA Authoring Practices): arrows move, the address names the open one. */
@@ -36,7 +36,7 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
           aria-labelledby={`${id}-tab`}
           hidden={id !== open}
         >
-          {opened.includes(id) ? content() : null}
+          {opened.includes(id) ? content(id === open) : null}
         </section>
       ))}
     </>

@@ -23,14 +23,12 @@ export function MemberForm(
   props: WebhookPart & { toMembers: (values: FormData) => SentMembers; children: Child },
 ) {
   const { shown, changed, toMembers } = props;
-  const save = async (values: FormData): Promise<void> => {
-    const members = Object.entries(toMembers(values));
-    const body = Object.fromEntries(members.filter(([name, value]) => differs(shown, name, value)));
-    changed(await patch(shown, body));
+  const save = (isOver: boolean) => async (values: FormData) => {
+    changed(await patch(shown, toMembers(values), isOver));
     notify("Saved");
   };
   return (
-    <Form act={save} submit="Save" isFixed={!may("webhook.write")}>
+    <Form act={save(false)} actOver={save(true)} submit="Save" isFixed={!may("webhook.write")}>
       {props.children}
     </Form>
   );
@@ -40,7 +38,19 @@ function differs({ body }: ShownWebhook, name: string, value: unknown): boolean 
   return JSON.stringify(value) !== JSON.stringify(body[name as keyof Members]);
 }
 
-/** @throws ApiError also where somebody else has changed it meanwhile */
-export function patch({ body, etag }: ShownWebhook, change: object): Promise<ShownWebhook> {
-  return call<Webhook>("PATCH", ["webhook", body.name], { body: change, etag });
+/**
+ * Sends what differs from what is shown.
+ *
+ * @param isOver whether also where somebody else has changed it meanwhile, in what is sent
+ * @throws ApiError
+ */
+export async function patch(
+  shown: ShownWebhook,
+  members: SentMembers,
+  isOver: boolean,
+): Promise<ShownWebhook> {
+  const path = ["webhook", shown.body.name];
+  const changes = Object.entries(members).filter(([name, value]) => differs(shown, name, value));
+  const { etag } = isOver ? await call<Webhook>("GET", path) : shown;
+  return call<Webhook>("PATCH", path, { body: Object.fromEntries(changes), etag });
 }

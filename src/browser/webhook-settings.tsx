@@ -25,8 +25,8 @@ const LOCATIONS = [
 export function WebhookSettings({ shown, changed }: WebhookPart) {
   const webhook = shown.body;
   const [lists] = useLoaded(readLists);
-  const save = async (values: FormData): Promise<void> => {
-    const now = await patch(shown, toBody(values));
+  const save = (isOver: boolean) => async (values: FormData) => {
+    const now = await patch(shown, toBody(values), isOver);
     notify("Saved");
     if (now.body.name !== webhook.name)
       location.assign(`${pagePath("webhooks", now.body.name)}#settings`);
@@ -35,7 +35,7 @@ export function WebhookSettings({ shown, changed }: WebhookPart) {
   if (lists === null) return null;
   return (
     <>
-      <Form act={save} submit="Save" isFixed={!may("webhook.write")}>
+      <Form act={save(false)} actOver={save(true)} submit="Save" isFixed={!may("webhook.write")}>
         <SettingFields webhook={webhook} lists={lists} />
       </Form>
       <Ending webhook={webhook} />

@@ -24,6 +24,7 @@ import {
 import { interruptRunning, listUnended } from "../../src/server/store/unended.ts";
 import { SQLITE_DIALECT } from "../../src/server/store/sqlite/dialect.ts";
 import { GO_ON } from "../../src/server/store/sqlite/go-on.ts";
+import { defineRanks } from "../../src/server/store/sqlite/nearest-rank.ts";
 import {
   countExecutions,
   deleteExecutions,
@@ -346,6 +347,43 @@ testStores(
   },
 );
 
+/** The nearest ranks of 50, 95 and 99 of a hundred. */
+const RANKS: readonly (readonly [durations: readonly number[], expected: readonly unknown[]])[] = [
+  [[], [null, null, null]],
+  [[7], [7, 7, 7]],
+  [
+    [1000, 10],
+    [10, 1000, 1000],
+  ],
+  [
+    [10, 20, 30, 3000],
+    [20, 3000, 3000],
+  ],
+  [
+    [...Array.from({ length: 19 }, () => 10), 5000],
+    [10, 10, 5000],
+  ],
+];
+
+testStores("so many of a hundred took at most what one of them took", async (open) => {
+  await using store = await open("ranks.db");
+  for (const [count, [durations]] of RANKS.entries()) {
+    const at = START + count * MINUTE_MS;
+    const running = { ...newRow(toId(at, 0, 99), {}), created_at: at };
+    const ended = durations.map((ms, n) =>
+      newRow(toId(at, 0, n), { created_at: at, started_at: at, ended_at: at + ms }),
+    );
+    await insert(store, [{ ...running, started_at: at, ended_at: null }, ...ended]);
+  }
+  const to = START + RANKS.length * MINUTE_MS;
+  const request = { from: START, to, intervalMs: MINUTE_MS, by: null, projectIds: null };
+  const found = await readStatistics(store, request);
+  assert.deepEqual(
+    found.map((row) => [row.duration_p50_ms, row.duration_p95_ms, row.duration_p99_ms]),
+    RANKS.map(([, expected]) => expected),
+  );
+});
+
 test("retention takes the oldest that have ended, with all that belongs to them", async () => {
   await using store = await open("retention.db");
   const rows = makeRows(300);
@@ -454,6 +492,7 @@ test("each list has its index, and none is sorted but the few that have not ende
   await (await open("plans.db"))[Symbol.asyncDispose]();
   const db = new Database(pathOf("plans.db"));
   db.function(GO_ON, { deterministic: false }, () => 1);
+  defineRanks(db);
   const used = new Set<string>();
   for (const [name, [read, expected]] of Object.entries(PLANS)) {
     const plan = await planOf(db, read);

@@ -118,6 +118,21 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await page.locator(".complaint", { hasText: 'There is no project "brief"' }).waitFor();
   });
 
+  test("saves over what somebody else has changed meanwhile, where that is wanted", async () => {
+    await service.api("POST", "/project", { name: "contested" });
+    await visit(page, service, "/ui/admin/projects");
+    await page.getByRole("button", { name: "Change contested" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Description").fill("Mine");
+    await service.api("PATCH", "/project/contested", { description: "Theirs" });
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("Somebody else has changed it meanwhile").waitFor();
+    assert.equal(await dialog.getByLabel("Description").inputValue(), "Mine");
+    await dialog.getByRole("button", { name: "Save over it" }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.equal((await read("/project/contested"))["description"], "Mine");
+  });
+
   test("makes roles of a table of permissions, also for one project", async () => {
     await visit(page, service, "/ui/admin/roles");
     await page.getByRole("button", { name: "New role" }).click();
@@ -224,6 +239,36 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await page.getByText("is not YAML").waitFor();
   });
 
+  test("keeps the keys of imported webhooks until somebody agrees to lose them", async () => {
+    const { text } = await service.api("GET", "/export?webhook=hello");
+    const importAs = async (name: string): Promise<void> => {
+      await page.getByLabel("Document").fill(text.replaceAll("name: hello", `name: ${name}`));
+      await page.getByRole("button", { name: "Show the difference" }).click();
+      await page.getByRole("button", { name: "Import", exact: true }).click();
+      await done.getByRole("link", { name }).waitFor();
+    };
+    const done = page.getByRole("region", { name: "Imported webhooks" });
+    await visit(page, service, "/ui/admin/import");
+    await importAs("first-import");
+    const keys = await done.locator("code").allInnerTexts();
+    assert.equal(keys.length, 1);
+    await importAs("second-import");
+    assert.equal((await done.locator("code").allInnerTexts())[1], keys[0]);
+    const opening = page.context().waitForEvent("page");
+    await done.getByRole("link", { name: "first-import" }).click();
+    const other = await opening;
+    await other.waitForURL(/\/ui\/webhooks\/first-import$/);
+    await other.close();
+    const asked: string[] = [];
+    page.once("dialog", (dialog) => {
+      asked.push(dialog.type());
+      dialog.accept().catch(() => {});
+    });
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.waitForURL(/\/ui\/$/);
+    assert.deepEqual(asked, ["beforeunload"]);
+  });
+
   test("shows a viewer only what a viewer may see", async () => {
     const password = "a password of viewer";
     const own_password = ADMIN_PASSWORD;
@@ -289,6 +334,16 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await dialog.getByRole("button", { name: "Disable" }).click();
     await own.locator("#badges", { hasText: "Disabled" }).waitFor();
     assert.equal(await own.locator(".session-end").count(), 0, "it says so no more");
+    await own.getByRole("button", { name: "Sign out" }).click();
+    await own.waitForURL(/\/ui\/login$/);
+    await context.close();
+  });
+
+  test("signs out also where the session has ended already", async () => {
+    const context = await openWindow(browser, service);
+    const { page: own } = await openPage(context);
+    await visit(own, service, "/ui/flows");
+    await context.clearCookies();
     await own.getByRole("button", { name: "Sign out" }).click();
     await own.waitForURL(/\/ui\/login$/);
     await context.close();

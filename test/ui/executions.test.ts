@@ -99,6 +99,20 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     assert.equal(new URL(page.url()).searchParams.get("flow"), "hello");
   });
 
+  test("are filtered by what the address has of filters, and by nothing else of it", async () => {
+    const chips = page.getByRole("group", { name: "Filters" });
+    await visit(page, service, "/ui/executions?webhook=hello&from=garbage&utm_source=mail");
+    await page.locator("tbody tr").first().waitFor();
+    const set = await chips.getByRole("button").allInnerTexts();
+    assert.equal(set.length, 1);
+    assert.match(set[0] ?? "", /^Webhook hello/);
+    for (const path of ["/ui/webhooks", "/ui/flows", "/ui/admin/audit"]) {
+      await visit(page, service, `${path}?utm_source=mail`);
+      await page.locator("tbody tr").first().waitFor();
+      assert.equal(await page.locator("#banner p").count(), 0, path);
+    }
+  });
+
   test("are walked with keys, from the list and from one to the next", async () => {
     await visit(page, service, "/ui/executions?status=ENDED_ERROR&webhook=failing");
     const ids = await page

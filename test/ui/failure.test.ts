@@ -123,6 +123,22 @@ describe("a failed execution is understood", () => {
       assert.deepEqual(errors, []);
     });
 
+    test("and the page of its flow follows the file that is mended", async () => {
+      const file = join(service.directory, "plugins/counting.ts");
+      const mended = await readFile(file, "utf8");
+      await writeFile(file, 'throw new Error("Not ready yet");\nexport default 1;\n');
+      await service.api("POST", "/flow/reload");
+      await visit(page, service, "/ui/flows/counting");
+      const trouble = page.locator(".trouble");
+      assert.match(await trouble.innerText(), /Not ready yet/);
+      await writeFile(file, mended);
+      await service.api("POST", "/flow/reload");
+      await trouble.waitFor({ state: "detached" });
+      await page.locator(".badges", { hasText: "Ready" }).waitFor();
+      await page.locator(".source", { hasText: "countOf" }).waitFor();
+      assert.deepEqual(errors, []);
+    });
+
     test("with the levels of its log, and the log as a file", async () => {
       await visit(page, service, `/ui/executions/${id}`);
       const log = page.getByRole("log");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
 import { noBrowser, openBrowser, openPage, openWindow, visit } from "./browser.ts";
 import { openWorkshop } from "./workshop.ts";
@@ -158,4 +158,44 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
     const row = page.locator("#refused tbody tr");
     assert.match(await row.innerText(), /401[^]*POST[^]*notification[^]*127\.0\.0\.1/);
   });
+
+  test("show calls that come while their tabs are open, or were", async () => {
+    const key = "a-key-of-the-watched";
+    const url = `${service.url}/api/latest/webhook/watched/call`;
+    const send = (headers: Record<string, string>) => fetch(url, { method: "POST", headers });
+    await service.createWebhook("watched", "hello", { key });
+    await visit(page, service, "/ui/webhooks/watched#refused");
+    await page.getByRole("heading", { name: "No call was refused" }).waitFor();
+    await send({});
+    const refused = page.locator("#refused tbody tr");
+    await refused.first().waitFor();
+    await page.getByRole("tab", { name: "Calls" }).click();
+    await page.getByText("It was not called yet").waitFor();
+    await send({ authorization: `Bearer ${key}` });
+    await page.getByRole("region", { name: "Executions" }).waitFor();
+    await page.locator("#calls h3", { hasText: "1 call, 0 failed" }).waitFor();
+    await send({});
+    await page.getByRole("tab", { name: "Refused" }).click();
+    await refused.nth(1).waitFor();
+  });
+
+  test("break the long words of callers, in the audit too", async () => {
+    const word = "W".repeat(256);
+    const url = `${service.url}/api/latest/webhook/${word}`;
+    assert.equal((await fetch(url, { method: "DELETE" })).status, 401);
+    const path = `/api/latest/webhook/notification/call/${word.repeat(3)}`;
+    assert.equal((await fetch(service.url + path, { method: "POST" })).status, 401);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await visit(page, service, "/ui/admin/audit");
+    await assertFits(page.getByRole("region", { name: "Audit" }), word);
+    await visit(page, service, "/ui/webhooks/notification#refused");
+    await assertFits(page.getByRole("region", { name: "Refused calls" }), word);
+  });
 });
+
+/** A table is not wider than its frame, and has what would make it so. */
+async function assertFits(frame: Locator, word: string): Promise<void> {
+  await frame.getByText(word).first().waitFor();
+  const [whole, shown] = await frame.evaluate((own) => [own.scrollWidth, own.clientWidth]);
+  assert.ok(Number(whole) <= Number(shown), `${whole} wide in ${shown}`);
+}

@@ -107,7 +107,37 @@ describe("7: times in the browser", { skip: noBrowser }, () => {
     assert.match(row, AGO);
     await context.close();
   });
+
+  test("7: charts tell 24 hours too, and cut no label", async () => {
+    const db = new Database(join(service.directory, "data/flowhook.db"));
+    db.prepare("update execution set ended_at = started_at + 140000 where id = ?").run(failed);
+    db.close();
+    const look = { timezoneId: "America/New_York", locale: "en-US" };
+    const context = await openWindow(browser, service, look);
+    await context.addInitScript(NOTE_LABELS);
+    const { page } = await openPage(context);
+    await visit(page, service, "/ui/");
+    await page.locator(".plot canvas").nth(1).waitFor();
+    await page.waitForFunction("labels.some(({ text }) => text.includes('min'))");
+    const labels = await page.evaluate<{ text: string; left: number }[]>("labels");
+    for (const { text, left } of labels) assert.ok(left >= 0, `"${text}" begins at ${left}`);
+    const clocks = labels.filter(({ text }) => text.includes(":"));
+    assert.ok(clocks.length > 2);
+    for (const { text } of clocks) assert.match(text, /^\d\d:\d\d$/);
+    await context.close();
+  });
 });
+
+/** Notes what is drawn, and where it begins. */
+const NOTE_LABELS = `
+  globalThis.labels = [];
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, ...others) {
+    const width = this.measureText(text).width;
+    labels.push({ text, left: this.textAlign === "right" ? x - width : x });
+    return draw.call(this, text, x, ...others);
+  };
+`;
 
 /** The zone's own time of day, as another implementation of the calendar knows it. */
 function assertShown(

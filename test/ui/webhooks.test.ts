@@ -213,11 +213,18 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.locator("#notices", { hasText: "Saved" }).waitFor();
     const saved = await webhook("slow");
     assert.deepEqual([saved["description"], saved["is_productive"]], ["Waits", false]);
-    await service.api("PATCH", "/webhook/slow", { description: "Somebody else's" });
+    const others = { description: "Somebody else's", sync_mode: "hold" };
+    await service.api("PATCH", "/webhook/slow", others);
     await page.getByLabel("Description").fill("Mine");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator(".form-fault", { hasText: "Somebody else has changed it" }).waitFor();
     assert.equal(await page.getByLabel("Description").inputValue(), "Mine");
+    await page.getByRole("button", { name: "Save over it" }).click();
+    await page.getByRole("button", { name: "Save over it" }).waitFor({ state: "detached" });
+    await page.locator("form button[type=submit]:visible:enabled").waitFor();
+    const { description, sync_mode } = await webhook("slow");
+    assert.deepEqual([description, sync_mode], ["Mine", "hold"], "what was typed alone");
+    await service.api("PATCH", "/webhook/slow", { sync_mode: null });
     errors.length = 0;
   });
 

@@ -20,13 +20,13 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   ["Action", (entry) => <Action of={entry} />, "head act"],
   ["Of", ({ target }) => target ?? "–"],
   ["Changes", (entry) => <Told of={entry} />, "wide"],
-  ["From", ({ address }) => address, "wide"],
+  ["From", ({ address }) => address, "wide address"],
   ["Result", ({ result }) => <Result of={result} />],
 ];
 
 /** Who did what to what, when and from where; refused attempts too. */
 export function Audit() {
-  const [first] = useState(filtersOfAddress);
+  const [first] = useState(() => filtersOfAddress(FILTERS.map(([name]) => name)));
   const [filters, apply] = useState(first);
   const pages = usePages<AuditEntry>(["audit"], filters);
   return (

@@ -88,17 +88,22 @@ async function save<Item extends { readonly name: string }>(
   // The state that is changed is the one that is shown: somebody else's change in between is told.
   const read = item === null ? null : await call<Item>("GET", [type, item.name]);
   const now = read?.body ?? null;
+  const send = async (values: FormData, etag: string | null): Promise<void> => {
+    const own = ownPassword === undefined ? {} : { [ownPassword]: textOf(values, ownPassword) };
+    const body = { ...toBody(values, now), ...own };
+    if (now === null) await call("POST", [type], { body });
+    else await call("PATCH", [type, now.name], { body, etag });
+  };
+  const sendOver = async (values: FormData): Promise<void> => {
+    if (now !== null) await send(values, (await call<Item>("GET", [type, now.name])).etag);
+  };
   const isDone = await openDialog({
     title: now === null ? `New ${noun}` : `Change "${now.name}"`,
     submit: now === null ? "Create" : "Save",
     isBroad,
     content: [fields(now), ownPassword === undefined ? null : <PasswordField name={ownPassword} />],
-    act: async (values) => {
-      const own = ownPassword === undefined ? {} : { [ownPassword]: textOf(values, ownPassword) };
-      const body = { ...toBody(values, now), ...own };
-      if (now === null) await call("POST", [type], { body });
-      else await call("PATCH", [type, now.name], { body, etag: read?.etag ?? null });
-    },
+    act: (values) => send(values, read?.etag ?? null),
+    actOver: now === null ? undefined : sendOver,
   });
   if (isDone) notify(now === null ? "Created" : "Saved");
   return isDone;

@@ -1,4 +1,4 @@
-import { useState } from "hono/jsx/dom";
+import { useLayoutEffect, useState } from "hono/jsx/dom";
 import type { AuditChange } from "../../shared/contract/audit-entry.ts";
 import { call } from "../api.ts";
 import { Button } from "../button.tsx";
@@ -37,7 +37,7 @@ const PLANNED: readonly Column<Step>[] = [
 ];
 
 const DONE: readonly Column<Step>[] = [
-  ["Webhook", ({ name }) => <a href={pagePath("webhooks", name)}>{name}</a>, "head"],
+  ["Webhook", ({ name }) => <Link name={name} />, "head"],
   ["Import", ({ action }) => ACTIONS[action]],
   ["Key", ({ key }) => (key === undefined ? "–" : <CopiedLine text={key} />)],
 ];
@@ -68,26 +68,29 @@ interface ImportDocument {
   readonly conflicts: string;
 }
 
-/** What an import would do, and what it did. */
-interface Result {
+/** What an import would do. */
+interface Plan {
   readonly steps: readonly Step[];
   readonly document: ImportDocument;
-  readonly isDone: boolean;
 }
 
 function ImportSection() {
   const [chosen, setChosen] = useState("");
-  const [result, setResult] = useState<Result | null>(null);
+  const [plan, setPlan] = useState<Plan | null>(null);
+  // All of this visit: another import takes no keys away that were not copied yet.
+  const [done, setDone] = useState<readonly Step[]>([]);
   const take = ({ target }: Event): void => {
     const reading = (target as HTMLInputElement).files?.[0]?.text();
     reading?.then(setChosen).catch(complain);
   };
   const show = async (values: FormData): Promise<void> => {
     const document = { text: textOf(values, "document"), conflicts: textOf(values, "conflicts") };
-    setResult({ steps: await send(document, true), document, isDone: false });
+    setPlan({ steps: await send(document, true), document });
   };
   const run = async (document: ImportDocument): Promise<void> => {
-    setResult({ steps: await send(document, false), document, isDone: true });
+    const steps = await send(document, false);
+    setPlan(null);
+    setDone((before) => [...steps, ...before]);
     notify("Imported");
   };
   return (
@@ -108,11 +111,8 @@ function ImportSection() {
         <Field name="conflicts" label="Where a name is taken" choices={CONFLICTS} />
       </Form>
       <div aria-live="polite">
-        {result === null ? null : result.isDone ? (
-          <Imported steps={result.steps} />
-        ) : (
-          <Difference steps={result.steps} run={() => run(result.document)} />
-        )}
+        {plan === null ? null : <Difference steps={plan.steps} run={() => run(plan.document)} />}
+        {done.length === 0 ? null : <Imported steps={done} />}
       </div>
     </section>
   );
@@ -144,13 +144,29 @@ function toList(changes: Step["changes"]): readonly AuditChange[] {
   return Object.entries(changes).map(([member, change]) => ({ member, ...change }));
 }
 
-/** New webhooks are disabled, with keys that are shown this once. */
+/** New webhooks are disabled, with keys that are shown this once: the browser asks before it leaves. */
 function Imported({ steps }: { steps: readonly Step[] }) {
+  const hasKeys = steps.some(({ key }) => key !== undefined);
+  useLayoutEffect(() => {
+    if (!hasKeys) return;
+    const ask = (event: Event): void => event.preventDefault();
+    addEventListener("beforeunload", ask);
+    return () => removeEventListener("beforeunload", ask);
+  }, [hasKeys]);
   return (
     <>
       <h2>Imported</h2>
       <p>New webhooks are disabled. Their keys are shown this once.</p>
       <Table caption="Imported webhooks" columns={DONE} items={steps} />
     </>
+  );
+}
+
+/** In another tab: this one has the keys. */
+function Link({ name }: { name: string }) {
+  return (
+    <a href={pagePath("webhooks", name)} target="_blank">
+      {name}
+    </a>
   );
 }

@@ -1,28 +1,18 @@
-import { useEffect } from "hono/jsx/dom";
 import { read } from "../api.ts";
 import { number, size } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
-import { complain } from "../notice.tsx";
+import { useLoaded, useRefresh } from "../loaded.ts";
 import type { Workspace } from "../resources.ts";
 import { Badge } from "../status.tsx";
 import { Empty, NamedCell, Pairs, Table, type Column } from "../table.tsx";
 import { Tile, Tiles } from "../tiles.tsx";
 import { Time } from "../time.tsx";
 
-/** How often what the service does is read again while it is looked at, in milliseconds. */
-const REFRESH_MS = 3000;
-
 type Process = Workspace["runners"]["processes"][number];
 
 /** What the service itself does: threads, runners, its store and its folders. */
 export function System() {
   const [workspace, reload] = useLoaded(() => read<Workspace>(["workspace"]));
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") reload().catch(complain);
-    }, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useRefresh(reload);
   if (workspace === null) return null;
   return (
     <>

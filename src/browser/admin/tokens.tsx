@@ -29,7 +29,7 @@ export function Tokens() {
     ["User", ({ user_name }) => user_name, "head"],
     ["Since", ({ created_at }) => <Time of={created_at} />, "wide"],
     ["Last used", ({ last_used_at }) => <Time of={last_used_at} />],
-    ["From", ({ last_used_from }) => last_used_from ?? "–", "wide"],
+    ["From", ({ last_used_from }) => last_used_from ?? "–", "wide address"],
     ["", act, "acts"],
   ];
   return (

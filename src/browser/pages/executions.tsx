@@ -2,9 +2,9 @@ import { PageHead } from "../head.tsx";
 import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { isEnded } from "../../shared/contract/status.ts";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
-import { canDecide, matches, toQuery } from "../execution-query.ts";
+import { canDecide, executionFiltersOfAddress, matches, toQuery } from "../execution-query.ts";
 import { ExecutionFilters } from "../execution-filters.tsx";
-import { filtersOfAddress, type Filters } from "../filters.tsx";
+import type { Filters } from "../filters.tsx";
 import { gather } from "../gathered.ts";
 import { follow } from "../live.ts";
 import { complain } from "../notice.tsx";
@@ -17,7 +17,7 @@ import { Empty } from "../table.tsx";
 start(async () => <ExecutionsPage />);
 
 function ExecutionsPage() {
-  const [filters, apply] = useState(filtersOfAddress);
+  const [filters, apply] = useState(executionFiltersOfAddress);
   const query = toQuery(filters);
   const pages = usePages<ExecutionSummary>(["execution"], query);
   const isLive = useChanges(pages, query);

@@ -1,9 +1,11 @@
 import { ButtonLink, PageHead } from "../head.tsx";
+import { useState } from "hono/jsx/dom";
 import { call, read } from "../api.ts";
 import { Field } from "../field.tsx";
 import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
 import { Form } from "../form.tsx";
 import { jsonOf } from "../form-values.ts";
+import { useRefresh } from "../loaded.ts";
 import { parseExact } from "../../shared/json-exact.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
 import type { Flow, Permissions } from "../resources.ts";
@@ -14,9 +16,20 @@ import { Tabs } from "../tabs.tsx";
 
 const NAME = PARAMS["name"] ?? "";
 
-start(async () => <FlowPage flow={await read<Flow>(["flow", NAME])} />);
+start(async () => <FlowPage first={await readFlow()} />);
 
-function FlowPage({ flow }: { flow: Flow }) {
+function readFlow(): Promise<Flow> {
+  return read<Flow>(["flow", NAME]);
+}
+
+/** Its file is changed elsewhere: the page follows. */
+function FlowPage({ first }: { first: Flow }) {
+  const [flow, show] = useState(first);
+  useRefresh(async () => {
+    const now = await readFlow();
+    // What is the same is not drawn again: somebody may be reading it.
+    show((before) => (JSON.stringify(before) === JSON.stringify(now) ? before : now));
+  });
   const tabs = [
     { id: "source", label: "Source", content: () => <Source flow={flow} /> },
     { id: "limits", label: "Permissions and limits", content: () => <Limits flow={flow} /> },

@@ -61,7 +61,7 @@ function FlowsPage() {
 }
 
 function FlowList({ flows }: { flows: readonly Flow[] }) {
-  const [first] = useState(filtersOfAddress);
+  const [first] = useState(() => filtersOfAddress(["text", "state"]));
   const [filters, apply] = useState(first);
   const shown = flows.filter((flow) => isIn(flow, filters));
   if (flows.length === 0)

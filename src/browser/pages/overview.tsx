@@ -1,13 +1,12 @@
-import { useLayoutEffect, useState } from "hono/jsx/dom";
+import { useState } from "hono/jsx/dom";
 import { FAILURES } from "../../shared/contract/status.ts";
 import { read, type List } from "../api.ts";
+import { useCallChanges } from "../call-changes.ts";
 import { RangeChart, RangeChoice } from "../call-chart.tsx";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
 import { FirstSteps, readBegun, type Begun } from "../first-steps.tsx";
 import { number } from "../format.ts";
-import { gather } from "../gathered.ts";
 import { ButtonLink, PageHead } from "../head.tsx";
-import { follow } from "../live.ts";
 import { useLoaded } from "../loaded.ts";
 import { apiPath, may, pagePath } from "../page.ts";
 import { RANGES, type Range } from "../range.ts";
@@ -19,12 +18,6 @@ import { Table } from "../table.tsx";
 import { Tile, Tiles } from "../tiles.tsx";
 
 const FAILED = FAILURES.join(",");
-
-/** How often the figures are read again while calls come, in milliseconds. */
-const REFRESH_MS = 3000;
-
-/** A range is read again so many times while it passes: a longer one takes longer to read. */
-const REFRESHES = 1200;
 
 start(async () => <OverviewPage first={await readFigures()} />);
 
@@ -54,19 +47,10 @@ async function readItems<Item>(type: string, query: Record<string, string>) {
 }
 
 function OverviewPage({ first }: { first: Figures }) {
-  const [changes, setChanges] = useState(0);
-  const readAgain = async () => (changes === 0 ? first : readFigures());
-  const [figures] = useLoaded(readAgain, [], changes);
   const [range, choose] = useState<Range>(RANGES[0]);
-  const [count, setCount] = useState(0);
-  useLayoutEffect(() => {
-    const more = (before: number) => before + 1;
-    return followCalls(
-      range,
-      () => setChanges(more),
-      () => setCount(more),
-    );
-  }, [range]);
+  const { latest, ofRange } = useCallChanges(range);
+  const readAgain = async () => (latest === 0 ? first : readFigures());
+  const [figures] = useLoaded(readAgain, [], latest);
   const { workspace, failures, broken, begun } = figures ?? first;
   return (
     <>
@@ -78,7 +62,7 @@ function OverviewPage({ first }: { first: Figures }) {
       {begun === null ? null : <FirstSteps begun={begun} folder={workspace?.plugins_dir ?? null} />}
       {broken === null || broken.length === 0 ? null : <Broken flows={broken} />}
       {may("execution.read") && begun === null ? (
-        <Calls range={range} choose={choose} count={count} workspace={workspace} />
+        <Calls range={range} choose={choose} count={ofRange} workspace={workspace} />
       ) : null}
       <section>
         <h2>Latest failures</h2>
@@ -89,24 +73,6 @@ function OverviewPage({ first }: { first: Figures }) {
       <Foot workspace={workspace} />
     </>
   );
-}
-
-/** However many calls come, one change of the page in an interval. */
-function followCalls(
-  { spanSec }: Range,
-  refresh: () => void,
-  refreshRange: () => void,
-): (() => void) | undefined {
-  if (!may("execution.read")) return;
-  const rangeMs = Math.max(REFRESH_MS, (spanSec * 1000) / REFRESHES);
-  const takes = [
-    gather<unknown>(() => "any", refresh, REFRESH_MS),
-    gather<unknown>(() => "any", refreshRange, rangeMs),
-  ];
-  const tell = (): void => takes.forEach((take) => take(null));
-  // Nobody told what happened before the stream was open, or while the page was hidden.
-  const live = follow(["execution", "events"], { execution: tell }, tell);
-  return () => live.close();
 }
 
 /** What calls were like in a time, and what waits now. */

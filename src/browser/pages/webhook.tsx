@@ -1,10 +1,12 @@
 import { PageHead } from "../head.tsx";
 import { useState } from "hono/jsx/dom";
 import { call, read, type List } from "../api.ts";
-import { CallChart } from "../call-chart.tsx";
+import { useCallChanges } from "../call-changes.ts";
+import { RangeChart, RangeChoice } from "../call-chart.tsx";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
 import { useLoaded } from "../loaded.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
+import { RANGES, type Range } from "../range.ts";
 import { RefusedCalls } from "../refused-calls.tsx";
 import type { ExecutionSummary, Webhook } from "../resources.ts";
 import { start } from "../start.tsx";
@@ -31,8 +33,12 @@ function WebhookPage({ first }: { first: ShownWebhook }) {
   const tabs = [
     { id: "use", label: "Use", content: () => <WebhookUse webhook={webhook} /> },
     { id: "try", label: "Try it", content: () => <Try webhook={webhook} /> },
-    { id: "calls", label: "Calls", content: () => <Calls /> },
-    { id: "refused", label: "Refused", content: () => <RefusedCalls webhook={NAME} /> },
+    { id: "calls", label: "Calls", content: (isOpen: boolean) => <Calls isOpen={isOpen} /> },
+    {
+      id: "refused",
+      label: "Refused",
+      content: (isOpen: boolean) => <RefusedCalls webhook={NAME} isOpen={isOpen} />,
+    },
     { id: "settings", label: "Settings", content: () => <WebhookSettings {...part} /> },
     { id: "limits", label: "Limits", content: () => <WebhookLimits {...part} /> },
     { id: "answers", label: "Bodies and answers", content: () => <WebhookAnswers {...part} /> },
@@ -70,24 +76,39 @@ function Try({ webhook }: { webhook: Webhook }) {
   );
 }
 
-function Calls() {
+/** As they come, while they are looked at. */
+function Calls({ isOpen }: { isOpen: boolean }) {
   const query = { webhook: NAME, limit: "10" };
   const isAllowed = may("execution.read");
-  const [latest] = useLoaded(() =>
-    isAllowed ? read<List<ExecutionSummary>>(["execution"], query) : Promise.resolve(null),
-  );
+  const [range, choose] = useState<Range>(RANGES[0]);
+  const changes = useCallChanges(range, { webhook: NAME, isShown: isOpen });
+  const readLatest = async () =>
+    isAllowed ? read<List<ExecutionSummary>>(["execution"], query) : null;
+  const [latest] = useLoaded(readLatest, [], changes.latest);
   const all = `${pagePath("executions")}?webhook=${encodeURIComponent(NAME)}`;
   return (
     <>
       <h2>Calls</h2>
-      {isAllowed ? <CallChart webhook={NAME} /> : <p>Your roles do not show executions.</p>}
+      {isAllowed ? (
+        <>
+          <RangeChoice chosen={range} choose={choose} />
+          <RangeChart range={range} webhook={NAME} count={changes.ofRange} />
+        </>
+      ) : (
+        <p>Your roles do not show executions.</p>
+      )}
       {latest === null ? null : (
         <>
           <h2>Latest executions</h2>
           {latest.items.length === 0 ? (
             <p>It was not called yet.</p>
           ) : (
-            <Table caption="Executions" columns={EXECUTION_COLUMNS} items={latest.items} />
+            <Table
+              caption="Executions"
+              columns={EXECUTION_COLUMNS}
+              items={latest.items}
+              rowOf={({ id }) => ({ id })}
+            />
           )}
           <p>
             <a href={all}>All its executions</a>

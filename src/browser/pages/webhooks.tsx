@@ -48,7 +48,7 @@ function columnsWith(today: Today): readonly Column<Webhook>[] {
 start(async () => <WebhooksPage />);
 
 function WebhooksPage() {
-  const [first] = useState(filtersOfAddress);
+  const [first] = useState(() => filtersOfAddress(["text", "flow", "is_enabled"]));
   const [filters, apply] = useState(first);
   const pages = usePages<Webhook>(["webhook"], filters);
   const [flows] = useLoaded(() => readAll<Flow>("flow").catch(() => []));

@@ -61,7 +61,7 @@ export interface StoreDialect {
   whileWanted(): RawBuilder<SqlBool>;
   /** Whether a column contains a text, whatever its case. */
   contains(column: RawBuilder<string>, text: string): RawBuilder<SqlBool>;
-  /** So many of a hundred values are at most this; between two of them, in proportion. */
+  /** So many of a hundred values are at most this one of them, however few there are. */
   percentile(value: RawBuilder<number>, percent: number): RawBuilder<number | null>;
 }
 

@@ -8,5 +8,5 @@ export const POSTGRES_DIALECT: StoreDialect = {
   contains: (column, text) =>
     containsAny(text, (written) => sql<SqlBool>`${column} ~ ${toRegularExpression(written)}`),
   percentile: (value, percent) =>
-    sql<number | null>`percentile_cont(${sql.lit(percent / 100)}) within group (order by ${value})`,
+    sql<number | null>`percentile_disc(${sql.lit(percent / 100)}) within group (order by ${value})`,
 };

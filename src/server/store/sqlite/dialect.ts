@@ -2,6 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import { containsAny, toGlob, toLike } from "../contained-text.ts";
 import type { StoreDialect } from "../store.ts";
 import { GO_ON } from "./go-on.ts";
+import { RANKED, SORTED } from "./nearest-rank.ts";
 
 export const SQLITE_DIALECT: StoreDialect = {
   // SQLite offers no other way to end a read.
@@ -13,5 +14,6 @@ export const SQLITE_DIALECT: StoreDialect = {
         ? sql<SqlBool>`${column} glob ${toGlob(written)}`
         : sql<SqlBool>`${column} like ${like} escape '\\'`;
     }),
-  percentile: (value, percent) => sql<number | null>`percentile(${value}, ${sql.lit(percent)})`,
+  percentile: (value, percent) =>
+    sql<number | null>`${sql.raw(RANKED)}(${sql.raw(SORTED)}(${value}), ${sql.lit(percent)})`,
 };

@@ -4,6 +4,7 @@ import { AppliedLedger } from "./applied-ledger.ts";
 import { toUnitError } from "./error.ts";
 import type { StoreErrorKind, UnitError } from "../store-error.ts";
 import { GO_ON } from "./go-on.ts";
+import { defineRanks } from "./nearest-rank.ts";
 import { openConnection, type SqliteFile } from "./connection.ts";
 import type { StatementText } from "../statement.ts";
 import type { StoreSize } from "../store.ts";
@@ -189,6 +190,7 @@ function answerReads(
   const watch = new ReadWatch(stopped);
   // Not deterministic: SQLite would ask once for all rows.
   db.function(GO_ON, { deterministic: false }, () => watch.goOn());
+  defineRanks(db);
   return (request) => {
     if ("close" in request) return close(db, port);
     watch.begin(request);
