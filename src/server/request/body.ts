@@ -114,7 +114,8 @@ const REFUSED = Symbol("refused");
 /** A request whose body is read, and was; null: it has been. */
 interface ReadRequest extends IncomingMessage {
   [READING]?: Reading | null;
-  [REFUSED]?: RequestError;
+  /** Not the error: its stack would keep what was read of the body, as long as the request. */
+  [REFUSED]?: Pick<RequestError, "code" | "message" | "headers">;
 }
 
 /**
@@ -124,7 +125,9 @@ interface ReadRequest extends IncomingMessage {
  * @throws RequestError what its body was refused for
  */
 function isRead(incoming: ReadRequest): boolean {
-  if (incoming[REFUSED] !== undefined) throw incoming[REFUSED];
+  const refused = incoming[REFUSED];
+  if (refused !== undefined)
+    throw new RequestError(refused.code, refused.message, { headers: { ...refused.headers } });
   if (incoming[READING] === null) return true;
   if (incoming.destroyed) throw stopped();
   return false;
@@ -190,7 +193,8 @@ class Reading {
   }
 
   fail(error: RequestError): void {
-    this.#incoming[REFUSED] = error;
+    const { code, message, headers } = error;
+    this.#incoming[REFUSED] = { code, message, headers };
     this.#settle();
     this.#reject(error);
   }
