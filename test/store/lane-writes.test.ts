@@ -160,3 +160,21 @@ test("a thread that is busy is given 16 of them at most, and the rest in one", a
   waiting.at(-1)?.resolve({ ...NOTHING, batches: 1 });
   assert.equal(await settled, true);
 });
+
+test("who waits for more than one batch takes waits for the last of them", async () => {
+  const { ledger, sent, waiting, append } = openLedger();
+  for (let at = 0; at < 501; at++) append(String(at));
+  const told: boolean[] = [];
+  const settled = ledger.settled().then((isSettled) => told.push(isSettled));
+  await turn();
+  waiting[0]?.resolve({ ...NOTHING, batches: 1 });
+  await turn();
+  assert.deepEqual(
+    sent.map(({ length }) => length),
+    [500, 1],
+  );
+  assert.deepEqual(told, []);
+  waiting[1]?.resolve({ ...NOTHING, batches: 1 });
+  await settled;
+  assert.deepEqual(told, [true]);
+});

@@ -24,6 +24,9 @@ export class LaneQueue {
   #gathered: Waiting[] = [];
   #before: (() => void)[] = [];
   #next = 1;
+  /** Records that were added, and those of which it is known what became: they end in their order. */
+  #added = 0;
+  #ended = 0;
   #isFlushing = false;
   #underWay = 0;
   #lengthUnderWay = 0;
@@ -39,6 +42,7 @@ export class LaneQueue {
   }
 
   add(entry: Waiting): void {
+    this.#added += 1;
     this.#gathered.push(entry);
     this.#flushSoon();
   }
@@ -48,11 +52,11 @@ export class LaneQueue {
     this.#flushSoon();
   }
 
+  /** Resolves once all that was added until now has ended: with whether it was written. */
   settled(): Promise<boolean> {
-    const isIdle = this.#gathered.length === 0;
-    if (isIdle && this.#underWay === 0) return Promise.resolve(true);
-    const batch = isIdle ? this.#next - 1 : this.#next;
-    return new Promise((resolve) => this.#readers.push({ batch, isWell: true, resolve }));
+    const until = this.#added;
+    if (this.#ended === until) return Promise.resolve(true);
+    return new Promise((resolve) => this.#readers.push({ until, isWell: true, resolve }));
   }
 
   #flushSoon(): void {
@@ -74,13 +78,13 @@ export class LaneQueue {
     for (const act of this.#before.splice(0)) this.#tell(act);
     const entries = this.#take();
     if (entries.length === 0) return;
-    const number = this.#next++;
+    this.#next += 1;
     this.#underWay += 1;
     this.#lengthUnderWay += sumOf(entries);
     const records = entries.map(({ record, text }) => ({ record, text }));
     this.#options.write(records).then(
-      (recorded) => this.#written(number, entries, recorded),
-      (error: unknown) => this.#written(number, entries, failAll(entries, error)),
+      (recorded) => this.#written(entries, recorded),
+      (error: unknown) => this.#written(entries, failAll(entries, error)),
     );
   }
 
@@ -95,12 +99,12 @@ export class LaneQueue {
     return this.#gathered.splice(0, count);
   }
 
-  #written(number: number, entries: readonly Waiting[], recorded: Recorded): void {
+  #written(entries: readonly Waiting[], recorded: Recorded): void {
     this.#underWay -= 1;
     this.#lengthUnderWay -= sumOf(entries);
     const isWell = recorded.errors.every(([, { kind }]) => isRefusal(kind));
-    if (!isWell)
-      for (const reader of this.#readers) if (reader.batch >= number) reader.isWell = false;
+    if (!isWell) for (const reader of this.#readers) reader.isWell = false;
+    this.#ended += entries.length;
     const errors = new Map(recorded.errors);
     const left = {
       overtaken: new Set(recorded.overtaken),
@@ -114,8 +118,8 @@ export class LaneQueue {
       if (error !== undefined) this.#tell(() => entry.events.failed(new StoreError(error)));
       else this.#tellWritten(entry, left);
     });
-    const due = this.#readers.filter(({ batch }) => batch <= number);
-    this.#readers = this.#readers.filter(({ batch }) => batch > number);
+    const due = this.#readers.filter(({ until }) => until <= this.#ended);
+    this.#readers = this.#readers.filter(({ until }) => until > this.#ended);
     for (const reader of due) reader.resolve(reader.isWell);
   }
 
@@ -146,10 +150,11 @@ function sumOf(entries: readonly Waiting[]): number {
   return entries.reduce((sum, entry) => sum + lengthOf(entry), 0);
 }
 
-/** Who waits for a batch and for all before it. */
+/** Who waits for what was added before. */
 interface Reader {
-  readonly batch: number;
-  /** Whether those that have ended were written. */
+  /** How many records have ended by then. */
+  readonly until: number;
+  /** Whether those that have ended since were written. */
   isWell: boolean;
   resolve(isSettled: boolean): void;
 }
