@@ -29,13 +29,26 @@ export type Address = Pick<ThreadData, "url" | "name">;
 
 export function toClientConfig({ url, name }: Address): pg.ClientConfig {
   return {
-    connectionString: url,
+    connectionString: toDriverUrl(url),
     types: TYPES,
     application_name: name,
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
   };
+}
+
+/**
+ * A URL that names what the driver does: with `require`, `prefer` and `verify-ca` it checks the
+ * server as with `verify-full`, unless told to be like libpq, and warns of it in lines of its own.
+ */
+export function toDriverUrl(url: string): string {
+  const parsed = new URL(url);
+  const { searchParams } = parsed;
+  const isChecked = ["require", "prefer", "verify-ca"].includes(searchParams.get("sslmode") ?? "");
+  if (!isChecked || searchParams.get("uselibpqcompat") === "true") return url;
+  searchParams.set("sslmode", "verify-full");
+  return parsed.href;
 }
 
 /** Where the database is, without who opens it; for messages. */
