@@ -67,7 +67,7 @@ export async function gatherAssets(target: Target): Promise<Assets> {
     bundleModule("src/testing/testing.ts"),
     bundleCommonJs("src/testing/program.ts"),
     bundleCommonJs("src/server/store/sqlite/thread.ts"),
-    bundleCommonJs("src/server/store/postgres/thread.ts"),
+    bundlePostgresThread(),
     bundleCommonJs("src/server/move-thread.ts"),
     bundleCommonJs("src/server/parser-thread.ts"),
     bundleBrowser(),
@@ -102,6 +102,11 @@ export async function bundleRunner(): Promise<Assets> {
     ["flowhook.mjs", author],
     ["package.json", Buffer.from('{"type":"commonjs"}\n')],
   ]);
+}
+
+/** The store's thread that speaks to PostgreSQL. */
+export function bundlePostgresThread(): Promise<Uint8Array> {
+  return bundleCommonJs("src/server/store/postgres/thread.ts");
 }
 
 /** Without a banner unless asked for: a flow may not import what the banner imports. */

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { join } from "node:path";
 import { sql } from "kysely";
 import { newActive, type ActiveExecution } from "../../src/server/executions/active.ts";
 import { openAllowance } from "../../src/server/executions/allowance.ts";
@@ -22,10 +21,10 @@ import { findExecution } from "../../src/server/store/executions.ts";
 import { openFaultProxy } from "../fault-proxy.ts";
 import { openPostgres } from "../postgres-server.ts";
 import { newRow } from "../store/rows.ts";
+import { POSTGRES_THREAD } from "../store/postgres-thread.ts";
 
 /** What becomes of executions of which another node has, or seems to have, some. */
 
-const THREAD = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
 const LOG = openLog({ level: "silent", format: "json" });
 const SPEC: FlowSpec = {
   key: "f@1",
@@ -50,7 +49,13 @@ type NodeStore = Store & { readonly node: StoreNode };
 
 async function openNodeStore(url: string): Promise<NodeStore> {
   const node = { name: "n", version: "0", leaseMs: 60_000, folderId: newId(), folderPlace: "1:1" };
-  const options = { url, durability: "normal", connections: 8, thread: THREAD, name: "t" } as const;
+  const options = {
+    url,
+    durability: "normal",
+    connections: 8,
+    thread: POSTGRES_THREAD,
+    name: "t",
+  } as const;
   const store = await openPostgresStore({ ...options, node });
   assert.ok(store.node !== null);
   return store as NodeStore;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { newActive, type ActiveExecution } from "../../src/server/executions/active.ts";
@@ -12,10 +11,10 @@ import { poll } from "../blackbox/scenario.ts";
 import { openFaultProxy } from "../fault-proxy.ts";
 import { openPostgres } from "../postgres-server.ts";
 import { newRow } from "../store/rows.ts";
+import { POSTGRES_THREAD } from "../store/postgres-thread.ts";
 
 /** Who waits on an execution at which of two nodes, and what the other one knows of it. */
 
-const THREAD = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
 const FIGURES = { state: "ready", running: 0, waiting: 0 } as const;
 
 const server = await openPostgres();
@@ -23,7 +22,13 @@ after(() => server.stop());
 
 async function openNode(stack: AsyncDisposableStack, url: string): Promise<StoreNode> {
   const node = { name: "n", version: "0", leaseMs: 60_000, folderId: newId(), folderPlace: "1:1" };
-  const options = { url, durability: "normal", connections: 8, thread: THREAD, name: "t" } as const;
+  const options = {
+    url,
+    durability: "normal",
+    connections: 8,
+    thread: POSTGRES_THREAD,
+    name: "t",
+  } as const;
   const store = stack.use(await openPostgresStore({ ...options, node }));
   assert.ok(store.node !== null);
   return store.node;

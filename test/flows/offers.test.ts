@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { sql, type RawBuilder } from "kysely";
@@ -20,6 +19,7 @@ import { newExecutionId } from "../../src/shared/id.ts";
 import { INPUT, newRow } from "../store/rows.ts";
 import { openPostgres } from "../postgres-server.ts";
 import { inspect, openFixture, type Fixture } from "./fixture.ts";
+import { POSTGRES_THREAD } from "../store/postgres-thread.ts";
 
 /** Folders of several nodes on one database of PostgreSQL. */
 
@@ -71,8 +71,12 @@ class Cluster {
   async start(name: string, fixture: Fixture, options: NodeOptions = {}): Promise<Node> {
     const { key = KEY, isBorrowing = true, askMs = 20, ...rest } = options;
     const node = { name, version: "0", leaseMs: 60_000, folderId: fixture.data, folderPlace: "" };
-    const thread = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
-    const plain = { durability: "normal", connections: 6, name: "flowhook test", thread } as const;
+    const plain = {
+      durability: "normal",
+      connections: 6,
+      name: "flowhook test",
+      thread: POSTGRES_THREAD,
+    } as const;
     const store = this.#opened.use(await openPostgresStore({ ...plain, url: this.#url, node }));
     const log = pino(
       { level: "warn" },

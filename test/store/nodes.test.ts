@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { join } from "node:path";
 import { sql } from "kysely";
 import pg from "pg";
 import { keyOf, newExecutionId, newId } from "../../src/shared/id.ts";
@@ -16,10 +15,10 @@ import { openPostgres } from "../postgres-server.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { openFaultProxy } from "../fault-proxy.ts";
 import { INPUT, newRow } from "./rows.ts";
+import { POSTGRES_THREAD } from "./postgres-thread.ts";
 
 /** Nodes of one database: who has an execution, and what becomes of those of a lost one. */
 
-const THREAD = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
 const LEASE_MS = 60_000;
 /** Of nodes that are to be given up. */
 const SHORT_MS = 700;
@@ -44,7 +43,13 @@ async function openNodeStore(
   reportInterrupted: PostgresOptions["reportInterrupted"] = () => {},
 ): Promise<NodeStore> {
   const node = { name: "n", version: "0", leaseMs, folderId, folderPlace };
-  const options = { url, durability: "normal", connections: 8, thread: THREAD, name: "t" } as const;
+  const options = {
+    url,
+    durability: "normal",
+    connections: 8,
+    thread: POSTGRES_THREAD,
+    name: "t",
+  } as const;
   const store = await openPostgresStore({ ...options, node, reportInterrupted });
   assert.ok(store.node !== null);
   return store as NodeStore;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
 import pg from "pg";
 import { newExecutionId, newId } from "../../src/shared/id.ts";
@@ -24,6 +23,7 @@ import { cancelUnended } from "../../src/server/store/unended.ts";
 import { sql } from "kysely";
 import { INPUT, newRow, toId } from "./rows.ts";
 import { openStoreOf, testStores, urlOf } from "./stores.ts";
+import { POSTGRES_THREAD } from "./postgres-thread.ts";
 
 /** What both stores do alike with records and errors, and what PostgreSQL does in its own way. */
 
@@ -163,7 +163,7 @@ test("postgres: what is acknowledged is on disk, also where the database is set 
       connections: 8,
       name: "t",
       tell: (line) => lines.push(line),
-      thread: join(import.meta.dirname, "../../src/server/store/postgres/thread.ts"),
+      thread: POSTGRES_THREAD,
       node: { name: "n", version: "0", leaseMs: 15_000, folderId: newId(), folderPlace: "" },
     });
     assert.equal(lines.join().includes("synchronous_commit = off"), durability === "full");

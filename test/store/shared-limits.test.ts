@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { RequestError } from "../../src/shared/errors.ts";
@@ -18,15 +17,14 @@ import {
 } from "../../src/server/webhooks/rate-limit.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { KINDS, urlOf, type Kind } from "./stores.ts";
+import { POSTGRES_THREAD } from "./postgres-thread.ts";
 
 /** Rates and refused calls: of one service, and of two on one database. */
-
-const THREAD = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
 
 async function openShared(stack: AsyncDisposableStack, url: string) {
   const folder = { folderId: newId(), folderPlace: "1:1" };
   const node = { name: "n", version: "0", leaseMs: 15_000, ...folder };
-  const options = { url, durability: "normal", connections: 8, thread: THREAD } as const;
+  const options = { url, durability: "normal", connections: 8, thread: POSTGRES_THREAD } as const;
   const store = stack.use(await openPostgresStore({ ...options, name: "t", node }));
   const { shared } = store;
   assert.ok(shared !== null);

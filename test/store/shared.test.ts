@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { join } from "node:path";
 import { newExecutionId, newId } from "../../src/shared/id.ts";
 import { addAttempt, deleteOldAttempts, forgiveAttempt } from "../../src/server/store/attempts.ts";
 import type { ClaimRow } from "../../src/server/store/claim-row.ts";
@@ -21,10 +20,9 @@ import { keepingAdmin } from "../../src/server/store/user-roles.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
 import { INPUT, newRow } from "./rows.ts";
 import { urlOf } from "./stores.ts";
+import { POSTGRES_THREAD } from "./postgres-thread.ts";
 
 /** What two services on one database leave to it to decide. */
-
-const THREAD = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
 
 async function openBoth(
   stack: AsyncDisposableStack,
@@ -35,7 +33,7 @@ async function openBoth(
   const open = async () => {
     const folder = { folderId: newId(), folderPlace: name };
     const node = { name: "n", version: "0", leaseMs: 15_000, ...folder };
-    const options = { url, durability: "normal", connections: 8, thread: THREAD } as const;
+    const options = { url, durability: "normal", connections: 8, thread: POSTGRES_THREAD } as const;
     return stack.use(await openPostgresStore({ ...options, name: "t", node, allowance }));
   };
   return [await open(), await open()];

@@ -6,6 +6,7 @@ import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { newId } from "../../src/shared/id.ts";
+import { POSTGRES_THREAD } from "./postgres-thread.ts";
 import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 
 /** The same cases on each store. */
@@ -13,7 +14,7 @@ import { openPostgres, type PostgresServer } from "../postgres-server.ts";
 export const KINDS = ["sqlite", "postgres"] as const;
 export type Kind = (typeof KINDS)[number];
 
-const SOURCES = join(import.meta.dirname, "../../src/server/store");
+const THREAD = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 const folder = mkdtempSync(join(tmpdir(), "flowhook-stores-"));
 let server: Promise<PostgresServer> | null = null;
 const urls = new Map<string, Promise<string>>();
@@ -32,17 +33,15 @@ export function pathOf(name: string): string {
 export async function openStoreOf(kind: Kind, name: string): Promise<Store> {
   const durability = "normal";
   if (kind === "sqlite") {
-    const thread = join(SOURCES, "sqlite/thread.ts");
-    return openSqliteStore({ path: pathOf(name), durability, addon: null, thread });
+    return openSqliteStore({ path: pathOf(name), durability, addon: null, thread: THREAD });
   }
   const url = await urlOf(name);
-  const thread = join(SOURCES, "postgres/thread.ts");
   const node = { name: "test", version: "0", leaseMs: 15_000, folderId: newId(), folderPlace: "" };
   return openPostgresStore({
     url,
     durability,
     connections: 8,
-    thread,
+    thread: POSTGRES_THREAD,
     name: "flowhook test",
     node,
   });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { join } from "node:path";
 import pg from "pg";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
 import { newExecutionId, newId } from "../../src/shared/id.ts";
@@ -18,10 +17,10 @@ import { openFaultProxy } from "../fault-proxy.ts";
 import { HUNG_MS } from "../hung.ts";
 import { openPostgres } from "../postgres-server.ts";
 import { INPUT, newRow } from "./rows.ts";
+import { POSTGRES_THREAD } from "./postgres-thread.ts";
 
 /** How many executions of a webhook run and wait at once, over two nodes of one database. */
 
-const THREAD = join(import.meta.dirname, "../../src/server/store/postgres/thread.ts");
 const FIGURES = { state: "ready", running: 0, waiting: 0 } as const;
 /** Of nodes that are to be given up. */
 const SHORT_MS = 700;
@@ -34,7 +33,13 @@ type Both = readonly [NodeStore, NodeStore];
 
 async function openNodeStore(url: string, leaseMs = 60_000): Promise<NodeStore> {
   const node = { name: "n", version: "0", leaseMs, folderId: newId(), folderPlace: "1:1" };
-  const options = { url, durability: "normal", connections: 8, thread: THREAD, name: "t" } as const;
+  const options = {
+    url,
+    durability: "normal",
+    connections: 8,
+    thread: POSTGRES_THREAD,
+    name: "t",
+  } as const;
   const store = await openPostgresStore({ ...options, node });
   assert.ok(store.node !== null);
   return store as NodeStore;
