@@ -33,7 +33,7 @@ export interface Runtime {
    * Makes sure that the files are still what the build carries; for each process that is started
    * from them. It takes less than a millisecond while nobody has touched them.
    *
-   * @returns whether somebody had, so that they were written again
+   * @returns whether somebody had, so that they lie in another folder of that name now
    * @throws Error where they cannot be written again
    */
   verify(): boolean;

@@ -55,17 +55,26 @@ export function unpack(unpacking: Unpacking): string {
  * A check of a folder that `unpack` gave, which costs a look at each file: contents are compared
  * where anything changed since, and what is altered is replaced.
  *
- * @returns whether it was replaced
+ * @returns whether another one lies there now: whoever stands in it is nowhere
  */
 export function openCheck(unpacking: Unpacking, folder: string): () => boolean {
   let signature = signFolder(folder);
+  let identity = identify(folder);
   return () => {
     if (signature !== null && signFolder(folder) === signature) return false;
     const isWhole = isIntact(folder, unpacking.files);
     if (!isWhole) unpack(unpacking);
+    const before = identity;
     signature = signFolder(folder);
-    return !isWhole;
+    identity = identify(folder);
+    return !isWhole || identity !== before;
   };
+}
+
+/** A folder that is made after another one was removed may get the number of that. */
+function identify(folder: string): string {
+  const { dev, ino, birthtimeNs } = lstatSync(folder, { bigint: true });
+  return `${dev} ${ino} ${birthtimeNs}`;
 }
 
 /** Removes every other version's folder. What is still in use stays (on Windows). */

@@ -18,6 +18,8 @@ export interface StoreOptions {
   readonly onRoom?: (error: Error | null) => void;
   /** Of SQLite. @param error why lists lack what is recorded from now on; null: they get it again */
   readonly onFailing?: (error: Error | null) => void;
+  /** Of SQLite. @param error why nothing is taken from now on: its files are gone; null: they are back */
+  readonly onLost?: (error: Error | null) => void;
   /** Of PostgreSQL: of what this service has left running, at its last start or its stop. */
   readonly reportInterrupted?: ReportInterrupted;
   /** Takes a line of what a start that takes long is doing. */

@@ -19,6 +19,7 @@ import type { Log } from "../shared/log.ts";
 import type { Runners } from "./workers/runners.ts";
 import { Lease } from "./nodes/lease.ts";
 import { openStore } from "./open-store.ts";
+import { logStore } from "./store-log.ts";
 import type { Store } from "./store/store.ts";
 import { findLatestFlow } from "./store/executions.ts";
 import type { Writer } from "./store/sqlite/writer.ts";
@@ -195,27 +196,7 @@ function openStoreOf(config: Config, { runtime, writer }: Begun, told: Told): Pr
   return openStore(config, runtime, {
     reportInterrupted,
     ...(writer !== null && { writer }),
-    tell: (line) => log.info(line),
-    onRoom: (error) =>
-      error === null
-        ? log.info("Calls are taken again: the ledger can be written")
-        : log.error(
-            { error: String(error) },
-            "The ledger cannot be written: not ready, and calls that do not fit get 503",
-          ),
-    onFailing: (error) =>
-      error === null
-        ? log.info("The database can be written again")
-        : log.error(
-            { error: error.message },
-            "The database cannot be written: calls are recorded in the ledger as long as it has room",
-          ),
-    onDamage: (error, isLost) => {
-      if (!isLost)
-        return log.error({ err: error }, "Something failed at the ledger, which goes on");
-      log.fatal({ err: error }, "Nothing can be written to the store any more. Stopping");
-      process.exit(1);
-    },
+    ...logStore(log),
   });
 }
 

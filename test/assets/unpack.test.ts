@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -128,6 +129,18 @@ test("L11: a check of files that were touched alone leaves them", () => {
   const { ino } = statSync(folder);
   assert.equal(check(), false);
   assert.equal(statSync(folder).ino, ino);
+});
+
+test("a check tells of a folder that is as whole, and another one", () => {
+  const folder = unpack(unpacking);
+  const check = openCheck(unpacking, folder);
+  renameSync(folder, join(data, "away"));
+  assert.equal(check(), true);
+  rmSync(folder, { recursive: true });
+  renameSync(join(data, "away"), folder);
+  assert.equal(check(), true, "the first one is back");
+  assert.equal(check(), false);
+  assertWhole(folder);
 });
 
 describe("removeOthers", () => {

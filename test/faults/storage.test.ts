@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -73,6 +73,47 @@ describe("storage", () => {
       /The ledger cannot be written.*\n(?:.*\n)*.*Calls are taken again/,
     );
     assert.equal(await integrity(join(disk, "flowhook.db")), "ok");
+  });
+
+  test("a DATA_DIR that is moved away answers 503, and is used again once it is back", async () => {
+    await using service = await openTestService({
+      config: { SYNC_MODE: "hold" },
+      flows: ["echo", "sleep"],
+    });
+    for (const name of ["echo", "sleep"])
+      await service.createWebhook(name, name, { is_productive: true });
+    const away = `${service.data}.away`;
+    assert.equal((await service.call("sleep", "?ms=0")).status, 200, "its thread is there");
+    const running = service.call("sleep", "?ms=2500");
+    await poll("it to run", async () => {
+      const { text } = await service.api("GET", "/execution?status=RUNNING");
+      return text.includes("sleep") ? true : null;
+    });
+    await rename(service.data, away);
+    await poll("not to be ready", async () => ((await readiness(service)) === 503 ? true : null));
+    const { status, text } = await service.call("echo");
+    assert.equal(status, 503);
+    assert.match(text, /urn:flowhook:error:store_unavailable/);
+    assert.equal((await service.api("DELETE", "/webhook/echo")).status, 503);
+    assert.equal((await service.api("GET", "/webhook/echo")).status, 200, "reading goes on");
+    assert.equal((await running).status, 200, "what has begun ends");
+    await service.assertAlive();
+    // What the service made anew meanwhile.
+    await rm(service.data, { recursive: true, force: true });
+    await rename(away, service.data);
+    await poll("readiness", async () => ((await readiness(service)) === 200 ? true : null));
+    // Runners that were started meanwhile stand in a folder that is gone: the first call may find out.
+    await poll("a call", async () => ((await service.call("echo")).status === 200 ? true : null));
+    assert.match(
+      service.logs(),
+      /flowhook\.db.* was moved, deleted or replaced.*A file of the database/,
+    );
+    assert.match(service.logs(), /Calls are taken again: the files/);
+    await service.kill();
+    await service.start();
+    const kept = await service.api("GET", "/execution?status=ENDED_SUCCESS");
+    assert.equal((JSON.parse(kept.text) as { items: unknown[] }).items.length, 3);
+    assert.equal(await integrity(join(service.data, "flowhook.db")), "ok");
   });
 
   test(

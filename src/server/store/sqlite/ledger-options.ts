@@ -13,6 +13,8 @@ export interface LedgerOptions {
   syncTables(): Promise<void>;
   /** A record that cannot be applied was passed over, or it is not known what the disk has. */
   onDamage(error: Error, isLost: boolean): void;
+  /** Whether its files are not where they were: what has begun is written on, and nothing begins. */
+  isLost?(): boolean;
   /** @param error why no row can be written from now on; null: rows can be written again */
   onRoom?(error: Error | null): void;
   /** @param error why the tables lack what is recorded from now on; null: they get it again */

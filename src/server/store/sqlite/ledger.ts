@@ -88,11 +88,15 @@ export class SqliteLedger implements Ledger {
 
   /** Whether new executions may be recorded now: what is not applied is not too much. */
   get hasRoom(): boolean {
-    return this.#backlog.hasRoom;
+    return this.#backlog.hasRoom && !this.#isLost;
   }
 
   get isWritable(): boolean {
-    return this.#room.isThere && !this.#backlog.isBlocked;
+    return this.#room.isThere && !this.#backlog.isBlocked && !this.#isLost;
+  }
+
+  get #isLost(): boolean {
+    return this.#options.isLost?.() ?? false;
   }
 
   /**
@@ -101,7 +105,7 @@ export class SqliteLedger implements Ledger {
    * @returns whether there is: not where the store cannot be written just now
    */
   room(): Promise<boolean> {
-    return this.#backlog.room();
+    return this.#isLost ? Promise.resolve(false) : this.#backlog.room();
   }
 
   /** Number of the row that is written next. */

@@ -19,6 +19,7 @@ import { hasEarlier, readEarlier, removeEarlier } from "./earlier-ledger.ts";
 import { SQLITE_DIALECT } from "./dialect.ts";
 import { SqliteLedger } from "./ledger.ts";
 import { moveLedger, type Write } from "./ledger-file.ts";
+import { OpenFiles } from "./open-files.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "../schema.ts";
 import { openConnection, type Durability, type SqliteFile } from "./connection.ts";
@@ -47,6 +48,8 @@ export interface SqliteOptions {
   readonly onRoom?: (error: Error | null) => void;
   /** @param error why the tables lack what is recorded from now on; null: they get it again */
   readonly onFailing?: (error: Error | null) => void;
+  /** @param error why nothing is taken from now on: its files are gone; null: they are back */
+  readonly onLost?: (error: Error | null) => void;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
 }
@@ -72,8 +75,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const reader = opened.use(openReader(thread, file, listMs));
   const writer = opened.use(options.writer ?? startWriter(thread));
   writer.open(file);
+  const files = new OpenFiles(options.onLost ?? (() => {}));
+  opened.defer(() => files.close());
   const ledger =
-    options.isBeside === true ? NO_LEDGER : await recoverLedger(connection, file, writer, options);
+    options.isBeside === true
+      ? NO_LEDGER
+      : await recoverLedger({ connection, file, writer, files }, options);
   opened.defer(() => ledger.close());
   opened.defer(learnKeys(connection));
   const settled = (): Promise<boolean> => ledger.settled();
@@ -91,13 +98,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
       name: string,
       ask: (name: string) => Statement,
     ) => kept.find(table, name, () => find(ask(name)) as Row | undefined),
-    commit(unit) {
-      const committed = writer.commit(unit);
-      if (unit.every(({ text }) => text.changes === null)) return committed;
-      return committed.finally(() => {
-        for (const { text } of unit) if (text.changes !== null) kept.forget(text.changes);
-      });
-    },
+    commit: openCommit(writer, files, kept),
     ledger,
     node: null,
     settled,
@@ -110,6 +111,17 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
     shared: null,
     awaySince: null,
     [Symbol.asyncDispose]: () => disposal.disposeAsync(),
+  };
+}
+
+/** What a unit changes is not kept any longer. */
+function openCommit(writer: Writer, files: OpenFiles, kept: KeptRows): Store["commit"] {
+  return async (unit) => {
+    if (files.error !== null) throw files.error;
+    const changed = unit.flatMap(({ text }) => text.changes ?? []);
+    return writer.commit(unit).finally(() => {
+      for (const table of changed) kept.forget(table);
+    });
   };
 }
 
@@ -130,11 +142,16 @@ const NO_LEDGER: Pick<SqliteLedger, keyof SqliteLedger> = {
   async close() {},
 };
 
+interface Opened {
+  readonly connection: Database;
+  readonly file: SqliteFile;
+  readonly writer: Writer;
+  readonly files: OpenFiles;
+}
+
 /** @throws StartError where a file of the ledger is damaged; it stays as it is */
 async function recoverLedger(
-  connection: Database,
-  file: SqliteFile,
-  writer: Writer,
+  { connection, file, writer, files }: Opened,
   { write, onRoom, onFailing, onDamage = fail }: SqliteOptions,
 ): Promise<SqliteLedger> {
   try {
@@ -144,12 +161,14 @@ async function recoverLedger(
       applied: connection.prepare("select applied from ledger").pluck().get() as number,
       apply: (through) => writer.apply(through),
       syncTables: () => writer.sync(),
+      isLost: () => files.error !== null,
       onDamage,
       ...(onRoom === undefined ? {} : { onRoom }),
       ...(onFailing === undefined ? {} : { onFailing }),
       ...(write === undefined ? {} : { write }),
     });
     await ledger.recover();
+    files.watch(file.path, `${file.path}-wal`, ...ledgerPaths(file.path));
     return ledger;
   } catch (error) {
     if (!isDamage(error)) throw error;

@@ -1,0 +1,65 @@
+import { statSync, type BigIntStats } from "node:fs";
+import { stat } from "node:fs/promises";
+import { newUnavailable, type StoreError } from "../store-error.ts";
+
+const INTERVAL_MS = 1000;
+
+/**
+ * Whether files that are open still lie at their paths. The system goes on to write what was moved,
+ * deleted or replaced, and what is deleted is gone with the process.
+ */
+export class OpenFiles {
+  readonly #known = new Map<string, string>();
+  readonly #onChange: (error: StoreError | null) => void;
+  readonly #timer: NodeJS.Timeout;
+  #error: StoreError | null = null;
+
+  /** @param onChange is told why they are not to be used from now on; null: they lie there again */
+  constructor(onChange: (error: StoreError | null) => void) {
+    this.#onChange = onChange;
+    this.#timer = setInterval(() => void this.#inspect(), INTERVAL_MS).unref();
+  }
+
+  /** From now on; each is there. */
+  watch(...paths: readonly string[]): void {
+    for (const path of paths) this.#known.set(path, identityOf(statSync(path, { bigint: true })));
+  }
+
+  /** Why nothing may be acknowledged that is written to them; null: they are where they were. */
+  get error(): StoreError | null {
+    return this.#error;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #inspect(): Promise<void> {
+    const lost = await this.#findLost();
+    if ((lost === null) === (this.#error === null)) return;
+    this.#error = lost === null ? null : newUnavailable(messageOf(lost));
+    this.#onChange(this.#error);
+  }
+
+  async #findLost(): Promise<string | null> {
+    for (const [path, identity] of this.#known) if (await isLost(path, identity)) return path;
+    return null;
+  }
+}
+
+/** What cannot be looked at, for whatever other reason, may well be there. */
+async function isLost(path: string, identity: string): Promise<boolean> {
+  try {
+    return identityOf(await stat(path, { bigint: true })) !== identity;
+  } catch (error) {
+    return ["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+  }
+}
+
+function identityOf({ dev, ino }: BigIntStats): string {
+  return `${dev}:${ino}`;
+}
+
+function messageOf(path: string): string {
+  return `"${path}" was moved, deleted or replaced while the service has it open`;
+}
