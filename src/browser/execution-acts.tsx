@@ -12,17 +12,9 @@ import type { Execution } from "./resources.ts";
 /** Cancel while it runs; replay, also with another input. */
 export function ExecutionActs({ execution }: { execution: Execution }) {
   const { id, status } = execution;
-  const cancel = async (): Promise<void> => {
-    await call("POST", ["execution", id, "cancel"]);
-    notify("Cancelled");
-  };
   return (
     <div class="buttons">
-      {!isEnded(status) && may("execution.cancel") ? (
-        <Button key="cancel" style="danger" act={cancel}>
-          Cancel
-        </Button>
-      ) : null}
+      {isEnded(status) ? null : <CancelButton key="cancel" id={id} />}
       {may("execution.start") ? (
         <>
           <Button key="replay" style="quiet" act={() => replay(id, {})}>
@@ -34,6 +26,20 @@ export function ExecutionActs({ execution }: { execution: Execution }) {
         </>
       ) : null}
     </div>
+  );
+}
+
+/** Of one that has not ended; nothing where the visitor may not cancel it. */
+export function CancelButton({ id }: { id: string }) {
+  if (!may("execution.cancel")) return null;
+  const cancel = async (): Promise<void> => {
+    await call("POST", ["execution", id, "cancel"]);
+    notify("Cancelled");
+  };
+  return (
+    <Button style="danger" act={cancel}>
+      Cancel
+    </Button>
   );
 }
 
