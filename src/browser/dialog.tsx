@@ -9,6 +9,8 @@ interface DialogOptions {
   readonly title: string;
   readonly content: Child;
   readonly submit: string;
+  /** Closes it and does nothing; Cancel unless told. */
+  readonly dismiss?: string;
   /** For what cannot be taken back. */
   readonly isDangerous?: boolean;
   /** For long texts. */
@@ -105,7 +107,7 @@ interface AskedOptions extends DialogOptions {
 
 /** The form, and then its result. */
 function Asked(props: AskedOptions) {
-  const { content, submit, isDangerous = false, keep, close } = props;
+  const { content, submit, dismiss = "Cancel", isDangerous = false, keep, close } = props;
   const [result, setResult] = useState<Child | null>(null);
   const through = (act: DialogOptions["act"]) => async (values: FormData) => {
     // From here on the only answer may be under way.
@@ -127,7 +129,7 @@ function Asked(props: AskedOptions) {
   };
   const cancel = (
     <button type="button" class="quiet" onClick={close}>
-      Cancel
+      {dismiss}
     </button>
   );
   return (
@@ -170,8 +172,9 @@ export function confirm(
   text: string,
   submit: string,
   act: () => Promise<void>,
+  dismiss = "Cancel",
 ): Promise<boolean> {
-  return openDialog({ title, content: <p>{text}</p>, submit, isDangerous: true, act });
+  return openDialog({ title, content: <p>{text}</p>, submit, dismiss, isDangerous: true, act });
 }
 
 /** The same, with the visitor's own password again. */

@@ -138,7 +138,7 @@ function Result(props: { webhook: Webhook; tried: Tried; clear: () => void }) {
     <>
       <h2 class="first">Answer</h2>
       {legs.length === 0 ? null : <Table style="legs" caption="Legs" columns={LEGS} items={legs} />}
-      {isUnderWay ? <UnderWay tried={tried} /> : null}
+      {isUnderWay ? <UnderWay webhook={webhook} tried={tried} /> : null}
       {error === null ? null : <p class="fault">{sentenceOf(error)}</p>}
       {answer === null ? null : <Verdict status={answer.status} webhook={webhook} />}
       {isUnderWay || executionId === null ? null : <ExecutionLine id={executionId} />}
@@ -155,7 +155,7 @@ function Result(props: { webhook: Webhook; tried: Tried; clear: () => void }) {
 }
 
 /** The link opens another tab: a caller who goes away may take the execution along. */
-function UnderWay({ tried }: { tried: Tried }) {
+function UnderWay({ webhook, tried }: { webhook: Webhook; tried: Tried }) {
   const { since, executionId: id } = tried;
   return (
     <>
@@ -171,7 +171,7 @@ function UnderWay({ tried }: { tried: Tried }) {
             . If you leave this page, the call ends.
           </p>
           <div class="buttons">
-            <CancelButton id={id} />
+            <CancelButton id={id} of={webhook.name} />
           </div>
         </>
       )}

@@ -31,6 +31,11 @@ describe("a call from its page that takes long", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Send" }).click();
   }
 
+  async function cancel(): Promise<void> {
+    await result().getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel it" }).click();
+  }
+
   for (const webhook of ["held", "redirected"])
     test(`${webhook}: has its execution in another tab, and is cancelled`, async () => {
       await send(webhook);
@@ -40,7 +45,7 @@ describe("a call from its page that takes long", { skip: noBrowser }, () => {
       const other = await opening;
       await other.locator("#badges", { hasText: "Running" }).waitFor();
       await result().getByRole("timer").waitFor();
-      await result().getByRole("button", { name: "Cancel" }).click();
+      await cancel();
       await result().getByText("ENDED_CANCELLED: Cancelled by the user admin").waitFor();
       assert.equal(await result().getByRole("timer").count(), 0);
       await other.locator("#badges", { hasText: "Cancelled" }).waitFor();
@@ -61,7 +66,7 @@ describe("a call from its page that takes long", { skip: noBrowser }, () => {
     const question = page.waitForEvent("dialog");
     await overview.click({ noWaitAfter: true });
     await question;
-    await result().getByRole("button", { name: "Cancel" }).click();
+    await cancel();
     await result().getByText("ENDED_CANCELLED").waitFor();
     answer = "accept";
     await overview.click();
