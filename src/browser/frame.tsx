@@ -6,12 +6,14 @@ import { complain } from "./notice.tsx";
 import { apiPath, pagePath, PREFIX } from "./page.ts";
 import { watchSession } from "./session.tsx";
 import { showShortcuts } from "./shortcuts.tsx";
+import { watchUnsaved } from "./unsaved.ts";
 
 /** What the frame around every page does: navigation, theme, sign out, activity. */
 export function openFrame(): void {
   watchActivity();
   addEventListener("unhandledrejection", complainOfStray);
   watchSession();
+  watchUnsaved();
   need("sign-out").addEventListener("click", () => {
     signOut().catch(complain);
   });

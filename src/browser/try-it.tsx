@@ -67,7 +67,7 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
   const keys = <span class="soft">or Ctrl+Enter</span>;
   return (
     <div class="halves">
-      <Form style="try" act={send} submit="Send" beside={keys}>
+      <Form style="try" act={send} submit="Send" beside={keys} isForOnce>
         <CallFields key={asked.flow} webhook={webhook} asked={asked} />
       </Form>
       <div aria-live="polite">
