@@ -1,7 +1,7 @@
 import type { List as ListOfContract } from "../shared/contract/list.ts";
 import type { FieldError, Problem } from "../shared/contract/problem.ts";
 import { parseExact } from "../shared/json-exact.ts";
-import { apiPath } from "./page.ts";
+import { apiPath, USER } from "./page.ts";
 
 /** A refusal of the management API: problem details (RFC 9457). */
 export class ApiError extends Error {
@@ -40,6 +40,9 @@ export const SESSION_END = "sessionend";
 /** And when it knows the visitor again. */
 export const SESSION_BACK = "sessionback";
 
+/** Of the window, each time it was asked who is logged in: a CustomEvent with the name. */
+export const SESSION_OF = "sessionof";
+
 let hasEnded = false;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -50,7 +53,12 @@ export async function call<Body>(
   path: readonly string[],
   options: ApiOptions = {},
 ): Promise<ApiAnswer<Body>> {
-  const response = await sendInTurn(method, path, options);
+  if (method !== "GET") await requireVisitor();
+  return take<Body>(await sendInTurn(method, path, options));
+}
+
+/** @throws ApiError */
+async function take<Body>(response: Response): Promise<ApiAnswer<Body>> {
   const text = await response.text();
   tellSession(response);
   if (!response.ok) throw toError(response.status, text);
@@ -67,6 +75,20 @@ export async function read<Body>(
 ): Promise<Body> {
   const options = signal === undefined ? { query } : { query, signal };
   return (await call<Body>("GET", path, options)).body;
+}
+
+/**
+ * Tabs share one login: nothing is done as somebody else than the page says.
+ *
+ * @throws ApiError also where nobody is logged in
+ */
+export async function requireVisitor(): Promise<void> {
+  const response = await sendAgain(["auth", "me"], {});
+  const { name } = (await take<{ name: string }>(response)).body;
+  dispatchEvent(new CustomEvent(SESSION_OF, { detail: name }));
+  if (name === USER) return;
+  const text = `You are signed in as ${name} now, so nothing was done. Load this page again.`;
+  throw new ApiError(0, "other_user", text, []);
 }
 
 /** Lists that come whole, and so take no limit. */

@@ -1,4 +1,4 @@
-import { read } from "./api.ts";
+import { read, requireVisitor } from "./api.ts";
 import { pollFor, openSearch, withTrace } from "./call-search.ts";
 import { may } from "./page.ts";
 import type { Execution } from "./resources.ts";
@@ -53,6 +53,7 @@ export async function callByLegs(
   request: CallRequest,
   progress: CallProgress,
 ): Promise<CallAnswer> {
+  await requireVisitor();
   const start = performance.now();
   if (!may("execution.read")) return callWhole(request, start, progress.onLeg);
   const [headers, trace] = withTrace(request.headers);
