@@ -43,7 +43,22 @@ export const SESSION_BACK = "sessionback";
 /** Of the window, each time it was asked who is logged in: a CustomEvent with the name. */
 export const SESSION_OF = "sessionof";
 
+/** The code of an error without an answer. */
+const UNREACHABLE = "unreachable";
+
+/** Whether nothing was answered at all, which ends by itself. */
+export function isUnreached(error: unknown): boolean {
+  return error instanceof ApiError && error.code === UNREACHABLE;
+}
+
+/** Of the window, once no request reaches the service. */
+export const SERVICE_GONE = "servicegone";
+
+/** And once one reaches it again. */
+export const SERVICE_BACK = "serviceback";
+
 let hasEnded = false;
+let isGone = false;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -140,7 +155,7 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
   const type = text === undefined ? "application/json" : "application/yaml";
   const content = text ?? (body === undefined ? null : JSON.stringify(body));
   try {
-    return await fetch(target, {
+    const response = await fetch(target, {
       method,
       body: content,
       headers: {
@@ -149,10 +164,19 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
       },
       ...(signal === undefined ? {} : { signal }),
     });
+    tellReached(true);
+    return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(0, "unreachable", "The service cannot be reached. Is it running?", []);
+    tellReached(false);
+    throw new ApiError(0, UNREACHABLE, "The service cannot be reached. Is it running?", []);
   }
+}
+
+function tellReached(isReached: boolean): void {
+  if (isGone !== isReached) return;
+  isGone = !isReached;
+  dispatchEvent(new Event(isGone ? SERVICE_GONE : SERVICE_BACK));
 }
 
 function tellSession({ status, ok }: Response): void {

@@ -1,6 +1,7 @@
 import { watchActivity } from "./activity.ts";
 import { ApiError, call } from "./api.ts";
 import { need } from "./append.ts";
+import { watchConnection } from "./connection.ts";
 import { onKeys } from "./keys.ts";
 import { complain } from "./notice.tsx";
 import { apiPath, pagePath, PREFIX } from "./page.ts";
@@ -13,6 +14,7 @@ export function openFrame(): void {
   watchActivity();
   addEventListener("unhandledrejection", complainOfStray);
   watchSession();
+  watchConnection();
   watchUnsaved();
   need("sign-out").addEventListener("click", () => {
     signOut().catch(complain);
