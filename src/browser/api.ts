@@ -1,7 +1,7 @@
 import type { List as ListOfContract } from "../shared/contract/list.ts";
 import type { FieldError, Problem } from "../shared/contract/problem.ts";
 import { parseExact } from "../shared/json-exact.ts";
-import { apiPath } from "./page.ts";
+import { apiPath, USER } from "./page.ts";
 
 /** A refusal of the management API: problem details (RFC 9457). */
 export class ApiError extends Error {
@@ -40,7 +40,25 @@ export const SESSION_END = "sessionend";
 /** And when it knows the visitor again. */
 export const SESSION_BACK = "sessionback";
 
+/** Of the window, each time it was asked who is logged in: a CustomEvent with the name. */
+export const SESSION_OF = "sessionof";
+
+/** The code of an error without an answer. */
+const UNREACHABLE = "unreachable";
+
+/** Whether nothing was answered at all, which ends by itself. */
+export function isUnreached(error: unknown): boolean {
+  return error instanceof ApiError && error.code === UNREACHABLE;
+}
+
+/** Of the window, once no request reaches the service. */
+export const SERVICE_GONE = "servicegone";
+
+/** And once one reaches it again. */
+export const SERVICE_BACK = "serviceback";
+
 let hasEnded = false;
+let isGone = false;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -50,7 +68,12 @@ export async function call<Body>(
   path: readonly string[],
   options: ApiOptions = {},
 ): Promise<ApiAnswer<Body>> {
-  const response = await sendInTurn(method, path, options);
+  if (method !== "GET") await requireVisitor();
+  return take<Body>(await sendInTurn(method, path, options));
+}
+
+/** @throws ApiError */
+async function take<Body>(response: Response): Promise<ApiAnswer<Body>> {
   const text = await response.text();
   tellSession(response);
   if (!response.ok) throw toError(response.status, text);
@@ -67,6 +90,20 @@ export async function read<Body>(
 ): Promise<Body> {
   const options = signal === undefined ? { query } : { query, signal };
   return (await call<Body>("GET", path, options)).body;
+}
+
+/**
+ * Tabs share one login: nothing is done as somebody else than the page says.
+ *
+ * @throws ApiError also where nobody is logged in
+ */
+export async function requireVisitor(): Promise<void> {
+  const response = await sendAgain(["auth", "me"], {});
+  const { name } = (await take<{ name: string }>(response)).body;
+  dispatchEvent(new CustomEvent(SESSION_OF, { detail: name }));
+  if (name === USER) return;
+  const text = `You are signed in as ${name} now, so nothing was done. Load this page again.`;
+  throw new ApiError(0, "other_user", text, []);
 }
 
 /** Lists that come whole, and so take no limit. */
@@ -118,7 +155,7 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
   const type = text === undefined ? "application/json" : "application/yaml";
   const content = text ?? (body === undefined ? null : JSON.stringify(body));
   try {
-    return await fetch(target, {
+    const response = await fetch(target, {
       method,
       body: content,
       headers: {
@@ -127,10 +164,19 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
       },
       ...(signal === undefined ? {} : { signal }),
     });
+    tellReached(true);
+    return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(0, "unreachable", "The service cannot be reached. Is it running?", []);
+    tellReached(false);
+    throw new ApiError(0, UNREACHABLE, "The service cannot be reached. Is it running?", []);
   }
+}
+
+function tellReached(isReached: boolean): void {
+  if (isGone !== isReached) return;
+  isGone = !isReached;
+  dispatchEvent(new Event(isGone ? SERVICE_GONE : SERVICE_BACK));
 }
 
 function tellSession({ status, ok }: Response): void {

@@ -4,11 +4,14 @@ import { Button } from "./button.tsx";
 import { Field } from "./field.tsx";
 import { Form } from "./form.tsx";
 import { textOf } from "./form-values.ts";
+import { isUnsaved } from "./unsaved.ts";
 
 interface DialogOptions {
   readonly title: string;
   readonly content: Child;
   readonly submit: string;
+  /** Closes it and does nothing; Cancel unless told. */
+  readonly dismiss?: string;
   /** For what cannot be taken back. */
   readonly isDangerous?: boolean;
   /** For long texts. */
@@ -20,35 +23,72 @@ interface DialogOptions {
   readonly result?: () => Child | null;
 }
 
-/** A form in a dialog; resolves with whether it was done, once it is closed. */
+/**
+ * A form in a dialog; resolves with whether it was done, once it is closed. Escape asks where
+ * something was changed, the button that closes it does not.
+ */
 export function openDialog(options: DialogOptions): Promise<boolean> {
   return new Promise((resolve) => {
     let isDone = false;
     let isKept = false;
+    let isLeft = false;
     const done = (): void => {
       isDone = true;
+      dialog.querySelector(".unsaved")?.remove();
     };
     const keep = (is: boolean): void => {
       isKept = is;
     };
+    const close = (): void => {
+      if (isKept) return;
+      isLeft = true;
+      dialog.close();
+    };
+    const isChanged = (): boolean =>
+      !isLeft && [...dialog.querySelectorAll("form")].some(isUnsaved);
     const cancelled = (event: Event): void => {
-      if (isKept) event.preventDefault();
+      if (isKept || isChanged()) event.preventDefault();
+      if (isChanged()) askToDiscard(dialog, close);
     };
     const closed = (): void => {
       // Browsers close a dialog at the second Escape whatever the page says.
-      if (isKept) return dialog.showModal();
+      if (isKept || isChanged()) return dialog.showModal();
       remove(dialog);
       resolve(isDone);
     };
     const { title, isBroad = false } = options;
     const shown = (
       <Dialog title={title} isBroad={isBroad} cancelled={cancelled} closed={closed}>
-        <Asked {...options} done={done} keep={keep} close={() => isKept || dialog.close()} />
+        <Asked {...options} done={done} keep={keep} close={close} />
       </Dialog>
     );
     const dialog = append(document.body, shown) as HTMLDialogElement;
     dialog.showModal();
   });
+}
+
+/** At the top of a dialog, once until it is answered. */
+function askToDiscard(dialog: HTMLElement, discard: () => void): void {
+  const place = dialog.querySelector<HTMLElement>(".banner");
+  if (place === null || place.querySelector(".unsaved") !== null) return;
+  const used = document.activeElement;
+  const stay = (): void => {
+    line.remove();
+    if (used instanceof HTMLElement) used.focus();
+  };
+  const line = append(
+    place,
+    <p class="unsaved">
+      <span>What you changed is not saved.</span>
+      <button type="button" class="quiet" onClick={stay}>
+        Go on
+      </button>
+      <button type="button" class="danger" onClick={discard}>
+        Discard it
+      </button>
+    </p>,
+  );
+  line.querySelector("button")?.focus();
 }
 
 /** Something to read. */
@@ -105,7 +145,7 @@ interface AskedOptions extends DialogOptions {
 
 /** The form, and then its result. */
 function Asked(props: AskedOptions) {
-  const { content, submit, isDangerous = false, keep, close } = props;
+  const { content, submit, dismiss = "Cancel", isDangerous = false, keep, close } = props;
   const [result, setResult] = useState<Child | null>(null);
   const through = (act: DialogOptions["act"]) => async (values: FormData) => {
     // From here on the only answer may be under way.
@@ -127,7 +167,7 @@ function Asked(props: AskedOptions) {
   };
   const cancel = (
     <button type="button" class="quiet" onClick={close}>
-      Cancel
+      {dismiss}
     </button>
   );
   return (
@@ -170,8 +210,9 @@ export function confirm(
   text: string,
   submit: string,
   act: () => Promise<void>,
+  dismiss = "Cancel",
 ): Promise<boolean> {
-  return openDialog({ title, content: <p>{text}</p>, submit, isDangerous: true, act });
+  return openDialog({ title, content: <p>{text}</p>, submit, dismiss, isDangerous: true, act });
 }
 
 /** The same, with the visitor's own password again. */

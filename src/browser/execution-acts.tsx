@@ -1,7 +1,7 @@
 import { isEnded } from "../shared/contract/status.ts";
 import { call } from "./api.ts";
 import { Button } from "./button.tsx";
-import { openDialog } from "./dialog.tsx";
+import { confirm, openDialog } from "./dialog.tsx";
 import { Field } from "./field.tsx";
 import { jsonOf, textOf } from "./form-values.ts";
 import { parseExact } from "../shared/json-exact.ts";
@@ -11,18 +11,10 @@ import type { Execution } from "./resources.ts";
 
 /** Cancel while it runs; replay, also with another input. */
 export function ExecutionActs({ execution }: { execution: Execution }) {
-  const { id, status } = execution;
-  const cancel = async (): Promise<void> => {
-    await call("POST", ["execution", id, "cancel"]);
-    notify("Cancelled");
-  };
+  const { id, status, webhook, flow } = execution;
   return (
     <div class="buttons">
-      {!isEnded(status) && may("execution.cancel") ? (
-        <Button key="cancel" style="danger" act={cancel}>
-          Cancel
-        </Button>
-      ) : null}
+      {isEnded(status) ? null : <CancelButton key="cancel" id={id} of={webhook ?? flow} />}
       {may("execution.start") ? (
         <>
           <Button key="replay" style="quiet" act={() => replay(id, {})}>
@@ -34,6 +26,27 @@ export function ExecutionActs({ execution }: { execution: Execution }) {
         </>
       ) : null}
     </div>
+  );
+}
+
+/**
+ * Of one that has not ended; nothing where the visitor may not cancel it.
+ *
+ * @param props.of the name of what was called
+ */
+export function CancelButton({ id, of }: { id: string; of: string }) {
+  if (!may("execution.cancel")) return null;
+  const text = `It stops where it is, and what it has done stays done. Its ID is ${id}.`;
+  const cancel = async (): Promise<void> => {
+    await call("POST", ["execution", id, "cancel"]);
+    notify("Cancelled");
+  };
+  const ask = () =>
+    confirm(`Cancel the execution of "${of}"?`, text, "Cancel it", cancel, "Let it run");
+  return (
+    <Button style="danger" act={ask}>
+      Cancel
+    </Button>
   );
 }
 

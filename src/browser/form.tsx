@@ -1,6 +1,7 @@
 import { createContext, useRef, useState, type Child } from "hono/jsx/dom";
 import { ApiError, sentenceOf } from "./api.ts";
 import { FieldError } from "./form-values.ts";
+import { save } from "./unsaved.ts";
 
 /** Messages by the name of their field; by "" what no field is to blame for. */
 type Messages = ReadonlyMap<string, string>;
@@ -9,21 +10,53 @@ const NONE: Messages = new Map();
 
 export const FieldErrors = createContext(NONE);
 
+type Act = (values: FormData) => Promise<unknown>;
+
 /** A form that sends itself through `act`; what is wrong stands at its field, what was typed stays. */
 export function Form(props: {
-  act: (values: FormData) => Promise<unknown>;
+  act: Act;
   /** The same over what somebody else has changed meanwhile; left out: that is not offered. */
-  actOver?: ((values: FormData) => Promise<unknown>) | undefined;
+  actOver?: Act | undefined;
   submit: string;
   style?: string;
   isDangerous?: boolean;
   /** Shown and not to be changed. */
   isFixed?: boolean;
+  /** Starts something and changes nothing: nobody is asked before what was typed is left. */
+  isForOnce?: boolean;
   /** Stands beside the button. */
   beside?: Child;
   children: Child;
 }) {
   const { act, actOver, submit, style = "narrow", isDangerous = false, isFixed = false } = props;
+  const { errors, isBusy, send } = useSending(act, actOver);
+  return (
+    <form
+      class={style}
+      data-kept={props.isForOnce === true ? undefined : ""}
+      novalidate
+      onSubmit={send}
+      onKeyDown={sendByKeys}
+    >
+      <fieldset class="bare" disabled={isFixed}>
+        <FieldErrors value={errors}>{props.children}</FieldErrors>
+        <p class="fault form-fault" role="alert">
+          {errors.get("")}
+        </p>
+        <div class="buttons">
+          <button type="submit" class={isDangerous ? "danger" : ""} disabled={isBusy}>
+            {submit}
+          </button>
+          {actOver !== undefined && errors.get("") === CHANGED ? <SaveOver /> : null}
+          {props.beside}
+        </div>
+      </fieldset>
+    </form>
+  );
+}
+
+/** What a form does when it is sent: once at a time, and it says what is wrong. */
+function useSending(act: Act, actOver: Act | undefined) {
   const [errors, setErrors] = useState(NONE);
   const [isBusy, setBusy] = useState(false);
   // Keys send a form whose button is disabled, and before that is drawn.
@@ -46,27 +79,11 @@ export function Form(props: {
     turn(true);
     const isOver = (event as SubmitEvent).submitter?.dataset["over"] !== undefined;
     const run = isOver ? (actOver ?? act) : act;
-    run(new FormData(form))
+    save(form, run(new FormData(form)))
       .catch((error: unknown) => say(messagesOf(form, error)))
       .finally(() => turn(false));
   };
-  return (
-    <form class={style} novalidate onSubmit={send} onKeyDown={sendByKeys}>
-      <fieldset class="bare" disabled={isFixed}>
-        <FieldErrors value={errors}>{props.children}</FieldErrors>
-        <p class="fault form-fault" role="alert">
-          {errors.get("")}
-        </p>
-        <div class="buttons">
-          <button type="submit" class={isDangerous ? "danger" : ""} disabled={isBusy}>
-            {submit}
-          </button>
-          {actOver !== undefined && errors.get("") === CHANGED ? <SaveOver /> : null}
-          {props.beside}
-        </div>
-      </fieldset>
-    </form>
-  );
+  return { errors, isBusy, send };
 }
 
 /** What somebody else did is not seen here, so that it is not lost without a word. */

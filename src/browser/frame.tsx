@@ -1,17 +1,21 @@
 import { watchActivity } from "./activity.ts";
 import { ApiError, call } from "./api.ts";
 import { need } from "./append.ts";
+import { watchConnection } from "./connection.ts";
 import { onKeys } from "./keys.ts";
 import { complain } from "./notice.tsx";
 import { apiPath, pagePath, PREFIX } from "./page.ts";
 import { watchSession } from "./session.tsx";
 import { showShortcuts } from "./shortcuts.tsx";
+import { watchUnsaved } from "./unsaved.ts";
 
 /** What the frame around every page does: navigation, theme, sign out, activity. */
 export function openFrame(): void {
   watchActivity();
   addEventListener("unhandledrejection", complainOfStray);
   watchSession();
+  watchConnection();
+  watchUnsaved();
   need("sign-out").addEventListener("click", () => {
     signOut().catch(complain);
   });

@@ -1,6 +1,7 @@
-import { read, type List } from "./api.ts";
+import { read, requireVisitor } from "./api.ts";
+import { pollFor, openSearch, withTrace } from "./call-search.ts";
 import { may } from "./page.ts";
-import type { Execution, ExecutionSummary } from "./resources.ts";
+import type { Execution } from "./resources.ts";
 
 /** A request of a call, as a client that follows redirects makes them (section 4.4). */
 export interface Leg {
@@ -35,43 +36,66 @@ export interface CallAnswer {
 /** More legs than any call has: an hour of poll windows. */
 const MOST_LEGS = 200;
 
+/** What there is to tell of a call before its answer. */
+export interface CallProgress {
+  readonly onLeg: (leg: Leg) => void;
+  /** As soon as the execution is known; never where the visitor may not see it. */
+  readonly onExecution: (id: string) => void;
+}
+
 /**
  * Makes a call leg by leg. Browsers follow redirects unseen, or stop at them unseen, so the first
  * leg stops, its execution is found by the trace that the request carried, and the following legs
- * are asked for by its identifier, as the redirect would have asked.
+ * are asked for by its identifier, as the redirect would have asked. A leg that is held has its
+ * execution looked for meanwhile.
  */
 export async function callByLegs(
   request: CallRequest,
-  onLeg: (leg: Leg) => void,
+  progress: CallProgress,
 ): Promise<CallAnswer> {
+  await requireVisitor();
   const start = performance.now();
-  if (!request.canFollow || !may("execution.read")) return callWhole(request, onLeg);
-  const trace = newTrace();
-  const headers = new Headers(request.headers);
-  if (!headers.has("traceparent")) headers.set("traceparent", `00-${trace}-${trace.slice(16)}-01`);
-  const { method, body, url } = request;
-  const first = await timed("First leg", start, () =>
-    fetch(url, { method, headers, body, redirect: "manual" }),
-  );
-  if (first.response.type !== "opaqueredirect") {
-    onLeg({ ...first.leg, what: "Answer" });
-    return toAnswer(first.response, null);
-  }
-  onLeg({ ...first.leg, status: 303 });
-  const sent = headers.get("traceparent") ?? "";
-  const execution = await findByTrace(
-    request.webhook,
-    sent,
-    new Date(performance.timeOrigin + start),
-  );
-  return follow(request, execution.id, start, onLeg);
+  if (!may("execution.read")) return callWhole(request, start, progress.onLeg);
+  const [headers, trace] = withTrace(request.headers);
+  const traced = { ...request, headers };
+  const search = openSearch(request.webhook, trace, new Date(performance.timeOrigin + start));
+  const answered = new AbortController();
+  const found = pollFor(search, answered.signal, progress.onExecution);
+  const answer = await callFirst(traced, start, progress.onLeg).finally(() => answered.abort());
+  if (answer !== null) return answer;
+  const id = (await found) ?? (await search());
+  if (id === null) throw new Error(NOT_FOUND);
+  progress.onExecution(id);
+  return follow(request, id, start, progress.onLeg);
 }
 
+/** @returns null: the call is redirected */
+async function callFirst(
+  request: CallRequest,
+  start: number,
+  onLeg: (leg: Leg) => void,
+): Promise<CallAnswer | null> {
+  if (!request.canFollow) return callWhole(request, start, onLeg);
+  const { url, method, headers, body } = request;
+  const { leg, response } = await timed("First leg", start, () =>
+    fetch(url, { method, headers, body, redirect: "manual" }),
+  );
+  const isRedirected = response.type === "opaqueredirect";
+  onLeg(isRedirected ? { ...leg, status: 303 } : { ...leg, what: "Answer" });
+  return isRedirected ? null : toAnswer(response, null);
+}
+
+const NOT_FOUND = "The call was accepted, but its execution was not found among the newest ones";
+
 /** The browser follows, which sees each Location and shows none: the legs are one. */
-async function callWhole(request: CallRequest, onLeg: (leg: Leg) => void): Promise<CallAnswer> {
+async function callWhole(
+  request: CallRequest,
+  start: number,
+  onLeg: (leg: Leg) => void,
+): Promise<CallAnswer> {
   const { url, method, headers, body } = request;
   const send = () => fetch(url, { method, headers, body });
-  const { leg, response } = await timed("All legs", performance.now(), send);
+  const { leg, response } = await timed("All legs", start, send);
   onLeg(leg);
   return toAnswer(response, response.redirected ? response.url : null);
 }
@@ -134,35 +158,4 @@ async function toAnswer(response: Response, finalUrl: string | null): Promise<Ca
     executionId: response.headers.get("flowhook-execution-id"),
     finalUrl,
   };
-}
-
-function newTrace(): string {
-  return crypto
-    .getRandomValues(new Uint8Array(16))
-    .reduce((hex, byte) => hex + byte.toString(16).padStart(2, "0"), "");
-}
-
-/** The execution whose input has the trace: other calls of the webhook may come at the same time. */
-async function findByTrace(webhook: string, trace: string, since: Date): Promise<ExecutionSummary> {
-  let cursor: string | undefined;
-  for (let pages = 0; pages < 5; pages += 1) {
-    const page = await read<List<ExecutionSummary>>(["execution"], {
-      webhook,
-      limit: "20",
-      cursor,
-    });
-    for (const item of page.items) {
-      if (Date.parse(item.created_at) < since.getTime() - 60_000) break;
-      const { input_value } = await read<Execution>(["execution", item.id]);
-      if (traceOf(input_value) === trace) return item;
-    }
-    if (page.next_cursor === null) break;
-    cursor = page.next_cursor;
-  }
-  throw new Error("The call was accepted, but its execution was not found among the newest ones");
-}
-
-function traceOf(input: unknown): string | null {
-  const { headers } = input as { headers?: Record<string, string> };
-  return headers?.["traceparent"] ?? null;
 }

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
+import { useServiceBack } from "./connection.ts";
 import { complain } from "./notice.tsx";
 import { track } from "./shown.ts";
 
@@ -29,6 +30,7 @@ export function useLoaded<Value>(
   useLayoutEffect(() => {
     track(reload()).catch(complain);
   }, [...of, count]);
+  useServiceBack(value === null, () => void reload().catch(complain));
   return [value, reload];
 }
 

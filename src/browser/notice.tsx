@@ -1,4 +1,4 @@
-import { sentenceOf } from "./api.ts";
+import { isUnreached, sentenceOf, SERVICE_BACK } from "./api.ts";
 import { append, need } from "./append.ts";
 
 /** How long a notice stays, in milliseconds; people who need longer find the state on the page. */
@@ -16,12 +16,15 @@ export function banner(): HTMLElement {
   return document.querySelector<HTMLElement>("dialog[open] .banner") ?? need("banner");
 }
 
-/** Says at the top what could not be done, once until it is closed. */
+/** Says at the top what could not be done, once until it is closed or, unreached, until it is over. */
 export function complain(error: unknown): void {
   const text = sentenceOf(error);
   const said = banner().querySelectorAll(".complaint > span");
   if ([...said].some(({ textContent }) => textContent === text)) return;
-  const close = () => line.remove();
+  const close = (): void => {
+    line.remove();
+    removeEventListener(SERVICE_BACK, close);
+  };
   const line = append(
     banner(),
     <p class="complaint">
@@ -31,4 +34,5 @@ export function complain(error: unknown): void {
       </button>
     </p>,
   );
+  if (isUnreached(error)) addEventListener(SERVICE_BACK, close);
 }

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 import { read, type List } from "./api.ts";
 import { Button } from "./button.tsx";
+import { useServiceBack } from "./connection.ts";
 import { onKeys } from "./keys.ts";
 import { complain } from "./notice.tsx";
 import { track } from "./shown.ts";
@@ -110,6 +111,7 @@ export function usePages<Item>(
   useLayoutEffect(() => {
     track(load([])).catch(complain);
   }, [JSON.stringify([path, query])]);
+  useServiceBack(shown.items === null, () => void refresh().catch(complain));
   const isFirst = shown.cursors.length === 0;
   const isLast = shown.next === null && !shown.isCut;
   const { items, atFirst } = shown;

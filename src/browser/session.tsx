@@ -1,20 +1,20 @@
-import { read, SESSION_BACK, SESSION_END } from "./api.ts";
+import { requireVisitor, SESSION_BACK, SESSION_END, SESSION_OF } from "./api.ts";
+import type { Child } from "hono/jsx/dom";
 import { append } from "./append.ts";
-import { complain } from "./notice.tsx";
 import { PREFIX, USER } from "./page.ts";
 
-/** Says that the session has ended, until the service knows the visitor again. */
+/** Says that the session has ended or is somebody else's, until it is the visitor's again. */
 export function watchSession(): void {
   addEventListener(SESSION_END, showEnd);
-  addEventListener(SESSION_BACK, () => linesOfEnd().forEach((line) => line.remove()));
-  // Whoever comes back from another tab may have signed in there.
-  addEventListener("focus", () => {
-    if (linesOfEnd().length > 0) askWho().catch(() => {});
-  });
+  addEventListener(SESSION_BACK, () => clear("session-end"));
+  addEventListener(SESSION_OF, (event) => showOther((event as CustomEvent<string>).detail));
+  // Whoever comes back from another tab may have signed in there. What cannot be asked now is
+  // asked before the next act.
+  addEventListener("focus", () => void requireVisitor().catch(() => {}));
 }
 
-function linesOfEnd(): readonly HTMLElement[] {
-  return [...document.querySelectorAll<HTMLElement>(".session-end")];
+function clear(style: string): void {
+  for (const line of document.querySelectorAll(`.${style}`)) line.remove();
 }
 
 /**
@@ -23,22 +23,36 @@ function linesOfEnd(): readonly HTMLElement[] {
  */
 function showEnd(): void {
   const next = encodeURIComponent(location.pathname + location.search);
-  for (const place of document.querySelectorAll<HTMLElement>(".banner"))
-    if (place.querySelector(".session-end") === null)
-      append(
-        place,
-        <p class="session-end">
-          Your session has ended, so nothing can be read or changed.{" "}
-          <a href={`${PREFIX}/ui/login?next=${next}`} target="_blank">
-            Sign in again
-          </a>{" "}
-          in another tab, and go on here.
-        </p>,
-      );
+  tell(
+    "session-end",
+    <>
+      Your session has ended, so nothing can be read or changed.{" "}
+      <a href={`${PREFIX}/ui/login?next=${next}`} target="_blank">
+        Sign in again
+      </a>{" "}
+      in another tab, and go on here.
+    </>,
+  );
 }
 
-/** Somebody else's login has another page than this one. */
-async function askWho(): Promise<void> {
-  const { name } = await read<{ name: string }>(["auth", "me"]);
-  if (name !== USER) complain(new Error(`You are ${name} now: load this page again`));
+/** Name and permissions that the page shows are not those of who acts from here on. */
+function showOther(name: string): void {
+  clear("session-other");
+  if (name === USER) return;
+  tell(
+    "session-other",
+    <>
+      <span>
+        You are signed in as {name} in another tab, so this page of {USER} changes nothing.
+      </span>
+      <button type="button" class="quiet" onClick={() => location.reload()}>
+        Load it again
+      </button>
+    </>,
+  );
+}
+
+function tell(style: string, content: Child): void {
+  for (const place of document.querySelectorAll<HTMLElement>(".banner"))
+    if (place.querySelector(`.${style}`) === null) append(place, <p class={style}>{content}</p>);
 }

@@ -1,4 +1,5 @@
 import { render, type Child } from "hono/jsx/dom";
+import { isUnreached, SERVICE_BACK } from "./api.ts";
 import { append, need } from "./append.ts";
 import { openFrame } from "./frame.tsx";
 import { complain } from "./notice.tsx";
@@ -11,6 +12,7 @@ export function start(load: () => Promise<Child>): void {
   const show = async (): Promise<void> => render(await load(), place);
   track(show()).catch((error: unknown) => {
     complain(error);
+    if (isUnreached(error)) addEventListener(SERVICE_BACK, () => location.reload());
     append(place, <h1>{document.title.replace(" · Flowhook", "")}</h1>);
   });
 }

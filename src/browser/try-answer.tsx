@@ -10,26 +10,29 @@ import type { Execution, Webhook } from "./resources.ts";
 import { Badge, StatusBadge } from "./status.tsx";
 import { Pairs } from "./table.tsx";
 
-/** The answer as it came, and the execution behind it. */
-export function TryAnswer({ answer, webhook }: { answer: CallAnswer; webhook: Webhook }) {
-  const { status, headers, executionId } = answer;
+/** The answer as it came. */
+export function TryAnswer({ answer }: { answer: CallAnswer }) {
   return (
     <div>
-      <p class="badges">
-        <Badge label={String(status)} state={status < 400 ? "good" : "bad"} />
-        <span>{adviceFor(status, webhook)}</span>
-      </p>
-      {executionId === null ? null : <ExecutionLine id={executionId} />}
       <Body answer={answer} />
       <details>
         <summary>Headers of the answer</summary>
-        <Pairs of={headers} />
+        <Pairs of={answer.headers} />
       </details>
     </div>
   );
 }
 
-/** What to do about an answer that comes from the service and not from the flow. */
+/** Its status, and what to do about one that comes from the service and not from the flow. */
+export function Verdict({ status, webhook }: { status: number; webhook: Webhook }) {
+  return (
+    <p class="badges">
+      <Badge label={String(status)} state={status < 400 ? "good" : "bad"} />
+      <span>{adviceFor(status, webhook)}</span>
+    </p>
+  );
+}
+
 function adviceFor(status: number, webhook: Webhook): string {
   if (status === 401) return whyRefused(webhook);
   if (status === 402) return "The webhook is in development, and nobody has been active here.";
@@ -47,7 +50,8 @@ function whyRefused({ signature, is_key_required, require_login }: Webhook): str
   return require_login ? "Your session has ended: sign in again." : "";
 }
 
-function ExecutionLine({ id }: { id: string }) {
+/** The execution behind an answer. */
+export function ExecutionLine({ id }: { id: string }) {
   const isAllowed = may("execution.read");
   const [found] = useLoaded(() =>
     isAllowed ? read<Execution>(["execution", id]).catch(() => null) : Promise.resolve(null),

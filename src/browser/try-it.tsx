@@ -5,15 +5,18 @@ import { BodyFields } from "./body-fields.tsx";
 import { Button } from "./button.tsx";
 import { canHaveBody, toRequest } from "./call-request.ts";
 import { exampleBodyOf } from "./example-body.ts";
+import { CancelButton } from "./execution-acts.tsx";
 import { Check, Field, SteadyFields } from "./field.tsx";
 import { Form } from "./form.tsx";
 import { duration } from "./format.ts";
 import { inputFieldsOf, type InputField } from "./input-fields.ts";
+import { useAskBeforeLeaving } from "./leaving.ts";
 import { callByLegs, type CallAnswer, type Leg } from "./legs.ts";
 import { useLoaded } from "./loaded.ts";
-import { may } from "./page.ts";
+import { may, pagePath } from "./page.ts";
 import type { Flow, Webhook } from "./resources.ts";
-import { TryAnswer } from "./try-answer.tsx";
+import { Elapsed } from "./time.tsx";
+import { ExecutionLine, TryAnswer, Verdict } from "./try-answer.tsx";
 
 const METHODS = ["POST", "GET", "PUT", "PATCH", "DELETE", "HEAD"].map(
   (method) => [method, method] as const,
@@ -27,34 +30,44 @@ const LEGS: readonly Column<Leg>[] = [
 ];
 
 interface Tried {
+  /** When it was sent, in ISO 8601. */
+  readonly since: string;
   readonly legs: readonly Leg[];
+  /** null: not known yet, or there is none. */
+  readonly executionId: string | null;
   readonly answer: CallAnswer | null;
   readonly error: unknown;
 }
 
-const BEGUN: Tried = { legs: [], answer: null, error: null };
+const BEGUN = { legs: [], executionId: null, answer: null, error: null };
 
-/** A form that makes a call of the webhook, and shows each leg and the answer. */
+/** A form that makes a call of the webhook, and shows its execution, each leg and the answer. */
 export function TryIt({ webhook }: { webhook: Webhook }) {
   const [tried, setTried] = useState<Tried | null>(null);
   const [asked] = useLoaded(() => readFields(webhook.flow), [webhook.flow]);
   if (asked === null) return null;
   const send = async (values: FormData): Promise<void> => {
     const request = toRequest(values, webhook, asked.fields);
-    setTried(BEGUN);
-    const onLeg = (leg: Leg): void =>
-      setTried((now) => (now === null ? now : { ...now, legs: [...now.legs, leg] }));
+    let now: Tried = { ...BEGUN, since: new Date().toISOString() };
+    const add = (more: Partial<Tried>): void => {
+      now = { ...now, ...more };
+      setTried(now);
+    };
+    add({});
     try {
-      const answer = await callByLegs(request, onLeg);
-      setTried((now) => (now === null ? now : { ...now, answer }));
+      const answer = await callByLegs(request, {
+        onLeg: (leg) => add({ legs: [...now.legs, leg] }),
+        onExecution: (executionId) => add({ executionId }),
+      });
+      add({ answer, executionId: answer.executionId ?? now.executionId });
     } catch (error) {
-      setTried((now) => (now === null ? now : { ...now, error }));
+      add({ error });
     }
   };
   const keys = <span class="soft">or Ctrl+Enter</span>;
   return (
     <div class="halves">
-      <Form style="try" act={send} submit="Send" beside={keys}>
+      <Form style="try" act={send} submit="Send" beside={keys} isForOnce>
         <CallFields key={asked.flow} webhook={webhook} asked={asked} />
       </Form>
       <div aria-live="polite">
@@ -118,19 +131,48 @@ function CallFields(props: {
 
 function Result(props: { webhook: Webhook; tried: Tried; clear: () => void }) {
   const { webhook, tried, clear } = props;
-  const { legs, answer, error } = tried;
+  const { legs, executionId, answer, error } = tried;
+  const isUnderWay = answer === null && error === null;
+  useAskBeforeLeaving(isUnderWay);
   return (
     <>
       <h2 class="first">Answer</h2>
-      <Table style="legs" caption="Legs" columns={LEGS} items={legs} />
-      {answer === null && error === null ? <p class="soft">Waiting for the answer …</p> : null}
+      {legs.length === 0 ? null : <Table style="legs" caption="Legs" columns={LEGS} items={legs} />}
+      {isUnderWay ? <UnderWay webhook={webhook} tried={tried} /> : null}
       {error === null ? null : <p class="fault">{sentenceOf(error)}</p>}
+      {answer === null ? null : <Verdict status={answer.status} webhook={webhook} />}
+      {isUnderWay || executionId === null ? null : <ExecutionLine id={executionId} />}
       {answer === null ? null : (
         <>
-          <TryAnswer answer={answer} webhook={webhook} />
+          <TryAnswer answer={answer} />
           <Button style="quiet" act={clear}>
             Clear
           </Button>
+        </>
+      )}
+    </>
+  );
+}
+
+/** The link opens another tab: a caller who goes away may take the execution along. */
+function UnderWay({ webhook, tried }: { webhook: Webhook; tried: Tried }) {
+  const { since, executionId: id } = tried;
+  return (
+    <>
+      <p class="soft" role="timer">
+        Waiting for the answer: <Elapsed since={since} /> so far
+      </p>
+      {id === null ? null : (
+        <>
+          <p>
+            <a href={pagePath("executions", id)} target="_blank">
+              Watch its execution in another tab
+            </a>
+            . If you leave this page, the call ends.
+          </p>
+          <div class="buttons">
+            <CancelButton id={id} of={webhook.name} />
+          </div>
         </>
       )}
     </>

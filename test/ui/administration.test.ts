@@ -339,6 +339,50 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await context.close();
   });
 
+  test("changes nothing as who has signed in in another tab, and says who that is", async () => {
+    const password = "a password of otto";
+    const own_password = ADMIN_PASSWORD;
+    await service.api("POST", "/user", { name: "otto", password, roles: ["admin"], own_password });
+    const context = await openWindow(browser, service);
+    const { page: own } = await openPage(context);
+    await visit(own, service, "/ui/webhooks/hello#settings");
+    const before = (await read("/webhook/hello"))["description"];
+    const { page: other } = await openPage(context);
+    await other.goto(`${service.url}/ui/login?next=/ui/flows`);
+    await logIn(other, "otto", password);
+    await other.waitForURL(/\/ui\/flows$/);
+
+    const said = own.locator("#banner .session-other");
+    await own.getByLabel("Description").fill("As otto");
+    await own.getByRole("button", { name: "Save" }).click();
+    await said.getByText("signed in as otto in another tab, so this page of admin").waitFor();
+    await own.locator(".form-fault", { hasText: "nothing was done" }).waitFor();
+    assert.equal((await read("/webhook/hello"))["description"], before);
+    await own.getByRole("tab", { name: "Try it" }).click();
+    await own.getByRole("button", { name: "Send" }).click();
+    await own.locator("#try .fault", { hasText: "nothing was done" }).waitFor();
+
+    const signOut = own.getByRole("button", { name: "Sign out" });
+    await signOut.click();
+    await own.locator("#banner .complaint", { hasText: "nothing was done" }).waitFor();
+    assert.equal(await said.count(), 1);
+    await said.getByRole("button", { name: "Load it again" }).click();
+    await own.locator("header", { hasText: "otto" }).waitFor();
+    await settled(own);
+
+    await context.addCookies([
+      { name: "service-token", value: service.token(), url: service.url, httpOnly: true },
+    ]);
+    await own.evaluate("dispatchEvent(new Event('focus'))");
+    await said.getByText("signed in as admin").waitFor();
+    await other.goto(`${service.url}/ui/login`);
+    await logIn(other, "otto", password);
+    await other.waitForURL(/\/ui\/$/);
+    await own.evaluate("dispatchEvent(new Event('focus'))");
+    await said.waitFor({ state: "detached" });
+    await context.close();
+  });
+
   test("signs out also where the session has ended already", async () => {
     const context = await openWindow(browser, service);
     const { page: own } = await openPage(context);

@@ -195,6 +195,14 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await visit(page, service, `/ui/executions/${id}`);
     await page.locator("#badges", { hasText: "Running" }).waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();
+    const dialog = page.getByRole("dialog", { name: 'Cancel the execution of "slow"?' });
+    await dialog.getByText(id).waitFor();
+    await dialog.getByRole("button", { name: "Let it run" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const { body } = await service.api("GET", `/execution/${id}`);
+    assert.equal((body as { status: string }).status, "RUNNING");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await dialog.getByRole("button", { name: "Cancel it" }).click();
     await page.locator("#badges", { hasText: "Cancelled" }).waitFor();
     assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
   });

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useState } from "hono/jsx/dom";
+import { useState } from "hono/jsx/dom";
 import type { AuditChange } from "../../shared/contract/audit-entry.ts";
 import { call } from "../api.ts";
 import { Button } from "../button.tsx";
@@ -7,6 +7,7 @@ import { CopiedLine } from "../copy.tsx";
 import { Field } from "../field.tsx";
 import { Form } from "../form.tsx";
 import { textOf } from "../form-values.ts";
+import { useAskBeforeLeaving } from "../leaving.ts";
 import { complain, notify } from "../notice.tsx";
 import { apiPath, may, pagePath } from "../page.ts";
 import { Table, type Column } from "../table.tsx";
@@ -147,12 +148,7 @@ function toList(changes: Step["changes"]): readonly AuditChange[] {
 /** New webhooks are disabled, with keys that are shown this once: the browser asks before it leaves. */
 function Imported({ steps }: { steps: readonly Step[] }) {
   const hasKeys = steps.some(({ key }) => key !== undefined);
-  useLayoutEffect(() => {
-    if (!hasKeys) return;
-    const ask = (event: Event): void => event.preventDefault();
-    addEventListener("beforeunload", ask);
-    return () => removeEventListener("beforeunload", ask);
-  }, [hasKeys]);
+  useAskBeforeLeaving(hasKeys);
   return (
     <>
       <h2>Imported</h2>

@@ -167,7 +167,7 @@ function Run() {
     location.assign(pagePath("executions", started.id));
   };
   return (
-    <Form act={run} submit="Run">
+    <Form act={run} submit="Run" isForOnce>
       <Field
         name="input_value"
         label="Input"

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { startService, type Service } from "../blackbox/service.ts";
+import { ROOT } from "../blackbox/target.ts";
+import { noBrowser, openBrowser, openPage, openWindow, visit } from "./browser.ts";
+
+describe("a call from its page that takes long", { skip: noBrowser }, () => {
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  before(async () => {
+    const plugins = [join(ROOT, "plugins/slow.ts")];
+    service = await startService({ plugins, config: { WAIT_POLL_WINDOW_SEC: 1 } });
+    await service.createWebhook("redirected", "slow");
+    await service.createWebhook("held", "slow", { sync_mode: "hold" });
+    browser = await openBrowser();
+    ({ page } = await openPage(await openWindow(browser, service)));
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  const result = () => page.locator("#try");
+
+  async function send(webhook: string): Promise<void> {
+    await visit(page, service, `/ui/webhooks/${webhook}#try`);
+    await page.getByLabel("Query").fill("seconds=60");
+    await page.getByRole("button", { name: "Send" }).click();
+  }
+
+  async function cancel(): Promise<void> {
+    await result().getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel it" }).click();
+  }
+
+  for (const webhook of ["held", "redirected"])
+    test(`${webhook}: has its execution in another tab, and is cancelled`, async () => {
+      await send(webhook);
+      await result().getByRole("timer").getByText("so far").waitFor();
+      const opening = page.context().waitForEvent("page");
+      await result().getByRole("link", { name: "Watch its execution" }).click();
+      const other = await opening;
+      await other.locator("#badges", { hasText: "Running" }).waitFor();
+      await result().getByRole("timer").waitFor();
+      await cancel();
+      await result().getByText("ENDED_CANCELLED: Cancelled by the user admin").waitFor();
+      assert.equal(await result().getByRole("timer").count(), 0);
+      await other.locator("#badges", { hasText: "Cancelled" }).waitFor();
+      await other.close();
+    });
+
+  test("asks before its page is left, until it is answered", async () => {
+    const asked: string[] = [];
+    let answer: "accept" | "dismiss" = "dismiss";
+    page.on("dialog", (dialog) => {
+      asked.push(dialog.type());
+      dialog[answer]().catch(() => {});
+    });
+    await send("held");
+    const link = result().getByRole("link", { name: "Watch its execution" });
+    await link.waitFor();
+    const overview = page.getByRole("link", { name: "Overview" });
+    const question = page.waitForEvent("dialog");
+    await overview.click({ noWaitAfter: true });
+    await question;
+    await cancel();
+    await result().getByText("ENDED_CANCELLED").waitFor();
+    answer = "accept";
+    await overview.click();
+    await page.waitForURL(/\/ui\/$/);
+    assert.deepEqual(asked, ["beforeunload"]);
+  });
+});
