@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 import { read, type List } from "./api.ts";
 import { Button } from "./button.tsx";
 import { onKeys } from "./keys.ts";
+import { useListPlace } from "./list-place.ts";
 import { complain } from "./notice.tsx";
 import { track } from "./shown.ts";
 import { Table, type TableProps } from "./table.tsx";
@@ -107,9 +108,9 @@ export function usePages<Item>(
     if (isThin(latest.current) && reading.current === null) refresh().catch(complain);
   }
 
-  useLayoutEffect(() => {
-    track(load([])).catch(complain);
-  }, [JSON.stringify([path, query])]);
+  useListPlace(JSON.stringify([path, query]), shown.cursors, shown.items !== null, (cursors) => {
+    track(load(cursors)).catch(complain);
+  });
   const isFirst = shown.cursors.length === 0;
   const isLast = shown.next === null && !shown.isCut;
   const { items, atFirst } = shown;
