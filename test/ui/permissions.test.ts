@@ -56,4 +56,13 @@ describe("what somebody may do decides what the pages offer", { skip: noBrowser 
     await other.getByText("Your roles do not show this section").waitFor();
     await other.context().close();
   });
+
+  test("a section that there is not is a page that is not there", async () => {
+    const page = await openAs("nobody", []);
+    const answer = await page.goto(`${service.url}/ui/admin/nonsense`);
+    assert.equal(answer?.status(), 404);
+    await page.getByRole("heading", { name: "There is nothing here" }).waitFor();
+    assert.equal((await page.goto(`${service.url}/ui/admin/users`))?.status(), 200);
+    await page.context().close();
+  });
 });
