@@ -65,4 +65,22 @@ describe("what somebody may do decides what the pages offer", { skip: noBrowser 
     assert.equal((await page.goto(`${service.url}/ui/admin/users`))?.status(), 200);
     await page.context().close();
   });
+
+  test("a webhook is created by whom creating is allowed, also without a list of flows", async () => {
+    const page = await openAs("maker", ["webhook.write"]);
+    await visit(page, service, "/ui/");
+    await page.getByRole("link", { name: "New webhook" }).click();
+    await page.getByLabel("Flow", { exact: true }).fill("hello");
+    await page.getByLabel("Name", { exact: true }).fill("made-without-flows");
+    await page.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("heading", { name: "Its URL" }).waitFor();
+    assert.equal(await page.locator("#banner p").count(), 0);
+    await page.context().close();
+    const reader = await openAs("reader", ["webhook.read", "flow.read"]);
+    await visit(reader, service, "/ui/webhooks");
+    assert.equal(await reader.getByRole("link", { name: "New webhook" }).count(), 0);
+    await visit(reader, service, "/ui/new-webhook");
+    await reader.getByText("Your roles do not create webhooks").waitFor();
+    await reader.context().close();
+  });
 });
