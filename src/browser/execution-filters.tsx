@@ -2,6 +2,7 @@ import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { STATUS, STATUSES, type Status } from "../shared/contract/status.ts";
 import { readAll } from "./api.ts";
 import { Button } from "./button.tsx";
+import { EXECUTION_FILTERS } from "./execution-query.ts";
 import { readFilterWords, toFilterWord } from "./filter-words.ts";
 import { keepFilters, REST_MS, type Filters } from "./filters.tsx";
 import { useLoaded } from "./loaded.ts";
@@ -149,29 +150,30 @@ function StatusChips({ filters, apply }: Props) {
   );
 }
 
+/** Those that have a place of their own above. */
+const SHOWN_ABOVE: readonly string[] = ["status", "text"];
+
 /** The filters that are set beside those; pressing one takes it away. */
 function SetChips({ filters, apply, projects }: Props & { projects: readonly Named[] }) {
-  const names = [
-    ["webhook", "Webhook"],
-    ["flow", "Flow"],
-    ["project_id", "Project"],
-    ["from", "From"],
-    ["to", "Until"],
-  ] as const;
-  const set = names.filter(([name]) => (filters[name] ?? "") !== "");
+  const set = EXECUTION_FILTERS.filter(
+    ([name]) => !SHOWN_ABOVE.includes(name) && (filters[name] ?? "") !== "",
+  );
   if (set.length === 0) return null;
-  const textOf = (value = "") => projects.find(({ id }) => id === value)?.name ?? value;
   return (
     <div class="chips" role="group" aria-label="Filters">
       {set.map(([name, label]) => (
         <Button key={name} style="chip" act={() => apply({ [name]: "" })}>
-          {label} {textOf(filters[name])}
+          {label} {textOf(name, filters[name] ?? "", projects)}
           <span aria-hidden="true"> ×</span>
           <span class="hidden-text">, remove</span>
         </Button>
       ))}
     </div>
   );
+}
+
+function textOf(name: string, value: string, projects: readonly Named[]): string {
+  return projects.find(({ id }) => name === "project_id" && id === value)?.name ?? value;
 }
 
 async function readLists(): Promise<Lists> {

@@ -1,6 +1,21 @@
 import { filtersOfAddress, type Filters } from "./filters.tsx";
 import type { ExecutionSummary } from "./resources.ts";
 
+/** The filters that the address of a list may have, as the API names them, with their labels. */
+export const EXECUTION_FILTERS = [
+  ["status", "Status"],
+  ["text", "Text"],
+  ["webhook", "Webhook"],
+  ["flow", "Flow"],
+  ["project_id", "Project"],
+  ["parent_id", "Started by execution"],
+  ["replay_of", "Replay of"],
+  ["role", "Role"],
+  ["created_by", "Started by user"],
+  ["from", "From"],
+  ["to", "Until"],
+] as const;
+
 /** The filters of a list of executions as the API takes them: an address may have local times. */
 export function toQuery(filters: Filters): Filters {
   const { from, to, ...others } = filters;
@@ -22,7 +37,7 @@ const DECIDED: readonly string[] = [...EQUAL, "status", "text", ...TIMES];
 
 /** The filters of the address that the list has; a time that is none filters nothing. */
 export function executionFiltersOfAddress(): Filters {
-  const filters = Object.entries(filtersOfAddress([...DECIDED, "created_by"]));
+  const filters = Object.entries(filtersOfAddress(EXECUTION_FILTERS.map(([name]) => name)));
   const isRead = ([name, value]: readonly [string, string]) =>
     !TIMES.includes(name) || !Number.isNaN(Date.parse(value));
   return Object.fromEntries(filters.filter(isRead));

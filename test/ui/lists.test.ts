@@ -59,4 +59,31 @@ describe("lists in the browser", { skip: noBrowser }, () => {
     await page.unroute(/\/execution\?/);
     assert.deepEqual(errors, []);
   });
+
+  test("have a chip for each filter of their address, which takes it away", async () => {
+    const { body } = await service.api("GET", "/execution?limit=1");
+    const id = (body as { items: { id: string }[] }).items[0]?.id ?? "";
+    const named: Record<string, string> = {
+      parent_id: id,
+      replay_of: id,
+      role: "webhook",
+      created_by: "admin",
+      webhook: "hello",
+    };
+    await visit(page, service, `/ui/executions?${new URLSearchParams(named).toString()}`);
+    await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    const chips = page.getByRole("group", { name: "Filters" }).getByRole("button");
+    const texts = (await chips.allInnerTexts()).map((text) => text.replace(/\s×.*/s, ""));
+    assert.deepEqual(texts, [
+      "Webhook hello",
+      `Started by execution ${id}`,
+      `Replay of ${id}`,
+      "Role webhook",
+      "Started by user admin",
+    ]);
+    for (const label of ["Started by execution", "Replay of", "Role", "Started by user"])
+      await chips.filter({ hasText: new RegExp(`^${label} `) }).click();
+    await page.waitForURL(/\?webhook=hello$/);
+    await page.locator("tbody tr").first().waitFor();
+  });
 });
