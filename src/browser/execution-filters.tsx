@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { STATUS, STATUSES, type Status } from "../shared/contract/status.ts";
 import { readAll } from "./api.ts";
 import { Button } from "./button.tsx";
-import { EXECUTION_FILTERS } from "./execution-query.ts";
+import { EXECUTION_FILTERS, isDay, toInstant } from "./execution-query.ts";
 import { readFilterWords, toFilterWord } from "./filter-words.ts";
 import { keepFilters, REST_MS, type Filters } from "./filters.tsx";
 import { useLoaded } from "./loaded.ts";
@@ -95,8 +95,8 @@ function toFilters(named: Filters, projects: readonly Named[]): Filters {
   return {
     ...others,
     ...(project === undefined ? {} : { project_id: idOf(project, projects) }),
-    ...(from === undefined ? {} : { from: toTime("from", from) }),
-    ...(until === undefined ? {} : { to: toTime("until", until) }),
+    ...(from === undefined ? {} : { from: asTime("from", from) }),
+    ...(until === undefined ? {} : { to: asTime("until", until) }),
   };
 }
 
@@ -107,11 +107,10 @@ function idOf(project: string, projects: readonly Named[]): string {
   throw new Error(`There is no project "${project}". Known: ${known}`);
 }
 
-/** A day begins at the visitor's midnight. */
-function toTime(name: string, text: string): string {
-  const local = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00` : text;
-  if (!Number.isNaN(Date.parse(local))) return local;
-  throw new Error(`"${name}:${text}": expected a day or a time, 2026-01-31 or 2026-01-31T16:30`);
+/** @throws Error where it is no time */
+function asTime(word: string, text: string): string {
+  if (toInstant("from", text) !== null) return text;
+  throw new Error(`"${word}:${text}": expected a day or a time, 2026-01-31 or 2026-01-31T16:30`);
 }
 
 function wordsOf(lists: Lists | null): readonly string[] {
@@ -173,7 +172,8 @@ function SetChips({ filters, apply, projects }: Props & { projects: readonly Nam
 }
 
 function textOf(name: string, value: string, projects: readonly Named[]): string {
-  return projects.find(({ id }) => name === "project_id" && id === value)?.name ?? value;
+  if (name === "project_id") return projects.find(({ id }) => id === value)?.name ?? value;
+  return name === "to" && isDay(value) ? `the end of ${value}` : value;
 }
 
 async function readLists(): Promise<Lists> {

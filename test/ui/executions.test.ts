@@ -91,7 +91,7 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.getByLabel("Search").fill("no stock until:2020-01-01");
     await page.getByLabel("Search").press("Enter");
     await page.getByRole("heading", { name: "No execution is here" }).waitFor();
-    await page.getByRole("button", { name: /^Until 2020-01-01T00:00/ }).click();
+    await page.getByRole("button", { name: /^Until the end of 2020-01-01/ }).click();
     await page.locator("tbody", { hasText: "No stock left" }).waitFor();
     await page.getByLabel("Search").fill("flow:hello");
     await page.getByLabel("Search").press("Enter");

@@ -86,4 +86,34 @@ describe("lists in the browser", { skip: noBrowser }, () => {
     await page.waitForURL(/\?webhook=hello$/);
     await page.locator("tbody tr").first().waitFor();
   });
+
+  test("with a day have it to its end, in the zone of the page", async () => {
+    const timezoneId = "America/New_York";
+    const context = await openWindow(browser, service, { timezoneId });
+    const { page: own } = await openPage(context);
+    const asked: string[] = [];
+    own.on("request", (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname.endsWith("/execution"))
+        asked.push(`${searchParams.get("from")} ${searchParams.get("to")}`);
+    });
+    // The clock goes forward on this day, which has 23 hours.
+    await visit(own, service, "/ui/executions?from=2026-03-08&to=2026-03-08");
+    assert.equal(asked.at(-1), "2026-03-08T05:00:00.000Z 2026-03-09T04:00:00.000Z");
+    await own.getByRole("button", { name: "Until the end of 2026-03-08" }).click();
+    await own.getByRole("button", { name: "From 2026-03-08" }).click();
+    const search = own.getByLabel("Search");
+    await search.fill("until:2026-03-08T10:30");
+    await search.press("Enter");
+    await own.getByRole("button", { name: "Until 2026-03-08T10:30" }).waitFor();
+    assert.equal(asked.at(-1), "null 2026-03-08T14:30:00.000Z");
+    await search.fill("until:2026-02-30");
+    await search.press("Enter");
+    await own.getByText('"until:2026-02-30": expected a day or a time').waitFor();
+    const today = await own.evaluate<string>("new Date().toLocaleDateString('en-CA')");
+    await search.fill(`from:${today} until:${today}`);
+    await search.press("Enter");
+    await own.locator("tbody tr").first().waitFor();
+    await context.close();
+  });
 });
