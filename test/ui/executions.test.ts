@@ -273,6 +273,15 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.locator("#output", { hasText: "Ada" }).waitFor();
   });
 
+  test("of a flow with an input schema start with an example of it", async () => {
+    await visit(page, service, "/ui/flows/typed#run");
+    const typed: unknown = JSON.parse(await page.getByLabel("Input").inputValue());
+    assert.deepEqual(typed, { json: { item: "lamp", count: 1 } });
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.waitForURL(/\/ui\/executions\//);
+    await page.locator("#badges", { hasText: "Succeeded" }).waitFor();
+  });
+
   test("a broken flow says where", async () => {
     await visit(page, service, "/ui/");
     await page.locator("#broken").getByRole("link", { name: "broken" }).click();

@@ -1,6 +1,7 @@
 import { ButtonLink, PageHead } from "../head.tsx";
 import { useState } from "hono/jsx/dom";
 import { call, read } from "../api.ts";
+import { exampleInputOf } from "../example-body.ts";
 import { Field } from "../field.tsx";
 import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
 import { Form } from "../form.tsx";
@@ -33,7 +34,7 @@ function FlowPage({ first }: { first: Flow }) {
   const tabs = [
     { id: "source", label: "Source", content: () => <Source flow={flow} /> },
     { id: "limits", label: "Permissions and limits", content: () => <Limits flow={flow} /> },
-    { id: "run", label: "Run", content: () => <Run /> },
+    { id: "run", label: "Run", content: () => <Run flow={flow} /> },
   ];
   const create = `${pagePath("new-webhook")}?flow=${encodeURIComponent(NAME)}`;
   return (
@@ -158,7 +159,9 @@ function textOf(permissions: Partial<Permissions> | null, name: keyof Permission
   return value === undefined || value.length === 0 ? "none" : value.join(", ");
 }
 
-function Run() {
+function Run({ flow }: { flow: Flow }) {
+  // What is typed stays, also where the schema changes meanwhile.
+  const [example] = useState(() => JSON.stringify(exampleInputOf(flow.input_schema), null, 2));
   if (!may("execution.start")) return <p>Your roles do not start executions.</p>;
   const run = async (values: FormData): Promise<void> => {
     const body = { input_value: jsonOf(values, "input_value", parseExact) };
@@ -173,7 +176,7 @@ function Run() {
         label="Input"
         hint="JSON. The execution has your own permissions."
         rows={8}
-        value={'{ "json": { "name": "Ada" } }'}
+        value={example}
       />
     </Form>
   );
