@@ -9,6 +9,7 @@ import { useLoaded } from "./loaded.ts";
 import { complain } from "./notice.tsx";
 import { may } from "./page.ts";
 import type { Flow, Named } from "./resources.ts";
+import { Said } from "./said.tsx";
 
 const NAMES = ["webhook", "flow", "project", "from", "until"];
 
@@ -162,7 +163,9 @@ function SetChips({ filters, apply, projects }: Props & { projects: readonly Nam
     <div class="chips" role="group" aria-label="Filters">
       {set.map(([name, label]) => (
         <Button key={name} style="chip" act={() => apply({ [name]: "" })}>
-          {label} {textOf(name, filters[name] ?? "", projects)}
+          <span>
+            {label} <Said text={textOf(name, filters[name] ?? "", projects)} />
+          </span>
           <span aria-hidden="true"> ×</span>
           <span class="hidden-text">, remove</span>
         </Button>

@@ -14,6 +14,7 @@ import { SourceView } from "../source-view.tsx";
 import { start } from "../start.tsx";
 import { Pairs, Table, type Column } from "../table.tsx";
 import { Tabs } from "../tabs.tsx";
+import { Said } from "../said.tsx";
 
 const NAME = PARAMS["name"] ?? "";
 
@@ -48,7 +49,9 @@ function FlowPage({ first }: { first: Flow }) {
           <ButtonLink to={create}>Create a webhook from this flow</ButtonLink>
         ) : null}
       </PageHead>
-      <p>{flow.description ?? ""}</p>
+      <p>
+        <Said text={flow.description ?? ""} />
+      </p>
       <Trouble flow={flow} />
       <Differing flow={flow} />
       <Tabs label="Flow" tabs={tabs} />
@@ -62,7 +65,9 @@ function Trouble({ flow }: { flow: Flow }) {
   const line = lineOf(flow);
   return (
     <div class="trouble">
-      <p>{error.message}</p>
+      <p>
+        <Said text={error.message} />
+      </p>
       {line === null ? null : (
         <a href="#error-line">
           {file}, line {line}
@@ -71,7 +76,9 @@ function Trouble({ flow }: { flow: Flow }) {
       {error.stack === null ? null : (
         <details>
           <summary>Stack</summary>
-          <pre tabindex={0}>{error.stack}</pre>
+          <pre tabindex={0}>
+            <Said text={error.stack} />
+          </pre>
         </details>
       )}
     </div>
