@@ -2,6 +2,7 @@ import { isEnded } from "../shared/contract/status.ts";
 import { whyUnsent } from "../shared/unsent.ts";
 import { JsonView } from "./json-view.tsx";
 import type { Execution } from "./resources.ts";
+import { Said } from "./said.tsx";
 
 /** What was sent to the caller, and what was made for one and not sent. */
 export function CallerAnswer({ execution }: { execution: Execution }) {
@@ -48,7 +49,12 @@ function Sent({ execution }: { execution: Execution }) {
 function Answer({ status, body }: { status: number; body: string | null }) {
   return (
     <p class="answered">
-      <strong>{status}</strong> {body === null ? null : <code>{body}</code>}
+      <strong>{status}</strong>{" "}
+      {body === null ? null : (
+        <code>
+          <Said text={body} />
+        </code>
+      )}
       <span class="soft">if the caller waited for the end</span>
     </p>
   );

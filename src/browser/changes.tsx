@@ -1,4 +1,5 @@
 import type { AuditChange } from "../shared/contract/audit-entry.ts";
+import { Said } from "./said.tsx";
 
 /** Members from what to what they changed, a line each. */
 export function Changes({ of }: { of: readonly AuditChange[] }) {
@@ -21,9 +22,17 @@ function Difference({ of: { from, to } }: { of: AuditChange }) {
   if (before.length === 0 && after.length === 0) return "in another order";
   return (
     <>
-      {before.length === 0 ? null : <del>{before.join(", ")}</del>}
+      {before.length === 0 ? null : (
+        <del>
+          <Said text={before.join(", ")} />
+        </del>
+      )}
       {before.length === 0 || after.length === 0 ? null : " → "}
-      {after.length === 0 ? null : <ins>{after.join(", ")}</ins>}
+      {after.length === 0 ? null : (
+        <ins>
+          <Said text={after.join(", ")} />
+        </ins>
+      )}
     </>
   );
 }

@@ -18,3 +18,8 @@ export function exampleBodyOf(schema: Flow["input_schema"]): unknown {
   const { json } = (properties ?? {}) as { readonly json?: unknown };
   return exampleOf(json, schema);
 }
+
+/** A whole input that a flow takes, for a run of it without a call. */
+export function exampleInputOf(schema: Flow["input_schema"]): unknown {
+  return exampleOf(schema) ?? { json: ANY };
+}

@@ -8,6 +8,7 @@ import { parseExact } from "../shared/json-exact.ts";
 import { notify } from "./notice.tsx";
 import { may, pagePath } from "./page.ts";
 import type { Execution } from "./resources.ts";
+import { escapeUnseen } from "../shared/unseen.ts";
 
 /** Cancel while it runs; replay, also with another input. */
 export function ExecutionActs({ execution }: { execution: Execution }) {
@@ -57,7 +58,7 @@ async function replay(id: string, body: Record<string, unknown>): Promise<void> 
 }
 
 function replayChanged({ id, input_value, flow_version }: Execution): Promise<boolean> {
-  const input = JSON.stringify(input_value, null, 2);
+  const input = escapeUnseen(JSON.stringify(input_value, null, 2));
   const versions = [
     ["", "The newest"] as const,
     ...(flow_version === null

@@ -2,12 +2,14 @@ import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { STATUS, STATUSES, type Status } from "../shared/contract/status.ts";
 import { readAll } from "./api.ts";
 import { Button } from "./button.tsx";
+import { EXECUTION_FILTERS, isDay, toInstant } from "./execution-query.ts";
 import { readFilterWords, toFilterWord } from "./filter-words.ts";
 import { keepFilters, REST_MS, type Filters } from "./filters.tsx";
 import { useLoaded } from "./loaded.ts";
 import { complain } from "./notice.tsx";
 import { may } from "./page.ts";
 import type { Flow, Named } from "./resources.ts";
+import { Said } from "./said.tsx";
 
 const NAMES = ["webhook", "flow", "project", "from", "until"];
 
@@ -94,8 +96,8 @@ function toFilters(named: Filters, projects: readonly Named[]): Filters {
   return {
     ...others,
     ...(project === undefined ? {} : { project_id: idOf(project, projects) }),
-    ...(from === undefined ? {} : { from: toTime("from", from) }),
-    ...(until === undefined ? {} : { to: toTime("until", until) }),
+    ...(from === undefined ? {} : { from: asTime("from", from) }),
+    ...(until === undefined ? {} : { to: asTime("until", until) }),
   };
 }
 
@@ -106,11 +108,10 @@ function idOf(project: string, projects: readonly Named[]): string {
   throw new Error(`There is no project "${project}". Known: ${known}`);
 }
 
-/** A day begins at the visitor's midnight. */
-function toTime(name: string, text: string): string {
-  const local = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00` : text;
-  if (!Number.isNaN(Date.parse(local))) return local;
-  throw new Error(`"${name}:${text}": expected a day or a time, 2026-01-31 or 2026-01-31T16:30`);
+/** @throws Error where it is no time */
+function asTime(word: string, text: string): string {
+  if (toInstant("from", text) !== null) return text;
+  throw new Error(`"${word}:${text}": expected a day or a time, 2026-01-31 or 2026-01-31T16:30`);
 }
 
 function wordsOf(lists: Lists | null): readonly string[] {
@@ -149,29 +150,33 @@ function StatusChips({ filters, apply }: Props) {
   );
 }
 
+/** Those that have a place of their own above. */
+const SHOWN_ABOVE: readonly string[] = ["status", "text"];
+
 /** The filters that are set beside those; pressing one takes it away. */
 function SetChips({ filters, apply, projects }: Props & { projects: readonly Named[] }) {
-  const names = [
-    ["webhook", "Webhook"],
-    ["flow", "Flow"],
-    ["project_id", "Project"],
-    ["from", "From"],
-    ["to", "Until"],
-  ] as const;
-  const set = names.filter(([name]) => (filters[name] ?? "") !== "");
+  const set = EXECUTION_FILTERS.filter(
+    ([name]) => !SHOWN_ABOVE.includes(name) && (filters[name] ?? "") !== "",
+  );
   if (set.length === 0) return null;
-  const textOf = (value = "") => projects.find(({ id }) => id === value)?.name ?? value;
   return (
     <div class="chips" role="group" aria-label="Filters">
       {set.map(([name, label]) => (
         <Button key={name} style="chip" act={() => apply({ [name]: "" })}>
-          {label} {textOf(filters[name])}
+          <span>
+            {label} <Said text={textOf(name, filters[name] ?? "", projects)} />
+          </span>
           <span aria-hidden="true"> ×</span>
           <span class="hidden-text">, remove</span>
         </Button>
       ))}
     </div>
   );
+}
+
+function textOf(name: string, value: string, projects: readonly Named[]): string {
+  if (name === "project_id") return projects.find(({ id }) => id === value)?.name ?? value;
+  return name === "to" && isDay(value) ? `the end of ${value}` : value;
 }
 
 async function readLists(): Promise<Lists> {

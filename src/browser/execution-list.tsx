@@ -7,12 +7,13 @@ import type { ExecutionSummary } from "./resources.ts";
 import { StatusBadge } from "./status.tsx";
 import { NamedCell, type Column } from "./table.tsx";
 import { Elapsed, TimeAgo } from "./time.tsx";
+import { Said } from "./said.tsx";
 
 /** An execution in a list: status, what was called, what it said, when, and how long it took. */
 export const EXECUTION_COLUMNS: readonly Column<ExecutionSummary>[] = [
   ["Status", ({ status }) => <StatusBadge status={status} />],
   ["Called", (execution) => <Called execution={execution} />, "head"],
-  ["Message", ({ status_message }) => <p class="line">{status_message}</p>, "wide said"],
+  ["Message", ({ status_message }) => <Message of={status_message} />, "wide said"],
   ["When", (execution) => <When execution={execution} />],
   ["Took", (execution) => <Took execution={execution} />, "wide figure"],
 ];
@@ -24,8 +25,17 @@ function Called({ execution }: { execution: ExecutionSummary }) {
   return (
     <>
       <NamedCell name={webhook ?? `flow ${flow}`} path={pathInList(id)} note={note} />
-      {status_message === null ? null : <p class="soft line phone">{status_message}</p>}
+      <Message of={status_message} style="soft phone" />
     </>
+  );
+}
+
+function Message({ of, style = "" }: { of: string | null; style?: string }) {
+  if (of === null) return null;
+  return (
+    <p class={`line ${style}`}>
+      <Said text={of} />
+    </p>
   );
 }
 

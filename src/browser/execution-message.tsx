@@ -6,18 +6,22 @@ import { may } from "./page.ts";
 import type { Execution, FlowVersion, LogLine } from "./resources.ts";
 import { SourceExcerpt } from "./source-view.tsx";
 import { versionPath } from "./version-path.ts";
+import { Said } from "./said.tsx";
 
 /** What an execution said last; of a failure, what went wrong and where. */
 export function ExecutionMessage(props: { execution: Execution; lines: readonly LogLine[] }) {
   const { execution, lines } = props;
   const { status, status_message } = execution;
   const { label, isFailure } = STATUS[status];
-  if (!isFailure) return <p class="message">{status_message ?? ""}</p>;
+  if (!isFailure)
+    return <p class="message">{status_message ? <Said text={status_message} /> : ""}</p>;
   // A run that was cut short has no error of its own that ended it.
   const place = status === "ENDED_ERROR" ? findPlace(lines) : null;
   return (
     <div class="failure" id="failure">
-      <p class="reason">{status_message ?? `${label}, without a message`}</p>
+      <p class="reason">
+        <Said text={status_message ?? `${label}, without a message`} />
+      </p>
       {place === null ? null : <Place of={place} execution={execution} />}
     </div>
   );

@@ -1,32 +1,71 @@
 import { filtersOfAddress, type Filters } from "./filters.tsx";
 import type { ExecutionSummary } from "./resources.ts";
 
-/** The filters of a list of executions as the API takes them: an address may have local times. */
-export function toQuery(filters: Filters): Filters {
-  const { from, to, ...others } = filters;
-  return { ...others, ...toIso("from", from), ...toIso("to", to) };
-}
+/** The filters that the address of a list may have, as the API names them, with their labels. */
+export const EXECUTION_FILTERS = [
+  ["status", "Status"],
+  ["text", "Text"],
+  ["webhook", "Webhook"],
+  ["flow", "Flow"],
+  ["project_id", "Project"],
+  ["parent_id", "Started by execution"],
+  ["replay_of", "Replay of"],
+  ["role", "Role"],
+  ["created_by", "Started by user"],
+  ["from", "From"],
+  ["to", "Until"],
+] as const;
 
-/** Without a zone, the visitor's own time. */
-function toIso(name: string, local = ""): Filters {
-  const at = Date.parse(local);
-  return Number.isNaN(at) ? {} : { [name]: new Date(at).toISOString() };
+/** The filters as the API takes them: an address may have days, and local times. */
+export function toQuery(filters: Filters): Filters {
+  const times = TIMES.map((name) => [name, toInstant(name, filters[name] ?? "")]);
+  const known = times.filter(([, instant]) => instant !== null);
+  const others = Object.entries(filters).filter(([name]) => !isTime(name));
+  return Object.fromEntries([...others, ...known]) as Filters;
 }
 
 /** Filters that are a member of an execution as it is. */
 const EQUAL = ["webhook", "flow", "project_id", "parent_id", "replay_of", "role"] as const;
 
-const TIMES: readonly string[] = ["from", "to"];
+const TIMES = ["from", "to"] as const;
 
-const DECIDED: readonly string[] = [...EQUAL, "status", "text", ...TIMES];
+type TimeFilter = (typeof TIMES)[number];
+
+function isTime(name: string): name is TimeFilter {
+  return TIMES.some((time) => time === name);
+}
+
+/** Whether a time of the address is a day as a whole. */
+export function isDay(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(text);
+}
+
+/**
+ * The moment from which, or before which, executions are listed: a day counts from its beginning
+ * or to its end. Without a zone it is of the visitor's own.
+ *
+ * @returns in UTC; null: it is no day and no time
+ */
+export function toInstant(name: TimeFilter, text: string): string | null {
+  const at = new Date(isDay(text) ? `${text}T00:00` : text);
+  if (Number.isNaN(at.getTime())) return null;
+  // Browsers take the 30th of February for a day of March.
+  if (isDay(text) && at.getDate() !== Number(text.slice(-2))) return null;
+  if (name === "to" && isDay(text)) at.setHours(24, 0, 0, 0);
+  return at.toISOString();
+}
 
 /** The filters of the address that the list has; a time that is none filters nothing. */
 export function executionFiltersOfAddress(): Filters {
-  const filters = Object.entries(filtersOfAddress([...DECIDED, "created_by"]));
+  const names = EXECUTION_FILTERS.map(([name]) => name);
+  const filters = Object.entries(filtersOfAddress(names));
   const isRead = ([name, value]: readonly [string, string]) =>
-    !TIMES.includes(name) || !Number.isNaN(Date.parse(value));
+    !isTime(name) || toInstant(name, value) !== null;
   return Object.fromEntries(filters.filter(isRead));
 }
+
+/** All but who started it, which the API takes as a name as well. */
+const DECIDED: readonly string[] = [...EQUAL, "status", "text", ...TIMES];
 
 /** Whether all that a query asks for can be told from an execution; the address may name more. */
 export function canDecide(query: Filters): boolean {

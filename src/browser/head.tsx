@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx/dom";
 import { pagePath } from "./page.ts";
+import { Said } from "./said.tsx";
 
 /** The title of a page, with what is said of it and done with it, and the way to the list it is in. */
 export function PageHead(props: {
@@ -17,7 +18,9 @@ export function PageHead(props: {
         </p>
       )}
       <div class="head">
-        <h1>{title}</h1>
+        <h1>
+          <Said text={title} />
+        </h1>
         {children}
       </div>
     </>

@@ -4,6 +4,7 @@ import { CopyButton } from "./copy.tsx";
 import { plural } from "./format.ts";
 import { ExactNumber } from "../shared/json-exact.ts";
 import { searchJson, type JsonPath } from "./json-search.ts";
+import { Said } from "./said.tsx";
 
 /** Members that are shown at once; the rest follows on request, so that a large value opens fast. */
 const MEMBERS_AT_ONCE = 100;
@@ -94,7 +95,12 @@ function JsonNode({ value, name, level, goal }: NodeProps) {
   useEffect(() => {
     if (isFound) element.current?.scrollIntoView({ block: "nearest" });
   }, [isFound, goal]);
-  const title = name === null ? null : <span class="json-name">{name}</span>;
+  const title =
+    name === null ? null : (
+      <span class="json-name">
+        <Said text={name} />
+      </span>
+    );
   const mark = isFound ? "json-found" : "";
   if (isBranch(value))
     return (
@@ -121,7 +127,11 @@ function JsonLeaf({ value }: { value: unknown }) {
     return <span class="json-empty">{Array.isArray(value) ? "[ ]" : "{ }"}</span>;
   const kind = value === null ? "null" : typeof value;
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);
-  return <span class={`json-${kind}`}>{text}</span>;
+  return (
+    <span class={`json-${kind}`}>
+      <Said text={text} />
+    </span>
+  );
 }
 
 /** An object or an array; its members are made when it is opened for the first time. */

@@ -3,6 +3,7 @@ import { Button } from "./button.tsx";
 import { number } from "./format.ts";
 import type { LogLine } from "./resources.ts";
 import { Clock } from "./time.tsx";
+import { Said } from "./said.tsx";
 
 type Level = LogLine["level"];
 
@@ -82,7 +83,9 @@ function Lines({ lines }: { lines: readonly LogLine[] }) {
             <Clock of={at} />
           </span>
           <span class={level}>{level}</span>
-          <span class="text">{text}</span>
+          <span class="text">
+            <Said text={text} />
+          </span>
         </p>
       ))}
     </div>

@@ -1,5 +1,6 @@
 import { isUnreached, sentenceOf, SERVICE_BACK } from "./api.ts";
 import { append, need } from "./append.ts";
+import { Said } from "./said.tsx";
 
 /** How long a notice stays, in milliseconds; people who need longer find the state on the page. */
 const SHOWN_MS = 6000;
@@ -7,7 +8,12 @@ const SHOWN_MS = 6000;
 /** Says what was done; screen readers hear it, of an open dialog what is in the dialog alone. */
 export function notify(text: string): void {
   const place = document.querySelector<HTMLElement>("dialog[open] .notices") ?? need("notices");
-  const note = append(place, <p class="notice">{text}</p>);
+  const note = append(
+    place,
+    <p class="notice">
+      <Said text={text} />
+    </p>,
+  );
   setTimeout(() => note.remove(), SHOWN_MS);
 }
 
@@ -28,7 +34,9 @@ export function complain(error: unknown): void {
   const line = append(
     banner(),
     <p class="complaint">
-      <span>{text}</span>
+      <span>
+        <Said text={text} />
+      </span>
       <button type="button" class="quiet" onClick={close}>
         Close
       </button>

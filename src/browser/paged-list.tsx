@@ -3,6 +3,7 @@ import { read, type List } from "./api.ts";
 import { Button } from "./button.tsx";
 import { useServiceBack } from "./connection.ts";
 import { onKeys } from "./keys.ts";
+import { useListPlace } from "./list-place.ts";
 import { complain } from "./notice.tsx";
 import { track } from "./shown.ts";
 import { Table, type TableProps } from "./table.tsx";
@@ -108,9 +109,9 @@ export function usePages<Item>(
     if (isThin(latest.current) && reading.current === null) refresh().catch(complain);
   }
 
-  useLayoutEffect(() => {
-    track(load([])).catch(complain);
-  }, [JSON.stringify([path, query])]);
+  useListPlace(JSON.stringify([path, query]), shown.cursors, shown.items !== null, (cursors) => {
+    track(load(cursors)).catch(complain);
+  });
   useServiceBack(shown.items === null, () => void refresh().catch(complain));
   const isFirst = shown.cursors.length === 0;
   const isLast = shown.next === null && !shown.isCut;

@@ -3,6 +3,7 @@ import { read } from "./api.ts";
 import { useLoaded, useRefresh } from "./loaded.ts";
 import { Empty, NamedCell, Pairs, Table, type Column } from "./table.tsx";
 import { ExactTime } from "./time.tsx";
+import { Said } from "./said.tsx";
 
 /** What to do about a reason or a code. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -62,7 +63,10 @@ function Request({ refused: { method, path, headers } }: { refused: RefusedCall 
   return (
     <details>
       <summary>
-        {method} <code>{path}</code>
+        {method}{" "}
+        <code>
+          <Said text={path} />
+        </code>
       </summary>
       <Pairs of={Object.entries(headers)} />
     </details>

@@ -1,4 +1,5 @@
 import { useEffect } from "hono/jsx/dom";
+import { marked } from "./said.tsx";
 
 const KEYWORDS =
   "abstract|as|async|await|break|case|catch|class|const|continue|declare|default|delete|do|else|" +
@@ -60,7 +61,9 @@ function Lines({ of, errorLine }: { of: readonly Line[]; errorLine: number | nul
             class={`line-of-code${here(number)}`}
             id={here(number) === "" ? undefined : "error-line"}
           >
-            {tokens.map(({ kind, text }) => (kind === null ? text : <i class={kind}>{text}</i>))}
+            {tokens.map(({ kind, text }) =>
+              kind === null ? marked(text) : <i class={kind}>{marked(text)}</i>,
+            )}
             {"\n"}
           </span>
         ))}

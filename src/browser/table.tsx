@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx/dom";
+import { Said } from "./said.tsx";
 
 /** A column of a list. */
 export type Column<Item> = readonly [
@@ -55,7 +56,7 @@ function toHead(label: string, style: string | undefined) {
 }
 
 function toCell<Item>([, cell, style = ""]: Column<Item>, item: Item) {
-  const content = cell(item);
+  const content = shown(cell(item));
   if (!style.startsWith("head")) return <td class={style}>{content}</td>;
   return (
     <th scope="row" class={style.slice("head ".length)}>
@@ -64,13 +65,28 @@ function toCell<Item>([, cell, style = ""]: Column<Item>, item: Item) {
   );
 }
 
+/** Plain texts may come from outside. */
+function shown(content: Child): Child {
+  return typeof content === "string" ? <Said text={content} /> : content;
+}
+
 /** The name of an item, which leads to its page if it has one, and a line about it. */
 export function NamedCell(props: { name: string; path?: string; note?: string | null }) {
   const { name, path, note } = props;
   return (
     <>
-      {path === undefined ? name : <a href={path}>{name}</a>}
-      {note ? <p class="soft line">{note}</p> : null}
+      {path === undefined ? (
+        <Said text={name} />
+      ) : (
+        <a href={path}>
+          <Said text={name} />
+        </a>
+      )}
+      {note ? (
+        <p class="soft line">
+          <Said text={note} />
+        </p>
+      ) : null}
     </>
   );
 }
@@ -91,8 +107,8 @@ export function Pairs({ of }: { of: readonly (readonly [name: Child, value: Chil
     <dl class="pairs">
       {of.map(([name, value]) => (
         <>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dt>{shown(name)}</dt>
+          <dd>{shown(value)}</dd>
         </>
       ))}
     </dl>

@@ -9,6 +9,7 @@ import { may, pagePath } from "./page.ts";
 import type { Execution, Webhook } from "./resources.ts";
 import { Badge, StatusBadge } from "./status.tsx";
 import { Pairs } from "./table.tsx";
+import { Said } from "./said.tsx";
 
 /** The answer as it came. */
 export function TryAnswer({ answer }: { answer: CallAnswer }) {
@@ -93,7 +94,9 @@ function Source({ text }: { text: string }) {
       <div class="json-tools">
         <CopyButton text={() => text} />
       </div>
-      <pre tabindex={0}>{text}</pre>
+      <pre tabindex={0}>
+        <Said text={text} />
+      </pre>
     </div>
   );
 }

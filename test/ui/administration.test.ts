@@ -221,6 +221,18 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     assert.match(change, /description: "" → "Greets whoever calls"/);
   });
 
+  test("says what an export carries by the tabs of a webhook", async () => {
+    await visit(page, service, "/ui/webhooks/hello");
+    const tabs = await page.getByRole("tab").allInnerTexts();
+    await visit(page, service, "/ui/admin/import");
+    const said = await page.getByText("is carried").innerText();
+    for (const tab of ["Settings", "Limits", "Bodies and answers", "Delivery", "Access"]) {
+      assert.ok(tabs.includes(tab), tab);
+      assert.ok(said.includes(tab), said);
+    }
+    assert.match(said, /addresses.*signature.*Key and the values of secrets never are/s);
+  });
+
   test("shows what an import would change before it does", async () => {
     const { text } = await service.api("GET", "/export?webhook=hello");
     await visit(page, service, "/ui/admin/import");

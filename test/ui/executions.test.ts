@@ -91,7 +91,7 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.getByLabel("Search").fill("no stock until:2020-01-01");
     await page.getByLabel("Search").press("Enter");
     await page.getByRole("heading", { name: "No execution is here" }).waitFor();
-    await page.getByRole("button", { name: /^Until 2020-01-01T00:00/ }).click();
+    await page.getByRole("button", { name: /^Until the end of 2020-01-01/ }).click();
     await page.locator("tbody", { hasText: "No stock left" }).waitFor();
     await page.getByLabel("Search").fill("flow:hello");
     await page.getByLabel("Search").press("Enter");
@@ -279,6 +279,15 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.waitForURL(/\/ui\/executions\//);
     await settled(page);
     await page.locator("#output", { hasText: "Ada" }).waitFor();
+  });
+
+  test("of a flow with an input schema start with an example of it", async () => {
+    await visit(page, service, "/ui/flows/typed#run");
+    const typed: unknown = JSON.parse(await page.getByLabel("Input").inputValue());
+    assert.deepEqual(typed, { json: { item: "lamp", count: 1 } });
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.waitForURL(/\/ui\/executions\//);
+    await page.locator("#badges", { hasText: "Succeeded" }).waitFor();
   });
 
   test("a broken flow says where", async () => {

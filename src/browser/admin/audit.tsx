@@ -7,6 +7,7 @@ import { PagedList, usePages } from "../paged-list.tsx";
 import { Badge } from "../status.tsx";
 import { Empty, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
+import { Said } from "../said.tsx";
 
 const FILTERS = [
   ["user_name", "User"],
@@ -65,7 +66,11 @@ function Told({ of: { changes, members } }: { of: AuditEntry }) {
   return (
     <>
       <Changes of={changes} />
-      {others.length === 0 ? null : <p class="soft line">{others.join(", ")}</p>}
+      {others.length === 0 ? null : (
+        <p class="soft line">
+          <Said text={others.join(", ")} />
+        </p>
+      )}
     </>
   );
 }

@@ -50,8 +50,9 @@ export function Import() {
       <section>
         <h2>Export</h2>
         <p class="soft">
-          Name, description, flow, role, project, execution location and Is productive are carried.
-          Enabled, Require login token cookie and Key never are.
+          All of the tabs Settings, Limits, Bodies and answers, and Delivery is carried, but for a
+          bundle. Of Access, the addresses are, and the signature with the names of its secrets.
+          Enabled, Require login token cookie, Key and the values of secrets never are.
         </p>
         <div class="buttons">
           <a class="button quiet" href={apiPath("export")} download="webhooks.yaml">

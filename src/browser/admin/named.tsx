@@ -5,6 +5,8 @@ import { may } from "../page.ts";
 import type { Named } from "../resources.ts";
 import { Time } from "../time.tsx";
 import { Collection } from "./collection.tsx";
+import { Said } from "../said.tsx";
+import { escapeUnseen } from "../../shared/unseen.ts";
 
 interface Project extends Named {
   readonly description: string;
@@ -51,7 +53,14 @@ export function Settings() {
       canChange={may("setting.write")}
       isBroad
       columns={[
-        ["Value", ({ value }) => <code class="line">{JSON.stringify(value)}</code>],
+        [
+          "Value",
+          ({ value }) => (
+            <code class="line">
+              <Said text={JSON.stringify(value)} />
+            </code>
+          ),
+        ],
         ["Changed", ({ modified_at }) => <Time of={modified_at} />, "wide"],
       ]}
       fields={(setting) => (
@@ -62,7 +71,7 @@ export function Settings() {
             label="Value"
             rows={8}
             hint="JSON"
-            value={setting === null ? "" : JSON.stringify(setting.value, null, 2)}
+            value={setting === null ? "" : escapeUnseen(JSON.stringify(setting.value, null, 2))}
             isRequired
           />
         </>

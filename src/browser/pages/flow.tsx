@@ -1,6 +1,7 @@
 import { ButtonLink, PageHead } from "../head.tsx";
 import { useState } from "hono/jsx/dom";
 import { call, read } from "../api.ts";
+import { exampleInputOf } from "../example-body.ts";
 import { Field } from "../field.tsx";
 import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
 import { Form } from "../form.tsx";
@@ -13,6 +14,7 @@ import { SourceView } from "../source-view.tsx";
 import { start } from "../start.tsx";
 import { Pairs, Table, type Column } from "../table.tsx";
 import { Tabs } from "../tabs.tsx";
+import { Said } from "../said.tsx";
 
 const NAME = PARAMS["name"] ?? "";
 
@@ -33,7 +35,7 @@ function FlowPage({ first }: { first: Flow }) {
   const tabs = [
     { id: "source", label: "Source", content: () => <Source flow={flow} /> },
     { id: "limits", label: "Permissions and limits", content: () => <Limits flow={flow} /> },
-    { id: "run", label: "Run", content: () => <Run /> },
+    { id: "run", label: "Run", content: () => <Run flow={flow} /> },
   ];
   const create = `${pagePath("new-webhook")}?flow=${encodeURIComponent(NAME)}`;
   return (
@@ -47,7 +49,9 @@ function FlowPage({ first }: { first: Flow }) {
           <ButtonLink to={create}>Create a webhook from this flow</ButtonLink>
         ) : null}
       </PageHead>
-      <p>{flow.description ?? ""}</p>
+      <p>
+        <Said text={flow.description ?? ""} />
+      </p>
       <Trouble flow={flow} />
       <Differing flow={flow} />
       <Tabs label="Flow" tabs={tabs} />
@@ -61,7 +65,9 @@ function Trouble({ flow }: { flow: Flow }) {
   const line = lineOf(flow);
   return (
     <div class="trouble">
-      <p>{error.message}</p>
+      <p>
+        <Said text={error.message} />
+      </p>
       {line === null ? null : (
         <a href="#error-line">
           {file}, line {line}
@@ -70,7 +76,9 @@ function Trouble({ flow }: { flow: Flow }) {
       {error.stack === null ? null : (
         <details>
           <summary>Stack</summary>
-          <pre tabindex={0}>{error.stack}</pre>
+          <pre tabindex={0}>
+            <Said text={error.stack} />
+          </pre>
         </details>
       )}
     </div>
@@ -158,7 +166,9 @@ function textOf(permissions: Partial<Permissions> | null, name: keyof Permission
   return value === undefined || value.length === 0 ? "none" : value.join(", ");
 }
 
-function Run() {
+function Run({ flow }: { flow: Flow }) {
+  // What is typed stays, also where the schema changes meanwhile.
+  const [example] = useState(() => JSON.stringify(exampleInputOf(flow.input_schema), null, 2));
   if (!may("execution.start")) return <p>Your roles do not start executions.</p>;
   const run = async (values: FormData): Promise<void> => {
     const body = { input_value: jsonOf(values, "input_value", parseExact) };
@@ -173,7 +183,7 @@ function Run() {
         label="Input"
         hint="JSON. The execution has your own permissions."
         rows={8}
-        value={'{ "json": { "name": "Ada" } }'}
+        value={example}
       />
     </Form>
   );

@@ -13,15 +13,26 @@ import { nameDocument, start } from "../start.tsx";
 /** The role that the service gives to new webhooks. */
 const USUAL_ROLE = "webhook";
 
-start(async () => <NewWebhookPage lists={await readLists()} />);
+const TITLE = "New webhook";
 
+start(async () => {
+  if (may("webhook.write")) return <NewWebhookPage lists={await readLists()} />;
+  return (
+    <>
+      <PageHead title={TITLE} />
+      <p>Your roles do not create webhooks.</p>
+    </>
+  );
+});
+
+/** `flows` is null where the visitor may not list them, and types the name of one. */
 async function readLists() {
   const [flows, roles, projects] = await Promise.all([
-    readAll<Flow>("flow"),
+    may("flow.read") ? readAll<Flow>("flow") : null,
     may("role.read") ? readAll<Named>("role") : [{ name: USUAL_ROLE }],
     may("project.read") ? readAll<Named>("project") : [],
   ]);
-  return { flows: flows.filter(({ version }) => version !== null), roles, projects };
+  return { flows: flows?.filter(({ version }) => version !== null) ?? null, roles, projects };
 }
 
 type Lists = Awaited<ReturnType<typeof readLists>>;
@@ -38,7 +49,7 @@ function NewWebhookPage({ lists }: { lists: Lists }) {
   };
   return (
     <>
-      <PageHead title={created?.name ?? "New webhook"} />
+      <PageHead title={created?.name ?? TITLE} />
       {created === null ? (
         <Form act={create} submit="Create">
           <Fields lists={lists} />
@@ -50,26 +61,36 @@ function NewWebhookPage({ lists }: { lists: Lists }) {
   );
 }
 
-function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
+function FlowField({ flows }: Pick<Lists, "flows">) {
   const wanted = new URLSearchParams(location.search).get("flow") ?? "";
+  if (flows === null) {
+    const hint = "What a call starts. Your roles do not list flows: type the name of one.";
+    return <Field name="flow" label="Flow" hint={hint} value={wanted} isRequired />;
+  }
   const choices = flows.map(({ name, description }) => [name, toLabel(name, description)] as const);
   // Another than the one that was asked for is chosen by hand.
   const chosen = wanted === "" ? choices[0] : choices.find(([name]) => name === wanted);
-  const others = projects.filter(({ name }) => name !== "Default");
   const hint =
     flows.length > 0
       ? "What a call starts."
       : "There is no flow yet: put a file into the plugins folder, and it appears here.";
   return (
+    <Field
+      name="flow"
+      label="Flow"
+      hint={hint}
+      choices={chosen ? choices : [["", "Choose one"], ...choices]}
+      value={chosen?.[0] ?? ""}
+      isRequired
+    />
+  );
+}
+
+function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
+  const others = projects.filter(({ name }) => name !== "Default");
+  return (
     <>
-      <Field
-        name="flow"
-        label="Flow"
-        hint={hint}
-        choices={chosen ? choices : [["", "Choose one"], ...choices]}
-        value={chosen?.[0] ?? ""}
-        isRequired
-      />
+      <FlowField flows={flows} />
       <NameField />
       <details>
         <summary>More</summary>
@@ -77,7 +98,7 @@ function Fields({ lists: { flows, roles, projects } }: { lists: Lists }) {
         <Field
           name="role"
           label="Role"
-          hint="What its executions may do, if the role propagates."
+          hint={`What its executions may do, if the role propagates. "${USUAL_ROLE}" is given if your own roles cover it.`}
           choices={[...roles.map(({ name }) => [name, name] as const), ["", "None"]]}
           value={USUAL_ROLE}
         />
@@ -96,11 +117,13 @@ function toLabel(name: string, description: string | null): string {
 }
 
 function toBody(values: FormData): Record<string, unknown> {
+  const role = textOf(values, "role");
   return {
     name: textOf(values, "name"),
     flow: textOf(values, "flow"),
     description: textOf(values, "description"),
-    role: textOf(values, "role") || null,
+    // What the service gives by itself, it gives as far as the visitor may.
+    ...(role === USUAL_ROLE ? {} : { role: role || null }),
     project_id: textOf(values, "project_id") || null,
   };
 }

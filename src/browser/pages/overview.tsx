@@ -16,6 +16,7 @@ import { start } from "../start.tsx";
 import { Badge } from "../status.tsx";
 import { Table } from "../table.tsx";
 import { Tile, Tiles } from "../tiles.tsx";
+import { Said } from "../said.tsx";
 
 const FAILED = FAILURES.join(",");
 
@@ -141,7 +142,9 @@ function Broken({ flows }: { flows: readonly Flow[] }) {
         {flows.map(({ name, error }) => (
           <li>
             <a href={pagePath("flows", name)}>{name}</a>
-            <span class="soft line">{error?.message ?? ""}</span>
+            <span class="soft line">
+              <Said text={error?.message ?? ""} />
+            </span>
           </li>
         ))}
       </ul>

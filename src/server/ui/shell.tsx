@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource hono/jsx */
 import type { Child } from "hono/jsx";
+import { ADMIN_SECTIONS } from "../../shared/admin-sections.ts";
 import type { Permission } from "../../shared/contract/permission.ts";
 import { Brand, Favicon, Icon, type IconName } from "./icons.tsx";
 
@@ -43,16 +44,7 @@ const ENTRIES: readonly Entry[] = [
     path: "/ui/admin",
     label: "Administration",
     icon: "administration",
-    needs: [
-      "user.read",
-      "role.read",
-      "project.read",
-      "setting.read",
-      "secret.write",
-      "audit.read",
-      "config.read",
-      "workspace.read",
-    ],
+    needs: ADMIN_SECTIONS.map(({ needs }) => needs).filter((need) => need !== null),
   },
   { path: "/ui/docs", label: "Documentation", icon: "documentation", needs: [] },
 ];

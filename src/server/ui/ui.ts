@@ -2,6 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { HtmlEscapedString } from "hono/utils/html";
 import { findPage } from "../../assets/manual.ts";
+import { ADMIN_SECTIONS } from "../../shared/admin-sections.ts";
 import { openBrowserFiles, type BrowserFiles } from "./browser-files.ts";
 import { addLogin } from "./login.ts";
 import { respondPage } from "./page-answer.ts";
@@ -11,6 +12,9 @@ import { toFrame, toVisit, type Ui, type UiContext } from "./session.ts";
 import { Shell, type Visit } from "./shell.tsx";
 
 type Show = (props: { visit: Visit }) => HtmlEscapedString | Promise<HtmlEscapedString>;
+
+/** Another section is a page that is not there. */
+const SECTIONS = ADMIN_SECTIONS.map(({ id }) => id).join("|");
 
 /**
  * The table of contents of the user interface: each page is a module below src/browser/pages/. The
@@ -27,7 +31,7 @@ const PAGES: readonly (readonly [path: string, module: string, title: string])[]
   ["/ui/flows/:name", "flow", "Flow"],
   ["/ui/flows/:name/versions/:version", "flow-version", "Version"],
   ["/ui/admin", "admin", "Administration"],
-  ["/ui/admin/:section", "admin", "Administration"],
+  [`/ui/admin/:section{${SECTIONS}}`, "admin", "Administration"],
   ["/ui/account", "account", "Account"],
 ];
 

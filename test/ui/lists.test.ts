@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import type { Service } from "../blackbox/service.ts";
+import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
+import { openWorkshop } from "./workshop.ts";
+
+describe("lists in the browser", { skip: noBrowser }, () => {
+  let service: Service;
+  let browser: Browser;
+  let page: Page;
+  let errors: string[];
+  before(async () => {
+    service = await openWorkshop();
+    browser = await openBrowser();
+    ({ page, errors } = await openPage(await openWindow(browser, service)));
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  test("are on the same page, scrolled as they were, when somebody comes back to them", async () => {
+    // The list asks for fifty; the test's service has fewer, so the answer is cut short here.
+    await page.route(/\/execution\?/, (route) =>
+      route.continue({ url: route.request().url().replace("limit=50", "limit=3") }),
+    );
+    await page.setViewportSize({ width: 1000, height: 300 });
+    const first = page.locator("tbody tr").first();
+    const turn = async (name: string): Promise<void> => {
+      const before = await first.getAttribute("data-id");
+      await page.getByRole("button", { name }).click();
+      await page.locator(`tbody tr[data-id="${before}"]`).waitFor({ state: "detached" });
+    };
+    await visit(page, service, "/ui/executions");
+    await turn("Next");
+    await turn("Next");
+    const ids = () =>
+      page.locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.dataset["id"]));
+    const third = await ids();
+    await page.evaluate("scrollTo({ top: 120 })");
+    await page.locator("tbody th a").last().click();
+    await page.waitForURL(/\/ui\/executions\/./);
+    await settled(page);
+    await page.goBack();
+    await settled(page);
+    assert.deepEqual(await ids(), third);
+    assert.equal(await page.evaluate("scrollY"), 120);
+    await page.reload();
+    await settled(page);
+    assert.deepEqual(await ids(), third, "a reload too");
+    await turn("Back");
+    await turn("Back");
+    assert.ok(await page.getByRole("button", { name: "Back" }).isDisabled());
+    await turn("Next");
+    await page.getByRole("button", { name: "Succeeded" }).click();
+    await page.waitForURL(/status=ENDED_SUCCESS$/);
+    await page.getByRole("button", { name: "Back" }).and(page.locator(":disabled")).waitFor();
+    await page.unroute(/\/execution\?/);
+    assert.deepEqual(errors, []);
+  });
+
+  test("have a chip for each filter of their address, which takes it away", async () => {
+    const { body } = await service.api("GET", "/execution?limit=1");
+    const id = (body as { items: { id: string }[] }).items[0]?.id ?? "";
+    const named: Record<string, string> = {
+      parent_id: id,
+      replay_of: id,
+      role: "webhook",
+      created_by: "admin",
+      webhook: "hello",
+    };
+    await visit(page, service, `/ui/executions?${new URLSearchParams(named).toString()}`);
+    await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    const chips = page.getByRole("group", { name: "Filters" }).getByRole("button");
+    const texts = (await chips.allInnerTexts()).map((text) => text.replace(/\s×.*/s, ""));
+    assert.deepEqual(texts, [
+      "Webhook hello",
+      `Started by execution ${id}`,
+      `Replay of ${id}`,
+      "Role webhook",
+      "Started by user admin",
+    ]);
+    for (const label of ["Started by execution", "Replay of", "Role", "Started by user"])
+      await chips.filter({ hasText: new RegExp(`^${label} `) }).click();
+    await page.waitForURL(/\?webhook=hello$/);
+    await page.locator("tbody tr").first().waitFor();
+  });
+
+  test("with a day have it to its end, in the zone of the page", async () => {
+    const timezoneId = "America/New_York";
+    const context = await openWindow(browser, service, { timezoneId });
+    const { page: own } = await openPage(context);
+    const asked: string[] = [];
+    own.on("request", (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname.endsWith("/execution"))
+        asked.push(`${searchParams.get("from")} ${searchParams.get("to")}`);
+    });
+    // The clock goes forward on this day, which has 23 hours.
+    await visit(own, service, "/ui/executions?from=2026-03-08&to=2026-03-08");
+    assert.equal(asked.at(-1), "2026-03-08T05:00:00.000Z 2026-03-09T04:00:00.000Z");
+    await own.getByRole("button", { name: "Until the end of 2026-03-08" }).click();
+    await own.getByRole("button", { name: "From 2026-03-08" }).click();
+    const search = own.getByLabel("Search");
+    await search.fill("until:2026-03-08T10:30");
+    await search.press("Enter");
+    await own.getByRole("button", { name: "Until 2026-03-08T10:30" }).waitFor();
+    assert.equal(asked.at(-1), "null 2026-03-08T14:30:00.000Z");
+    await search.fill("until:2026-02-30");
+    await search.press("Enter");
+    await own.getByText('"until:2026-02-30": expected a day or a time').waitFor();
+    const today = await own.evaluate<string>("new Date().toLocaleDateString('en-CA')");
+    await search.fill(`from:${today} until:${today}`);
+    await search.press("Enter");
+    await own.locator("tbody tr").first().waitFor();
+    await context.close();
+  });
+});
