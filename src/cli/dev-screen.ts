@@ -3,6 +3,7 @@ import { toIso } from "../shared/clock.ts";
 import type { LogEntry } from "../shared/log.ts";
 import type { LogLine } from "../shared/wire/protocol.ts";
 import type { ActiveExecution } from "../server/executions/active.ts";
+import { PACKAGES_CHANGED } from "../server/flows/packages.ts";
 import { STRAY } from "../server/workers/stray-log.ts";
 import type { Onlooker } from "../server/executions/onlooker.ts";
 import type { Outcome } from "../server/executions/outcome.ts";
@@ -95,6 +96,7 @@ function describeEntry(entry: LogEntry): string | null {
   const name = paint("bold", toLine(entry.webhook ?? flow));
   if (msg === "Flow is ready")
     return `${name}  ready${took === undefined ? "" : `, ${took} ms after its change`}`;
+  if (msg === PACKAGES_CHANGED) return msg;
   if (msg === "Flow is gone") return `${name}  gone`;
   if (msg.startsWith("Flow is broken")) return `${name}  ${paint("red", toLine(msg))}`;
   if (msg === "Call refused") return `${name}  ${paint("yellow", describeRefusal(entry))}`;
