@@ -27,7 +27,7 @@ import { parseExactly } from "../shared/parse-exactly.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type OperationClient, type Pending } from "./operations.ts";
-import { keepBeside, makesWhole } from "./request-members.ts";
+import { fillRequest, keepBeside, makesWhole } from "./request-members.ts";
 import { cut, shown } from "./text.ts";
 import { toValueText } from "./value-text.ts";
 import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
@@ -112,7 +112,7 @@ async function call(
   client: OperationClient,
   limits: RunLimits,
 ): Promise<Ending> {
-  const input = parseExactly(execution.job.input_value);
+  const input = fillRequest(parseExactly(execution.job.input_value));
   const member = (name: string): unknown => (isObject(flow) ? get(flow, name) : undefined);
   const start = member("run");
   if (typeof start === "function") {
