@@ -174,7 +174,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/reduced-builtins": {
     setup: ["reduceBuiltins", "reduceHttp2", "keepOnly", "describeSystem", "text", "toSource"],
   },
-  "sandbox/result-text": {},
+  "sandbox/value-text": {},
   "sandbox/run": {},
   "sandbox/run-frames": {},
   "sandbox/schema-text": {

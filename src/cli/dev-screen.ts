@@ -3,6 +3,7 @@ import { toIso } from "../shared/clock.ts";
 import type { LogEntry } from "../shared/log.ts";
 import type { LogLine } from "../shared/wire/protocol.ts";
 import type { ActiveExecution } from "../server/executions/active.ts";
+import { PACKAGES_CHANGED } from "../server/flows/packages.ts";
 import { STRAY } from "../server/workers/stray-log.ts";
 import type { Onlooker } from "../server/executions/onlooker.ts";
 import type { Outcome } from "../server/executions/outcome.ts";
@@ -40,17 +41,26 @@ export function openDevScreen(
     const excerpt = findExcerpt(plugins_dir, text);
     if (excerpt !== null) below(paint("dim", excerpt));
   };
+  /** Those whose ending was shown: what was cut short runs on until its grace is over. */
+  const ended = new WeakSet<ActiveExecution>();
+  const list = (lines: readonly LogLine[]): void => {
+    for (const { level, text } of lines) below(describeLine(level, text));
+  };
   return {
-    logged({ id }, lines) {
-      const known = logs.get(id);
-      if (known === undefined) logs.set(id, [...lines]);
+    logged(execution, lines) {
+      const known = logs.get(execution.id);
+      if (ended.has(execution)) {
+        say(describeLate(execution));
+        list(lines);
+      } else if (known === undefined) logs.set(execution.id, [...lines]);
       else known.push(...lines);
     },
     ended(execution, outcome) {
       const lines = logs.get(execution.id) ?? [];
       logs.delete(execution.id);
+      ended.add(execution);
       say(describeEnding(execution, outcome, now()));
-      for (const { level, text } of lines) below(describeLine(level, text));
+      list(lines);
       for (const text of outcome.warnings) below(describeLine("warn", text));
       if (outcome.status === "ENDED_SUCCESS") return;
       explain([...lines.map(({ text }) => text), outcome.status_message ?? ""].join("\n"));
@@ -73,13 +83,21 @@ function describeEnding(
   const isRight = status === "ENDED_SUCCESS";
   const words = message === null ? status : `${status}: ${toLine(message)}`;
   const parts = [
-    paint("bold", toLine(row.webhook ?? `${flow} (flow run)`)),
+    paint("bold", toName(row.webhook, flow)),
     paint(isRight ? "green" : "red", words),
     startedAt === null ? "" : `${at - startedAt} ms`,
     isRight && response !== null ? `response ${response.status}` : "",
     paint("dim", id),
   ];
   return parts.filter((part) => part !== "").join("  ");
+}
+
+function describeLate({ id, flow, row }: ActiveExecution): string {
+  return `${paint("bold", toName(row.webhook, flow))}  logged after its end  ${paint("dim", id)}`;
+}
+
+function toName(webhook: string | null, flow: string): string {
+  return toLine(webhook ?? `${flow} (flow run)`);
 }
 
 function describeLine(level: string, text: string): string {
@@ -95,6 +113,7 @@ function describeEntry(entry: LogEntry): string | null {
   const name = paint("bold", toLine(entry.webhook ?? flow));
   if (msg === "Flow is ready")
     return `${name}  ready${took === undefined ? "" : `, ${took} ms after its change`}`;
+  if (msg === PACKAGES_CHANGED) return msg;
   if (msg === "Flow is gone") return `${name}  gone`;
   if (msg.startsWith("Flow is broken")) return `${name}  ${paint("red", toLine(msg))}`;
   if (msg === "Call refused") return `${name}  ${paint("yellow", describeRefusal(entry))}`;

@@ -18,11 +18,11 @@ import {
   mapGet,
   mapSet,
   mapSize,
-  stringify,
 } from "../shared/intrinsics.ts";
 import { parseExactly } from "../shared/parse-exactly.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { shown } from "./text.ts";
+import { toValueText } from "./value-text.ts";
 import { requireShallow } from "./webhook-response.ts";
 
 /** The operations that the server answers, as the flow sees them. */
@@ -141,12 +141,14 @@ export function makeOperations(
       await ask(
         "start_execution",
         flow,
-        input_value === undefined ? null : toText("start_execution", input_value, max_input_bytes),
+        input_value === undefined
+          ? null
+          : toText("start_execution", input_value, max_input_bytes, log),
         toWait(options),
       ),
     setting: async (name) => await ask("setting", name, null),
     set_setting: async (name, value) => {
-      await ask("set_setting", name, toText("set_setting", value ?? null, MAX_SETTING_BYTES));
+      await ask("set_setting", name, toText("set_setting", value ?? null, MAX_SETTING_BYTES, log));
     },
     secret: async (name) => {
       const value = await ask("secret", name, null);
@@ -178,18 +180,21 @@ function toName(operation: string, name: unknown): string {
 }
 
 /** @throws {TypeError} where JSON cannot say it, or it is larger or deeper than what is taken */
-function toText(operation: string, value: unknown, maxBytes: number): string {
-  let text: unknown;
-  try {
-    text = stringify(value);
-  } catch (error) {
-    throw new TypeError(`${operation} takes what JSON can say`, { cause: error });
-  }
-  if (typeof text !== "string")
-    throw new TypeError(`${operation} takes what JSON can say, not ${shown(value)}`);
+function toText(
+  operation: keyof typeof VALUES,
+  value: unknown,
+  maxBytes: number,
+  log: Pick<FlowLog, "write">,
+): string {
+  const text = toValueText(value, VALUES[operation], log);
   const bytes = byteLength(text);
   if (bytes > maxBytes)
     throw new TypeError(`${operation} takes a value of at most ${maxBytes} bytes, not ${bytes}`);
   requireShallow("value", text);
   return text;
 }
+
+const VALUES = {
+  start_execution: "input_value of start_execution",
+  set_setting: "value of set_setting",
+} as const;

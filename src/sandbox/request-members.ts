@@ -3,6 +3,9 @@ import { get, getPrototypeOf, hasOwn, isArray, keys } from "../shared/intrinsics
 /** What a call has beside its body. */
 const BESIDE = ["method", "path", "headers", "query", "auth"] as const;
 
+/** What every call has. */
+const ALWAYS = ["method", "path", "headers", "query"] as const;
+
 const ObjectPrototype: unknown = Object.prototype;
 
 /**
@@ -25,6 +28,26 @@ export function keepBeside(
     whole[name] = request[name];
   }
   return whole;
+}
+
+/**
+ * A part of a request, which an execution without a call was given, with the rest as a call has it.
+ * A value with any other member is no part of one, and stays as it is.
+ */
+export function fillRequest(input: unknown): unknown {
+  if (!isPlain(input) || isWhole(input)) return input;
+  const own = keys(input);
+  for (let at = 0; at < own.length; at += 1) if (!isMember(own[at] as string)) return input;
+  const hasBody = hasOwn(input, "json");
+  const method = hasBody ? "POST" : "GET";
+  const headers = hasBody ? { "content-type": "application/json" } : {};
+  return { method, path: null, headers, query: {}, ...input };
+}
+
+function isWhole(input: object): boolean {
+  for (let at = 0; at < ALWAYS.length; at += 1)
+    if (!hasOwn(input, ALWAYS[at] as string)) return false;
+  return true;
 }
 
 /** Whether it has members of a request alone, and all those of this one that the schema names. */

@@ -27,9 +27,9 @@ import { parseExactly } from "../shared/parse-exactly.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type OperationClient, type Pending } from "./operations.ts";
-import { keepBeside, makesWhole } from "./request-members.ts";
-import { toResultText } from "./result-text.ts";
+import { fillRequest, keepBeside, makesWhole } from "./request-members.ts";
 import { cut, shown } from "./text.ts";
+import { toValueText } from "./value-text.ts";
 import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
 
 /** One execution in its thread: from the job's texts to the texts of its ending. */
@@ -112,7 +112,7 @@ async function call(
   client: OperationClient,
   limits: RunLimits,
 ): Promise<Ending> {
-  const input = parseExactly(execution.job.input_value);
+  const input = fillRequest(parseExactly(execution.job.input_value));
   const member = (name: string): unknown => (isObject(flow) ? get(flow, name) : undefined);
   const start = member("run");
   if (typeof start === "function") {
@@ -178,7 +178,7 @@ function makeFlow(
       execution.response = toHtmlResponse(body);
     },
     webhook_json_response: (body: unknown) => {
-      execution.response = toJsonResponse(body);
+      execution.response = toJsonResponse(body, log);
     },
     ...makeOperations(execution, client, max_input_bytes),
   });
@@ -225,7 +225,8 @@ function pathOf(path: unknown): string {
 
 /** @throws {Error} where JSON cannot say the value, or it is too long or too deep. */
 function toEnding(execution: Execution, value: unknown, maxBytes: number): Ending {
-  const output_value = value === undefined ? "null" : toResultText(value, execution.log);
+  const output_value =
+    value === undefined ? "null" : toValueText(value, "flow's result", execution.log);
   checkSize("output", output_value, maxBytes);
   requireShallow("output", output_value);
   checkResponse(execution.response, maxBytes);

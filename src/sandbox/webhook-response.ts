@@ -10,7 +10,9 @@ import {
   keys,
   stringify,
 } from "../shared/intrinsics.ts";
+import type { FlowLog } from "./flow-log.ts";
 import { shown } from "./text.ts";
+import { toValueText } from "./value-text.ts";
 
 /**
  * The operations that shape the response (specification 4.7): each gives the JSON text of
@@ -35,11 +37,8 @@ export function toHtmlResponse(body: unknown): string {
 }
 
 /** @throws {TypeError} where JSON cannot say the value. */
-export function toJsonResponse(value: unknown): string {
-  const body: unknown = stringify(value);
-  if (typeof body !== "string") {
-    throw new TypeError(`webhook_json_response takes what JSON can say, not ${shown(value)}`);
-  }
+export function toJsonResponse(value: unknown, log: Pick<FlowLog, "write">): string {
+  const body = toValueText(value, "flow's JSON response", log);
   requireShallow("response", body);
   return toText(200, typed("application/json; charset=utf-8"), body);
 }

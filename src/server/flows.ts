@@ -46,6 +46,7 @@ export async function openCatalogOf(
     dataDir: config.DATA_DIR,
     inspect: (spec) => runners.inspect(spec),
     retire: (key) => runners.retire(key),
+    retireAll: () => runners.retireAll(),
     allow: { net: config.ALLOW_NET, read: config.ALLOW_READ, write: config.ALLOW_WRITE },
     timeoutMs: config.FLOW_TIMEOUT_SEC * 1000,
     timeoutMaxMs: config.FLOW_TIMEOUT_MAX_SEC * 1000,

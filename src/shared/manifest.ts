@@ -125,7 +125,19 @@ function fromFunction(run: object): Declaration {
   if (/^class\b/.test(Function.prototype.toString.call(run))) {
     throw new NoFlowError(`The default export is a class, which cannot be called; ${FORMS}`);
   }
+  if (isGenerator(run)) throw new NoFlowError(`The default export ${generator("function")}`);
   return { form: "function", ...v.parse(Handler, {}), has_input_schema: false };
+}
+
+/** A call of one runs nothing of it: it gives an object that is asked for values. */
+function isGenerator(run: unknown): boolean {
+  return (
+    typeof run === "function" && /Generator/.test(String(Reflect.get(run, Symbol.toStringTag)))
+  );
+}
+
+function generator(what: string): string {
+  return `is a generator, of which nothing would run: write "async ${what}" without "*"`;
 }
 
 function fromHandler(handler: object): Declaration {
@@ -133,7 +145,8 @@ function fromHandler(handler: object): Declaration {
 }
 
 function fromDefinition(definition: object): Declaration {
-  const { input, output: _output, run: _run, ...rest } = declared(Definition, definition);
+  const { input, output: _output, run, ...rest } = declared(Definition, definition);
+  if (isGenerator(run)) throw new Error(`Member 'run' of the flow ${generator("run")}`);
   return { form: "defined", ...rest, has_input_schema: input !== undefined };
 }
 

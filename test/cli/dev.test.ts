@@ -82,6 +82,25 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
     );
   });
 
+  test("what a run logs after its time is over is shown", async () => {
+    const code = `import { defineFlow } from "flowhook";
+export default defineFlow({
+  timeout_sec: 0.2,
+  async run(flow) {
+    await new Promise((resolve) => flow.signal.addEventListener("abort", resolve));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    console.log("tidied up");
+  },
+});
+`;
+    await place.write("plugins/late.ts", code);
+    await dev.until(/late {2}ready[^\n]*\n +curl -L/);
+    assert.equal((await call("late/call")).status, 500);
+    await dev.until(
+      /late {2}ENDED_TIMEOUT: [^\n]*\n[^\n]*late {2}logged after its end {2}[\da-f-]{36}\n {10}info +tidied up\n/,
+    );
+  });
+
   test("the status of a custom response is shown", async () => {
     assert.equal((await call("page/call")).status, 404);
     await dev.until(/page {2}ENDED_SUCCESS {2}\d+ ms {2}response 404 {2}/);

@@ -38,6 +38,11 @@ export default defineFlow({
 });
 `;
 
+/** Gives the version of a package. */
+const PRICED = `import prices from "prices/package.json" with { type: "json" };
+export default () => prices.version;
+`;
+
 /** Written into the folder of a service that runs: each import has its time. */
 const ENDLESS: Readonly<Record<string, string>> = {
   "loops.js": "for (;;); export default () => 1;",
@@ -103,6 +108,21 @@ describe("plugins", () => {
     assert.match((await service.call("changing")).text, /^1$/, "the last good version serves");
   });
 
+  test("the next calls have the packages that were installed last, and that were edited", async () => {
+    await install(service, "1.0.0");
+    await writeFile(join(service.plugins, "priced.ts"), PRICED);
+    await service.api("POST", "/flow/reload");
+    await service.createWebhook("priced", "priced", { is_productive: true });
+    assert.equal((await service.call("priced")).text, '"1.0.0"');
+    await install(service, "2.0.0");
+    await poll("the new package", async () =>
+      (await service.call("priced")).text === '"2.0.0"' ? true : null,
+    );
+    await edit(service, "3.0.0");
+    await service.api("POST", "/flow/reload");
+    assert.equal((await service.call("priced")).text, '"3.0.0"');
+  });
+
   test("a flow that is deleted while it runs", async () => {
     await using gate = await openGate();
     const call = service.call("gated", `?gate=${gate.url}`);
@@ -156,6 +176,23 @@ describe("plugins", () => {
     await service.assertAlive();
   });
 });
+
+/** As npm does: its record comes last. */
+async function install(service: TestService, version: string): Promise<void> {
+  await edit(service, version);
+  const packages = { "node_modules/prices": { version } };
+  await writeFile(
+    join(service.plugins, "node_modules/.package-lock.json"),
+    JSON.stringify({ name: "plugins", lockfileVersion: 3, packages }),
+  );
+}
+
+/** Changes a file inside of the package, and nothing else. */
+async function edit(service: TestService, version: string): Promise<void> {
+  const folder = join(service.plugins, "node_modules/prices");
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "package.json"), JSON.stringify({ name: "prices", version }));
+}
 
 async function brokenFlows(service: TestService): Promise<string[]> {
   const { text } = await service.api("GET", "/flow");

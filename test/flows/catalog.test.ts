@@ -13,6 +13,7 @@ import {
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import type { Catalog, Flow } from "../../src/server/flows/catalog.ts";
+import { PACKAGES_CHANGED } from "../../src/server/flows/packages.ts";
 import { QUIET_MS } from "../../src/server/flows/sources.ts";
 import { inspect, openFixture } from "./fixture.ts";
 
@@ -426,6 +427,22 @@ suite("catalog", () => {
     isInstalled = true;
     await fixture.write("node_modules/.package-lock.json", "{}");
     await ready;
+  });
+
+  test("threads go where packages may have changed, and the log says so", async () => {
+    await using fixture = await openFixture({ "a.ts": greet("one") });
+    const catalog = await fixture.open({ pollMs: 3_600_000 });
+    await catalog.reload();
+    assert.deepEqual(fixture.retired, [], "there are no packages");
+    await fixture.write("node_modules/.package-lock.json", "{}");
+    await catalog.reload();
+    assert.deepEqual(fixture.retired, ["all"]);
+    assert.equal(fixture.logged.filter((line) => line.includes(PACKAGES_CHANGED)).length, 1);
+    await catalog.reload();
+    assert.deepEqual(fixture.retired, ["all", "all"], "a file inside one may be another");
+    await fixture.remove("node_modules");
+    await catalog.reload();
+    assert.equal(fixture.logged.filter((line) => line.includes(PACKAGES_CHANGED)).length, 2);
   });
 
   test("a module that flows import need not export a flow as its default", async () => {

@@ -51,6 +51,7 @@ suite("example flows", () => {
       log: pino({ level: "silent" }),
       inspect: (spec) => bench.runners.inspect(spec),
       retire: (key) => bench.runners.retire(key),
+      retireAll: () => bench.runners.retireAll(),
     });
   });
 

@@ -17,7 +17,7 @@ import type { FlowSpec, Inspection } from "../../src/shared/wire/protocol.ts";
 export interface Fixture {
   readonly plugins: string;
   readonly data: string;
-  /** Keys that were inspected and retired, in order. */
+  /** Keys that were inspected and retired, in order; "all" where all were at once. */
   readonly inspected: string[];
   readonly retired: string[];
   /** Lines of the log. */
@@ -73,6 +73,7 @@ export async function openFixture(files: Readonly<Record<string, string>> = {}):
           return inspect(spec);
         },
         retire: (key) => void retired.push(key),
+        retireAll: () => void retired.push("all"),
         onChange(flow) {
           for (const tell of waiting) tell(flow);
         },

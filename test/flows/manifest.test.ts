@@ -52,6 +52,14 @@ suite("manifest", () => {
     ["undefined", undefined, /The default export is missing/],
     ["a list", [run], /without 'fetch'/],
     ["a class", class Flow {}, /is a class, which cannot be called/],
+    ["a generator", function* () {}, /^The default export is a generator, .*"async function"/],
+    ["an async generator", async function* () {}, /^The default export is a generator/],
+    ["a generator as run", define({ *run() {} }), /^Member 'run' of the flow is a generator/],
+    [
+      "an async generator as run",
+      define({ async *run() {} }),
+      /^Member 'run' of the flow is a generator, of which nothing would run: write "async run" without "\*"$/,
+    ],
     ["an object that was not defined", { run }, /wrap it in defineFlow/],
     ["no run", define({}), /^The flow has no 'run', which every flow needs$/],
     [

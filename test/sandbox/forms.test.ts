@@ -215,7 +215,7 @@ test("the operations that shape the response check their arguments", async () =>
   assert.match(String(await shaped(`webhook_html_response(7)`)), /takes a string, not 7/);
   assert.match(
     String(await shaped(`webhook_json_response(undefined)`)),
-    /what JSON can say, not undefined/,
+    /^The flow's JSON response cannot be written as JSON: it is undefined$/,
   );
   assert.deepEqual(
     await shaped(
@@ -601,6 +601,13 @@ test("with the permission a flow reads and writes what was granted", async () =>
   assert.match(bench.log(id), new RegExp(`resource: '${join(folder, "a")}'`));
 });
 
+test("a flow that was given a part of a request has the whole", async () => {
+  const code = "export default ({ input_value: { method, query } }) => [method, query]";
+  const job = (input: object) => ({ input_value: JSON.stringify(input) });
+  assert.deepEqual(await runOf(code, {}, job({ json: { name: "Ada" } })), ["POST", {}]);
+  assert.deepEqual(await runOf(code, {}, job({ query: { a: "1" } })), ["GET", { a: "1" }]);
+});
+
 test("what JSON cannot say is named by its place", async () => {
   const cases: Readonly<Record<string, string>> = {
     "({ items: [{ total: 10n }] })": "'items.0.total' is a BigInt: give String() of it",
@@ -616,6 +623,37 @@ test("what JSON cannot say is named by its place", async () => {
     );
 });
 
+test("what JSON cannot say is named as well in what operations and responses take", async () => {
+  const deep = "({ a: [{ b: 1n }] })";
+  const cases: Readonly<Record<string, string>> = {
+    [`webhook_json_response(${deep})`]: "flow's JSON response",
+    [`start_execution("child", ${deep})`]: "input_value of start_execution",
+    [`set_setting("name", ${deep})`]: "value of set_setting",
+  };
+  for (const [act, what] of Object.entries(cases))
+    assert.equal(
+      await runOf(`export default async (flow) => { await flow.${act}; }`),
+      `The ${what} cannot be written as JSON: 'a.0.b' is a BigInt: give String() of it`,
+    );
+});
+
+test("what is lost in what operations and responses take is a warning", async () => {
+  const lost = "({ m: new Map([[1, 2]]) })";
+  const cases: Readonly<Record<string, string>> = {
+    [`webhook_json_response(${lost})`]: "flow's JSON response",
+    [`start_execution("child", ${lost})`]: "input_value of start_execution",
+    [`set_setting("name", ${lost})`]: "value of set_setting",
+  };
+  for (const [act, what] of Object.entries(cases)) {
+    const { id, ending } = bench.start(
+      bench.flow(`export default async (flow) => { await flow.${act}; }`),
+    );
+    assert.equal((await ending).status, "ENDED_SUCCESS", act);
+    const warning = `warn Of the ${what}, 'm' is written as {} (Map): give Object.fromEntries()`;
+    assert.ok(bench.log(id).includes(warning), `${act}: ${bench.log(id)}`);
+  }
+});
+
 test("what JSON writes as {} is a warning, where it was hardly meant", async () => {
   const cases: Readonly<Record<string, string | null>> = {
     "({ a: 1, later: [flow.setting('x')] })": "'later.0' is written as {} (Promise): await it",
@@ -624,6 +662,24 @@ test("what JSON writes as {} is a warning, where it was hardly meant", async () 
     "({ first: new Map([[1, 2]]), second: new Set() })": "'first' is written as {} (Map)",
     "({ s: new Set([1]) })": "'s' is written as {} (Set): give Array.from() of it",
     "({ error: new TypeError('no') })": "'error' is written as {} (Error): give its message",
+    "({ v: (function* () {})() })": "'v' is written as {} (Generator): give Array.from() of it",
+    "({ v: (async function* () {})() })":
+      "'v' is written as {} (AsyncGenerator): give await Array.fromAsync() of it",
+    "({ v: [1].values() })": "'v' is written as {} (Array Iterator): give Array.from() of it",
+    "({ v: new Blob(['a']) })": "'v' is written as {} (Blob): give await text() of it",
+    "({ v: new File(['a'], 'a') })": "'v' is written as {} (File): give await text() of it",
+    "({ v: new Request('http://a') })": "'v' is written as {} (Request): give await text() of it",
+    "({ v: new ReadableStream() })": "'v' is written as {} (ReadableStream): give what",
+    "({ v: new ArrayBuffer(2) })": "'v' is written as {} (ArrayBuffer): give Buffer.from() of it",
+    "({ v: new WeakRef({}) })": "'v' is written as {} (WeakRef): give what",
+    "({ v: new AbortController() })": "'v' is written as {} (AbortController): give what",
+    "({ v: /a/ })": "'v' is written as {} (RegExp): give String() of it",
+    "({ v: new Uint8Array([1, 2]) })":
+      "'v' is written as an object of numbers (Uint8Array): give Buffer.from() of it",
+    "({ v: new Float64Array(2) })":
+      "'v' is written as an object of numbers (Float64Array): give Array.from() of it",
+    "({ none: {}, v: Object.assign(new Error('no'), { code: 'E' }) })": null,
+    "({ none: {}, v: new (class Point {})(), list: { 0: 1 }, bytes: Buffer.from('a') })": null,
     "({ none: {}, text: '{}', date: new Date(0), list: [] })": null,
     "({ none: {}, get trap() { return new Map(); } })": null,
     "({ none: {}, map: { toJSON: () => 1, [Symbol.toStringTag]: 'Map' } })": null,

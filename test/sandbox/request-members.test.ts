@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as v from "valibot";
 import { z } from "zod";
-import { keepBeside, makesWhole } from "../../src/sandbox/request-members.ts";
+import { fillRequest, keepBeside, makesWhole } from "../../src/sandbox/request-members.ts";
 
 const REQUEST = {
   method: "POST",
@@ -81,4 +81,23 @@ test("what a transformation makes of the whole stands alone, however it looks", 
     [null, false],
   ];
   for (const [schema, makes] of rows) assert.equal(makesWhole(schema), makes);
+});
+
+test("a part of a request has the rest as a call has it", () => {
+  const get = { method: "GET", path: null, headers: {}, query: {} };
+  const post = { ...get, method: "POST", headers: { "content-type": "application/json" } };
+  assert.deepEqual(fillRequest({}), get);
+  assert.deepEqual(fillRequest({ query: { a: "1" } }), { ...get, query: { a: "1" } });
+  assert.deepEqual(fillRequest({ json: 1 }), { ...post, json: 1 });
+  assert.deepEqual(fillRequest({ json: 1, method: "PUT", headers: {} }), {
+    ...get,
+    method: "PUT",
+    json: 1,
+  });
+  assert.equal(fillRequest(REQUEST), REQUEST);
+});
+
+test("what is no part of a request is given as it is", () => {
+  for (const value of [null, 1, "x", [], [1], { order: 1 }, { json: 1, order: 1 }])
+    assert.equal(fillRequest(value), value);
 });

@@ -30,6 +30,8 @@ export interface CatalogOptions extends Limits {
   inspect(spec: FlowSpec): Promise<Inspection>;
   /** The version does not serve any longer: its idle threads can go. */
   retire(key: string): void;
+  /** Packages may be others now: threads that have loaded them can go. */
+  retireAll(): void;
   readonly log: Log;
   /** Where it was prepared already. */
   readonly stripper?: Stripper;
@@ -72,8 +74,8 @@ export interface Catalog {
   /** Text of the flow's file as it is in PLUGINS_DIR; null where it is gone. */
   source(name: string): Promise<string | null>;
   /**
-   * Looks again now, also at broken flows that did not change. Resolves when everything that
-   * changed has been taken up, and is offered to other nodes.
+   * Looks again now, also at broken flows that did not change, and loads packages anew. Resolves
+   * when everything that changed has been taken up, and is offered to other nodes.
    */
   reload(): Promise<void>;
   /** The runner gave a version up: it does not serve until its flow changes or is reloaded. */
@@ -85,13 +87,13 @@ export interface Catalog {
 
 /** Opens the catalog. Resolves when the first scan has been taken up, whatever changes meanwhile. */
 export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
-  const { plugins_dir, dataDir, log, pollMs, offers = null } = options;
+  const { plugins_dir, dataDir, log, offers = null } = options;
   const registry = openRegistry(options);
   const sources = new Sources();
   const versions = await Versions.open(dataDir, options.stripper);
   const loader = new Loader({ versions, limits: options, inspect: options.inspect });
-  const parts = { plugins_dir, dataDir, registry, sources, loader, versions, offers, log, pollMs };
-  const sync = await FolderSync.open(parts);
+  const parts = { registry, sources, loader, versions, offers };
+  const sync = await FolderSync.open({ ...options, ...parts });
   const { debounce } = sync;
   const watch = await openWatch(plugins_dir, sync.paths, () => debounce.changed(), log);
   sync.onMove = (root) => watch.follow(root);
@@ -128,8 +130,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     versionFile: (name, version, path) => pinned.file(name, version, path),
     source: async (name) => readSource(registry.find(name), sources, sync.paths, versions),
     async reload() {
-      registry.forgive();
-      debounce.immediately();
+      sync.reload();
       await debounce.settled();
       await offers?.renew();
       await debounce.settled();

@@ -9,8 +9,11 @@ export function isPackagesRecord(path: string): boolean {
   return path === "node_modules" || RECORDS.some((name) => path === `node_modules/${name}`);
 }
 
-/** Changes when packages are installed or removed beside the flows. */
-export async function signPackages(root: string): Promise<string> {
+/** What the log says of it. */
+export const PACKAGES_CHANGED = "Packages have changed: the next calls of flows load them anew";
+
+/** Changes when packages are installed or removed beside the flows; null where there are none. */
+export async function signPackages(root: string): Promise<string | null> {
   const folder = join(root, "node_modules");
   const paths = [folder, ...RECORDS.map((name) => join(folder, name))];
   const times = paths.map((path) =>
@@ -19,5 +22,6 @@ export async function signPackages(root: string): Promise<string> {
       () => null,
     ),
   );
-  return JSON.stringify(await Promise.all(times));
+  const [own, ...records] = await Promise.all(times);
+  return own === null ? null : JSON.stringify([own, ...records]);
 }

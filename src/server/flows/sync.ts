@@ -10,7 +10,7 @@ import type { Loader } from "./loader.ts";
 import { describeExtension } from "./misplaced.ts";
 import { nameError } from "./names.ts";
 import type { Offer, Offers } from "./offers.ts";
-import { signPackages } from "./packages.ts";
+import { PACKAGES_CHANGED, signPackages } from "./packages.ts";
 import { findPaths, type FlowPaths } from "./paths.ts";
 import type { FlowRegistry } from "./registry.ts";
 import { scan, type Scan } from "./scan.ts";
@@ -32,6 +32,8 @@ export interface FolderSyncOptions {
   readonly versions: Versions;
   /** Of other nodes; null without any. */
   readonly offers: Offers | null;
+  /** Packages may be others now: threads that have loaded them can go. */
+  retireAll(): void;
   readonly log: Log;
   /** Between two scans without an event, in milliseconds; 5000 unless told. */
   readonly pollMs?: number | undefined;
@@ -53,8 +55,8 @@ export class FolderSync {
   readonly #updater: EntryUpdater;
   readonly #faults: FolderFaults;
   #paths: FlowPaths;
-  /** Of what is installed in node_modules. */
-  #packages = "";
+  /** Of what is installed in node_modules, as `signPackages`; undefined before the first pass. */
+  #packages: string | null | undefined;
   #nextScan: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -88,6 +90,14 @@ export class FolderSync {
   offersChanged(): void {
     for (const entry of this.#options.registry.entries())
       if (entry.node !== null && entry.error !== null) entry.seen = null;
+    this.debounce.immediately();
+  }
+
+  /** A pass at once, also over what is broken and did not change, and with packages loaded anew. */
+  reload(): void {
+    this.#options.registry.forgive();
+    // What is edited inside a package shows in no signature.
+    if (typeof this.#packages === "string") this.#options.retireAll();
     this.debounce.immediately();
   }
 
@@ -130,11 +140,15 @@ export class FolderSync {
     sources.sweep();
   }
 
-  /** What could not be imported may have its packages now. */
+  /** What could not be imported may have its packages now; what serves loads them anew. */
   async #readPackages(): Promise<void> {
-    const packages = await signPackages(this.#paths.root);
-    if (packages === this.#packages) return;
-    this.#packages = packages;
+    const before = this.#packages;
+    this.#packages = await signPackages(this.#paths.root);
+    if (this.#packages === before) return;
+    if (before !== undefined) {
+      this.#options.retireAll();
+      this.#options.log.info(PACKAGES_CHANGED);
+    }
     for (const entry of this.#options.registry.entries())
       if (entry.retryAt !== null) entry.retryAt = -Infinity;
   }

@@ -202,13 +202,18 @@ export class Runner {
   /** It takes no more runs; its threads end when they have none. */
   leave(): void {
     this.#isLeaving = true;
-    for (const { worker } of this.#lines.values()) worker.leave();
+    this.retireAll();
   }
 
   /** Its threads of this version end when they have no run. */
   retire(key: string): void {
     this.#known.delete(key);
     for (const { worker } of this.#lines.values()) if (worker.spec.key === key) worker.leave();
+  }
+
+  /** Its threads end when they have no run, whatever their version. */
+  retireAll(): void {
+    for (const { worker } of this.#lines.values()) worker.leave();
   }
 
   /** Ends it; what still runs in it is lost. */

@@ -69,6 +69,8 @@ export interface Runners {
   startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
   /** This version is no longer used: its idle threads go. */
   retire(key: string): void;
+  /** What threads have loaded is out of date: idle ones go, the others once they have no run. */
+  retireAll(): void;
   status(): { runners: RunnerStatus[]; restarts: number };
   [Symbol.asyncDispose](): Promise<void>;
 }

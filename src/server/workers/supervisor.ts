@@ -140,6 +140,10 @@ class Supervisor implements Runners {
     this.#quarantine.clear(key);
   }
 
+  retireAll(): void {
+    for (const runner of this.#all) runner.retireAll();
+  }
+
   status(): { runners: RunnerStatus[]; restarts: number } {
     const runners = [...this.#all].map(({ pid, rss_bytes, threads, running }) => ({
       pid,

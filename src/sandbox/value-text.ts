@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import {
-  Error,
-  String,
+  TypeError,
+  exec,
   get,
   getOwnPropertyDescriptor,
   includes,
@@ -10,44 +10,59 @@ import {
   stringify,
 } from "../shared/intrinsics.ts";
 import type { FlowLog } from "./flow-log.ts";
-import { linesOf, shown, toMessage } from "./text.ts";
+import { cut, linesOf, shown, toMessage } from "./text.ts";
 
-/** The JSON text of what a run returned, and what its author is told where that is not what was meant. */
+/** The JSON text of what a flow gives, and what its author is told where that is not what was meant. */
 
-const { isNativeError } = types;
+const { isNativeError, isRegExp, isTypedArray } = types;
 const { toStringTag } = Symbol;
+
+/** Whose value it is, as messages name it. */
+export type ValueOf =
+  | "flow's result"
+  | "flow's JSON response"
+  | "input_value of start_execution"
+  | "value of set_setting";
 
 /**
  * What JSON writes as `{}` and hardly anybody means is a warning of the log.
  *
- * @throws {Error} where JSON cannot say it, naming the member
+ * @throws {TypeError} where JSON cannot say it, naming the member
  */
-export function toResultText(value: unknown, log: FlowLog): string {
+export function toValueText(value: unknown, what: ValueOf, log: Pick<FlowLog, "write">): string {
   let text: unknown;
   try {
     text = stringify(value);
   } catch (error) {
-    throw unsaid(value, error);
+    throw unsaid(value, what, error);
   }
   if (typeof text !== "string")
-    throw new Error(`The flow's result cannot be written as JSON: it is ${shown(value)}`);
-  if (text.length <= LONGEST_LOOKED_INTO && includes(text, "{}")) warnOfLost(value, log);
+    throw new TypeError(`The ${what} cannot be written as JSON: it is ${shown(value)}`);
+  if (text.length <= LONGEST_LOOKED_INTO && mayHaveLost(text)) {
+    const found = find(value, describeLost);
+    if (found !== null) log.write("warn", [`Of the ${what}, ${found}`]);
+  }
   return text;
 }
 
-/** In characters: whoever returns more is not to wait for a warning. */
+/** In characters: whoever gives more is not to wait for a warning. */
 const LONGEST_LOOKED_INTO = 65_536;
 
+/** What is empty, or has a member for each of its bytes. */
+function mayHaveLost(text: string): boolean {
+  return includes(text, "{}") || includes(text, '{"0":');
+}
+
 /** The engine's own errors have a place that is ours; what the flow threw keeps its stack. */
-function unsaid(value: unknown, error: unknown): Error {
+function unsaid(value: unknown, what: ValueOf, error: unknown): Error {
   const reason = reasonOf(error);
   const found = includes(reason, "BigInt")
     ? find(value, describeBigInt)
     : includes(reason, "circular")
       ? find(value, describeCircle)
       : null;
-  const message = `The flow's result cannot be written as JSON: ${found ?? reason}`;
-  return found === null ? new Error(message, { cause: error }) : new Error(message);
+  const message = `The ${what} cannot be written as JSON: ${found ?? reason}`;
+  return found === null ? new TypeError(message, { cause: error }) : new TypeError(message);
 }
 
 function reasonOf(error: unknown): string {
@@ -58,11 +73,6 @@ function reasonOf(error: unknown): string {
 
 /** What the engine says where a value nests deeper than it can follow. */
 const STACK_IS_FULL = "Maximum call stack size exceeded";
-
-function warnOfLost(value: unknown, log: FlowLog): void {
-  const found = find(value, describeLost);
-  if (found !== null) log.write("warn", [`Of the flow's result, ${found}`]);
-}
 
 /** What to say of a value below some others; null: it is not looked for. */
 type Describe = (value: unknown, above: readonly object[]) => string | null;
@@ -79,12 +89,21 @@ function describeCircle(value: unknown, above: readonly object[]): string | null
 
 function describeLost(value: unknown): string | null {
   if (typeof value !== "object" || value === null) return null;
-  const type: unknown = isNativeError(value) ? "Error" : get(value, toStringTag);
-  const advice = adviseOn(type);
-  return advice === null ? null : `is written as {} (${String(type)}): ${advice}`;
+  const type = typeOf(value);
+  if (type === null) return null;
+  if (isTypedArray(value)) return `is written as an object of numbers (${type}): ${adviseOn(type)}`;
+  return keys(value).length > 0 ? null : `is written as {} (${type}): ${adviseOn(type)}`;
 }
 
-function adviseOn(type: unknown): string | null {
+/** The runtime's own objects have a name, and keep what they hold out of JSON; null: one of plain members. */
+function typeOf(value: object): string | null {
+  if (isNativeError(value)) return "Error";
+  if (isRegExp(value)) return "RegExp";
+  const type: unknown = get(value, toStringTag);
+  return typeof type === "string" ? cut(type) : null;
+}
+
+function adviseOn(type: string): string {
   switch (type) {
     case "Promise":
       return "await it";
@@ -95,14 +114,32 @@ function adviseOn(type: unknown): string | null {
     case "FormData":
     case "URLSearchParams":
       return "give Object.fromEntries() of it";
-    case "Set":
-      return "give Array.from() of it";
+    case "AsyncGenerator":
+      return "give await Array.fromAsync() of it";
     case "Error":
       return "give its message";
+    case "RegExp":
+      return "give String() of it";
+    case "Blob":
+    case "File":
+    case "Request":
+      return "give await text() of it";
+    case "ArrayBuffer":
+    case "Uint8Array":
+      return 'give Buffer.from() of it, as toString("base64")';
     default:
-      return null;
+      return isIterated(type)
+        ? "give Array.from() of it"
+        : "give what is needed of it as texts, numbers, lists and objects";
   }
 }
+
+/** A Set, a Generator, an Array Iterator and a Float64Array give their values one by one. */
+function isIterated(type: string): boolean {
+  return exec(ITERATED, type) !== null;
+}
+
+const ITERATED = /^(?:Set|Generator|.* Iterator|.*Array)$/;
 
 /** Where more is returned, it is not told where in it. */
 const MOST_VISITED = 2000;
