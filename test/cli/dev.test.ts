@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { chownSync, existsSync, readFileSync, statSync } from "node:fs";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
@@ -137,6 +137,15 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
     await dev.until(/hello \(flow run\) {2}ENDED_SUCCESS/);
   });
 
+  test("commands below the folder speak to it too, and say where they wrote", async () => {
+    const listed = await place.run(["flow", "list"], { below: "plugins" });
+    assert.match(listed.stdout, /^hello +ready/m, all(listed));
+    const set = await place.run(["setting", "set", "a", "1"], { below: "plugins" });
+    assert.deepEqual([set.code, set.stderr], [0, `Service: ${dev.url}\n`], all(set));
+    const named = await place.run(["setting", "set", "a", "2", "--url", dev.url]);
+    assert.match(named.stderr, /^Not logged in to /, "a service that is named is the one meant");
+  });
+
   test("what it keeps is the author's alone, and no file of a repository", async () => {
     const data = join(place.folder, ".flowhook");
     assert.equal(readFileSync(join(data, ".gitignore"), "utf8"), "*\n");
@@ -144,6 +153,41 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
     assert.equal(await dev.stop(), 0);
     assert.ok(!existsSync(join(data, "service.json")));
     assert.ok(!existsSync(join(place.folder, "data")));
+  });
+});
+
+describe("below a flowhook.yaml", { skip: openTarget().skip ?? false }, () => {
+  let place: Workplace;
+  before(async () => {
+    place = await openWorkplace({ ...FLOWS, "flowhook.yaml": "LISTEN_PORT: 9\n" });
+  });
+  after(() => place[Symbol.asyncDispose]());
+  const below = "plugins";
+
+  test("commands of an author act for the folder that has it", async () => {
+    const listed = await place.run(["flow", "list"], { below });
+    assert.match(listed.stderr, /^Cannot reach http:\/\/127\.0\.0\.1:9: /, all(listed));
+    const made = await place.run(["flow", "new", "made"], { below });
+    assert.match(made.stdout, /^Wrote made\.ts\n/, all(made));
+    const ran = await place.run(["flow", "run", "made"], { below });
+    assert.deepEqual(JSON.parse(ran.stdout), { hello: "world" }, all(ran));
+    assert.ok(existsSync(join(place.folder, ".flowhook")));
+    assert.ok(!existsSync(join(place.folder, "plugins", ".flowhook")));
+  });
+
+  test("a service takes no configuration from there, and says so", async () => {
+    const said = 'Found no flowhook.yaml in "[^"]+plugins", and one in "[^"]+" that is not read: ';
+    const { code, stderr } = await place.run(["check"], { below });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, new RegExp(`^${said}.+ --config \\.\\./flowhook\\.yaml$`, "m"));
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  test("one of another user above names no service", { skip: !isRoot }, async () => {
+    chownSync(join(place.folder, "flowhook.yaml"), 12_345, 12_345);
+    const { stderr } = await place.run(["flow", "list"], { below });
+    assert.doesNotMatch(stderr, /127\.0\.0\.1:9:/);
+    assert.doesNotMatch((await place.run(["check"], { below })).stderr, /that is not read/);
   });
 });
 
