@@ -92,6 +92,17 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
     await dev.until(/helo {2}refused, not_found: There is no enabled webhook "helo"/);
   });
 
+  test("a call of a flow that is broken says why, of one that came later too", async () => {
+    const text = await (await call("wrong/call")).text();
+    assert.match(text, /^ENDED_ERROR: Flow "wrong" is broken: wrong\.ts:2:13: /);
+    await dev.until(/wrong {2}ENDED_ERROR: Flow "wrong" is broken: wrong\.ts:2:13: /);
+    await place.write("plugins/lacks.ts", 'import "nothing";\nexport default () => 1;\n');
+    await dev.until(/lacks {2}Flow is broken/);
+    assert.match(await (await call("lacks/call")).text(), /broken: Cannot find package "nothing"/);
+    await place.write("plugins/lacks.ts", "export default () => 1;\n");
+    await dev.until(/lacks {2}ready[^\n]*\n +curl -L '[^']+lacks\/call'/);
+  });
+
   test("a page whose site's name leads here (DNS rebinding) is not answered", async () => {
     const { port } = new URL(dev.url);
     const statusFor = async (host: string): Promise<number | undefined> => {
