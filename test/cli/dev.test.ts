@@ -103,6 +103,19 @@ describe("dev", { skip: openTarget().skip ?? false }, () => {
     await dev.until(/lacks {2}ready[^\n]*\n +curl -L '[^']+lacks\/call'/);
   });
 
+  test("what a flow or a replay has started says by what", async () => {
+    const code =
+      'export default (flow) => flow.start_execution("hello", { query: {} }, { wait: true });\n';
+    await place.write("plugins/starts.ts", code);
+    await dev.until(/starts {2}ready[^\n]*\n +curl -L/);
+    assert.equal((await call("starts/call")).status, 200);
+    const [, parent = ""] = await dev.until(/starts {2}ENDED_\w+ {2}\d+ ms {2}([\da-f-]{36})/);
+    await dev.until(new RegExp(`hello \\(started by ${parent}\\) {2}ENDED_SUCCESS`));
+    const replayed = await place.run(["execution", "replay", parent]);
+    assert.equal(replayed.code, 0, all(replayed));
+    await dev.until(new RegExp(`starts \\(replay of ${parent}\\) {2}ENDED_SUCCESS`));
+  });
+
   test("a page whose site's name leads here (DNS rebinding) is not answered", async () => {
     const { port } = new URL(dev.url);
     const statusFor = async (host: string): Promise<number | undefined> => {
