@@ -204,6 +204,30 @@ test("the operations that shape the response check their arguments", async () =>
     String(await shaped(`webhook_response({ status: 200, headers: { a: 1 } })`)),
     /"a" is 1/,
   );
+  const pairs = `[["X-A", "1"], ["Set-Cookie", "a=1"], ["Set-Cookie", "b=2"]]`;
+  assert.deepEqual(
+    await shaped(`webhook_response({ status: 200, headers: new Headers(${pairs}) })`),
+    { status: 200, headers: { "x-a": "1", "set-cookie": ["a=1", "b=2"] }, body: "" },
+  );
+  assert.deepEqual(
+    await shaped(`webhook_response({ status: 200, headers: { "Set-Cookie": ["a=1", "b=2"] } })`),
+    { status: 200, headers: { "Set-Cookie": ["a=1", "b=2"] }, body: "" },
+  );
+  const refused: [headers: string, RegExp][] = [
+    [`new Map(${pairs})`, /as headers, not a Map or another iterable: Object\.fromEntries makes/],
+    [`{ "set-cookie": ["a=1", 2] }`, /"set-cookie" is a list with 2/],
+    [`{ "x-a": ["1"] }`, /"x-a" is a list/],
+  ];
+  for (const [headers, says] of refused)
+    assert.match(
+      String(await shaped(`webhook_response({ status: 200, headers: ${headers} })`)),
+      says,
+    );
+  for (const bytes of [`new Uint8Array([1])`, `new ArrayBuffer(1)`])
+    assert.match(
+      String(await shaped(`webhook_response({ status: 200, body: ${bytes} })`)),
+      /a string as body, not bytes: a fetch handler answers with them, as new Response\(bytes\)/,
+    );
   assert.match(
     String(await shaped(`webhook_response({ status: 200, body: { a: 1 } })`)),
     /takes a string as body, not an object/,
