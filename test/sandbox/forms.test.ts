@@ -249,6 +249,20 @@ test("the operations that shape the response check their arguments", async () =>
   );
 });
 
+test("a trace has its stack, and a value that cannot be printed takes none of the others", async () => {
+  const code = `import { inspect } from "node:util";
+    const odd = { [inspect.custom]() { throw new Error("no"); } };
+    export default (flow) => {
+      console.trace("here %s", 1);
+      flow.log.info("order 17 failed", odd, { a: 1 });
+    };`;
+  const { id, ending } = bench.start(bench.flow(code));
+  assert.equal((await ending).status, "ENDED_SUCCESS");
+  const log = bench.log(id);
+  assert.match(log, /Trace: here 1\n +at default \(flow\.ts:4:\d+\)/);
+  assert.match(log, /order 17 failed \(a value that cannot be printed\) \{ a: 1 \}/);
+});
+
 test("a response made before a failure is kept", async () => {
   const { status, response } = await bench.run(
     bench.flow(
