@@ -150,6 +150,9 @@ test("the sandbox is the real one", async () => {
 
 test("mistakes of a test say what was meant", async () => {
   await assert.rejects(testFlow(order, { qurey: {} }), /Unknown member "qurey" of the input: did you mean "query"/);
+  await assert.rejects(testFlow(raw, {}, { sercets: {} }), /Unknown member "sercets" of the options: did you mean "secrets"/);
+  const { log } = await testFlow(order, { json: { quantity: 1 } });
+  assert.match(log[1]?.text ?? "", /no secret "SHOP"[^]*a test gives it in options\\.secrets/);
   await assert.rejects(testFlow({ run() {} }), /default export of no flow/);
   await assert.rejects(testFlow(wrong), /Flow "wrong" is broken: The default export has 'run'/);
   await assert.rejects(testFlow(order, {}, { now: "soon" }), /expected a time/);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -249,6 +249,18 @@ test("the operations that shape the response check their arguments", async () =>
   );
 });
 
+test("a package that npm has linked says how to put a copy in its place", async () => {
+  const folder = join(bench.folder, "linked");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{"name":"linked","main":"index.js"}');
+  writeFileSync(join(folder, "index.js"), "");
+  symlinkSync(folder, join(bench.folder, "plugins/node_modules/linked"));
+  assert.match(
+    String(await runOf(`import "linked"; export default () => 1`)),
+    /"linked": it is outside PLUGINS_DIR\/node_modules\. It is a link .* npm install --install-links/,
+  );
+});
+
 test("a trace has its stack, and a value that cannot be printed takes none of the others", async () => {
   const code = `import { inspect } from "node:util";
     const odd = { [inspect.custom]() { throw new Error("no"); } };
@@ -475,6 +487,12 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     name: "types that need a build",
     code: `enum A { B }\nexport default () => A.B`,
     message: /^flow\.ts:1:\d+: TypeScript enum is not supported/,
+  },
+  {
+    name: "a decorator",
+    code: `const mark = () => {};\nexport class A { @mark b() {} }\nexport default () => 1`,
+    message:
+      /^flow\.ts:2:18: Invalid or unexpected token\. Decorators are no part .* call the function/,
   },
   {
     name: "a missing export",
