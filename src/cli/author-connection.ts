@@ -1,6 +1,5 @@
 import { lstatSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { AUTHOR_DATA } from "./author-folder.ts";
 
 /** How other commands of the folder find the `flowhook dev` that runs in it. */
 
@@ -8,6 +7,9 @@ export interface AuthorConnection {
   readonly url: string;
   readonly token: string;
 }
+
+/** What the author's own service keeps, below the folder of the flows; no part of it is a flow. */
+export const AUTHOR_DATA = ".flowhook";
 
 const NAME = "service.json";
 const LOOPBACK = /^http:\/\/127\.0\.0\.1:\d+$/;
@@ -23,7 +25,7 @@ export function forgetConnection(dataDir: string): void {
 }
 
 /**
- * The service that `flowhook dev` runs for the working folder; null where there is none. A file
+ * The service that `flowhook dev` runs for a folder; null where there is none. A file
  * that others may read was not written by it: a folder from elsewhere names no service.
  */
 export function findConnection(folder: string): AuthorConnection | null {

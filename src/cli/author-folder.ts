@@ -1,16 +1,57 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { openDataFolder } from "../server/config/data-folder.ts";
-import { readEnvironment, type Environment } from "../server/config/environment.ts";
+import { homeFolder, readEnvironment, type Environment } from "../server/config/environment.ts";
 import { loadConfig, type Loaded } from "../server/config/load.ts";
 import { flowName } from "../server/flows/names.ts";
+import { AUTHOR_DATA, findConnection } from "./author-connection.ts";
 import { CommandError } from "./command-error.ts";
 
-/** What the author's own service keeps, below the folder of the flows; no part of it is a flow. */
-export const AUTHOR_DATA = ".flowhook";
+const CONFIG = "flowhook.yaml";
 
 /** What a folder has that is no PLUGINS_DIR itself. */
-const USUAL = ["flowhook.yaml", "plugins"];
+const USUAL = [CONFIG, "plugins"];
+
+/**
+ * The folder that a command in this one belongs to, as for git and npm: the nearest, from here
+ * upwards, with a flowhook.yaml or a `flowhook dev` that runs for it; this one where none has.
+ */
+export function findAuthorFolder(): string {
+  const here = process.cwd();
+  if (existsSync(join(here, CONFIG)) || findConnection(here) !== null) return here;
+  const isOne = (folder: string) => hasOwnConfig(folder) || findConnection(folder) !== null;
+  return foldersAbove(here).find(isOne) ?? here;
+}
+
+/**
+ * A warning where the working folder has no flowhook.yaml and one above it has: that one is not
+ * read, since a service takes its configuration from nowhere else.
+ */
+export function warnOfConfigAbove(): string[] {
+  const here = process.cwd();
+  const above = foldersAbove(here).find(hasOwnConfig);
+  if (above === undefined) return [];
+  const given = relative(here, join(above, CONFIG));
+  return [
+    `Found no flowhook.yaml in "${here}", and one in "${above}" that is not read: ` +
+      `run the command there, or name the file with --config ${given}`,
+  ];
+}
+
+/** From the nearest to the root, or to the home folder: what is above that is not the user's. */
+function foldersAbove(folder: string): string[] {
+  const above: string[] = [];
+  const home = homeFolder();
+  for (let at = folder; at !== home && dirname(at) !== at; above.push(at)) at = dirname(at);
+  return above;
+}
+
+/** Others may put files into a folder above, e.g. into /tmp: theirs name no service. */
+function hasOwnConfig(folder: string): boolean {
+  const stats = statSync(join(folder, CONFIG), { throwIfNoEntry: false });
+  if (stats?.isFile() !== true) return false;
+  return process.getuid === undefined || [0, process.getuid()].includes(stats.uid);
+}
 
 /**
  * The configuration of a folder as one author uses it: its own data, on loopback without TLS, and
@@ -55,8 +96,7 @@ function holdsFlows(folder: string): boolean {
 /** Whether flows of the folder can be run here: it has a configuration, or flows. */
 export function isAuthorFolder(folder: string): boolean {
   return (
-    existsSync(join(folder, "flowhook.yaml")) ||
-    existsSync(readAuthorFolder(folder).config.PLUGINS_DIR)
+    existsSync(join(folder, CONFIG)) || existsSync(readAuthorFolder(folder).config.PLUGINS_DIR)
   );
 }
 

@@ -1,7 +1,7 @@
 import type { List } from "../shared/contract/list.ts";
 import type { Problem } from "../shared/contract/problem.ts";
 import { parseExact } from "../shared/json-exact.ts";
-import { openConnection, type Connection, type ConnectionOptions } from "./connection.ts";
+import { isNamed, openConnection, type Connection, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { ANSWER_MS, NO_ANSWER, readBody, toUnsentError } from "./unsent-request.ts";
 
@@ -50,14 +50,32 @@ const LISTS: readonly string[] = ["items", "nodes"];
 /** Most items of one page. */
 const PAGE = 500;
 
-/** @throws CommandError (usage) where the URL is none */
+/**
+ * Says on standard error which service took what was written, where nobody named one: another may
+ * have been meant.
+ *
+ * @throws CommandError (usage) where the URL is none
+ */
 export function openClient(options: ConnectionOptions): Client {
-  return createClient(openConnection(options));
+  const connection = openConnection(options);
+  let isTold = isNamed(options);
+  return createClient(connection, (method) => {
+    if (isTold || method === "GET") return;
+    process.stderr.write(`Service: ${connection.url}\n`);
+    isTold = true;
+  });
 }
 
-export function createClient(connection: Connection): Client {
-  const request: Client["request"] = (method, path, more = {}) =>
-    send(connection, method, path, more);
+/** @param taken is called with the method of each request that the service has taken */
+export function createClient(
+  connection: Connection,
+  taken: (method: string) => void = () => {},
+): Client {
+  const request: Client["request"] = async (method, path, more = {}) => {
+    const answer = await send(connection, method, path, more);
+    taken(method);
+    return answer;
+  };
   const json: Client["json"] = async <T>(
     method: string,
     path: string,

@@ -1,9 +1,10 @@
 import { readCredentials, readEnvironment } from "../server/config/environment.ts";
 import { ConfigError } from "../server/config/config-error.ts";
+import { loadConfig } from "../server/config/load.ts";
 import { findConnection } from "./author-connection.ts";
+import { findAuthorFolder } from "./author-folder.ts";
 import { trustCertificates } from "./certificates.ts";
 import { CommandError } from "./command-error.ts";
-import { readConfiguration } from "./configuration.ts";
 import { NONE, readLogins } from "./kept-logins.ts";
 
 /** The service that a command speaks to, and the login token it speaks with. */
@@ -21,7 +22,8 @@ export interface ConnectionOptions {
 
 /**
  * `--url`, else FLOWHOOK_URL, else what `flowhook dev` runs for this folder, else the service of
- * the last login, else the one that the configuration of this folder describes. FLOWHOOK_TOKEN goes
+ * the last login, else the one that the configuration of this folder describes; both of this folder
+ * or of the nearest above. FLOWHOOK_TOKEN goes
  * before a kept login.
  *
  * @throws CommandError (usage) where the URL is none, or is another machine's and nobody but a
@@ -29,7 +31,7 @@ export interface ConnectionOptions {
  */
 export function openConnection(options: ConnectionOptions): Connection {
   const given = readCredentials(readEnvironment());
-  const own = options.url === undefined && given.url === null ? findConnection(".") : null;
+  const own = isNamed(options) ? null : findConnection(findAuthorFolder());
   if (own !== null) return own;
   const isGiven = (options.url ?? given.url ?? null) !== null && given.token !== null;
   // A home that cannot be read stops nobody who needs nothing of it.
@@ -70,7 +72,7 @@ const DEFAULT_PORT = 8080;
 /** Where the service of this folder listens; the default where the configuration cannot be read. */
 function configuredUrl(): string {
   try {
-    const { config } = readConfiguration({});
+    const { config } = loadConfig({ env: readEnvironment(), cwd: findAuthorFolder() });
     const { LISTEN_HOST: host, LISTEN_PORT: port, BASE_URL: base } = config;
     const scheme = config.TLS_CERT_FILE === null ? "http" : "https";
     const path = base === null ? "" : new URL(base).pathname;

@@ -74,16 +74,12 @@ export function openDevScreen(
   };
 }
 
-function describeEnding(
-  { id, flow, row, startedAt }: ActiveExecution,
-  outcome: Outcome,
-  at: number,
-) {
+function describeEnding({ id, row, startedAt }: ActiveExecution, outcome: Outcome, at: number) {
   const { status, status_message: message, response } = outcome;
   const isRight = status === "ENDED_SUCCESS";
   const words = message === null ? status : `${status}: ${toLine(message)}`;
   const parts = [
-    paint("bold", toName(row.webhook, flow)),
+    paint("bold", toLine(describeStart(row))),
     paint(isRight ? "green" : "red", words),
     startedAt === null ? "" : `${at - startedAt} ms`,
     isRight && response !== null ? `response ${response.status}` : "",
@@ -92,12 +88,15 @@ function describeEnding(
   return parts.filter((part) => part !== "").join("  ");
 }
 
-function describeLate({ id, flow, row }: ActiveExecution): string {
-  return `${paint("bold", toName(row.webhook, flow))}  logged after its end  ${paint("dim", id)}`;
+function describeLate({ id, row }: ActiveExecution): string {
+  return `${paint("bold", toLine(describeStart(row)))}  logged after its end  ${paint("dim", id)}`;
 }
 
-function toName(webhook: string | null, flow: string): string {
-  return toLine(webhook ?? `${flow} (flow run)`);
+/** The webhook that was called, or the flow and what started it. */
+function describeStart({ webhook, flow, replay_of, parent_id }: ActiveExecution["row"]): string {
+  if (replay_of !== null) return `${flow} (replay of ${replay_of})`;
+  if (parent_id !== null) return `${flow} (started by ${parent_id})`;
+  return webhook ?? `${flow} (flow run)`;
 }
 
 function describeLine(level: string, text: string): string {

@@ -5,7 +5,7 @@ import type { Service } from "../server/service.ts";
 import { findWebhook } from "../server/store/webhooks.ts";
 import { now } from "../shared/clock.ts";
 import { StartError } from "../shared/errors.ts";
-import { openLogFor } from "../shared/log.ts";
+import { openLogFor, type LogEntry } from "../shared/log.ts";
 import { nearestWord } from "../shared/nearest.ts";
 import { forgetConnection, keepConnection } from "./author-connection.ts";
 import { readAuthorFolder } from "./author-folder.ts";
@@ -56,10 +56,17 @@ export async function dev(folder: string, options: DevOptions): Promise<void> {
   signals.service = service;
   if (inspect !== undefined) await requireFlow(service, inspect);
   keepConnection(config.DATA_DIR, { url: service.url, token });
-  for (const { name } of service.catalog.list()) await openWebhook(service, name);
+  const flows = service.catalog.list();
+  for (const { name } of flows) await openWebhook(service, name);
   write(describe(author, resolve(folder), config.PLUGINS_DIR, debug));
-  follower.follow(async (flow) => {
-    if (await openWebhook(service, flow)) write(`          ${toCurl(service.url, flow)}\n`);
+  const told = new Set(flows.flatMap(({ name, state }) => (state === "broken" ? [] : [name])));
+  follower.follow(async (entry) => {
+    const { flow = "", msg } = entry;
+    // First: what is shown can be called.
+    await openWebhook(service, flow).finally(() => screen.take(entry));
+    if (msg !== "Flow is ready" || told.has(flow)) return;
+    told.add(flow);
+    write(`          ${toCurl(service.url, flow)}\n`);
   });
   await signals.first;
   forgetConnection(config.DATA_DIR);
@@ -77,21 +84,24 @@ async function requireFlow(service: Service, name: string): Promise<void> {
   throw new CommandError(`There is no flow "${name}". ${hint}`);
 }
 
+/** Takes what the log says of a flow that was taken up, or broke. */
+type TakeChange = (entry: LogEntry) => Promise<void>;
+
 /** Lets nothing be shown before the greeting, which tells of all flows. */
 function openFollower(screen: DevScreen) {
-  let openFor: ((flow: string) => Promise<void>) | null = null;
+  let takeChange: TakeChange | null = null;
   return {
-    take(entry: Parameters<DevScreen["take"]>[0]): void {
+    take(entry: LogEntry): void {
       const isOfFlow = entry.msg.startsWith("Flow is ");
-      if (openFor === null && isOfFlow) return;
-      screen.take(entry);
-      if (openFor !== null && entry.msg === "Flow is ready")
-        openFor(entry.flow ?? "").catch((error: unknown) =>
-          screen.take({ level: "error", msg: `Cannot create its webhook: ${String(error)}` }),
-        );
+      if (takeChange === null && isOfFlow) return;
+      if (takeChange === null || !isOfFlow || entry.msg === "Flow is gone")
+        return screen.take(entry);
+      takeChange(entry).catch((error: unknown) =>
+        screen.take({ level: "error", msg: `Cannot create its webhook: ${String(error)}` }),
+      );
     },
-    follow(open: (flow: string) => Promise<void>): void {
-      openFor = open;
+    follow(take: TakeChange): void {
+      takeChange = take;
     },
   };
 }
@@ -119,11 +129,10 @@ async function open(
   }
 }
 
-/** @returns whether there was none */
-async function openWebhook({ store }: Service, flow: string): Promise<boolean> {
-  if ((await findWebhook(store, flow)) !== undefined) return false;
+/** Of a flow that is broken as well: its calls say why. */
+async function openWebhook({ store }: Service, flow: string): Promise<void> {
+  if ((await findWebhook(store, flow)) !== undefined) return;
   await putEnabledWebhook(store, { flow, description: "Of flowhook dev", key: null });
-  return true;
 }
 
 function toCurl(url: string, flow: string): string {

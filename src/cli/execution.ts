@@ -11,7 +11,7 @@ import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { printLog, readLog } from "./execution-log.ts";
 import { printFixture } from "./fixture.ts";
-import { readJson, toCount } from "./input.ts";
+import { readJsonOr, toCount } from "./input.ts";
 import { findProjectId } from "./project.ts";
 import {
   printFields,
@@ -64,7 +64,7 @@ export function addExecutionCommands(program: Command, url: readonly [string, st
     .command("replay")
     .description("Run an execution again, and print the new one's id")
     .argument("<id>")
-    .option("--input <file>", "another input_value (JSON); - reads standard input")
+    .option("--input <input>", "another input_value: JSON, or a file of it; - reads standard input")
     .option("--flow-version <version>", "a kept version of the flow (default: the newest)")
     .option(...url)
     .action(replayExecution);
@@ -144,7 +144,7 @@ async function replayExecution(
 ): Promise<void> {
   const { input, flowVersion: flow_version } = options;
   const body = {
-    ...(input === undefined ? {} : { input_value: readJson(input) }),
+    ...(input === undefined ? {} : { input_value: readJsonOr(input) }),
     ...(flow_version === undefined ? {} : { flow_version }),
   };
   const path = `${toPath("execution", id)}/replay`;

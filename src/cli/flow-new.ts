@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { flowName, nameError } from "../server/flows/names.ts";
 import { quotePath } from "../server/config/unwritable.ts";
+import { findAuthorFolder } from "./author-folder.ts";
 import { readConfiguration } from "./configuration.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
@@ -14,7 +15,7 @@ const EXTENSIONS = ["ts", "mts", "js", "mjs"];
  * @throws CommandError where there is a flow of this name, or none can have it
  */
 export function newFlow(name: string, options: { config?: string; test?: true }): void {
-  const { config } = readConfiguration(options);
+  const { config } = readConfiguration({ ...options, folder: findAuthorFolder() });
   const path = `${name.split(".").join("/")}.ts`;
   const error = nameError(name);
   const hasEmptyPart = name.split(".").includes("");

@@ -2,7 +2,7 @@ import type { Execution, Started } from "../shared/contract/execution.ts";
 import { createClient, readJson, toPath, type Client } from "./client.ts";
 import { findConnection } from "./author-connection.ts";
 import { isNamed, openConnection, type ConnectionOptions } from "./connection.ts";
-import { isAuthorFolder } from "./author-folder.ts";
+import { findAuthorFolder, isAuthorFolder } from "./author-folder.ts";
 import { printLog, readLog } from "./execution-log.ts";
 import { CommandError } from "./command-error.ts";
 import { readJsonOr } from "./input.ts";
@@ -28,14 +28,17 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
   const run = { name, body: input === undefined ? {} : { input_value: readJsonOr(input) } };
   if (options.local === true) return runHere(run, options);
   const connection = openConnection(options);
-  const isHere = !isNamed(options) && isAuthorFolder(".");
+  const folder = findAuthorFolder();
+  const isHere = !isNamed(options) && isAuthorFolder(folder);
   const { url, token } = connection;
   if (isHere && token === null)
     return runHere(run, options, `It ran here, without a service: there is no login to ${url}`);
   const client = createClient(connection);
   const id = await start(client, run).catch((error: unknown) => {
     if (isHere && error instanceof UnreachableError) return null;
-    throw isNamed(options) ? error : withPlace(error, url, isHere && findConnection(".") === null);
+    throw isNamed(options)
+      ? error
+      : withPlace(error, url, isHere && findConnection(folder) === null);
   });
   if (id === null) {
     process.stderr.write(`Cannot reach ${url}: it runs here\n`);
@@ -76,7 +79,7 @@ async function runHere(
   where: string | null = null,
 ): Promise<void> {
   const { openHere } = await import("./flow-here.ts");
-  await using here = await openHere(".");
+  await using here = await openHere(findAuthorFolder());
   here.requireFlow(run.name);
   const id = await start(here.client, run);
   const tell = () => report(here.client, id, options, "--json shows it");

@@ -11,6 +11,7 @@ import { openFlows } from "../server/flows.ts";
 import { openLog } from "../shared/log.ts";
 import {
   isTrialRequest,
+  NONE_FITS,
   type TestReporter,
   type TestSetup,
   type TrialAnswer,
@@ -31,7 +32,7 @@ const PATTERN = "**/*.test.{ts,mts,js,mjs}";
 /**
  * Runs the tests beside the flows of a folder, in a process of their own; flows run in the sandbox.
  *
- * @throws CommandError where a test fails, or there is none
+ * @throws CommandError where a test fails, or there is none, or none of that name
  */
 export async function testFlows(folder: string, options: TestOptions): Promise<void> {
   const { config } = readAuthorFolder(folder);
@@ -45,8 +46,9 @@ export async function testFlows(folder: string, options: TestOptions): Promise<v
   const remove = () => rmSync(data, { recursive: true, force: true, maxRetries: 3 });
   using _cleaning = cleanUpAtSignals(remove);
   try {
-    const failed = await runTests({ ...config, DATA_DIR: data }, files, options);
-    if (failed) throw new CommandError("Tests failed");
+    const code = await runTests({ ...config, DATA_DIR: data }, files, options);
+    if (code === NONE_FITS) throw new CommandError(`No test fits --name "${options.name}"`);
+    if (code !== 0) throw new CommandError("Tests failed");
   } finally {
     remove();
   }
@@ -58,12 +60,12 @@ function findTests(plugins_dir: string): string[] {
   return found.toSorted().map((path) => realpathSync(join(plugins_dir, path)));
 }
 
-/** @returns whether one failed */
+/** @returns the exit code of the process; null where a signal ended it */
 async function runTests(
   config: Config,
   files: readonly string[],
   { name, reporter }: TestOptions,
-): Promise<boolean> {
+): Promise<number | null> {
   const log = openLog({ level: "silent", format: "json" });
   const runtime = openRuntime(config.DATA_DIR);
   await using flows = await openFlows({ config, log, runtime });
@@ -77,7 +79,7 @@ async function runTests(
   });
   answerTrials(child, openTrials(flows, config));
   const [code] = (await once(child, "close")) as [number | null];
-  return code !== 0;
+  return code;
 }
 
 /** With the author's environment and terminal: tests are programs of theirs. */

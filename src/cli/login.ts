@@ -1,5 +1,5 @@
 import type { Login } from "../shared/contract/login.ts";
-import { createClient, openClient, RefusedFailure } from "./client.ts";
+import { createClient, RefusedFailure } from "./client.ts";
 import { openConnection, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
 import { forgetLogin, keepLogin, readLogins } from "./kept-logins.ts";
@@ -10,7 +10,7 @@ export async function login(
   url: string | undefined,
   options: ConnectionOptions & PasswordOptions & { user?: string },
 ): Promise<void> {
-  const client = openClient(toService(url, options));
+  const client = createClient(openConnection(toService(url, options)));
   process.stderr.write(`Logging in to ${client.url}\n`);
   const user_name = options.user ?? (await ask("User name: ", "--user"));
   const password = await readPassword("Password: ", options);

@@ -100,7 +100,7 @@ export async function fromResponse(
   return stringify({
     __proto__: null,
     status,
-    headers: headersOf(response),
+    headers: fromHeaders(response.headers),
     body: toString(bytes, isText ? "utf8" : "base64"),
     body_encoding: isText ? undefined : "base64",
   });
@@ -133,9 +133,9 @@ function letGo(reader: ReadableStreamDefaultReader): void {
   forgetError(reader.cancel(), () => undefined);
 }
 
-function headersOf(response: Response): Record<string, string | string[]> {
+/** By their lower-case names; cookies are a list. */
+export function fromHeaders(given: Headers): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = create(null);
-  const given = response.headers;
   const keep = (value: string, name: string): void => {
     if (name !== "set-cookie") headers[name] = value;
   };

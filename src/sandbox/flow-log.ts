@@ -1,5 +1,6 @@
 import type { LogLevel, LogLine } from "../shared/wire/protocol.ts";
 import {
+  Error,
   Map,
   floor,
   inheritNothing,
@@ -9,6 +10,7 @@ import {
   min,
   monotonicClock,
   round,
+  slice,
   toWellFormed,
   wallClock,
 } from "../shared/intrinsics.ts";
@@ -128,7 +130,7 @@ export function replaceConsole(write: Write): void {
     debug: (...values: unknown[]) => write("debug", values),
     warn: (...values: unknown[]) => write("warn", values),
     error: (...values: unknown[]) => write("error", values),
-    trace: (...values: unknown[]) => write("debug", ["Trace:", format(values)]),
+    trace: (...values: unknown[]) => write("debug", [`Trace: ${format(values)}${frames()}`]),
     assert: (held: unknown, ...values: unknown[]) => {
       if (!held) write("error", ["Assertion failed:", format(values)]);
     },
@@ -147,6 +149,12 @@ export function replaceConsole(write: Write): void {
     writable: true,
     configurable: true,
   });
+}
+
+/** Where the calling code is: lines of a stack, or nothing where a flow makes its own stacks. */
+function frames(): string {
+  const { stack } = new Error("");
+  return typeof stack === "string" ? slice(stack, "Error".length) : "";
 }
 
 function makeCounts(write: Write) {

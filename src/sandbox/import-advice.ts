@@ -46,6 +46,15 @@ const UNERASABLE: readonly Advice[] = [
   { words: "export assignment is not", instead: "write: export default" },
 ];
 
+/** What stands where a syntax is wrong: neither the engine nor the parser for types names a decorator. */
+export function adviseOnSyntax(message: string, found: string): string {
+  if (found !== "@") return message;
+  return (
+    `${message}. Decorators are no part of the JavaScript that runs here; call the function ` +
+    "instead: const Shown = decorate(class { ... })"
+  );
+}
+
 /** The message of a failed import, with what to write instead where that is known. */
 export function adviseOn(message: string): string {
   const noExport = exec(NO_EXPORT, message);

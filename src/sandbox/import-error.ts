@@ -2,7 +2,7 @@ import { readFileSync as readFileSyncNow } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { Script as ScriptNow } from "node:vm";
 import { Error, exec, get, indexOf, push, setForEach } from "../shared/intrinsics.ts";
-import { adviseOn } from "./import-advice.ts";
+import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
 import { toScript } from "./module-script.ts";
 import type { Imports } from "./modules.ts";
 import { linesOf, relative, toMessage, toStack } from "./text.ts";
@@ -30,7 +30,22 @@ export function importError(error: unknown, directory: string, imports: Imports)
   if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError") return message;
   const told = wrapped === null ? first : (wrapped[2] as string);
   const at = placeOf(error) ?? findPlace(imports, told);
-  return at === null ? message : `${relative(at, directory, [])}: ${message}`;
+  if (at === null) return message;
+  return `${relative(at, directory, [])}: ${adviseOnSyntax(message, characterAt(at))}`;
+}
+
+const POSITION = /^(.*):(\d+):(\d+)$/;
+
+/** The character at `file:line:column`; empty where there is none. */
+function characterAt(place: string): string {
+  const found = exec(POSITION, place);
+  if (found === null) return "";
+  try {
+    const lines = linesOf(readFileSync(found[1] as string, "utf8"));
+    return lines[+(found[2] as string) - 1]?.[+(found[3] as string) - 1] ?? "";
+  } catch {
+    return "";
+  }
 }
 
 function nameOf(error: unknown): unknown {

@@ -160,7 +160,7 @@ export function makeOperations(
 
 /** For who forgot it: what comes of a secret that is null is seen elsewhere. */
 function toUnsetMessage(name: string): string {
-  return `There is no secret "${name}", so it is null. Set it with: flowhook secret set ${name}`;
+  return `There is no secret "${name}", so it is null. Set it with: flowhook secret set ${name}; a test gives it in options.secrets`;
 }
 
 function toWait(options: unknown): boolean {

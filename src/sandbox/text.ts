@@ -40,6 +40,23 @@ export function format(values: readonly unknown[]): string {
   try {
     return cut(apply(formatWithOptions, undefined, withFirst(INSPECT, values)) as string);
   } catch {
+    return formatApart(values);
+  }
+}
+
+/** Where one of them cannot be printed, the others are. */
+function formatApart(values: readonly unknown[]): string {
+  let text = "";
+  for (let at = 0; at < values.length; at += 1)
+    text += (at === 0 ? "" : " ") + formatOne(values[at]);
+  return cut(text);
+}
+
+function formatOne(value: unknown): string {
+  if (typeof value === "string") return value;
+  try {
+    return inspect(value, INSPECT);
+  } catch {
     return "(a value that cannot be printed)";
   }
 }

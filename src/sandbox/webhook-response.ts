@@ -3,13 +3,17 @@ import { MAX_DEPTH } from "../shared/wire/protocol.ts";
 import {
   TypeError,
   create,
+  exec,
   get,
   hasOwn,
   isArray,
   isInteger,
   keys,
+  push,
+  setPrototypeOf,
   stringify,
 } from "../shared/intrinsics.ts";
+import { fromHeaders } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { shown } from "./text.ts";
 import { toValueText } from "./value-text.ts";
@@ -74,31 +78,65 @@ function toStatus(status: unknown): number {
   );
 }
 
-function toHeaders(headers: unknown): Record<string, string> {
-  const copy: Record<string, string> = create(null);
-  if (headers === undefined || headers === null) return copy;
-  if (typeof headers !== "object" || isArray(headers)) {
+const { iterator, toStringTag } = Symbol;
+const { isView } = ArrayBuffer;
+
+function toHeaders(given: unknown): Record<string, string | string[]> {
+  const copy: Record<string, string | string[]> = create(null);
+  if (given === undefined || given === null) return copy;
+  if (typeof given !== "object" || isArray(given)) {
     throw new TypeError(
-      `webhook_response takes an object of strings as headers, not ${shown(headers)}`,
+      `webhook_response takes an object of strings as headers, not ${shown(given)}`,
     );
   }
+  // By its tag: to ask for the class would load it for all that have none.
+  const isHeaders = get(given, toStringTag) === "Headers";
+  if (!isHeaders && get(given, iterator) !== undefined) {
+    throw new TypeError(
+      "webhook_response takes an object of strings or Headers as headers, not a Map or another " +
+        "iterable: Object.fromEntries makes an object of it",
+    );
+  }
+  const headers = isHeaders ? fromHeaders(given as Headers) : given;
   const names = keys(headers);
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as string;
-    const value: unknown = get(headers, name);
-    if (typeof value !== "string") {
-      throw new TypeError(
-        `webhook_response takes strings as headers; "${name}" is ${shown(value)}`,
-      );
-    }
-    copy[name] = value;
+    copy[name] = toValue(name, get(headers, name));
   }
   return copy;
+}
+
+const COOKIES = /^set-cookie$/i;
+
+/** Of cookies there may be a list: each is a header of its own. */
+function toValue(name: string, value: unknown): string | string[] {
+  if (typeof value === "string") return value;
+  if (isArray(value) && exec(COOKIES, name) !== null) {
+    // Without a prototype no list is asked for a `toJSON` of the flow's.
+    const copy = setPrototypeOf([], null) as string[];
+    for (let at = 0; at < value.length; at += 1) {
+      const cookie: unknown = get(value, `${at}`);
+      if (typeof cookie !== "string") throw noText(name, `a list with ${shown(cookie)}`);
+      push(copy, cookie);
+    }
+    return copy;
+  }
+  throw noText(name, shown(value));
+}
+
+function noText(name: string, found: string): TypeError {
+  return new TypeError(`webhook_response takes strings as headers; "${name}" is ${found}`);
 }
 
 function toBody(body: unknown): string {
   if (body === undefined || body === null) return "";
   if (typeof body === "string") return body;
+  if (isView(body) || (typeof body === "object" && get(body, toStringTag) === "ArrayBuffer")) {
+    throw new TypeError(
+      "webhook_response takes a string as body, not bytes: a fetch handler answers with them, " +
+        "as new Response(bytes)",
+    );
+  }
   throw new TypeError(
     `webhook_response takes a string as body, not ${shown(body)}: webhook_json_response takes any value`,
   );

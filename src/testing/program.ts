@@ -3,7 +3,7 @@ import { extname, sep } from "node:path";
 import { run } from "node:test";
 import * as reporters from "node:test/reporters";
 import { fileURLToPath } from "node:url";
-import { IMPORTED, toModules, type TestSetup } from "../shared/wire/trial.ts";
+import { IMPORTED, NONE_FITS, toModules, type TestSetup } from "../shared/wire/trial.ts";
 
 /**
  * The program of `flowhook flow test`'s child process: node:test runs the author's test files in it.
@@ -57,9 +57,20 @@ function runTests({ name, files, reporter }: TestSetup): void {
     isolation: "none",
     ...(name === null ? {} : { testNamePatterns: [name] }),
   });
+  let isAnyFit = name === null;
+  tests.on("test:pass", () => (isAnyFit = true));
   tests.on("test:fail", () => (process.exitCode = 1));
+  tests.on("end", () => {
+    if (!isAnyFit) process.exitCode ??= NONE_FITS;
+  });
   const Reporter = reporters[reporter];
-  tests.compose(isClass(Reporter) ? new Reporter() : Reporter).pipe(process.stdout);
+  const report = tests.compose(isClass(Reporter) ? new Reporter() : Reporter);
+  // A reader that closes its end (`| head`) wants no more: the tests go on.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    report.resume();
+  });
+  report.pipe(process.stdout);
 }
 
 function isClass(reporter: unknown): reporter is new () => NodeJS.ReadWriteStream {

@@ -68,6 +68,8 @@ export async function testFlow(
   input: TestInput | Request = {},
   options: TestOptions = {},
 ): Promise<TestResult> {
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (unknown !== undefined) throw new TypeError(describeUnknown(unknown, "options", OPTIONS));
   const files = await findFiles(flow);
   const made = input instanceof Request ? await fromRequest(input) : fromInput(input);
   const { secrets = {}, settings = {}, now } = options;
@@ -91,11 +93,12 @@ export async function testFlow(
 type Made = Pick<TrialRequest, "input_value" | "raw_body" | "origin" | "target_end">;
 
 const MEMBERS = ["method", "path", "headers", "query", "json", "auth", "raw_body"];
+const OPTIONS = ["secrets", "settings", "now"];
 const ORIGIN = "http://flowhook";
 
 function fromInput(input: TestInput): Made {
   const unknown = Object.keys(input).find((name) => !MEMBERS.includes(name));
-  if (unknown !== undefined) throw new TypeError(describeUnknown(unknown));
+  if (unknown !== undefined) throw new TypeError(describeUnknown(unknown, "input", MEMBERS));
   const { raw_body, ...given } = input;
   const { json } = given;
   const hasBody = json !== undefined;
@@ -115,10 +118,10 @@ function fromInput(input: TestInput): Made {
   };
 }
 
-function describeUnknown(name: string): string {
-  const nearest = nearestWord(name, MEMBERS);
-  const hint = nearest === null ? `known are ${MEMBERS.join(", ")}` : `did you mean "${nearest}"?`;
-  return `Unknown member "${name}" of the input: ${hint}`;
+function describeUnknown(name: string, of: string, known: readonly string[]): string {
+  const nearest = nearestWord(name, known);
+  const hint = nearest === null ? `known are ${known.join(", ")}` : `did you mean "${nearest}"?`;
+  return `Unknown member "${name}" of the ${of}: ${hint}`;
 }
 
 /** Its path is what follows `/call`, or the whole where it has none. */

@@ -12,7 +12,8 @@ import { HUNG_MS } from "../hung.ts";
 export interface Workplace {
   readonly folder: string;
   write(name: string, text: string): Promise<void>;
-  run(args: readonly string[], options?: { input?: string }): Promise<Finished>;
+  /** @param options.below a folder below, to run it in */
+  run(args: readonly string[], options?: { input?: string; below?: string }): Promise<Finished>;
   /** Starts `flowhook dev` in the folder. */
   dev(...args: readonly string[]): Promise<Dev>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -44,7 +45,8 @@ export async function openWorkplace(
   return {
     folder,
     write,
-    run: (args, { input = "" } = {}) => runCommand(target, args, { cwd: folder, input, env }),
+    run: (args, { input = "", below = "." } = {}) =>
+      runCommand(target, args, { cwd: join(folder, below), input, env }),
     async dev(...args) {
       const dev = await startDev(folder, ["dev", "--port", "0", ...args], env);
       started.push(dev);

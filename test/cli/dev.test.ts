@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { chownSync, existsSync, readFileSync, statSync } from "node:fs";
 import { once } from "node:events";
 import { get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
@@ -111,6 +111,30 @@ export default defineFlow({
     await dev.until(/helo {2}refused, not_found: There is no enabled webhook "helo"/);
   });
 
+  test("a call of a flow that is broken says why, of one that came later too", async () => {
+    const text = await (await call("wrong/call")).text();
+    assert.match(text, /^ENDED_ERROR: Flow "wrong" is broken: wrong\.ts:2:13: /);
+    await dev.until(/wrong {2}ENDED_ERROR: Flow "wrong" is broken: wrong\.ts:2:13: /);
+    await place.write("plugins/lacks.ts", 'import "nothing";\nexport default () => 1;\n');
+    await dev.until(/lacks {2}Flow is broken/);
+    assert.match(await (await call("lacks/call")).text(), /broken: Cannot find package "nothing"/);
+    await place.write("plugins/lacks.ts", "export default () => 1;\n");
+    await dev.until(/lacks {2}ready[^\n]*\n +curl -L '[^']+lacks\/call'/);
+  });
+
+  test("what a flow or a replay has started says by what", async () => {
+    const code =
+      'export default (flow) => flow.start_execution("hello", { query: {} }, { wait: true });\n';
+    await place.write("plugins/starts.ts", code);
+    await dev.until(/starts {2}ready[^\n]*\n +curl -L/);
+    assert.equal((await call("starts/call")).status, 200);
+    const [, parent = ""] = await dev.until(/starts {2}ENDED_\w+ {2}\d+ ms {2}([\da-f-]{36})/);
+    await dev.until(new RegExp(`hello \\(started by ${parent}\\) {2}ENDED_SUCCESS`));
+    const replayed = await place.run(["execution", "replay", parent]);
+    assert.equal(replayed.code, 0, all(replayed));
+    await dev.until(new RegExp(`starts \\(replay of ${parent}\\) {2}ENDED_SUCCESS`));
+  });
+
   test("a page whose site's name leads here (DNS rebinding) is not answered", async () => {
     const { port } = new URL(dev.url);
     const statusFor = async (host: string): Promise<number | undefined> => {
@@ -156,6 +180,15 @@ export default defineFlow({
     await dev.until(/hello \(flow run\) {2}ENDED_SUCCESS/);
   });
 
+  test("commands below the folder speak to it too, and say where they wrote", async () => {
+    const listed = await place.run(["flow", "list"], { below: "plugins" });
+    assert.match(listed.stdout, /^hello +ready/m, all(listed));
+    const set = await place.run(["setting", "set", "a", "1"], { below: "plugins" });
+    assert.deepEqual([set.code, set.stderr], [0, `Service: ${dev.url}\n`], all(set));
+    const named = await place.run(["setting", "set", "a", "2", "--url", dev.url]);
+    assert.match(named.stderr, /^Not logged in to /, "a service that is named is the one meant");
+  });
+
   test("what it keeps is the author's alone, and no file of a repository", async () => {
     const data = join(place.folder, ".flowhook");
     assert.equal(readFileSync(join(data, ".gitignore"), "utf8"), "*\n");
@@ -163,6 +196,41 @@ export default defineFlow({
     assert.equal(await dev.stop(), 0);
     assert.ok(!existsSync(join(data, "service.json")));
     assert.ok(!existsSync(join(place.folder, "data")));
+  });
+});
+
+describe("below a flowhook.yaml", { skip: openTarget().skip ?? false }, () => {
+  let place: Workplace;
+  before(async () => {
+    place = await openWorkplace({ ...FLOWS, "flowhook.yaml": "LISTEN_PORT: 9\n" });
+  });
+  after(() => place[Symbol.asyncDispose]());
+  const below = "plugins";
+
+  test("commands of an author act for the folder that has it", async () => {
+    const listed = await place.run(["flow", "list"], { below });
+    assert.match(listed.stderr, /^Cannot reach http:\/\/127\.0\.0\.1:9: /, all(listed));
+    const made = await place.run(["flow", "new", "made"], { below });
+    assert.match(made.stdout, /^Wrote made\.ts\n/, all(made));
+    const ran = await place.run(["flow", "run", "made"], { below });
+    assert.deepEqual(JSON.parse(ran.stdout), { hello: "world" }, all(ran));
+    assert.ok(existsSync(join(place.folder, ".flowhook")));
+    assert.ok(!existsSync(join(place.folder, "plugins", ".flowhook")));
+  });
+
+  test("a service takes no configuration from there, and says so", async () => {
+    const said = 'Found no flowhook.yaml in "[^"]+plugins", and one in "[^"]+" that is not read: ';
+    const { code, stderr } = await place.run(["check"], { below });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, new RegExp(`^${said}.+ --config \\.\\./flowhook\\.yaml$`, "m"));
+  });
+
+  const isRoot = process.getuid?.() === 0;
+  test("one of another user above names no service", { skip: !isRoot }, async () => {
+    chownSync(join(place.folder, "flowhook.yaml"), 12_345, 12_345);
+    const { stderr } = await place.run(["flow", "list"], { below });
+    assert.doesNotMatch(stderr, /127\.0\.0\.1:9:/);
+    assert.doesNotMatch((await place.run(["check"], { below })).stderr, /that is not read/);
   });
 });
 

@@ -200,6 +200,8 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     assert.deepEqual(await outputOf(same.stdout.trim()), { a: 1 });
     const other = await session.run(["execution", "replay", id, "--input", "-"], { input: "[2]" });
     assert.deepEqual(await outputOf(other.stdout.trim()), [2]);
+    const given = await session.run(["execution", "replay", id, "--input", '{"query":{}}']);
+    assert.deepEqual(await outputOf(given.stdout.trim()), { query: {} });
     const version = await session.run(["execution", "replay", id, "--flow-version", "none"]);
     assert.equal(version.code, 1);
     assert.match(version.stderr, /flow_version: version "none" of "echo" is not kept/);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { openTarget } from "../blackbox/target.ts";
+import { environment, openTarget } from "../blackbox/target.ts";
 import { openWorkplace, type Workplace } from "./dev-session.ts";
 import { all } from "./session.ts";
 
@@ -148,6 +150,9 @@ test("the sandbox is the real one", async () => {
 
 test("mistakes of a test say what was meant", async () => {
   await assert.rejects(testFlow(order, { qurey: {} }), /Unknown member "qurey" of the input: did you mean "query"/);
+  await assert.rejects(testFlow(raw, {}, { sercets: {} }), /Unknown member "sercets" of the options: did you mean "secrets"/);
+  const { log } = await testFlow(order, { json: { quantity: 1 } });
+  assert.match(log[1]?.text ?? "", /no secret "SHOP"[^]*a test gives it in options\\.secrets/);
   await assert.rejects(testFlow({ run() {} }), /default export of no flow/);
   await assert.rejects(testFlow(wrong), /Flow "wrong" is broken: The default export has 'run'/);
   await assert.rejects(testFlow(order, {}, { now: "soon" }), /expected a time/);
@@ -196,6 +201,35 @@ describe("flow test", { skip: openTarget().skip ?? false }, () => {
       assert.match(refused.stderr, /^[^\n]+\n$/);
     }
   });
+
+  test("a name that no test has is a failure", { skip: isDeno }, async () => {
+    const { code, stderr } = await place.run(["flow", "test", "--name", "no such"]);
+    assert.deepEqual([code, stderr], [1, 'No test fits --name "no such"\n']);
+  });
+
+  test(
+    "a reader that closes its end is no error, and the tests go on",
+    { skip: isDeno },
+    async () => {
+      await using many = await openWorkplace({
+        "many.ts": "export default () => 1;\n",
+        "many.test.ts":
+          'import { test } from "node:test";\nimport { writeFileSync } from "node:fs";\n' +
+          "const wait = (ms) => new Promise((done) => setTimeout(done, ms));\n" +
+          'for (let at = 0; at < 2000; at += 1) test("x".repeat(1000), () => wait(at === 0 ? 100 : 0));\n' +
+          'test("last", () => writeFileSync("last", ""));\n',
+      });
+      const [program, ...leading] = openTarget().command;
+      const args = [...leading, "flow", "test", "--reporter", "tap"];
+      const child = spawn(program, args, { cwd: many.folder, env: environment({}) });
+      let said = "";
+      child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+      child.stdout.once("data", () => child.stdout.destroy());
+      const [code] = (await once(child, "close")) as [number | null];
+      assert.deepEqual([code, said], [0, ""]);
+      assert.ok(existsSync(join(many.folder, "last")));
+    },
+  );
 
   test("a folder without tests says how to write one", async () => {
     await using empty = await openWorkplace({ "plugins/hello.ts": "export default () => 1;\n" });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -204,6 +204,30 @@ test("the operations that shape the response check their arguments", async () =>
     String(await shaped(`webhook_response({ status: 200, headers: { a: 1 } })`)),
     /"a" is 1/,
   );
+  const pairs = `[["X-A", "1"], ["Set-Cookie", "a=1"], ["Set-Cookie", "b=2"]]`;
+  assert.deepEqual(
+    await shaped(`webhook_response({ status: 200, headers: new Headers(${pairs}) })`),
+    { status: 200, headers: { "x-a": "1", "set-cookie": ["a=1", "b=2"] }, body: "" },
+  );
+  assert.deepEqual(
+    await shaped(`webhook_response({ status: 200, headers: { "Set-Cookie": ["a=1", "b=2"] } })`),
+    { status: 200, headers: { "Set-Cookie": ["a=1", "b=2"] }, body: "" },
+  );
+  const refused: [headers: string, RegExp][] = [
+    [`new Map(${pairs})`, /as headers, not a Map or another iterable: Object\.fromEntries makes/],
+    [`{ "set-cookie": ["a=1", 2] }`, /"set-cookie" is a list with 2/],
+    [`{ "x-a": ["1"] }`, /"x-a" is a list/],
+  ];
+  for (const [headers, says] of refused)
+    assert.match(
+      String(await shaped(`webhook_response({ status: 200, headers: ${headers} })`)),
+      says,
+    );
+  for (const bytes of [`new Uint8Array([1])`, `new ArrayBuffer(1)`])
+    assert.match(
+      String(await shaped(`webhook_response({ status: 200, body: ${bytes} })`)),
+      /a string as body, not bytes: a fetch handler answers with them, as new Response\(bytes\)/,
+    );
   assert.match(
     String(await shaped(`webhook_response({ status: 200, body: { a: 1 } })`)),
     /takes a string as body, not an object/,
@@ -223,6 +247,32 @@ test("the operations that shape the response check their arguments", async () =>
     ),
     { status: 202, headers: {}, body: "last" },
   );
+});
+
+test("a package that npm has linked says how to put a copy in its place", async () => {
+  const folder = join(bench.folder, "linked");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), '{"name":"linked","main":"index.js"}');
+  writeFileSync(join(folder, "index.js"), "");
+  symlinkSync(folder, join(bench.folder, "plugins/node_modules/linked"));
+  assert.match(
+    String(await runOf(`import "linked"; export default () => 1`)),
+    /"linked": it is outside PLUGINS_DIR\/node_modules\. It is a link .* npm install --install-links/,
+  );
+});
+
+test("a trace has its stack, and a value that cannot be printed takes none of the others", async () => {
+  const code = `import { inspect } from "node:util";
+    const odd = { [inspect.custom]() { throw new Error("no"); } };
+    export default (flow) => {
+      console.trace("here %s", 1);
+      flow.log.info("order 17 failed", odd, { a: 1 });
+    };`;
+  const { id, ending } = bench.start(bench.flow(code));
+  assert.equal((await ending).status, "ENDED_SUCCESS");
+  const log = bench.log(id);
+  assert.match(log, /Trace: here 1\n +at default \(flow\.ts:4:\d+\)/);
+  assert.match(log, /order 17 failed \(a value that cannot be printed\) \{ a: 1 \}/);
 });
 
 test("a response made before a failure is kept", async () => {
@@ -437,6 +487,12 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     name: "types that need a build",
     code: `enum A { B }\nexport default () => A.B`,
     message: /^flow\.ts:1:\d+: TypeScript enum is not supported/,
+  },
+  {
+    name: "a decorator",
+    code: `const mark = () => {};\nexport class A { @mark b() {} }\nexport default () => 1`,
+    message:
+      /^flow\.ts:2:18: Invalid or unexpected token\. Decorators are no part .* call the function/,
   },
   {
     name: "a missing export",

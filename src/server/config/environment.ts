@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { readInline, type Given } from "./document.ts";
@@ -62,6 +62,15 @@ export function nameOfPassword(env: Environment): string | null {
 export function personalFolder(env: Environment): string {
   const given = env["XDG_CONFIG_HOME"];
   return join(given && isAbsolute(given) ? given : join(homedir(), ".config"), "flowhook");
+}
+
+/** The home folder of the user, without links in its path; null where there is none. */
+export function homeFolder(): string | null {
+  try {
+    return realpathSync(homedir());
+  } catch {
+    return null;
+  }
 }
 
 /** The keys that the environment sets. An empty variable counts as not set. */

@@ -381,7 +381,7 @@ export class Executions implements RunEvents {
       this.#overflow.queued();
       return execution;
     }
-    const message = toMissingMessage(execution.flow, flow);
+    const message = toMissingMessage(execution.flow, flow, this.#options.onlooker !== null);
     this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", message));
     return execution;
   }
@@ -402,9 +402,14 @@ function isRunnable(
   return execution.spec !== null;
 }
 
-/** The error of a flow is for its author, and callers see this. */
-function toMissingMessage(name: string, flow: RunnableFlow | undefined): string {
+/** The error of a flow is for its author, and callers see this: where one looks on, it is who calls. */
+function toMissingMessage(
+  name: string,
+  flow: RunnableFlow | undefined,
+  isForAuthor: boolean,
+): string {
   if (flow === undefined) return `Flow "${name}" is not in the plugins folder`;
+  if (isForAuthor && flow.error) return `Flow "${name}" is broken: ${flow.error.message}`;
   return `Flow "${name}" is broken, and no version of it serves`;
 }
 

@@ -36,7 +36,7 @@ export interface StartRequest {
 }
 
 /** How to run a flow; without a spec no version of it ever loaded. */
-export type RunnableFlow = Pick<Flow, "spec" | "timeoutMs">;
+export type RunnableFlow = Pick<Flow, "spec" | "timeoutMs"> & Partial<Pick<Flow, "error">>;
 
 /** The record of an execution that is made now. @param node its name; null: there are none */
 export function toRow(request: StartRequest, node: string | null): ExecutionRow {

@@ -70,6 +70,9 @@ export interface TestSetup {
   readonly reporter: TestReporter;
 }
 
+/** Exit code of the process where no test has the name. */
+export const NONE_FITS = 3;
+
 /** URLs of the modules that tests import by name. */
 export function toModules({ author, testing }: TestSetup): Record<string, string> {
   return { flowhook: pathToFileURL(author).href, "flowhook/testing": pathToFileURL(testing).href };
