@@ -17,8 +17,8 @@ export function logStore(log: Log): StoreOptions {
         ? log.info("Calls are taken again: the files of the database are where they were")
         : log.error(
             { error: error.message },
-            "A file of the database is gone: not ready, and calls get 503. Put it back, or stop " +
-              "the service to start with what is there then",
+            "A file of the database is gone: not ready, and calls get 503. Move the same file back, " +
+              "or stop the service to start with what is there then",
           ),
     onFailing: (error) =>
       error === null

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { renameSync } from "node:fs";
+import { test } from "node:test";
 import { openActivity } from "../../src/server/access/activity.ts";
 import { openOwnCounts } from "../../src/server/access/failure-counts.ts";
 import { openLockout } from "../../src/server/access/lockout.ts";
@@ -11,12 +13,13 @@ import {
   updatePassword,
   updateUser,
 } from "../../src/server/store/people.ts";
-import { deleteTokensOfUser } from "../../src/server/store/tokens.ts";
+import { deleteTokensOfUser, touchToken } from "../../src/server/store/tokens.ts";
 import type { Unit } from "../../src/server/store/statement.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { openLogFor } from "../../src/shared/log.ts";
 import { newId } from "../../src/shared/id.ts";
-import { testStores } from "../store/stores.ts";
+import { poll } from "../blackbox/scenario.ts";
+import { openStoreOf, pathOf, testStores } from "../store/stores.ts";
 
 const LIMITS = { free: 3, most: 10, mostOfAddress: 100, windowMs: 60_000 };
 
@@ -90,4 +93,23 @@ testStores("a new password ends the lock of its user", async (open) => {
   await assert.rejects(logIn("old"), isLocked);
   await store.commit([updatePassword(store, { id, password_hash: NEW, at: 1 })]);
   assert.notEqual(await logIn("new"), null);
+});
+
+test("who is logged in reads on, though that cannot be written", async () => {
+  await using store = await openStoreOf("sqlite", "unwritable.db");
+  const stamps = { active_at: null, created_at: 0, modified_at: 0 };
+  const row = { id: newId(), name: "a", email: "", password_hash: OLD, is_enabled: 1, ...stamps };
+  await store.commit([insertUser(store, row)]);
+  const logins = await openOvertaken(store, async () => {});
+  const login = await logins.login("a", "old", "127.0.0.1");
+  assert.ok(login !== null);
+  const used = { last_used_at: 0, last_used_from: "127.0.0.1" };
+  await store.commit([touchToken(store, login.principal.tokenId, used)]);
+  const path = pathOf("unwritable.db");
+  renameSync(path, `${path}.away`);
+  await poll("nothing to be written", async () => (store.ledger.isWritable ? null : true));
+  await assert.rejects(store.commit([touchToken(store, login.principal.tokenId, used)]), {
+    kind: "unavailable",
+  });
+  assert.equal((await logins.authenticate(login.token, "127.0.0.1"))?.user_name, "a");
 });

@@ -47,8 +47,14 @@ test("a file that was moved is told once, and that it lies there again", async (
 
 test("a file with other contents is the same; another one in its place is not", async () => {
   const { files, path, change } = openWatched("replaced");
-  const gone = change();
+  // Watched since later: by the time that it is told, the first was looked at too.
+  const other = openWatched("other");
   writeFileSync(path, "more than it held");
+  renameSync(other.path, `${other.path}.away`);
+  await other.change();
+  assert.equal(kindOf(files), null);
+  other.files.close();
+  const gone = change();
   writeFileSync(`${path}.new`, "1");
   renameSync(`${path}.new`, path);
   assert.match((await gone) ?? "", MESSAGE);

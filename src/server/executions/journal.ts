@@ -222,4 +222,4 @@ export interface StartEvents {
 }
 
 /** Of new executions: what the ledger holds is not in the tables, and is too much. */
-const BEHIND = "The ledger waits for the database";
+const BEHIND = "The ledger waits for the database, or its files are gone";

@@ -11,13 +11,14 @@ const INTERVAL_MS = 1000;
 export class OpenFiles {
   readonly #known = new Map<string, string>();
   readonly #onChange: (error: StoreError | null) => void;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
+  #isClosed = false;
   #error: StoreError | null = null;
 
   /** @param onChange is told why they are not to be used from now on; null: they lie there again */
   constructor(onChange: (error: StoreError | null) => void) {
     this.#onChange = onChange;
-    this.#timer = setInterval(() => void this.#inspect(), INTERVAL_MS).unref();
+    this.#timer = this.#inspectLater();
   }
 
   /** From now on; each is there. */
@@ -31,11 +32,20 @@ export class OpenFiles {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** One at a time: a file system that hangs answers later. */
+  #inspectLater(): NodeJS.Timeout {
+    return setTimeout(() => void this.#inspect(), INTERVAL_MS).unref();
   }
 
   async #inspect(): Promise<void> {
     const lost = await this.#findLost();
+    // Who closes the files may remove them.
+    if (this.#isClosed) return;
+    this.#timer = this.#inspectLater();
     if ((lost === null) === (this.#error === null)) return;
     this.#error = lost === null ? null : newUnavailable(messageOf(lost));
     this.#onChange(this.#error);
