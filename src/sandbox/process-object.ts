@@ -111,7 +111,7 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
     ...makeListening(),
   };
   for (const name of REFUSED) {
-    Object.defineProperty(substitute, name, { value: refuse(name), enumerable: false });
+    Object.defineProperty(substitute, name, { value: refuse(name), configurable: true });
   }
   Object.defineProperty(substitute, Symbol.toStringTag, { value: "process" });
   return substitute;

@@ -354,7 +354,7 @@ test("packages obey the same rules", async () => {
         `import { read } from "greedy"; export default () => read("/etc/passwd", "utf8")`,
       ),
     ),
-    /Cannot import "node:fs" without a permission/,
+    /Cannot use "fs.readFileSync" without a permission/,
   );
   assert.match(
     String(await runOf(`import { climb } from "climber"; export default () => String(climb())`)),
