@@ -25,7 +25,7 @@ export async function inspect(data: ThreadData, imports: Imports): Promise<TaskR
     const flow: Inspection = { kind: "flow", manifest: { ...declared, schemas } };
     return toResult(flow, findLacking(imports, declared));
   } catch (error) {
-    const message = importError(error, directory, imports);
+    const message = importError(error, data.spec, imports);
     const stack = relative(toStack(error), directory, data.hidden);
     return toResult({ kind: "broken", message, stack, isNoFlow: error instanceof NoFlowError });
   }

@@ -82,7 +82,7 @@ export function closeLoader(rules: LoaderRules): void {
 function giveBuiltins(require: (name: string) => unknown): void {
   const value = (name: unknown): unknown =>
     typeof name === "string" && isBuiltin(name) ? require(name) : undefined;
-  Object.defineProperty(process, "getBuiltinModule", { value, writable: true });
+  Object.defineProperty(process, "getBuiltinModule", { value });
 }
 
 /** The program's own modules are no flow's. */

@@ -234,7 +234,7 @@ async function importFlow(): Promise<Loaded> {
     if (shared !== null) realm = new Realm(shared);
     return new Loaded(module.default);
   } catch (error) {
-    throw new ImportError(importError(error, data.spec.directory, imports), { cause: error });
+    throw new ImportError(importError(error, data.spec, imports), { cause: error });
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { builtinModules, createRequire } from "node:module";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { FUNCTIONS } from "../../src/sandbox/builtin-names.ts";
@@ -257,3 +258,27 @@ for (const [name, { act, got }] of Object.entries(TRIES))
     const forged: unknown = output_value === null ? status_message : JSON.parse(output_value);
     assert.deepEqual(forged, FROM_FLOW[name] ?? got, "a file that says it is one");
   });
+
+test("packages patch the process, ask for its mask and know the errors of the system", async () => {
+  // As graceful-fs does.
+  const patch = `if (typeof process.chdir === "function") { var chdir = process.chdir; process.chdir = function (d) { chdir.call(process, d); }; Object.setPrototypeOf(process.chdir, chdir); }`;
+  const code = `${patch} const { constants } = require("os"); const { EBADF } = constants.errno;
+    module.exports = () => { try { process.chdir("/"); } catch (error) { return [error.message, EBADF, Object.isFrozen(constants.signals), process.umask()]; } };`;
+  assert.deepEqual(await runOf("a.cjs", code), [
+    `"process.chdir" is not available in a flow: return a value or throw an error`,
+    constants.errno.EBADF,
+    true,
+    0o022,
+  ]);
+});
+
+test("an error of a package that is imported names its file and line", async () => {
+  const thrower = addPackage("a.cjs", `\n\nthrow new TypeError("no luck");`);
+  const place = `node_modules/${thrower}/a.cjs:3:7: no luck`;
+  const spec = bench.flow(`import "${thrower}"; export default () => 1;`);
+  assert.equal((await bench.run(spec)).status_message, place);
+  const inspection = await bench.runners.inspect(spec);
+  assert.equal(inspection.kind === "broken" && inspection.message, place);
+  const own = bench.flow(`throw new TypeError("no luck");`);
+  assert.equal((await bench.run(own)).status_message, "no luck");
+});
