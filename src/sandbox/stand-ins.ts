@@ -154,7 +154,7 @@ function addAll(list: string[], added: readonly string[]): void {
 function whyOf(need: Need): string {
   if (need !== "files" && need !== "net")
     return "in a flow: it reaches beyond the flow's own thread";
-  const allowed = need === "files" ? ", and the path to ALLOW_READ of the service" : "";
+  const allowed = need === "files" ? ", and the path to ALLOW_READ in the configuration" : "";
   return `without a permission: add ${lineFor(need)} to the flow${allowed}`;
 }
 
