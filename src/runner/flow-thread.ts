@@ -18,6 +18,7 @@ import { startThread } from "./threads.ts";
 const MOST_DRAINED = 10_000;
 
 const SERVE: Task = { type: "serve" };
+const SERVING = { inspecting: false, withheld: { files: false, net: false } };
 
 export interface FlowThreadOptions {
   /** By which the server knows it. */
@@ -50,7 +51,7 @@ export class FlowThread {
     this.#options = options;
     const { spec, setup, line } = options;
     const claims = this.#claims;
-    this.#piscina = startThread(spec, setup, { inspecting: false, claims, line });
+    this.#piscina = startThread(spec, setup, { ...SERVING, claims, line });
     this.#worker = this.#piscina.threads[0] as Worker;
     this.#piscina.on("message", (message: unknown) => this.#greet(message));
     this.#piscina.on("error", () => {});

@@ -5,28 +5,46 @@ import { REPLACED } from "./ending.ts";
 import { startThread } from "./threads.ts";
 import { findBusyPlace } from "./thread-place.ts";
 import { isTaskResult } from "./thread-shapes.ts";
-import type { Task } from "../shared/wire/thread-messages.ts";
+import type { Task, Withheld } from "../shared/wire/thread-messages.ts";
 
-const INSPECTING = { inspecting: true, line: null };
+const INSPECTING = { inspecting: true, withheld: { files: false, net: false }, line: null };
 
-/** Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. */
+/**
+ * Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. What
+ * the flow declares is known only then: where its packages asked for more, they are imported once
+ * more without it, as they will be when the flow runs.
+ */
 export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promise<Inspection> {
   const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
-  const thread = startThread(bare, setup, { ...INSPECTING, claims: newClaims() });
-  thread.on("error", () => {});
-  const task: Task = { type: "inspect" };
   const isLate = new AbortController();
   const timer = setTimeout(() => isLate.abort(), setup.inspect_ms);
+  const late = once(isLate.signal, "abort").then(() => null);
   try {
-    const late = once(isLate.signal, "abort").then(() => describeLate(bare, setup));
-    const result: unknown = await Promise.race([thread.run(task), late]);
-    if (typeof result === "string") return broken(result);
-    if (isTaskResult(result) && result.type === "inspected") return result.inspection;
-    return broken(REPLACED);
+    let result = await inspectOnce(bare, setup, INSPECTING.withheld, late);
+    if (isTaskResult(result) && (result.lacking.files || result.lacking.net))
+      result = await inspectOnce(bare, setup, result.lacking, late);
+    if (result === null) return broken(await describeLate(bare, setup));
+    return isTaskResult(result) ? result.inspection : broken(REPLACED);
   } catch (error) {
     return broken(reasonOf(error, spec));
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** @returns null where it was too late before the thread had a result */
+async function inspectOnce(
+  bare: FlowSpec,
+  setup: RunnerSetup,
+  withheld: Withheld,
+  late: Promise<null>,
+): Promise<unknown> {
+  const thread = startThread(bare, setup, { ...INSPECTING, withheld, claims: newClaims() });
+  thread.on("error", () => {});
+  const task: Task = { type: "inspect" };
+  try {
+    return await Promise.race([thread.run(task), late]);
+  } finally {
     thread.destroy().catch(() => {});
   }
 }

@@ -3,5 +3,6 @@ import type { TaskResult } from "../shared/wire/thread-messages.ts";
 
 /** A flow that got hold of its thread's channel could send anything as its task's result. */
 export function isTaskResult(value: unknown): value is TaskResult {
-  return isRecord(value) && value["type"] === "inspected" && isRecord(value["inspection"]);
+  if (!isRecord(value) || value["type"] !== "inspected") return false;
+  return isRecord(value["inspection"]) && isRecord(value["lacking"]);
 }

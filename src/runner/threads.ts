@@ -5,11 +5,13 @@ import type { ThreadData } from "../shared/wire/thread-messages.ts";
 
 const YOUNG_MB = 16;
 
+type ThreadOptions = Pick<ThreadData, "inspecting" | "withheld" | "claims" | "line">;
+
 /** A thread for a flow version, or one that only inspects it. */
 export function startThread(
   spec: FlowSpec,
   setup: RunnerSetup,
-  { inspecting, claims, line }: Pick<ThreadData, "inspecting" | "claims" | "line">,
+  { inspecting, withheld, claims, line }: ThreadOptions,
 ): Piscina {
   const workerData: ThreadData = {
     spec,
@@ -17,6 +19,7 @@ export function startThread(
     hidden: setup.readable,
     limits: setup.limits,
     inspecting,
+    withheld,
     claims,
     line,
   };

@@ -1,6 +1,10 @@
 /** Which of the runtime's own modules a flow can import, and what it must be granted for them. */
 
-export type Need = "none" | "files" | "net" | "never";
+/** What a flow can be granted. */
+export type Grantable = "files" | "net";
+
+/** `package`: packages alone get it. */
+export type Need = "none" | Grantable | "package" | "never";
 
 /** Without a prototype: a name that is not here is not found by way of one that a flow changed. */
 const NEEDS = {
@@ -26,6 +30,7 @@ const NEEDS = {
   "stream/promises": "none",
   "stream/web": "none",
   string_decoder: "none",
+  sys: "none",
   timers: "none",
   "timers/promises": "none",
   url: "none",
@@ -38,6 +43,8 @@ const NEEDS = {
   os: "none",
   process: "none",
   tty: "none",
+  // Each module of the older format has it as module.constructor; see loader.ts.
+  module: "Deno" in globalThis ? "never" : "package",
   fs: "files",
   "fs/promises": "files",
   dgram: "net",
@@ -56,6 +63,6 @@ export function needOf(name: string): Need {
 }
 
 /** The line that an author adds to be granted a need. */
-export function lineFor(need: "files" | "net"): string {
+export function lineFor(need: Grantable): string {
   return need === "net" ? "permissions: { net: true }" : 'permissions: { read: ["/path"] }';
 }

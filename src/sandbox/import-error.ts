@@ -1,14 +1,28 @@
 import { readFileSync as readFileSyncNow } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
+import { sep as separator } from "node:path";
 import { Script as ScriptNow } from "node:vm";
-import { Error, exec, get, indexOf, push, setForEach } from "../shared/intrinsics.ts";
+import {
+  Error,
+  endsWith,
+  exec,
+  get,
+  includes,
+  indexOf,
+  join,
+  push,
+  setForEach,
+  slice,
+} from "../shared/intrinsics.ts";
 import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
 import { toScript } from "./module-script.ts";
 import type { Imports } from "./modules.ts";
+import type { FlowSpec } from "../shared/wire/protocol.ts";
 import { linesOf, relative, toMessage, toStack } from "./text.ts";
 
 const readFileSync = readFileSyncNow;
 const Script = ScriptNow;
+const sep: string = separator;
 // Not every runtime has it.
 const strip = stripTypeScriptTypes as typeof stripTypeScriptTypes | undefined;
 
@@ -20,14 +34,22 @@ const WRAPPED = /^(\w*Error): (.*)$/;
 const CODE = /\.[mc]?[jt]s$/;
 const PLACE = /^(?:file:\/\/)?(\/.*|[A-Za-z]:.*):(\d+)$/;
 const FRAME = /^\s+at (?:file:\/\/)?(\/.*:\d+:\d+)$/;
+const PACKAGES = "node_modules";
 const CARET = /^\s*\^+\s*$/;
 
-/** One line on why an import failed; a syntax error names file, line and column. */
-export function importError(error: unknown, directory: string, imports: Imports): string {
+/** One line on why an import failed; an error of syntax or of a package names file, line and column. */
+export function importError(
+  error: unknown,
+  { directory, plugins_dir }: Pick<FlowSpec, "directory" | "plugins_dir">,
+  imports: Imports,
+): string {
   const first = linesOf(relative(toMessage(error), directory, []))[0] as string;
   const wrapped = exec(WRAPPED, first);
   const message = adviseOn(wrapped === null ? first : (wrapped[2] as string));
-  if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError") return message;
+  if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError") {
+    const place = findInPackages(error, directory, plugins_dir);
+    return place === null ? message : `${place}: ${message}`;
+  }
   const told = wrapped === null ? first : (wrapped[2] as string);
   const at = placeOf(error) ?? findPlace(imports, told);
   if (at === null) return message;
@@ -72,6 +94,20 @@ function firstFrame(lines: readonly string[]): string | null {
   for (let at = 0; at < lines.length; at += 1) {
     const frame = exec(FRAME, lines[at] as string);
     if (frame !== null) return frame[1] as string;
+  }
+  return null;
+}
+
+/** Where a package threw, from `node_modules` on; null where code of the flow did. */
+function findInPackages(error: unknown, directory: string, plugins_dir: string): string | null {
+  const lines = linesOf(stackOf(error));
+  for (let at = 1; at < lines.length; at += 1) {
+    const line = lines[at] as string;
+    if (includes(line, directory)) return null;
+    const start = indexOf(line, join([plugins_dir, PACKAGES, ""], sep));
+    if (start < 0) continue;
+    const place = slice(line, start + plugins_dir.length + sep.length);
+    return endsWith(place, ")") ? slice(place, 0, -1) : place;
   }
   return null;
 }

@@ -1,4 +1,4 @@
-import ModuleNow from "node:module";
+import ModuleNow, { syncBuiltinESMExports } from "node:module";
 import { sep as separator } from "node:path";
 import { TypeError, apply, freeze, push, slice, startsWith } from "../shared/intrinsics.ts";
 
@@ -27,13 +27,15 @@ interface LoadOptions {
 export interface LoaderRules {
   /** With a separator at their ends: nothing outside of them is looked for. */
   readonly folders: readonly string[];
+  /** A path among the packages. */
+  readonly base: string;
   /** @throws {Error} where a flow may not have this module of the runtime */
   requireBuiltin(name: string): void;
 }
 
 /** Reach the loader, files or other modules without asking the hooks. */
 const DANGEROUS = [
-  "createRequire",
+  ...("Deno" in globalThis ? ["createRequire"] : []),
   "enableCompileCache",
   "findPackageJSON",
   "findSourceMap",
@@ -54,18 +56,33 @@ const { isBuiltin } = Module;
 const sep: string = separator;
 const IS_DENO = "Deno" in globalThis;
 
-/** Call after the hooks are set, and before any code of a flow is loaded. */
+/**
+ * Call after the hooks are set, and before any code of a flow is loaded. What was changed of other
+ * modules of the runtime is told to it as well.
+ */
 export function closeLoader(rules: LoaderRules): void {
   for (const name of DANGEROUS)
     Object.defineProperty(Module, name, { value: undefined, configurable: true, writable: true });
   forgetModules();
   // Deno's loader is its own: its permissions hold it.
-  if (IS_DENO) return;
+  if (IS_DENO) {
+    syncBuiltinESMExports();
+    return;
+  }
   const loader = Module as unknown as Loader;
   loader._load = guardLoad(loader._load, rules);
   loader._findPath = guardSearch(loader._findPath, rules);
   freeze(Module);
   freeze(Module.prototype);
+  syncBuiltinESMExports();
+  giveBuiltins(Module.createRequire(rules.base));
+}
+
+/** A package may ask the process for a module of the runtime: it gets what it could require. */
+function giveBuiltins(require: (name: string) => unknown): void {
+  const value = (name: unknown): unknown =>
+    typeof name === "string" && isBuiltin(name) ? require(name) : undefined;
+  Object.defineProperty(process, "getBuiltinModule", { value });
 }
 
 /** The program's own modules are no flow's. */

@@ -20,17 +20,17 @@ import {
   exec,
   get,
   hasOwn,
-  push,
   setAdd,
   slice,
   startsWith,
   stringify,
 } from "../shared/intrinsics.ts";
-import { lineFor, needOf } from "./builtins.ts";
+import { isGiven, requireBuiltin, type Needed } from "./builtin-rules.ts";
 import { mayUseFetch } from "./fetch-classes.ts";
 import { findMeant, nameAsWritten, toPath } from "./import-advice.ts";
 import { closeLoader } from "./loader.ts";
-import { reduceHttp2, substituteOf } from "./reduced-builtins.ts";
+import { substituteOf } from "./reduced-builtins.ts";
+import { hasStandIn, standInOf } from "./stand-ins.ts";
 import { toMessage } from "./text.ts";
 import type { ThreadData } from "../shared/wire/thread-messages.ts";
 
@@ -43,7 +43,6 @@ import type { ThreadData } from "../shared/wire/thread-messages.ts";
 const [isBuiltin, fileURLToPath] = [isBuiltinNow, fileURLToPathNow];
 const [dirname, extname, resolvePath] = [dirnameNow, extnameNow, resolveNow];
 const lstatSync = lstatSyncNow;
-const { getBuiltinModule } = process;
 const IS_DENO = "Deno" in globalThis;
 
 const SUBSTITUTE = "flowhook-substitute:";
@@ -68,8 +67,8 @@ const FORMATS = {
 export interface Imports {
   /** Files of the version folder, in the order in which they were asked for. */
   readonly files: Set<string>;
-  /** Modules that need a permission, with the file that imports them; noted while inspecting. */
-  readonly needed: { need: "files" | "net"; name: string; by: string }[];
+  /** Modules that need a permission; noted while inspecting. */
+  readonly needed: Needed[];
 }
 
 interface Rules {
@@ -115,7 +114,7 @@ export function guardModules(data: ThreadData, onFetch: () => void): Imports {
       if (substitute !== null) return toLoaded(substitute);
       // A module of the older format can ask its loader for a module that was never resolved.
       const isNode = startsWith(url, NODE);
-      if (isNode) requireGranted(rules, slice(url, NODE.length), "a package");
+      if (isNode) requireBuiltin(data, imports.needed, slice(url, NODE.length), null);
       const text = hasOwn(stripped, url) ? stripped[url] : undefined;
       const loaded = text === undefined ? next(url, context) : toLoaded(text);
       const isOwn = isNode || url === rules.author;
@@ -125,7 +124,8 @@ export function guardModules(data: ThreadData, onFetch: () => void): Imports {
   });
   closeLoader({
     folders: [rules.version, rules.packages],
-    requireBuiltin: (name) => requireGranted(rules, name, "a package"),
+    base: `${rules.packages}_.js`,
+    requireBuiltin: (name) => requireBuiltin(data, imports.needed, name, null),
   });
   return imports;
 }
@@ -146,7 +146,10 @@ function toLoaded(source: string): LoadFnOutput {
 
 /** Source text of modules that stand in place of others, null for files and the runtime's own. */
 function sourceOf(url: string): string | null {
-  if (startsWith(url, SUBSTITUTE)) return substituteOf(slice(url, SUBSTITUTE.length));
+  if (startsWith(url, SUBSTITUTE)) {
+    const name = slice(url, SUBSTITUTE.length);
+    return substituteOf(name) ?? standInOf(name);
+  }
   if (!startsWith(url, REFUSED)) return null;
   const message = stringify(decodeURIComponent(slice(url, REFUSED.length)));
   return `throw new Error(${message});\nexport default null;`;
@@ -229,39 +232,21 @@ function findPackage(specifier: string, context: ResolveHookContext, next: Next)
   }
 }
 
+/** A package has a stand-in for what its flow is not given; one that the flow imports itself is refused. */
 function resolveBuiltin(
   rules: Rules,
   specifier: string,
   context: ResolveHookContext,
   next: Next,
 ): ResolveFnOutput {
+  const { data, imports } = rules;
   const name = startsWith(specifier, NODE) ? slice(specifier, NODE.length) : specifier;
-  requireGranted(rules, name, shownFile(rules, context.parentURL));
-  if (substituteOf(name) === null) return next(specifier, context);
+  const isPackage = startsIn(context.parentURL, rules.packages);
+  const by = isPackage ? null : shownFile(rules, context.parentURL);
+  const isReplaced = isPackage && hasStandIn(name) && !isGiven(data, name);
+  if (!isReplaced) requireBuiltin(data, imports.needed, name, by);
+  if (!isReplaced && substituteOf(name) === null) return next(specifier, context);
   return { url: SUBSTITUTE + name, format: "module", shortCircuit: true };
-}
-
-/** @param by the file that imports it @throws {Error} with the line to add */
-function requireGranted(rules: Rules, name: string, by: string): void {
-  const need = needOf(name);
-  if (need === "never") {
-    throw new Error(
-      `Cannot import "node:${name}" in a flow: it reaches beyond the flow's own thread`,
-    );
-  }
-  if (need === "none") return;
-  if (rules.data.inspecting) push(rules.imports.needed, { need, name, by });
-  else if (!isGranted(rules, need)) {
-    throw new Error(
-      `Cannot import "node:${name}" without a permission: add ${lineFor(need)} to the flow`,
-    );
-  }
-  if (name === "http2") reduceHttp2(getBuiltinModule("node:http2"));
-}
-
-function isGranted(rules: Rules, need: "files" | "net"): boolean {
-  const { net, read, write } = rules.data.spec.grants;
-  return need === "net" ? net : read.length + write.length > 0;
 }
 
 /** What was found must lie in the folder, symlinks resolved. */

@@ -105,13 +105,16 @@ function makeSubstitute(real: NodeJS.Process, print: Print): object {
     uptime: () => uptime(),
     memoryUsage: () => memoryUsage(),
     cwd: () => "/",
+    umask: () => 0o022,
     emitWarning: (warning: unknown) => print("warn", textOf(warning)),
     stdout: makeStream((text) => print("info", text)),
     stderr: makeStream((text) => print("error", text)),
     ...makeListening(),
   };
   for (const name of REFUSED) {
-    Object.defineProperty(substitute, name, { value: refuse(name), enumerable: false });
+    // Packages put their own in the place of some (graceful-fs), as they can with all others.
+    const refused = { value: refuse(name), writable: true, configurable: true };
+    Object.defineProperty(substitute, name, refused);
   }
   Object.defineProperty(substitute, Symbol.toStringTag, { value: "process" });
   return substitute;

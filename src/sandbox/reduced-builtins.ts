@@ -1,12 +1,15 @@
 import asyncHooks from "node:async_hooks";
 import os from "node:os";
 import tty from "node:tty";
+import { stringify } from "../shared/intrinsics.ts";
 
 /**
  * Modules of the runtime of which a flow gets the harmless part. `async_hooks` would hand out the
  * ports between thread and runner, `os` sets the priority of processes, `tty` opens the runner's
  * output, and a server of `http2` sends any open file of the process.
  */
+
+const { constants } = os;
 
 /** Deno's modules are its own, and are held by its permissions. */
 const CAN_REDUCE = !("Deno" in globalThis);
@@ -79,7 +82,7 @@ const SUBSTITUTES = {
 function describeSystem(): string {
   const text = (value: unknown): string => JSON.stringify(value);
   return `{
-    EOL: ${text(os.EOL)}, constants: {}, cpus: () => [],
+    EOL: ${text(os.EOL)}, constants: systemConstants, cpus: () => [],
     arch: () => ${text(os.arch())}, endianness: () => ${text(os.endianness())},
     platform: () => ${text(os.platform())}, type: () => ${text(os.platform())},
     availableParallelism: () => ${os.availableParallelism()},
@@ -95,5 +98,13 @@ function toSource(value: string, names: readonly string[]): string {
 
 /** Source text of what stands in place of a module, or null where it is given itself. */
 export function substituteOf(name: string): string | null {
-  return SUBSTITUTES[name] ?? null;
+  const found = SUBSTITUTES[name];
+  if (found === undefined) return null;
+  return name === "os" ? listConstants() + found : found;
+}
+
+/** Of the system, as source text: not before they are needed, few flows read them. */
+function listConstants(): string {
+  return `const freeze = (all) => Object.freeze(all) && Object.values(all).map(freeze) && all;
+    const systemConstants = freeze(${stringify(constants)});\n`;
 }

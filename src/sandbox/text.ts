@@ -96,7 +96,7 @@ function adviseOnAccess(thrown: object): string | null {
 
 function withPermission(act: string, key: string): string {
   const line = `permissions: { ${act}: ["/path"] }`;
-  return `Cannot ${act} a file without a permission: add ${line} to the flow, and the path to ${key}; the log names the file`;
+  return `Cannot ${act} a file without a permission: add ${line} to the flow, and the path to ${key} in the configuration; the log names the file`;
 }
 
 /** All that the runtime's fetch says itself: what was in its way is the error's cause. */

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { syncBuiltinESMExports } from "node:module";
 import { pathToFileURL } from "node:url";
 import { workerData } from "node:worker_threads";
 import {
@@ -115,7 +114,6 @@ async function guard(): Promise<void> {
   guardDescriptors(fileHandle);
   guardHandles();
   reduceBuiltins();
-  syncBuiltinESMExports();
   if (data.inspecting) return;
   if (data.spec.isolation === "flow") shared = new SharedObjects();
   if (data.spec.grants.net) shared?.addFetch();
@@ -137,7 +135,7 @@ export default async function perform(task: Task): Promise<TaskResult> {
   // Loaded where it is needed, most threads only run; and before the rules for modules are set.
   const { inspect } = await import("./inspect.ts");
   const imports = guardModules(data, () => {});
-  return { type: "inspected", inspection: await inspect(data, imports) };
+  return await inspect(data, imports);
 }
 
 /** One run after the other, as they came, as long as they are not recalled. */
@@ -236,7 +234,7 @@ async function importFlow(): Promise<Loaded> {
     if (shared !== null) realm = new Realm(shared);
     return new Loaded(module.default);
   } catch (error) {
-    throw new ImportError(importError(error, data.spec.directory, imports), { cause: error });
+    throw new ImportError(importError(error, data.spec, imports), { cause: error });
   }
 }
 

@@ -38,7 +38,7 @@ suite("grants", () => {
       if (isGranted) assert.equal(act().length, 1);
       else
         assert.throws(act, {
-          message: `The flow asks to read '${asked}', which is not inside ALLOW_READ`,
+          message: `The flow asks to read '${asked}', which is not inside ALLOW_READ. That key of the configuration lists what flows may read: add the path there (flowhook.yaml or FLOWHOOK_ALLOW_READ), and restart`,
         });
     });
   }

@@ -146,8 +146,9 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "asks for a built-in past the hooks",
-    code: `export default () => process.getBuiltinModule("fs")`,
-    message: /"process.getBuiltinModule" is not available/,
+    code: `export default () => process.getBuiltinModule("fs").readFileSync("/etc/passwd", "utf8")`,
+    message:
+      /Cannot use "fs.readFileSync" without a permission: add permissions: \{ read: \["\/path"\] \}/,
   },
   {
     name: "looks at the environment",

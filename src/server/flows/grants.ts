@@ -55,7 +55,10 @@ function paths(
     const real = toRealPath(absolute);
     if (folders.some((folder) => isInside(folder, real))) return absolute;
     const key = `ALLOW_${act.toUpperCase()}`;
-    throw new Error(`The flow asks to ${act} '${path}', which is not inside ${key}`);
+    throw new Error(
+      `The flow asks to ${act} '${path}', which is not inside ${key}. That key of the configuration ` +
+        `lists what flows may ${act}: add the path there (flowhook.yaml or FLOWHOOK_${key}), and restart`,
+    );
   });
 }
 

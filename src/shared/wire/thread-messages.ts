@@ -19,11 +19,19 @@ export interface ThreadData {
   /** Folders of the program's own: left out of stacks. */
   readonly hidden: readonly string[];
   readonly limits: ThreadLimits;
-  /** The thread only imports the flow: restricted modules are noted instead of refused. */
+  /** The thread only imports the flow: what needs a permission is noted instead of refused. */
   readonly inspecting: boolean;
+  /** What packages are not given while the thread inspects. */
+  readonly withheld: Withheld;
   readonly claims: Claims;
   /** null: what it says goes by way of its runner. */
   readonly line: LineAddress | null;
+}
+
+/** Modules of the runtime by what a flow must be granted for them. */
+export interface Withheld {
+  readonly files: boolean;
+  readonly net: boolean;
 }
 
 /** What Piscina hands to a thread: it serves until it ends, or inspects its flow. */
@@ -33,6 +41,8 @@ export type Task = { readonly type: "serve" } | { readonly type: "inspect" };
 export interface TaskResult {
   readonly type: "inspected";
   readonly inspection: Inspection;
+  /** Packages were given it, and will not be when the flow runs. */
+  readonly lacking: Withheld;
 }
 
 /**
