@@ -51,14 +51,13 @@ export function isUnreached(error: unknown): boolean {
   return error instanceof ApiError && error.code === UNREACHABLE;
 }
 
-/** Of the window, once no request reaches the service. */
+/** Of the window, each time a request does not reach the service. */
 export const SERVICE_GONE = "servicegone";
 
-/** And once one reaches it again. */
+/** And once it is there again: that one request among many is answered does not say so. */
 export const SERVICE_BACK = "serviceback";
 
 let hasEnded = false;
-let isGone = false;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -90,6 +89,16 @@ export async function read<Body>(
 ): Promise<Body> {
   const options = signal === undefined ? { query } : { query, signal };
   return (await call<Body>("GET", path, options)).body;
+}
+
+/** Whether the service answers, also where it refuses. */
+export async function isThere(): Promise<boolean> {
+  try {
+    await read(["auth", "me"]);
+    return true;
+  } catch (error) {
+    return error instanceof ApiError && !isUnreached(error);
+  }
 }
 
 /**
@@ -155,7 +164,7 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
   const type = text === undefined ? "application/json" : "application/yaml";
   const content = text ?? (body === undefined ? null : JSON.stringify(body));
   try {
-    const response = await fetch(target, {
+    return await fetch(target, {
       method,
       body: content,
       headers: {
@@ -164,19 +173,11 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
       },
       ...(signal === undefined ? {} : { signal }),
     });
-    tellReached(true);
-    return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    tellReached(false);
+    dispatchEvent(new Event(SERVICE_GONE));
     throw new ApiError(0, UNREACHABLE, "The service cannot be reached. Is it running?", []);
   }
-}
-
-function tellReached(isReached: boolean): void {
-  if (isGone !== isReached) return;
-  isGone = !isReached;
-  dispatchEvent(new Event(isGone ? SERVICE_GONE : SERVICE_BACK));
 }
 
 function tellSession({ status, ok }: Response): void {

@@ -22,6 +22,8 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
   });
 
   const said = () => page.locator(".complaint", { hasText: "cannot be reached" });
+  const shown = (of: Page) =>
+    of.getByRole("tab", { name: "Try it" }).or(of.locator("tbody tr").first()).first();
 
   test("says so until it is there again", async () => {
     await visit(page, service, "/ui/flows/answer");
@@ -55,11 +57,36 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
       await said().waitFor();
       await page.unroute(/\/api\/latest\//);
       await said().waitFor({ state: "detached" });
-      await page
-        .getByRole("tab", { name: "Try it" })
-        .or(page.locator("tbody tr").first())
-        .first()
-        .waitFor();
+      await shown(page).waitFor();
     }
+  });
+
+  test("shows itself ever more seldom where one request always fails, and is not loaded again", async () => {
+    const window = await openWindow(browser, service);
+    const looks = [
+      { path: "/ui/webhooks/answer", fails: /\/webhook\/answer$/ },
+      { path: "/ui/webhooks", fails: /\/webhook\?/ },
+    ];
+    const tries = looks.map(async ({ path, fails }) => {
+      const { page: other } = await openPage(window);
+      const at: number[] = [];
+      const third = Promise.withResolvers<void>();
+      await other.route(fails, (route) => {
+        if (at.push(performance.now()) === 3) third.resolve();
+        return route.abort();
+      });
+      let loads = 0;
+      other.on("load", () => (loads += 1));
+      await other.goto(`${service.url}${path}`);
+      await third.promise;
+      const [first = 0, second = 0, last = 0] = at;
+      assert.ok(last - second > 1.5 * (second - first), `${path} was tried at ${at.join(", ")} ms`);
+      assert.equal(loads, 1, path);
+      await other.unroute(fails);
+      await other.getByText("cannot be reached").waitFor({ state: "detached" });
+      await shown(other).waitFor();
+    });
+    await Promise.all(tries);
+    await window.close();
   });
 });
