@@ -91,10 +91,15 @@ export async function read<Body>(
   return (await call<Body>("GET", path, options)).body;
 }
 
-/** Whether the service answers, also where it refuses. */
-export async function isThere(): Promise<boolean> {
+/**
+ * Whether the service answers, also where it refuses. Asked past the turns of the reads, which may
+ * hang themselves.
+ *
+ * @param limit how long is waited for the answer, in milliseconds
+ */
+export async function isThere(limit: number): Promise<boolean> {
   try {
-    await read(["auth", "me"]);
+    await take(await send("GET", ["auth", "me"], { signal: AbortSignal.timeout(limit) }));
     return true;
   } catch (error) {
     return error instanceof ApiError && !isUnreached(error);

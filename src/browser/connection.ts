@@ -7,6 +7,9 @@ const PAUSE_MS = 2000;
 /** The longest pause, in milliseconds. */
 const MOST_PAUSE_MS = 60_000;
 
+/** How long an answer is waited for, in milliseconds: a network may hang instead of refusing. */
+const LIMIT_MS = 10_000;
+
 /** Lost again within so many milliseconds, it was not the service that was away. */
 const SOON_MS = 10_000;
 
@@ -19,7 +22,7 @@ export function watchConnection(): void {
   let backAt = -Infinity;
   let pause = PAUSE_MS;
   const ask = async (): Promise<void> => {
-    const isBack = document.visibilityState === "visible" && (await isThere());
+    const isBack = document.visibilityState === "visible" && (await isThere(LIMIT_MS));
     if (!isBack) return askLater();
     isGone = false;
     backAt = performance.now();

@@ -89,4 +89,19 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     await Promise.all(tries);
     await window.close();
   });
+
+  test("asks once at a time where the network hangs, and not for ever", async () => {
+    await visit(page, service, "/ui/flows/answer");
+    let asked = 0;
+    await page.route(/\/api\/latest\//, async (route) => {
+      // This one is never answered.
+      if (route.request().url().endsWith("/auth/me")) asked += 1;
+      else await route.abort();
+    });
+    await said().waitFor();
+    await page.waitForEvent("requestfailed", (request) => request.url().endsWith("/auth/me"));
+    assert.equal(asked, 1);
+    await page.unroute(/\/api\/latest\//);
+    await said().waitFor({ state: "detached" });
+  });
 });
