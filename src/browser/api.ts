@@ -169,7 +169,7 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
   const type = text === undefined ? "application/json" : "application/yaml";
   const content = text ?? (body === undefined ? null : JSON.stringify(body));
   try {
-    return await fetch(target, {
+    const response = await fetch(target, {
       method,
       body: content,
       headers: {
@@ -178,11 +178,18 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
       },
       ...(signal === undefined ? {} : { signal }),
     });
+    if (!isOfGateway(response)) return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    dispatchEvent(new Event(SERVICE_GONE));
-    throw new ApiError(0, UNREACHABLE, "The service cannot be reached. Is it running?", []);
   }
+  dispatchEvent(new Event(SERVICE_GONE));
+  throw new ApiError(0, UNREACHABLE, "The service cannot be reached. Is it running?", []);
+}
+
+/** Whether a proxy answered in place of the service, whose own refusals are problem details. */
+function isOfGateway({ status, headers }: Response): boolean {
+  const type = headers.get("content-type") ?? "";
+  return [502, 503, 504].includes(status) && !type.startsWith("application/problem+json");
 }
 
 function tellSession({ status, ok }: Response): void {

@@ -104,4 +104,28 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     await page.unroute(/\/api\/latest\//);
     await said().waitFor({ state: "detached" });
   });
+
+  test("knows what a proxy answers in its place from what it refuses itself", async () => {
+    const api = /\/api\/latest\//;
+    await page.route(api, (route) =>
+      route.fulfill({ status: 502, contentType: "text/html", body: "<h1>Bad Gateway</h1>" }),
+    );
+    await page.goto(`${service.url}/ui/webhooks`);
+    await said().waitFor();
+    await page.unroute(api);
+    await said().waitFor({ state: "detached" });
+    await shown(page).waitFor();
+    const detail = "The ledger cannot be written";
+    await page.route(/\/webhook\?/, (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: "application/problem+json",
+        body: JSON.stringify({ type: "urn:flowhook:error:unavailable", detail }),
+      }),
+    );
+    await page.reload();
+    await page.locator(".complaint", { hasText: detail }).waitFor();
+    assert.equal(await said().count(), 0);
+    await page.unroute(/\/webhook\?/);
+  });
 });
