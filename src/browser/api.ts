@@ -51,14 +51,13 @@ export function isUnreached(error: unknown): boolean {
   return error instanceof ApiError && error.code === UNREACHABLE;
 }
 
-/** Of the window, once no request reaches the service. */
+/** Of the window, each time a request does not reach the service. */
 export const SERVICE_GONE = "servicegone";
 
-/** And once one reaches it again. */
+/** And once it is there again: that one request among many is answered does not say so. */
 export const SERVICE_BACK = "serviceback";
 
 let hasEnded = false;
-let isGone = false;
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -90,6 +89,21 @@ export async function read<Body>(
 ): Promise<Body> {
   const options = signal === undefined ? { query } : { query, signal };
   return (await call<Body>("GET", path, options)).body;
+}
+
+/**
+ * Whether the service answers, also where it refuses. Asked past the turns of the reads, which may
+ * hang themselves.
+ *
+ * @param limit how long is waited for the answer, in milliseconds
+ */
+export async function isThere(limit: number): Promise<boolean> {
+  try {
+    await take(await send("GET", ["auth", "me"], { signal: AbortSignal.timeout(limit) }));
+    return true;
+  } catch (error) {
+    return error instanceof ApiError && !isUnreached(error);
+  }
 }
 
 /**
@@ -164,19 +178,18 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
       },
       ...(signal === undefined ? {} : { signal }),
     });
-    tellReached(true);
-    return response;
+    if (!isOfGateway(response)) return response;
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    tellReached(false);
-    throw new ApiError(0, UNREACHABLE, "The service cannot be reached. Is it running?", []);
   }
+  dispatchEvent(new Event(SERVICE_GONE));
+  throw new ApiError(0, UNREACHABLE, "The service cannot be reached. Is it running?", []);
 }
 
-function tellReached(isReached: boolean): void {
-  if (isGone !== isReached) return;
-  isGone = !isReached;
-  dispatchEvent(new Event(isGone ? SERVICE_GONE : SERVICE_BACK));
+/** Whether a proxy answered in place of the service, whose own refusals are problem details. */
+function isOfGateway({ status, headers }: Response): boolean {
+  const type = headers.get("content-type") ?? "";
+  return [502, 503, 504].includes(status) && !type.startsWith("application/problem+json");
 }
 
 function tellSession({ status, ok }: Response): void {

@@ -59,8 +59,12 @@ export async function pollFor(
 function pass(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
+  const end = (): void => resolve();
+  signal.addEventListener("abort", end);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+  });
 }
 
 /** Headers with a trace, and that one; a caller who names one already keeps it. */

@@ -1,20 +1,43 @@
 import { useLayoutEffect } from "hono/jsx/dom";
-import { read, SERVICE_BACK, SERVICE_GONE } from "./api.ts";
+import { isThere, SERVICE_BACK, SERVICE_GONE } from "./api.ts";
 
-/** How often it is asked whether the service is there again, in milliseconds. */
-const PROBE_MS = 2000;
+/** After how long it is asked first whether the service is there again, in milliseconds. */
+const PAUSE_MS = 2000;
 
-/** Asks until the service is there again, while the page is looked at. */
+/** The longest pause, in milliseconds. */
+const MOST_PAUSE_MS = 60_000;
+
+/** How long an answer is waited for, in milliseconds: a network may hang instead of refusing. */
+const LIMIT_MS = 10_000;
+
+/** Lost again within so many milliseconds, it was not the service that was away. */
+const SOON_MS = 10_000;
+
+/**
+ * Asks until the service is there again, while the page is looked at. What could not be read is read
+ * then; where that fails on its own, as behind a blocker, it is tried ever more seldom.
+ */
 export function watchConnection(): void {
-  let timer: ReturnType<typeof setInterval> | undefined;
-  const probe = (): void => {
-    // What comes of it is told by the events.
-    if (document.visibilityState === "visible") read(["auth", "me"]).catch(() => {});
+  let isGone = false;
+  let backAt = -Infinity;
+  let pause = PAUSE_MS;
+  const ask = async (): Promise<void> => {
+    const isBack = document.visibilityState === "visible" && (await isThere(LIMIT_MS));
+    if (!isBack) return askLater();
+    isGone = false;
+    backAt = performance.now();
+    dispatchEvent(new Event(SERVICE_BACK));
+  };
+  const askLater = (): void => {
+    setTimeout(() => void ask(), pause);
   };
   addEventListener(SERVICE_GONE, () => {
-    timer = setInterval(probe, PROBE_MS);
+    if (isGone) return;
+    isGone = true;
+    const isSoon = performance.now() - backAt < SOON_MS;
+    pause = isSoon ? Math.min(pause * 2, MOST_PAUSE_MS) : PAUSE_MS;
+    askLater();
   });
-  addEventListener(SERVICE_BACK, () => clearInterval(timer));
 }
 
 /** What could not be read is read once the service is there again. */

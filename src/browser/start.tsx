@@ -1,6 +1,6 @@
 import { render, type Child } from "hono/jsx/dom";
 import { isUnreached, SERVICE_BACK } from "./api.ts";
-import { append, need } from "./append.ts";
+import { need } from "./append.ts";
 import { openFrame } from "./frame.tsx";
 import { complain } from "./notice.tsx";
 import { track } from "./shown.ts";
@@ -9,12 +9,17 @@ import { track } from "./shown.ts";
 export function start(load: () => Promise<Child>): void {
   openFrame();
   const place = need("page");
-  const show = async (): Promise<void> => render(await load(), place);
-  track(show()).catch((error: unknown) => {
-    complain(error);
-    if (isUnreached(error)) addEventListener(SERVICE_BACK, () => location.reload());
-    append(place, <h1>{document.title.replace(" · Flowhook", "")}</h1>);
-  });
+  const show = async (): Promise<void> => {
+    try {
+      render(await load(), place);
+    } catch (error) {
+      complain(error);
+      if (isUnreached(error)) addEventListener(SERVICE_BACK, again, { once: true });
+      render(<h1>{document.title.replace(" · Flowhook", "")}</h1>, place);
+    }
+  };
+  const again = (): void => void track(show());
+  again();
 }
 
 /** The title of what is shown, where its address does not say it. */

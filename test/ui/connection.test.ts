@@ -22,6 +22,8 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
   });
 
   const said = () => page.locator(".complaint", { hasText: "cannot be reached" });
+  const shown = (of: Page) =>
+    of.getByRole("tab", { name: "Try it" }).or(of.locator("tbody tr").first()).first();
 
   test("says so until it is there again", async () => {
     await visit(page, service, "/ui/flows/answer");
@@ -55,11 +57,75 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
       await said().waitFor();
       await page.unroute(/\/api\/latest\//);
       await said().waitFor({ state: "detached" });
-      await page
-        .getByRole("tab", { name: "Try it" })
-        .or(page.locator("tbody tr").first())
-        .first()
-        .waitFor();
+      await shown(page).waitFor();
     }
+  });
+
+  test("shows itself ever more seldom where one request always fails, and is not loaded again", async () => {
+    const window = await openWindow(browser, service);
+    const looks = [
+      { path: "/ui/webhooks/answer", fails: /\/webhook\/answer$/ },
+      { path: "/ui/webhooks", fails: /\/webhook\?/ },
+    ];
+    const tries = looks.map(async ({ path, fails }) => {
+      const { page: other } = await openPage(window);
+      const at: number[] = [];
+      const third = Promise.withResolvers<void>();
+      await other.route(fails, (route) => {
+        if (at.push(performance.now()) === 3) third.resolve();
+        return route.abort();
+      });
+      let loads = 0;
+      other.on("load", () => (loads += 1));
+      await other.goto(`${service.url}${path}`);
+      await third.promise;
+      const [first = 0, second = 0, last = 0] = at;
+      assert.ok(last - second > 1.5 * (second - first), `${path} was tried at ${at.join(", ")} ms`);
+      assert.equal(loads, 1, path);
+      await other.unroute(fails);
+      await other.getByText("cannot be reached").waitFor({ state: "detached" });
+      await shown(other).waitFor();
+    });
+    await Promise.all(tries);
+    await window.close();
+  });
+
+  test("asks once at a time where the network hangs, and not for ever", async () => {
+    await visit(page, service, "/ui/flows/answer");
+    let asked = 0;
+    await page.route(/\/api\/latest\//, async (route) => {
+      // This one is never answered.
+      if (route.request().url().endsWith("/auth/me")) asked += 1;
+      else await route.abort();
+    });
+    await said().waitFor();
+    await page.waitForEvent("requestfailed", (request) => request.url().endsWith("/auth/me"));
+    assert.equal(asked, 1);
+    await page.unroute(/\/api\/latest\//);
+    await said().waitFor({ state: "detached" });
+  });
+
+  test("knows what a proxy answers in its place from what it refuses itself", async () => {
+    const api = /\/api\/latest\//;
+    await page.route(api, (route) =>
+      route.fulfill({ status: 502, contentType: "text/html", body: "<h1>Bad Gateway</h1>" }),
+    );
+    await page.goto(`${service.url}/ui/webhooks`);
+    await said().waitFor();
+    await page.unroute(api);
+    await said().waitFor({ state: "detached" });
+    await shown(page).waitFor();
+    const detail = "The ledger cannot be written";
+    await page.route(/\/webhook\?/, (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: "application/problem+json",
+        body: JSON.stringify({ type: "urn:flowhook:error:unavailable", detail }),
+      }),
+    );
+    await page.reload();
+    await page.locator(".complaint", { hasText: detail }).waitFor();
+    assert.equal(await said().count(), 0);
+    await page.unroute(/\/webhook\?/);
   });
 });
