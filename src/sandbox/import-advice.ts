@@ -1,4 +1,4 @@
-import { existsSync as existsSyncNow } from "node:fs";
+import { existsSync as existsSyncNow, lstatSync as lstatSyncNow } from "node:fs";
 import { fileURLToPath as fileURLToPathNow } from "node:url";
 import {
   Error,
@@ -15,6 +15,7 @@ import { toMessage } from "./text.ts";
 /** What an author is to write instead of what cannot be imported. */
 
 const existsSync = existsSyncNow;
+const lstatSync = lstatSyncNow;
 const fileURLToPath = fileURLToPathNow;
 const WebUrl = URL;
 
@@ -104,6 +105,23 @@ export function findMeant(specifier: string, path: string): string | null {
     if (existsSync(path + name)) return specifier + name;
   }
   return null;
+}
+
+const PACKAGE = /^(?:@[^/]+\/)?[^./@][^/]*/;
+
+/**
+ * Of a package that lies elsewhere: npm links a folder that is installed. Empty for others.
+ *
+ * @param packages the folder of the packages, with a separator at its end
+ */
+export function adviseOnLink(packages: string, specifier: string): string {
+  const name = exec(PACKAGE, specifier)?.[0];
+  try {
+    if (name === undefined || !lstatSync(packages + name).isSymbolicLink()) return "";
+  } catch {
+    return "";
+  }
+  return ". It is a link there: put a copy in its place with npm install --install-links /path/to/it";
 }
 
 /**

@@ -1,4 +1,3 @@
-import { lstatSync as lstatSyncNow } from "node:fs";
 import {
   isBuiltin as isBuiltinNow,
   registerHooks,
@@ -27,7 +26,7 @@ import {
 } from "../shared/intrinsics.ts";
 import { isGiven, requireBuiltin, type Needed } from "./builtin-rules.ts";
 import { mayUseFetch } from "./fetch-classes.ts";
-import { findMeant, nameAsWritten, toPath } from "./import-advice.ts";
+import { adviseOnLink, findMeant, nameAsWritten, toPath } from "./import-advice.ts";
 import { closeLoader } from "./loader.ts";
 import { substituteOf } from "./reduced-builtins.ts";
 import { hasStandIn, standInOf } from "./stand-ins.ts";
@@ -42,7 +41,6 @@ import type { ThreadData } from "../shared/wire/thread-messages.ts";
 // What is imported by its name changes with what a flow does to the module that exports it.
 const [isBuiltin, fileURLToPath] = [isBuiltinNow, fileURLToPathNow];
 const [dirname, extname, resolvePath] = [dirnameNow, extnameNow, resolveNow];
-const lstatSync = lstatSyncNow;
 const IS_DENO = "Deno" in globalThis;
 
 const SUBSTITUTE = "flowhook-substitute:";
@@ -265,23 +263,8 @@ function inside(
 
 function outside(rules: Rules, specifier: string, allowed: string): Error {
   const where = allowed === rules.version ? "the folder of the flow" : "PLUGINS_DIR/node_modules";
-  const advice = isLink(rules, specifier)
-    ? ". It is a link there: put a copy in its place with npm install --install-links /path/to/it"
-    : "";
+  const advice = adviseOnLink(rules.packages, specifier);
   return new Error(`Cannot import "${specifier}": it is outside ${where}${advice}`);
-}
-
-const PACKAGE = /^(?:@[^/]+\/)?[^./@][^/]*/;
-
-/** Whether npm has linked the package, as it does with a folder that is installed. */
-function isLink(rules: Rules, specifier: string): boolean {
-  const name = exec(PACKAGE, specifier)?.[0];
-  if (name === undefined) return false;
-  try {
-    return lstatSync(rules.packages + name).isSymbolicLink();
-  } catch {
-    return false;
-  }
 }
 
 function formatOf(path: string): string {

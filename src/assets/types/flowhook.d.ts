@@ -69,7 +69,9 @@ export interface Verified {
 export interface WebhookResponse {
     /** 200 to 599. */
     readonly status: number;
-    readonly headers?: Readonly<Record<string, string>>;
+    /** Several cookies are a list of `set-cookie`. */
+    readonly headers?: Readonly<Record<string, string | readonly string[]>> | Headers;
+    /** Text; bytes are the answer of a `fetch` handler. */
     readonly body?: string;
 }
 /** Lines of the execution's log; values that are no text are printed as the console would. */
