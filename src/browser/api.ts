@@ -1,7 +1,7 @@
 import type { List as ListOfContract } from "../shared/contract/list.ts";
 import type { FieldError, Problem } from "../shared/contract/problem.ts";
 import { parseExact } from "../shared/json-exact.ts";
-import { apiPath, USER } from "./page.ts";
+import { apiPath, USER_ID } from "./page.ts";
 
 /** A refusal of the management API: problem details (RFC 9457). */
 export class ApiError extends Error {
@@ -40,8 +40,13 @@ export const SESSION_END = "sessionend";
 /** And when it knows the visitor again. */
 export const SESSION_BACK = "sessionback";
 
-/** Of the window, each time it was asked who is logged in: a CustomEvent with the name. */
+/** Of the window, each time it was asked who is logged in: a CustomEvent with a `Visitor`. */
 export const SESSION_OF = "sessionof";
+
+export interface Visitor {
+  readonly id: string;
+  readonly name: string;
+}
 
 /** The code of an error without an answer. */
 const UNREACHABLE = "unreachable";
@@ -113,10 +118,10 @@ export async function isThere(limit: number): Promise<boolean> {
  */
 export async function requireVisitor(): Promise<void> {
   const response = await sendAgain(["auth", "me"], {});
-  const { name } = (await take<{ name: string }>(response)).body;
-  dispatchEvent(new CustomEvent(SESSION_OF, { detail: name }));
-  if (name === USER) return;
-  const text = `You are signed in as ${name} now, so nothing was done. Load this page again.`;
+  const { body: visitor } = await take<Visitor>(response);
+  dispatchEvent(new CustomEvent(SESSION_OF, { detail: visitor }));
+  if (visitor.id === USER_ID) return;
+  const text = `You are signed in as ${visitor.name} now, so nothing was done. Load this page again.`;
   throw new ApiError(0, "other_user", text, []);
 }
 

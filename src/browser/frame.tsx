@@ -2,7 +2,9 @@ import { watchActivity } from "./activity.ts";
 import { ApiError, call } from "./api.ts";
 import { need } from "./append.ts";
 import { watchConnection } from "./connection.ts";
+import { confirm } from "./dialog.tsx";
 import { onKeys } from "./keys.ts";
+import { leaveFor, isHeld } from "./leaving.ts";
 import { complain } from "./notice.tsx";
 import { apiPath, pagePath, PREFIX } from "./page.ts";
 import { watchSession } from "./session.tsx";
@@ -17,7 +19,7 @@ export function openFrame(): void {
   watchConnection();
   watchUnsaved();
   need("sign-out").addEventListener("click", () => {
-    signOut().catch(complain);
+    askToSignOut().catch(complain);
   });
   need("theme").addEventListener("click", turnTheme);
   need("shortcuts").addEventListener("click", showShortcuts);
@@ -34,6 +36,12 @@ function complainOfStray({ reason }: PromiseRejectionEvent): void {
   complain(reason);
 }
 
+/** Before anything is done: signed out, nobody can go back to what is not saved. */
+async function askToSignOut(): Promise<void> {
+  if (!isHeld()) return signOut();
+  await confirm("Sign out?", "What is not saved on this page is lost.", "Sign out", signOut);
+}
+
 /** A session that has ended already is what was asked for. */
 async function signOut(): Promise<void> {
   try {
@@ -41,7 +49,7 @@ async function signOut(): Promise<void> {
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 401)) throw error;
   }
-  location.assign(pagePath("login"));
+  leaveFor(pagePath("login"));
 }
 
 /** Cookies, so that the server already sends the page in the right theme; calls carry none. */

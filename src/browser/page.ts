@@ -1,6 +1,6 @@
 /** What the shell tells its module. */
 
-const { prefix = "", allowed = "", params = "{}", user = "" } = document.body.dataset;
+const { prefix = "", allowed = "", params = "{}", user = "", userId = "" } = document.body.dataset;
 
 const ALLOWED: ReadonlySet<string> = new Set(allowed.split(" "));
 
@@ -26,5 +26,8 @@ export function apiPath(...segments: readonly string[]): string {
 
 export const PREFIX = prefix;
 
-/** The name of who has logged in. */
+/** The name of who has logged in, as it was when the page was sent: names change. */
 export const USER = user;
+
+/** Who has logged in. */
+export const USER_ID = userId;

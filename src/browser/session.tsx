@@ -1,13 +1,13 @@
-import { requireVisitor, SESSION_BACK, SESSION_END, SESSION_OF } from "./api.ts";
+import { requireVisitor, SESSION_BACK, SESSION_END, SESSION_OF, type Visitor } from "./api.ts";
 import type { Child } from "hono/jsx/dom";
 import { append } from "./append.ts";
-import { PREFIX, USER } from "./page.ts";
+import { PREFIX, USER, USER_ID } from "./page.ts";
 
 /** Says that the session has ended or is somebody else's, until it is the visitor's again. */
 export function watchSession(): void {
   addEventListener(SESSION_END, showEnd);
   addEventListener(SESSION_BACK, () => clear("session-end"));
-  addEventListener(SESSION_OF, (event) => showOther((event as CustomEvent<string>).detail));
+  addEventListener(SESSION_OF, (event) => showOther((event as CustomEvent<Visitor>).detail));
   // Whoever comes back from another tab may have signed in there. What cannot be asked now is
   // asked before the next act.
   addEventListener("focus", () => void requireVisitor().catch(() => {}));
@@ -35,10 +35,17 @@ function showEnd(): void {
   );
 }
 
-/** Name and permissions that the page shows are not those of who acts from here on. */
-function showOther(name: string): void {
-  clear("session-other");
-  if (name === USER) return;
+/** Who the page's lines name, where that is somebody else. */
+let other: string | null = null;
+
+/**
+ * Name and permissions that the page shows are not those of who acts from here on. A line that
+ * says so already stays as it is: somebody may be about to press its button.
+ */
+function showOther({ id, name }: Visitor): void {
+  if (id === USER_ID || name !== other) clear("session-other");
+  other = id === USER_ID ? null : name;
+  if (other === null) return;
   tell(
     "session-other",
     <>

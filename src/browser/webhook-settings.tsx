@@ -4,6 +4,7 @@ import { confirm } from "./dialog.tsx";
 import { Check, Field } from "./field.tsx";
 import { Form } from "./form.tsx";
 import { textOf } from "./form-values.ts";
+import { leaveFor } from "./leaving.ts";
 import { useLoaded } from "./loaded.ts";
 import { notify } from "./notice.tsx";
 import { apiPath, may, pagePath } from "./page.ts";
@@ -136,7 +137,7 @@ function Ending({ webhook: { name } }: { webhook: Webhook }) {
   const text = `Its URL answers 404 from then on, and its key is gone. Its executions stay.`;
   const remove = async (): Promise<void> => {
     await call("DELETE", ["webhook", name]);
-    location.assign(pagePath("webhooks"));
+    leaveFor(pagePath("webhooks"));
   };
   return (
     <div id="ending" class="buttons ending">

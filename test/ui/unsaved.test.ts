@@ -144,4 +144,67 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     await page.getByLabel("Input").fill("{}");
     assert.deepEqual(await leave(), [], "nothing is saved there");
   });
+
+  test("is also what was typed while a form was being saved", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route("**/api/latest/webhook/hello", async (route) => {
+      if (route.request().method() === "PATCH") await promise;
+      await route.continue();
+    });
+    await open("/ui/webhooks/hello#settings");
+    await page.getByLabel("Description").fill("Sent");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("typed-meanwhile");
+    resolve();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    await page.unroute("**/api/latest/webhook/hello");
+    assert.deepEqual(await leave(), ["beforeunload"]);
+  });
+
+  test("is not left by Escape while a dialog saves it", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await page.route("**/api/latest/project/Shop", async (route) => {
+      if (route.request().method() === "PATCH") await promise;
+      await route.continue();
+    });
+    await open("/ui/admin/projects");
+    await page.getByRole("button", { name: "Change Shop" }).click();
+    await dialog().getByLabel("Description").fill("Saved in the end");
+    const sent = page.waitForRequest((request) => request.method() === "PATCH");
+    await dialog().getByRole("button", { name: "Save" }).click();
+    await sent;
+    for (let count = 0; count < 3; count += 1) await page.keyboard.press("Escape");
+    assert.ok(await dialog().isVisible());
+    resolve();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await page.unroute("**/api/latest/project/Shop");
+  });
+
+  test("is nothing that the page itself has filled in", async () => {
+    await open("/ui/webhooks/hello#limits");
+    await page.getByLabel("Methods").focus();
+    await page.getByLabel("Methods").evaluate((field) => field.setAttribute("value", "GET, PUT"));
+    assert.deepEqual(await leave(), []);
+  });
+
+  test("is asked about before somebody is signed out, and not after a webhook is gone", async () => {
+    await open("/ui/webhooks/status-page#settings");
+    await page.getByLabel("Description").fill("Typed");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await dialog().getByRole("button", { name: "Delete" }).click();
+    await page.waitForURL(/\/ui\/webhooks$/);
+    assert.deepEqual(asked, []);
+
+    await open("/ui/webhooks/hello#settings");
+    await page.getByLabel("Description").fill("Typed");
+    const signOut = page.getByRole("banner").getByRole("button", { name: "Sign out" });
+    await signOut.click();
+    await dialog().getByRole("button", { name: "Cancel" }).click();
+    assert.equal((await service.api("GET", "/auth/me")).status, 200);
+    assert.equal(await page.getByLabel("Description").inputValue(), "Typed");
+    await signOut.click();
+    await dialog().getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(/\/ui\/login$/);
+    assert.deepEqual(asked, []);
+  });
 });

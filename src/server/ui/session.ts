@@ -52,6 +52,7 @@ export async function toVisit(
   }
   return {
     ...frame,
+    user_id: principal.user_id,
     user_name: principal.user_name,
     allowed: PERMISSIONS.filter((permission) => isAllowed(principal.grants, permission)),
     path: c.req.path,

@@ -17,6 +17,7 @@ export interface PageFrame {
 
 /** A page for somebody who has logged in. */
 export interface Visit extends PageFrame {
+  readonly user_id: string;
   readonly user_name: string;
   /** What the visitor may do in some project at least. */
   readonly allowed: readonly Permission[];
@@ -88,6 +89,7 @@ export function Shell(props: { visit: Visit; title: string; module: string; chil
     "data-allowed": visit.allowed.join(" "),
     "data-params": JSON.stringify(visit.params),
     "data-user": visit.user_name,
+    "data-user-id": visit.user_id,
   };
   return (
     <Document frame={visit} title={title} module={module} body={body}>

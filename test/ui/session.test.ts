@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
+import {
+  logIn,
+  noBrowser,
+  openBrowser,
+  openPage,
+  openStrangeWindow,
+  openWindow,
+  settled,
+  visit,
+} from "./browser.ts";
+import { openWorkshop } from "./workshop.ts";
+
+const PASSWORD = "a password of otto";
+
+describe("who is signed in", { skip: noBrowser }, () => {
+  let service: Service;
+  let browser: Browser;
+  before(async () => {
+    service = await openWorkshop();
+    browser = await openBrowser();
+    const otto = { name: "otto", password: PASSWORD, roles: ["admin"] };
+    const made = await service.api("POST", "/user", { ...otto, own_password: ADMIN_PASSWORD });
+    assert.equal(made.status, 201, made.text);
+  });
+  after(async () => {
+    await browser?.close();
+    await service?.stop();
+  });
+
+  /** Comes back to the page, which asks who is signed in now. */
+  async function comeBack(page: Page): Promise<void> {
+    const answered = page.waitForEvent("requestfinished", (of) => of.url().endsWith("/auth/me"));
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await answered;
+  }
+
+  test("is told from others once, in a line that stays where it is used", async () => {
+    const context = await openWindow(browser, service);
+    const { page } = await openPage(context);
+    await visit(page, service, "/ui/webhooks/hello#settings");
+    const { page: other } = await openPage(context);
+    await other.goto(`${service.url}/ui/login`);
+    await logIn(other, "otto", PASSWORD);
+    await other.waitForURL(/\/ui\/$/);
+    await comeBack(page);
+    const again = page.locator("#banner").getByRole("button", { name: "Load it again" });
+    await again.focus();
+    await page.evaluate("document.activeElement.dataset.first = ''");
+    await comeBack(page);
+    await page.getByRole("button", { name: "Save" }).evaluate((save) => save.click());
+    await page.locator(".form-fault", { hasText: "nothing was done" }).waitFor();
+    assert.equal(await again.getAttribute("data-first"), "", "the line is the same");
+    assert.ok(await again.evaluate((button) => button.matches(":focus")));
+    await page.keyboard.press("Enter");
+    await page.locator("header", { hasText: "otto" }).waitFor();
+    await context.close();
+  });
+
+  test("is the same one with a new name, in every tab", async () => {
+    const context = await openStrangeWindow(browser);
+    const { page } = await openPage(context);
+    await page.goto(`${service.url}/ui/webhooks/hello`);
+    await logIn(page, "otto", PASSWORD);
+    await page.waitForURL(/\/ui\/webhooks\/hello/);
+    await settled(page);
+    const { page: users } = await openPage(context);
+    await visit(users, service, "/ui/admin/users");
+    const dialog = users.getByRole("dialog");
+    await users.getByRole("button", { name: "Change otto" }).click();
+    await dialog.getByLabel("Name", { exact: true }).fill("otilia");
+    await dialog.getByLabel("Your password").fill(PASSWORD);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await users.locator("tbody tr", { hasText: "otilia" }).waitFor();
+
+    for (const own of [users, page]) await comeBack(own);
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByLabel("Description").fill("As otilia");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    assert.equal(await page.locator(".session-other").count(), 0);
+    await users.getByRole("button", { name: "Sign out" }).click();
+    await users.waitForURL(/\/ui\/login$/);
+    await context.close();
+  });
+});
