@@ -6,10 +6,10 @@ const MARKS = 500;
 
 /**
  * A text from outside. It turns around nothing that stands beside it, and what nobody would see in
- * it is marked.
+ * it is marked. Code reads from left to right; words as their first letter does.
  */
-export function Said({ text }: { text: string }) {
-  return <bdi>{marked(text)}</bdi>;
+export function Said({ text, isCode = false }: { text: string; isCode?: boolean }) {
+  return <bdi dir={isCode ? "ltr" : "auto"}>{marked(text)}</bdi>;
 }
 
 /**
