@@ -52,7 +52,7 @@ function Answer({ status, body }: { status: number; body: string | null }) {
       <strong>{status}</strong>{" "}
       {body === null ? null : (
         <code>
-          <Said text={body} />
+          <Said text={body} isCode />
         </code>
       )}
       <span class="soft">if the caller waited for the end</span>

@@ -24,13 +24,13 @@ function Difference({ of: { from, to } }: { of: AuditChange }) {
     <>
       {before.length === 0 ? null : (
         <del>
-          <Said text={before.join(", ")} />
+          <Said text={before.join(", ")} isCode />
         </del>
       )}
       {before.length === 0 || after.length === 0 ? null : " → "}
       {after.length === 0 ? null : (
         <ins>
-          <Said text={after.join(", ")} />
+          <Said text={after.join(", ")} isCode />
         </ins>
       )}
     </>

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { STATUS, STATUSES, type Status } from "../shared/contract/status.ts";
 import { readAll } from "./api.ts";
 import { Button } from "./button.tsx";
-import { EXECUTION_FILTERS, isDay, toInstant } from "./execution-query.ts";
+import { EXECUTION_FILTERS, isDay, TIME_EXPECTED, toInstant } from "./execution-query.ts";
 import { readFilterWords, toFilterWord } from "./filter-words.ts";
 import { keepFilters, REST_MS, type Filters } from "./filters.tsx";
 import { useLoaded } from "./loaded.ts";
@@ -111,7 +111,7 @@ function idOf(project: string, projects: readonly Named[]): string {
 /** @throws Error where it is no time */
 function asTime(word: string, text: string): string {
   if (toInstant("from", text) !== null) return text;
-  throw new Error(`"${word}:${text}": expected a day or a time, 2026-01-31 or 2026-01-31T16:30`);
+  throw new Error(`"${word}:${text}": ${TIME_EXPECTED}`);
 }
 
 function wordsOf(lists: Lists | null): readonly string[] {

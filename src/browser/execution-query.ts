@@ -48,11 +48,25 @@ export function isDay(text: string): boolean {
  */
 export function toInstant(name: TimeFilter, text: string): string | null {
   const at = new Date(isDay(text) ? `${text}T00:00` : text);
-  if (Number.isNaN(at.getTime())) return null;
-  // Browsers take the 30th of February for a day of March.
-  if (isDay(text) && at.getDate() !== Number(text.slice(-2))) return null;
+  if (Number.isNaN(at.getTime()) || !beginsWithDay(text)) return null;
   if (name === "to" && isDay(text)) at.setHours(24, 0, 0, 0);
   return at.toISOString();
+}
+
+/** Browsers take the 30th of February for a day of March. */
+function beginsWithDay(text: string): boolean {
+  const day = text.slice(0, "2026-01-31".length);
+  return isDay(day) && new Date(`${day}T00:00Z`).getUTCDate() === Number(day.slice(-2));
+}
+
+/** What a time may be, to be said where it is none. */
+export const TIME_EXPECTED = "expected a day or a time, 2026-01-31 or 2026-01-31T16:30";
+
+/** What is wrong with each time of the address that is none. */
+export function wrongTimesOfAddress(): readonly string[] {
+  return Object.entries(filtersOfAddress(TIMES))
+    .filter(([name, text]) => text !== "" && isTime(name) && toInstant(name, text) === null)
+    .map(([name, text]) => `"${name}=${text}" of the address filters nothing: ${TIME_EXPECTED}`);
 }
 
 /** The filters of the address that the list has; a time that is none filters nothing. */

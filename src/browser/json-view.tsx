@@ -98,7 +98,7 @@ function JsonNode({ value, name, level, goal }: NodeProps) {
   const title =
     name === null ? null : (
       <span class="json-name">
-        <Said text={name} />
+        <Said text={name} isCode />
       </span>
     );
   const mark = isFound ? "json-found" : "";
@@ -129,7 +129,7 @@ function JsonLeaf({ value }: { value: unknown }) {
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);
   return (
     <span class={`json-${kind}`}>
-      <Said text={text} />
+      <Said text={text} isCode />
     </span>
   );
 }

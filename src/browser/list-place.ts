@@ -14,7 +14,8 @@ const FIRST = { cursors: [], top: 0 };
 
 /**
  * Begins a list where it was left. The entry of the browser's history knows the place, for whoever
- * comes back to it or reloads it; other filters give it another address, which forgets it.
+ * comes back to it or reloads it; other filters give it another address, which forgets it. Whoever
+ * leaves before a page is shown leaves it as it was.
  *
  * @param cursors of the page that is shown
  * @param isShown whether one is
@@ -26,14 +27,16 @@ export function useListPlace(
   isShown: boolean,
   begin: (cursors: readonly string[]) => void,
 ): void {
-  const now = useRef(cursors);
-  now.current = cursors;
+  const now = useRef<readonly string[] | null>(null);
+  now.current = isShown ? cursors : null;
   const top = useRef(0);
   useLayoutEffect(() => {
     const kept = placeOf(list) ?? FIRST;
     top.current = kept.top;
     begin(kept.cursors);
-    const leave = (): void => keep({ list, cursors: now.current ?? [], top: scrollY });
+    const leave = (): void => {
+      if (now.current !== null) keep({ list, cursors: now.current, top: scrollY });
+    };
     addEventListener("pagehide", leave);
     return () => removeEventListener("pagehide", leave);
   }, [list]);

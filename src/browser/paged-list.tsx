@@ -73,6 +73,8 @@ export function usePages<Item>(
     try {
       const { items, next_cursor } = await read<List<Item>>(path, wanted, mine.abort.signal);
       if (mine !== reading.current) return;
+      // All that was on it may have been deleted since its cursor was kept.
+      if (items.length === 0 && cursors.length > 0) return await load([]);
       const atFirst = isSame ? latest.current.atFirst : items;
       const page = { items, atFirst, cursors, next: next_cursor, isCut: false };
       show(mine.missed.reduce(changed<Item>, page));
@@ -110,13 +112,17 @@ export function usePages<Item>(
   }
 
   useListPlace(JSON.stringify([path, query]), shown.cursors, shown.items !== null, (cursors) => {
+    // What cannot be read now is read again from here.
+    show({ ...latest.current, cursors });
     track(load(cursors)).catch(complain);
   });
   useServiceBack(shown.items === null, () => void refresh().catch(complain));
-  const isFirst = shown.cursors.length === 0;
-  const isLast = shown.next === null && !shown.isCut;
-  const { items, atFirst } = shown;
-  return { items, atFirst, isFirst, isLast, isBusy, reload: () => load([]), refresh, turn, change };
+  return { ...ends(shown), isBusy, reload: () => load([]), refresh, turn, change };
+}
+
+/** What is shown, and whether anything is before and behind it. */
+function ends<Item>({ items, atFirst, cursors, next, isCut }: Shown<Item>) {
+  return { items, atFirst, isFirst: cursors.length === 0, isLast: next === null && !isCut };
 }
 
 const NOTHING = { items: null, atFirst: [], cursors: [], next: null, isCut: false };

@@ -65,7 +65,7 @@ function Request({ refused: { method, path, headers } }: { refused: RefusedCall 
       <summary>
         {method}{" "}
         <code>
-          <Said text={path} />
+          <Said text={path} isCode />
         </code>
       </summary>
       <Pairs of={Object.entries(headers)} />

@@ -95,7 +95,7 @@ function Source({ text }: { text: string }) {
         <CopyButton text={() => text} />
       </div>
       <pre tabindex={0}>
-        <Said text={text} />
+        <Said text={text} isCode />
       </pre>
     </div>
   );

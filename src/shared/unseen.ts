@@ -17,27 +17,52 @@ const EACH = new RegExp(`${SHAPING.map(({ source }) => source).join("|")}|(${ANY
 
 interface Piece {
   readonly text: string;
-  /** Whether it is a single character that nobody sees. */
+  /** Whether nobody sees it: one character, as often as it follows itself. */
   readonly isUnseen: boolean;
+  /** Whether it is what was not looked through any more. */
+  readonly isRest?: true;
 }
 
-/** A text in pieces: what is seen, and each character that is not. */
-export function splitUnseen(text: string): readonly Piece[] {
+/**
+ * A text in pieces: what is seen, and what is not.
+ *
+ * @param limit so many unseen pieces; what follows them is one piece, if more of it is not seen
+ */
+export function splitUnseen(text: string, limit = Infinity): readonly Piece[] {
   if (!ANY.test(text)) return [{ text, isUnseen: false }];
   const pieces: Piece[] = [];
   let end = 0;
-  for (const { index, 1: unseen } of text.matchAll(EACH)) {
-    if (unseen === undefined) continue;
-    if (index > end) pieces.push({ text: text.slice(end, index), isUnseen: false });
-    pieces.push({ text: unseen, isUnseen: true });
-    end = index + unseen.length;
+  let count = 0;
+  for (const { start, end: next } of runsOf(text)) {
+    if (start > end) pieces.push({ text: text.slice(end, start), isUnseen: false });
+    if (count === limit)
+      return [...pieces, { text: text.slice(start), isUnseen: true, isRest: true }];
+    pieces.push({ text: text.slice(start, next), isUnseen: true });
+    count += 1;
+    end = next;
   }
   if (end < text.length) pieces.push({ text: text.slice(end), isUnseen: false });
   return pieces;
 }
 
+/** Where the same unseen character stands, once or more, in the order of the text. */
+function* runsOf(text: string): Generator<{ readonly start: number; readonly end: number }> {
+  let run = { character: "", start: 0, end: 0 };
+  for (const { index, 1: character } of text.matchAll(EACH)) {
+    if (character === undefined) continue;
+    const end = index + character.length;
+    if (run.character === character && run.end === index) {
+      run.end = end;
+      continue;
+    }
+    if (run.character !== "") yield run;
+    run = { character, start: index, end };
+  }
+  if (run.character !== "") yield run;
+}
+
 export function hasUnseen(text: string): boolean {
-  return splitUnseen(text).some(({ isUnseen }) => isUnseen);
+  return splitUnseen(text, 1).some(({ isUnseen }) => isUnseen);
 }
 
 /** JSON that means the same, and in whose texts everything is seen. */
@@ -47,8 +72,8 @@ export function escapeUnseen(json: string): string {
     .join("");
 }
 
-function toEscape(character: string): string {
-  return character
+function toEscape(text: string): string {
+  return text
     .split("")
     .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
     .join("");

@@ -20,6 +20,8 @@ test("what is not seen is told apart, and nothing of the text is lost", () => {
     ["a\u{e0061}b\u2028", ["\u{e0061}", "\u2028"]],
     ["\u001b[31m\u0000\u007f\u0085", ["\u001b", "\u0000", "\u007f", "\u0085"]],
     ["👩\u200d🚀\u200d", ["\u200d"]],
+    ["\u200b\u200b a\u200b\u200c\u200c", ["\u200b\u200b", "\u200b", "\u200c\u200c"]],
+    ["\u{e0061}\u{e0061}\u{e0062}", ["\u{e0061}\u{e0061}", "\u{e0062}"]],
   ];
   for (const [text, unseen] of rows) {
     assert.deepEqual(unseenIn(text), unseen, JSON.stringify(text));
@@ -30,6 +32,22 @@ test("what is not seen is told apart, and nothing of the text is lost", () => {
       text,
     );
   }
+});
+
+test("a text of a caller has no more pieces than are shown", () => {
+  assert.equal(splitUnseen("\u200b".repeat(349_000)).length, 1);
+  const text = "a\u200bb\u200c".repeat(100_000);
+  const pieces = splitUnseen(text, 2);
+  assert.deepEqual(pieces.slice(0, -1), [
+    { text: "a", isUnseen: false },
+    { text: "\u200b", isUnseen: true },
+    { text: "b", isUnseen: false },
+    { text: "\u200c", isUnseen: true },
+    { text: "a", isUnseen: false },
+  ]);
+  const rest = { text: text.slice("a\u200bb\u200ca".length), isUnseen: true, isRest: true };
+  assert.deepEqual(pieces.at(-1), rest);
+  assert.deepEqual(splitUnseen("a\u200bb", 1).at(-1), { text: "b", isUnseen: false });
 });
 
 test("JSON with escapes means the same", () => {

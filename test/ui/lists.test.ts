@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import type { Service } from "../blackbox/service.ts";
 import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
 import { openWorkshop } from "./workshop.ts";
@@ -49,9 +49,33 @@ describe("lists in the browser", { skip: noBrowser }, () => {
     await page.reload();
     await settled(page);
     assert.deepEqual(await ids(), third, "a reload too");
+    const asked = (then: (route: Route) => Promise<void>) =>
+      page.route(/\/execution\?/, then, { times: 1 });
+    const held = page.waitForRequest(/\/execution\?/);
+    await asked(async () => {});
+    await page.reload();
+    await held;
+    await page.reload();
+    await settled(page);
+    assert.deepEqual(await ids(), third, "one before the list was there too");
+    await asked((route) => route.abort());
+    await page.reload();
+    await first.waitFor();
+    await settled(page);
+    assert.deepEqual(await ids(), third, "and where it could not be read at first");
+    assert.match(errors.splice(0).join("\n"), /ERR_FAILED/);
     await turn("Back");
     await turn("Back");
     assert.ok(await page.getByRole("button", { name: "Back" }).isDisabled());
+    const newest = await ids();
+    await turn("Next");
+    // Nothing is left on that page.
+    await asked((route) =>
+      route.continue({ url: `${route.request().url()}&to=2000-01-01T00:00:00.000Z` }),
+    );
+    await page.reload();
+    await first.waitFor();
+    assert.deepEqual(await ids(), newest, "the first page is");
     await turn("Next");
     await page.getByRole("button", { name: "Succeeded" }).click();
     await page.waitForURL(/status=ENDED_SUCCESS$/);
@@ -110,10 +134,15 @@ describe("lists in the browser", { skip: noBrowser }, () => {
     await search.fill("until:2026-02-30");
     await search.press("Enter");
     await own.getByText('"until:2026-02-30": expected a day or a time').waitFor();
+    await search.fill("until:2026-02-30T10:00");
+    await search.press("Enter");
+    await own.getByText('"until:2026-02-30T10:00": expected a day or a time').waitFor();
     const today = await own.evaluate<string>("new Date().toLocaleDateString('en-CA')");
     await search.fill(`from:${today} until:${today}`);
     await search.press("Enter");
     await own.locator("tbody tr").first().waitFor();
+    await visit(own, service, "/ui/executions?from=2026-02-30");
+    await own.getByText('"from=2026-02-30" of the address filters nothing: expected').waitFor();
     await context.close();
   });
 });

@@ -64,4 +64,38 @@ describe("what a caller's text would hide is seen", { skip: noBrowser }, () => {
     );
     assert.deepEqual(errors, []);
   });
+
+  test("words begin where their letters do, code at the left", async () => {
+    const words = "שלום";
+    await call(service, "answer", {
+      steps: [{ status_message: words }],
+      output: { [words]: words },
+    });
+    await visit(page, service, "/ui/executions?webhook=answer");
+    await page.locator("tbody tr th a").first().click();
+    await page.locator("#output .json-string").last().waitFor();
+    const directionOf = (place: string) =>
+      page
+        .locator(`${place} bdi`)
+        .last()
+        .evaluate((text) => (text.matches(":dir(rtl)") ? "rtl" : "ltr"));
+    assert.equal(await directionOf(".message"), "rtl");
+    assert.equal(await directionOf("#output .json-name"), "ltr");
+    assert.equal(await directionOf("#output .json-string"), "ltr");
+  });
+
+  test("with so many marks as a page can bear, and no fewer characters", async () => {
+    const alternating = "\u200b\u200c".repeat(50_000);
+    await call(service, "answer", { output: ["\u200b".repeat(100_000), alternating] });
+    await visit(page, service, "/ui/executions?webhook=answer");
+    await page.locator("tbody tr th a").first().click();
+    const texts = page.locator("#output .json-string");
+    await texts.last().waitFor();
+    assert.deepEqual(await codesIn(texts.first()), ["U+200B ×100000"]);
+    const codes = await codesIn(texts.last());
+    assert.equal(codes.length, 501);
+    assert.equal(codes.at(-1), "more, not marked from here on");
+    assert.equal(await texts.last().textContent(), JSON.stringify(alternating));
+    assert.deepEqual(errors, []);
+  });
 });

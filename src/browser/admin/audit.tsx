@@ -68,7 +68,7 @@ function Told({ of: { changes, members } }: { of: AuditEntry }) {
       <Changes of={changes} />
       {others.length === 0 ? null : (
         <p class="soft line">
-          <Said text={others.join(", ")} />
+          <Said text={others.join(", ")} isCode />
         </p>
       )}
     </>

@@ -57,7 +57,7 @@ export function Settings() {
           "Value",
           ({ value }) => (
             <code class="line">
-              <Said text={JSON.stringify(value)} />
+              <Said text={JSON.stringify(value)} isCode />
             </code>
           ),
         ],

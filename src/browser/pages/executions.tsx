@@ -2,7 +2,13 @@ import { PageHead } from "../head.tsx";
 import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { isEnded } from "../../shared/contract/status.ts";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
-import { canDecide, executionFiltersOfAddress, matches, toQuery } from "../execution-query.ts";
+import {
+  canDecide,
+  executionFiltersOfAddress,
+  matches,
+  toQuery,
+  wrongTimesOfAddress,
+} from "../execution-query.ts";
 import { ExecutionFilters } from "../execution-filters.tsx";
 import type { Filters } from "../filters.tsx";
 import { gather } from "../gathered.ts";
@@ -18,6 +24,7 @@ start(async () => <ExecutionsPage />);
 
 function ExecutionsPage() {
   const [filters, apply] = useState(executionFiltersOfAddress);
+  useLayoutEffect(() => wrongTimesOfAddress().forEach((text) => complain(new Error(text))), []);
   const query = toQuery(filters);
   const pages = usePages<ExecutionSummary>(["execution"], query);
   const isLive = useChanges(pages, query);

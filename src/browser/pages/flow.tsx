@@ -77,7 +77,7 @@ function Trouble({ flow }: { flow: Flow }) {
         <details>
           <summary>Stack</summary>
           <pre tabindex={0}>
-            <Said text={error.stack} />
+            <Said text={error.stack} isCode />
           </pre>
         </details>
       )}
