@@ -138,7 +138,7 @@ function Dialog(props: {
 
 interface AskedOptions extends DialogOptions {
   readonly done: () => void;
-  /** Whether nothing but its end closes the dialog: an act is under way, or a result is shown. */
+  /** Whether only the result's own button closes the dialog: it is shown for the only time. */
   readonly keep: (isKept: boolean) => void;
   readonly close: () => void;
 }
@@ -148,8 +148,8 @@ function Asked(props: AskedOptions) {
   const { content, submit, dismiss = "Cancel", isDangerous = false, keep, close } = props;
   const [result, setResult] = useState<Child | null>(null);
   const through = (act: DialogOptions["act"]) => async (values: FormData) => {
-    // What is under way is not left: it may be refused, and its answer may be the only one.
-    keep(true);
+    // From here on the only answer may be under way.
+    keep(props.result !== undefined);
     try {
       await act(values);
     } catch (error) {

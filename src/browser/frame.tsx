@@ -2,9 +2,7 @@ import { watchActivity } from "./activity.ts";
 import { ApiError, call } from "./api.ts";
 import { need } from "./append.ts";
 import { watchConnection } from "./connection.ts";
-import { confirm } from "./dialog.tsx";
 import { onKeys } from "./keys.ts";
-import { leaveFor, isHeld } from "./leaving.ts";
 import { complain } from "./notice.tsx";
 import { apiPath, pagePath, PREFIX } from "./page.ts";
 import { watchSession } from "./session.tsx";
@@ -19,7 +17,7 @@ export function openFrame(): void {
   watchConnection();
   watchUnsaved();
   need("sign-out").addEventListener("click", () => {
-    askToSignOut().catch(complain);
+    signOut().catch(complain);
   });
   need("theme").addEventListener("click", turnTheme);
   need("shortcuts").addEventListener("click", showShortcuts);
@@ -36,12 +34,6 @@ function complainOfStray({ reason }: PromiseRejectionEvent): void {
   complain(reason);
 }
 
-/** Before anything is done: signed out, nobody can go back to what is not saved. */
-async function askToSignOut(): Promise<void> {
-  if (!isHeld()) return signOut();
-  await confirm("Sign out?", "What is not saved on this page is lost.", "Sign out", signOut);
-}
-
 /** A session that has ended already is what was asked for. */
 async function signOut(): Promise<void> {
   try {
@@ -49,7 +41,7 @@ async function signOut(): Promise<void> {
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 401)) throw error;
   }
-  leaveFor(pagePath("login"));
+  location.assign(pagePath("login"));
 }
 
 /** Cookies, so that the server already sends the page in the right theme; calls carry none. */

@@ -1,5 +1,3 @@
-import { askBeforeLeaving } from "./leaving.ts";
-
 /** What somebody has changed in the forms of a page, and not saved. */
 
 /** What each form held before somebody began to change it. */
@@ -14,25 +12,24 @@ export function watchUnsaved(): void {
     addEventListener(event, ({ target }) => keep(formOf(target)), { capture: true });
   for (const event of ["input", "change", "click"])
     addEventListener(event, (of) => begin(of), { capture: true });
-  askBeforeLeaving(() => [...document.forms].some(isUnsaved));
+  addEventListener("beforeunload", (event) => {
+    if ([...document.forms].some(isUnsaved)) event.preventDefault();
+  });
 }
 
-/** Whether somebody has typed or chosen something else than before; not while it is being saved. */
+/** Whether something else is typed or chosen than before; not while it is being saved. */
 export function isUnsaved(form: HTMLFormElement): boolean {
-  return changed.has(form) && !saving.has(form) && before.get(form) !== contentOf(form);
+  const held = before.get(form);
+  return held !== undefined && !saving.has(form) && held !== contentOf(form);
 }
 
-/** Waits for what saves a form: what it held at first is saved then, and nothing typed meanwhile. */
+/** Waits for what saves a form: from then on what it holds is saved. */
 export async function save(form: HTMLFormElement, work: Promise<unknown>): Promise<void> {
-  const sent = contentOf(form);
-  const wasChanged = changed.delete(form);
   saving.add(form);
   try {
     await work;
-    before.set(form, sent);
-  } catch (error) {
-    if (wasChanged) changed.add(form);
-    throw error;
+    before.delete(form);
+    changed.delete(form);
   } finally {
     saving.delete(form);
   }
@@ -43,7 +40,7 @@ function formOf(target: EventTarget | null): HTMLFormElement | null {
 }
 
 function keep(form: HTMLFormElement | null): void {
-  if (form !== null && !changed.has(form) && !saving.has(form)) before.set(form, contentOf(form));
+  if (form !== null && !changed.has(form)) before.set(form, contentOf(form));
 }
 
 /** A button within a form, which does not send it, changes what there is to fill in. */

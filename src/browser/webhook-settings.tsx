@@ -4,7 +4,6 @@ import { confirm } from "./dialog.tsx";
 import { Check, Field } from "./field.tsx";
 import { Form } from "./form.tsx";
 import { textOf } from "./form-values.ts";
-import { leaveFor } from "./leaving.ts";
 import { useLoaded } from "./loaded.ts";
 import { notify } from "./notice.tsx";
 import { apiPath, may, pagePath } from "./page.ts";
@@ -137,7 +136,7 @@ function Ending({ webhook: { name } }: { webhook: Webhook }) {
   const text = `Its URL answers 404 from then on, and its key is gone. Its executions stay.`;
   const remove = async (): Promise<void> => {
     await call("DELETE", ["webhook", name]);
-    leaveFor(pagePath("webhooks"));
+    location.assign(pagePath("webhooks"));
   };
   return (
     <div id="ending" class="buttons ending">
