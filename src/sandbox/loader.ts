@@ -1,6 +1,14 @@
 import ModuleNow, { syncBuiltinESMExports } from "node:module";
-import { sep as separator } from "node:path";
-import { TypeError, apply, freeze, push, slice, startsWith } from "../shared/intrinsics.ts";
+import { resolve as resolveNow, sep as separator } from "node:path";
+import {
+  TypeError,
+  apply,
+  freeze,
+  includes,
+  push,
+  slice,
+  startsWith,
+} from "../shared/intrinsics.ts";
 
 /**
  * The runtime's loader of the older module format, which every such module gets hold of as
@@ -11,7 +19,10 @@ import { TypeError, apply, freeze, push, slice, startsWith } from "../shared/int
 interface Loader {
   _load(request: unknown, parent: unknown, isMain: unknown, options?: LoadOptions): unknown;
   _findPath(request: unknown, paths: unknown, ...more: unknown[]): unknown;
+  readonly prototype: { _compile: Compile };
 }
+
+type Compile = (this: unknown, text: unknown, filename: unknown, ...more: unknown[]) => unknown;
 
 /** How the runtime tells its own loader what it has resolved already. */
 interface LoadOptions {
@@ -27,6 +38,8 @@ interface LoadOptions {
 export interface LoaderRules {
   /** With a separator at their ends: nothing outside of them is looked for. */
   readonly folders: readonly string[];
+  /** What the names of modules begin with that are made, and lie nowhere. */
+  readonly made: readonly string[];
   /** A path among the packages. */
   readonly base: string;
   /** @throws {Error} where a flow may not have this module of the runtime */
@@ -54,6 +67,7 @@ const DANGEROUS = [
 const Module = ModuleNow;
 const { isBuiltin } = Module;
 const sep: string = separator;
+const resolvePath = resolveNow;
 const IS_DENO = "Deno" in globalThis;
 
 /**
@@ -72,6 +86,7 @@ export function closeLoader(rules: LoaderRules): void {
   const loader = Module as unknown as Loader;
   loader._load = guardLoad(loader._load, rules);
   loader._findPath = guardSearch(loader._findPath, rules);
+  loader.prototype._compile = guardCompile(loader.prototype._compile, rules);
   freeze(Module);
   freeze(Module.prototype);
   syncBuiltinESMExports();
@@ -116,18 +131,43 @@ function copyOptions({ resolved, shouldSkipModuleHooks, source }: LoadOptions): 
 
 /** Whether a file is there is told of the folders alone. */
 function guardSearch(find: Loader["_findPath"], { folders }: LoaderRules): Loader["_findPath"] {
-  const isInside = (path: unknown): boolean => {
-    if (typeof path !== "string") return false;
-    for (let at = 0; at < folders.length; at += 1)
-      if (startsWith(`${path}${sep}`, folders[at] as string)) return true;
-    return false;
-  };
   return (request, paths, ...more) => {
-    if (typeof request === "string" && startsWith(request, sep) && !isInside(request)) return false;
+    const isPath = typeof request === "string" && startsWith(request, sep);
+    if (isPath && !isInside(folders, request)) return false;
     const kept: unknown[] = [];
     const given = paths as { readonly [at: number]: unknown; readonly length: number } | undefined;
     const count = given?.length ?? 0;
-    for (let at = 0; at < count; at += 1) if (isInside(given?.[at])) push(kept, given?.[at]);
+    for (let at = 0; at < count; at += 1)
+      if (isInside(folders, given?.[at])) push(kept, given?.[at]);
     return apply(find, Module, [request, kept, more[0], more[1]]);
   };
+}
+
+/**
+ * A text is a module of these folders alone: where it claims the place of another, the runtime gives
+ * the one that it has loaded from there, such as the program's own.
+ */
+function guardCompile(compile: Compile, { folders, made }: LoaderRules): Compile {
+  const isOwn = (path: unknown): boolean =>
+    isInside(folders, path) && resolvePath(path as string) === path;
+  return function (this: unknown, text, filename, ...more) {
+    if (!isOwn(filename) && !isMade(made, filename))
+      throw new TypeError("A module lies in the folder of the flow, or of its packages");
+    return apply(compile, this, [text, filename, more[0], more[1]]);
+  };
+}
+
+/** As a path it stays beside the working folder: with a way up it could lead to the program. */
+function isMade(made: readonly string[], name: unknown): boolean {
+  if (typeof name !== "string" || includes(name, "/..") || includes(name, "\\")) return false;
+  for (let at = 0; at < made.length; at += 1) if (startsWith(name, made[at] as string)) return true;
+  return false;
+}
+
+function isInside(folders: readonly string[], path: unknown): boolean {
+  if (typeof path !== "string") return false;
+  const resolved = `${resolvePath(path)}${sep}`;
+  for (let at = 0; at < folders.length; at += 1)
+    if (startsWith(resolved, folders[at] as string)) return true;
+  return false;
 }

@@ -122,6 +122,7 @@ export function guardModules(data: ThreadData, onFetch: () => void): Imports {
   });
   closeLoader({
     folders: [rules.version, rules.packages],
+    made: [SUBSTITUTE, REFUSED],
     base: `${rules.packages}_.js`,
     requireBuiltin: (name) => requireBuiltin(data, imports.needed, name, null),
   });

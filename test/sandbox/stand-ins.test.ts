@@ -232,6 +232,14 @@ const TRIES: Readonly<Record<string, { readonly act: string; readonly got: unkno
     act: `const got = []; for (const from of ["/etc/a.js", "file:///etc/a.js", "/"]) for (const name of ["./passwd", "/etc/passwd", "../../../../../../etc/passwd", "child_process", "fs"]) try { const it = require("module").createRequire(from)(name); got.push(String(it.execSync ?? it.readFileSync).includes("refuse") ? "refused" : name); } catch (error) { got.push("refused"); } const tell = (name) => { try { return require("module").createRequire("/etc/a.js").resolve(name); } catch (error) { return error.message.replaceAll(name, ""); } }; if (tell("./passwd") === tell("./nothing")) got.push("refused"); else got.push("told"); return [...new Set(got)]`,
     got: ["refused"],
   },
+  "the program's own module by its place": {
+    act: `const [, path] = new Error().stack.match(/file:\\/\\/(\\S+?thread\\.mjs)/); const got = []; for (const place of [path, "thread.mjs", "./thread.mjs", __dirname + "/../../../../.." + path, __dirname + "/..", "flowhook-substitute:/../thread.mjs", "flowhook-substitute:fs/../../thread.mjs"]) try { const own = new module.constructor("x"); own._compile("", place, "module"); got.push(typeof own.exports.default); } catch (error) { got.push(error.message); } return [...new Set(got)]`,
+    got: ["A module lies in the folder of the flow, or of its packages"],
+  },
+  "whether a file is there by a way up": {
+    act: `return new Set(["passwd", "nothing-at-all"].map((name) => { try { return String(module.constructor._findPath(__dirname + "/..".repeat(20) + "/etc/" + name, [])); } catch (error) { return error.code; } })).size`,
+    got: 1,
+  },
   "a module by another kind of name": {
     act: `return [["child_process"], { toString: () => "child_process" }, new String("child_process"), "node:node:child_process", "child_process/", "CHILD_PROCESS", "internal/bootstrap/realm", "node:internal/child_process", "sqlite", "node:sqlite"].map((name) => typeof process.getBuiltinModule(name)).join()`,
     got: Array.from({ length: 10 }, () => "undefined").join(),
