@@ -49,7 +49,13 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     const input = await session.write("input.json", '{"json": {"a": [1, null]}}');
     const finished = await session.run(["flow", "run", "echo", "--input", input]);
     assert.equal(finished.code, 0, all(finished));
-    assert.deepEqual(JSON.parse(finished.stdout), { json: { a: [1, null] } });
+    assert.deepEqual(JSON.parse(finished.stdout), {
+      method: "POST",
+      path: null,
+      headers: { "content-type": "application/json" },
+      query: {},
+      json: { a: [1, null] },
+    });
   });
 
   test("run: an input from standard input", async () => {

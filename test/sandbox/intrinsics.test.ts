@@ -104,10 +104,24 @@ const REQUIRES = `(number, log) => {
     () => { module.filename = "flowhook-substitute:x"; return require("node:fs"); },
     () => { Object.defineProperty(module, "filename", { value: "node:path" }); return require("node:fs"); },
     () => Module.prototype.constructor.createRequire("/x")("node:fs"),
-    () => process.getBuiltinModule("fs"),
+    () => unlessEmpty(process.getBuiltinModule("fs")), () => unlessEmpty(process.getBuiltinModule(name)),
   ];
   for (let at = 0; at < ways.length; at++) {
     try { if (ways[at]() !== undefined) log("reached " + name + " by " + ways[at]); } catch {}
+  }
+  return null;
+}`;
+
+/** A file that says it is one of a package: it gets stand-ins, which have nothing behind them. */
+const PACKAGE_REQUIRES = `(number, log) => {
+  module.filename = __dirname + "/../plugins/node_modules/x/a.cjs";
+  const name = FORBIDDEN[number % FORBIDDEN.length];
+  const ways = [
+    () => require(name), () => require("node:" + name), () => module.require("node:fs"), () => require("worker_threads"),
+    () => Module.createRequire(module.filename)(name), () => process.getBuiltinModule("node:" + name),
+  ];
+  for (let at = 0; at < ways.length; at++) {
+    try { if (unlessEmpty(ways[at]()) !== undefined) log("reached " + name + " by " + at); } catch {}
   }
   return null;
 }`;
@@ -119,6 +133,19 @@ export default async ({ log, input_value }) => { await changeEach((text) => log.
 const KEPT = `const { apply, getOwnPropertyDescriptor } = Reflect; const then = Promise.prototype.then; const { Promise: P } = globalThis;
 const isModule = (found) => typeof found === "object" && found !== null && getOwnPropertyDescriptor(found, "default") !== undefined;
 const FORBIDDEN = ${JSON.stringify(FORBIDDEN)};`;
+
+/** What a module gives but names that refuse, and the loader that every module of CommonJS has. */
+const EMPTY = `const Module = module.constructor; const { ownKeys } = Reflect; const { toString } = Function.prototype; const { includes } = String.prototype;
+const isEmpty = (found) => {
+  const names = ownKeys(found);
+  for (let at = 0; at < names.length; at++) {
+    if (typeof found[names[at]] !== "function") continue;
+    const text = apply(toString, found[names[at]], []);
+    if (!apply(includes, text, ["refuse(prefix + name)"]) && text !== "() => {}" && text !== "() => false") return false;
+  }
+  return names.length > 0;
+};
+const unlessEmpty = (found) => found === undefined || found === Module || isEmpty(found) ? undefined : found;`;
 
 const ATTEMPTS: readonly Attempt[] = [
   {
@@ -137,7 +164,13 @@ const ATTEMPTS: readonly Attempt[] = [
     name: "a require of a .cjs file",
     file: "attempt.cjs",
     rounds: 9,
-    code: `${KEPT} exports.attempt = ${REQUIRES};`,
+    code: `${KEPT} ${EMPTY} exports.attempt = ${REQUIRES};`,
+  },
+  {
+    name: "a require of a file that says it is a package's",
+    file: "attempt.cjs",
+    rounds: 9,
+    code: `${KEPT} ${EMPTY} exports.attempt = ${PACKAGE_REQUIRES};`,
   },
 ];
 
