@@ -31,17 +31,15 @@ export function keepBeside(
 }
 
 /**
- * A part of a request, which an execution without a call was given, with the rest as a call has it.
- * A value with any other member is no part of one, and stays as it is.
+ * A body, which an execution without a call was given as `json`, with the rest as a call has it.
+ * Without a body, or with any other member, it may be a value of the flow's own: `{"path": "/a"}`.
  */
 export function fillRequest(input: unknown): unknown {
-  if (!isPlain(input) || isWhole(input)) return input;
+  if (!isPlain(input) || !hasOwn(input, "json") || isWhole(input)) return input;
   const own = keys(input);
   for (let at = 0; at < own.length; at += 1) if (!isMember(own[at] as string)) return input;
-  const hasBody = hasOwn(input, "json");
-  const method = hasBody ? "POST" : "GET";
-  const headers = hasBody ? { "content-type": "application/json" } : {};
-  return { method, path: null, headers, query: {}, ...input };
+  const headers = { "content-type": "application/json" };
+  return { method: "POST", path: null, headers, query: {}, ...input };
 }
 
 function isWhole(input: object): boolean {

@@ -83,21 +83,30 @@ test("what a transformation makes of the whole stands alone, however it looks", 
   for (const [schema, makes] of rows) assert.equal(makesWhole(schema), makes);
 });
 
-test("a part of a request has the rest as a call has it", () => {
-  const get = { method: "GET", path: null, headers: {}, query: {} };
-  const post = { ...get, method: "POST", headers: { "content-type": "application/json" } };
-  assert.deepEqual(fillRequest({}), get);
-  assert.deepEqual(fillRequest({ query: { a: "1" } }), { ...get, query: { a: "1" } });
-  assert.deepEqual(fillRequest({ json: 1 }), { ...post, json: 1 });
+test("a body has the rest of a request as a call has it", () => {
+  const rest = { path: null, query: {} };
+  const headers = { "content-type": "application/json" };
+  assert.deepEqual(fillRequest({ json: 1 }), { ...rest, method: "POST", headers, json: 1 });
   assert.deepEqual(fillRequest({ json: 1, method: "PUT", headers: {} }), {
-    ...get,
+    ...rest,
     method: "PUT",
+    headers: {},
     json: 1,
   });
   assert.equal(fillRequest(REQUEST), REQUEST);
 });
 
 test("what is no part of a request is given as it is", () => {
-  for (const value of [null, 1, "x", [], [1], { order: 1 }, { json: 1, order: 1 }])
+  for (const value of [
+    null,
+    1,
+    "x",
+    [],
+    [1],
+    {},
+    { path: "/a" },
+    { query: "select 1" },
+    { json: 1, order: 1 },
+  ])
     assert.equal(fillRequest(value), value);
 });
