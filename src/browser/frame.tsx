@@ -2,12 +2,13 @@ import { watchActivity } from "./activity.ts";
 import { ApiError, call } from "./api.ts";
 import { need } from "./append.ts";
 import { watchConnection } from "./connection.ts";
+import { confirm } from "./dialog.tsx";
 import { onKeys } from "./keys.ts";
 import { complain } from "./notice.tsx";
 import { apiPath, pagePath, PREFIX } from "./page.ts";
 import { watchSession } from "./session.tsx";
 import { showShortcuts } from "./shortcuts.tsx";
-import { watchUnsaved } from "./unsaved.ts";
+import { giveUpUnsaved, hasUnsaved, watchUnsaved } from "./unsaved.ts";
 
 /** What the frame around every page does: navigation, theme, sign out, activity. */
 export function openFrame(): void {
@@ -17,7 +18,7 @@ export function openFrame(): void {
   watchConnection();
   watchUnsaved();
   need("sign-out").addEventListener("click", () => {
-    signOut().catch(complain);
+    askToSignOut().catch(complain);
   });
   need("theme").addEventListener("click", turnTheme);
   need("shortcuts").addEventListener("click", showShortcuts);
@@ -34,6 +35,12 @@ function complainOfStray({ reason }: PromiseRejectionEvent): void {
   complain(reason);
 }
 
+/** Before anything is done: signed out, nobody can go back to what is not saved. */
+async function askToSignOut(): Promise<void> {
+  if (!hasUnsaved()) return signOut();
+  await confirm("Sign out?", "What is not saved on this page is lost.", "Sign out", signOut);
+}
+
 /** A session that has ended already is what was asked for. */
 async function signOut(): Promise<void> {
   try {
@@ -41,6 +48,7 @@ async function signOut(): Promise<void> {
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 401)) throw error;
   }
+  giveUpUnsaved();
   location.assign(pagePath("login"));
 }
 

@@ -13,8 +13,18 @@ export function watchUnsaved(): void {
   for (const event of ["input", "change", "click"])
     addEventListener(event, (of) => begin(of), { capture: true });
   addEventListener("beforeunload", (event) => {
-    if ([...document.forms].some(isUnsaved)) event.preventDefault();
+    if (hasUnsaved()) event.preventDefault();
   });
+}
+
+/** Whether a form of the page is. */
+export function hasUnsaved(): boolean {
+  return [...document.forms].some(isUnsaved);
+}
+
+/** Before a page is left whose forms are of what is gone: nobody is asked about them. */
+export function giveUpUnsaved(): void {
+  for (const form of document.forms) before.delete(form);
 }
 
 /** Whether something else is typed or chosen than before; not while it is being saved. */

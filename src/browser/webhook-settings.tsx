@@ -8,6 +8,7 @@ import { useLoaded } from "./loaded.ts";
 import { notify } from "./notice.tsx";
 import { apiPath, may, pagePath } from "./page.ts";
 import type { Flow, Named, Webhook } from "./resources.ts";
+import { giveUpUnsaved } from "./unsaved.ts";
 import { patch, type WebhookPart } from "./webhook-members.tsx";
 
 const SYNC_MODES = [
@@ -136,6 +137,7 @@ function Ending({ webhook: { name } }: { webhook: Webhook }) {
   const text = `Its URL answers 404 from then on, and its key is gone. Its executions stay.`;
   const remove = async (): Promise<void> => {
     await call("DELETE", ["webhook", name]);
+    giveUpUnsaved();
     location.assign(pagePath("webhooks"));
   };
   return (

@@ -96,10 +96,10 @@ describe("administration in the browser", { skip: noBrowser }, () => {
 
   test("keeps the roles of a user whose list of roles did not come", async () => {
     const dialog = page.getByRole("dialog");
-    await page.route(/\/api\/latest\/role\?/, (route) => route.fulfill({ status: 503 }));
+    await page.route(/\/api\/latest\/role\?/, (route) => route.fulfill({ status: 500 }));
     await visit(page, service, "/ui/admin/users");
     await page.getByRole("button", { name: "Change grace" }).click();
-    await dialog.locator(".complaint", { hasText: "The service answered 503" }).waitFor();
+    await dialog.locator(".complaint", { hasText: "The service answered 500" }).waitFor();
     await dialog.getByLabel("E-mail").fill("grace@example.com");
     await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
     await dialog.getByRole("button", { name: "Save" }).click();
@@ -374,9 +374,12 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await own.getByRole("button", { name: "Send" }).click();
     await own.locator("#try .fault", { hasText: "nothing was done" }).waitFor();
 
-    const signOut = own.getByRole("button", { name: "Sign out" });
-    await signOut.click();
-    await own.locator("#banner .complaint", { hasText: "nothing was done" }).waitFor();
+    // What was typed is not saved, so it asks first.
+    await own.getByRole("button", { name: "Sign out" }).click();
+    const dialog = own.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Sign out" }).click();
+    await dialog.getByText("nothing was done").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
     assert.equal(await said.count(), 1);
     await said.getByRole("button", { name: "Load it again" }).click();
     await own.locator("header", { hasText: "otto" }).waitFor();

@@ -144,4 +144,25 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     await page.getByLabel("Input").fill("{}");
     assert.deepEqual(await leave(), [], "nothing is saved there");
   });
+
+  test("is asked about before somebody is signed out, and not after a webhook is gone", async () => {
+    await open("/ui/webhooks/status-page#settings");
+    await page.getByLabel("Description").fill("Typed");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await dialog().getByRole("button", { name: "Delete" }).click();
+    await page.waitForURL(/\/ui\/webhooks$/);
+    assert.deepEqual(asked, []);
+
+    await open("/ui/webhooks/hello#settings");
+    await page.getByLabel("Description").fill("Typed");
+    const signOut = page.getByRole("banner").getByRole("button", { name: "Sign out" });
+    await signOut.click();
+    await dialog().getByRole("button", { name: "Cancel" }).click();
+    assert.equal((await service.api("GET", "/auth/me")).status, 200);
+    assert.equal(await page.getByLabel("Description").inputValue(), "Typed");
+    await signOut.click();
+    await dialog().getByRole("button", { name: "Sign out" }).click();
+    await page.waitForURL(/\/ui\/login$/);
+    assert.deepEqual(asked, []);
+  });
 });
