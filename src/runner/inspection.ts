@@ -7,28 +7,41 @@ import { findBusyPlace } from "./thread-place.ts";
 import { isTaskResult } from "./thread-shapes.ts";
 import type { Task, Withheld } from "../shared/wire/thread-messages.ts";
 
-const INSPECTING = { inspecting: true, withheld: { files: false, net: false }, line: null };
+const NOTHING: Withheld = { files: false, net: false };
+const INSPECTING = { inspecting: true, withheld: NOTHING, line: null };
 
-/**
- * Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. What
- * the flow declares is known only then: where its packages asked for more, they are imported once
- * more without it, as they will be when the flow runs.
- */
+/** Imports a flow in a fresh thread without grants; bounded in time and memory; never rejects. */
 export async function inspectInThread(spec: FlowSpec, setup: RunnerSetup): Promise<Inspection> {
   const bare: FlowSpec = { ...spec, grants: { net: false, read: [], write: [], secrets: [] } };
   const isLate = new AbortController();
   const timer = setTimeout(() => isLate.abort(), setup.inspect_ms);
   const late = once(isLate.signal, "abort").then(() => null);
   try {
-    let result = await inspectOnce(bare, setup, INSPECTING.withheld, late);
-    if (isTaskResult(result) && (result.lacking.files || result.lacking.net))
-      result = await inspectOnce(bare, setup, result.lacking, late);
+    const result = await inspectAsItRuns(bare, setup, late);
     if (result === null) return broken(await describeLate(bare, setup));
     return isTaskResult(result) ? result.inspection : broken(REPLACED);
   } catch (error) {
     return broken(reasonOf(error, spec));
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/**
+ * What a flow declares is known only once it was imported: where its packages asked for more, they
+ * are imported again without that, as they will be when the flow runs, until they ask for no more.
+ */
+async function inspectAsItRuns(
+  bare: FlowSpec,
+  setup: RunnerSetup,
+  late: Promise<null>,
+): Promise<unknown> {
+  for (let withheld = NOTHING; ;) {
+    const result = await inspectOnce(bare, setup, withheld, late);
+    if (!isTaskResult(result)) return result;
+    const { files, net } = result.lacking;
+    if (!(files && !withheld.files) && !(net && !withheld.net)) return result;
+    withheld = { files: files || withheld.files, net: net || withheld.net };
   }
 }
 

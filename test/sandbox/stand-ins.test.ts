@@ -147,6 +147,16 @@ test("an inspection gives packages what the flow declares, and no more", async (
   assert.match(bare.kind === "broken" ? bare.message : "", /Cannot use "http.Agent" without/);
 });
 
+test("an inspection gives a package nothing for what it asks for once it was refused", async () => {
+  const later = addPackage(
+    "a.cjs",
+    `try { require("fs").readFileSync("/none"); } catch (error) { if (error.code === "ERR_ACCESS_DENIED" && /add permissions/.test(error.message)) new (require("net").Socket)(); }`,
+  );
+  const spec = bench.flow(`import "${later}"; export default () => 1;`);
+  const found = await bench.runners.inspect(spec);
+  assert.match(found.kind === "broken" ? found.message : "", /Cannot use "net.Socket" without/);
+});
+
 /** All that an object leads to: members, getters, symbols, prototypes, and what `also` says. */
 const WALK = `const walk = (roots, isKnown, also = () => []) => {
   const seen = new Set(); const left = [...roots];
