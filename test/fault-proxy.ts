@@ -9,8 +9,8 @@ export interface FaultProxy {
   /** Resets all connections, and each new one. */
   drop(): void;
   /**
-   * Nothing comes through, either way, and nobody is told. Bytes are kept as TCP keeps them: they
-   * arrive late where the connection lives until `open`.
+   * Nothing comes through, either way, and nobody is told, nor that the other side has left. Bytes
+   * are kept as TCP keeps them: they arrive late where the connection lives until `open`.
    */
   hold(): void;
   /** What is sent there arrives; what is answered does not, as with `hold`. */
@@ -31,9 +31,12 @@ export async function openFaultProxy(url: string): Promise<FaultProxy> {
   let mode: Mode = "open";
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     if (mode === "dropped") return reset(client);
-    const link = new Link(client, () => connect({ ...place, allowHalfOpen: true }));
+    const link = new Link(
+      client,
+      () => connect({ ...place, allowHalfOpen: true }),
+      () => links.delete(link),
+    );
     links.add(link);
-    client.once("close", () => links.delete(link));
     if (mode === "open") link.open();
   });
   server.listen(0, HOST);
@@ -81,23 +84,26 @@ function placeOf(url: string): { host: string; port: number } {
 class Link {
   readonly #client: Socket;
   readonly #connect: () => Socket;
+  readonly #onClosed: () => void;
   #server: Socket | null = null;
   #isHeld = true;
+  /** What one side is to be told once something may pass. */
+  #untold: (() => void)[] = [];
 
-  constructor(client: Socket, toServer: () => Socket) {
+  constructor(client: Socket, toServer: () => Socket, onClosed: () => void) {
     this.#client = client;
     this.#connect = toServer;
-    client.pause().on("error", () => this.reset());
+    this.#onClosed = onClosed;
+    client.pause().on("error", () => client.destroy());
+    client.once("close", () => {
+      if (this.#server === null) onClosed();
+    });
   }
 
   open(): void {
     this.#isHeld = false;
-    if (this.#server === null) {
-      this.#server = this.#connect();
-      this.#server.on("error", () => this.reset());
-      this.#pass(this.#client, this.#server);
-      this.#pass(this.#server, this.#client);
-    }
+    this.#server ??= this.#reach();
+    for (const tell of this.#untold.splice(0)) tell();
     this.#client.resume();
     this.#server.resume();
   }
@@ -117,6 +123,15 @@ class Link {
     if (this.#server !== null) reset(this.#server);
   }
 
+  #reach(): Socket {
+    const server = this.#connect();
+    server.on("error", () => server.destroy());
+    server.once("close", this.#onClosed);
+    this.#pass(this.#client, server);
+    this.#pass(server, this.#client);
+    return server;
+  }
+
   #pass(from: Socket, to: Socket): void {
     from.on("data", (bytes: Buffer) => {
       if (!to.write(bytes)) from.pause();
@@ -124,9 +139,14 @@ class Link {
     to.on("drain", () => {
       if (!this.#isHeld) from.resume();
     });
-    from.on("end", () => to.end());
+    from.on("end", () => this.#tell(() => to.end()));
     from.once("close", () => {
-      if (!from.readableEnded) to.destroy();
+      if (!from.readableEnded) this.#tell(() => reset(to));
     });
+  }
+
+  #tell(act: () => void): void {
+    if (this.#isHeld) this.#untold.push(act);
+    else act();
   }
 }

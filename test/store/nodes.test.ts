@@ -282,6 +282,32 @@ test("through a pooler nothing is listened to", async () => {
   await client.end();
 });
 
+test("a node that is cut off while it looks for lost ones holds back nobody's look for long", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  await using other = await openNodeStore(url);
+  const cut = opened.use(await openNodeStore(proxy.through(url), { leaseMs: SHORT_MS }));
+  opened.defer(() => proxy.drop());
+  const blocking = new pg.Client(url);
+  await blocking.connect();
+  opened.defer(() => blocking.end());
+  await blocking.query("begin; lock table node");
+  const lost = cut.node.sweep().catch((error: unknown) => error);
+  const looking = "select from pg_locks where locktype = 'relation' and not granted";
+  await poll("it to look", async () => ((await blocking.query(looking)).rowCount ?? 0) > 0 || null);
+  proxy.hold();
+  await blocking.query("rollback");
+  const swept = await poll("another node to look", async () => {
+    await other.node.renew(FIGURES);
+    return other.node.sweep();
+  });
+  assert.deepEqual(swept.nodes, ["n"]);
+  proxy.drop();
+  assert.ok((await lost) instanceof Error);
+});
+
 test("a look for lost nodes that comes late gives nobody up", async () => {
   const url = await server.createDatabase();
   await using _one = await openNodeStore(url, { leaseMs: SHORT_MS });

@@ -24,6 +24,12 @@ const CONNECT_MS = 5000;
  */
 export const ANSWER_MS = 5000;
 
+/**
+ * The server ends a transaction in which it has heard nothing for so long, with all its locks: its
+ * node was cut off within it, or stands still, and the others would wait for ever.
+ */
+const IDLE = `set idle_in_transaction_session_timeout = ${2 * ANSWER_MS}`;
+
 /** Where to connect, and under which name. */
 export type Address = Pick<ThreadData, "url" | "name">;
 
@@ -156,6 +162,7 @@ export class Session {
     try {
       await client.connect();
       await requireWritable(client);
+      await client.query(IDLE);
       await this.#prepare(client);
       return (this.#client = client);
     } catch (error) {

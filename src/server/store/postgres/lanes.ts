@@ -24,8 +24,7 @@ const RETRY_MS = 250;
 const PLANS = "set enable_seqscan = off; set plan_cache_mode = force_generic_plan";
 
 /** The server gives up what nobody waits for any more, and lets go of what it has locked. */
-const LIMITS = `set statement_timeout = ${ANSWER_MS - 500};
-  set idle_in_transaction_session_timeout = ${2 * ANSWER_MS}`;
+const LIMIT = `set statement_timeout = ${ANSWER_MS - 500}`;
 
 /** The connections on which records are written, each batch after the one before. */
 export class Lanes {
@@ -44,7 +43,7 @@ export class Lanes {
       const predecessor = new Predecessor();
       const prepare = async (client: Client): Promise<void> => {
         await client.query(PLANS);
-        await client.query(LIMITS);
+        await client.query(LIMIT);
         await setDurability(client, data.durability);
         await predecessor.endFor(client);
       };
