@@ -11,15 +11,18 @@ import { runQueue, type Queued } from "./test-queue.ts";
 import { note, openDurations, openTally, summarize, type Tally } from "./test-report.ts";
 
 /**
- * `npm test`: builds, then runs the tests of the rooms, of the user interface and of faults, with the
- * binary where they start the program, and the black-box suite once for each way to run it.
- *
- *   --fast         only the tests of the rooms, with the sources and without a build
- *   --target NAME  only the black-box suite against this target (repeatable)
- *   --no-build     with what build/ holds
- *   --no-skips     a skipped test fails the run; so it is where CI=true
- *   TEXT           only test files whose path contains it
+ * Builds, then runs the tests of the rooms, of the user interface and of faults, with the binary
+ * where they start the program, and the black-box suite once for each way to run it.
  */
+const HELP = `npm test -- [options] [TEXT ...]
+
+  --fast         only the tests of the rooms, with the sources and without a build
+  --target NAME  only the black-box suite against this target (repeatable)
+  --no-build     with what build/ holds
+  --no-skips     a skipped test fails the run; so it is where CI=true
+  --help
+  TEXT           only test files whose path contains it
+`;
 
 const TARGETS = ["source", "bundle", "binary", "deno", "postgres", "cluster"] as const;
 
@@ -69,8 +72,13 @@ const { values: options, positionals: filters } = parseArgs({
     target: { type: "string", multiple: true },
     build: { type: "boolean", default: true },
     skips: { type: "boolean", default: process.env["CI"] !== "true" },
+    help: { type: "boolean", default: false },
   },
 });
+if (options.help) {
+  process.stdout.write(HELP);
+  process.exit();
+}
 
 const rooms = filesOf("test/**/*.test.ts").filter((file) => !needsBuild(file));
 const blackBox = filesOf("test/blackbox/**/*.test.ts");
