@@ -91,7 +91,7 @@ function open(given: RunnerSetup, token: string): void {
 
 function inspect(given: RunnerSetup, number: number, spec: FlowSpec): void {
   const told = (inspection: Inspection): void => send({ type: "inspected", number, inspection });
-  inspectInThread(spec, given).then(told, (error: unknown) =>
+  inspectInThread(spec, given, () => send({ type: "stuck" })).then(told, (error: unknown) =>
     told({ kind: "broken", message: String(error), stack: null }),
   );
 }

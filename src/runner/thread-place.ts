@@ -10,6 +10,8 @@ import type { Task } from "../shared/wire/thread-messages.ts";
 /** How long it is watched, and how long that may take in all, in milliseconds. */
 const SAMPLE_MS = 1500;
 const MOST_MS = 5000;
+/** Of a thread that does not answer its watcher either. */
+const NATIVE = "a call of the runtime that nothing interrupts, as long hashes and compressions are";
 /** Fewer tell nothing: a module that waits was seen while it was compiled. */
 const LEAST_HITS = 20;
 
@@ -33,8 +35,8 @@ interface ProfileNode {
  *
  * @param thread one that has done nothing yet; it is of no use afterwards
  * @param directory of the flow's files; others are not told
- * @returns innermost first, `spin (lib/loop.ts:3) < top level (order.ts)`; null where it waits
- *   without being busy, or the runtime does not tell
+ * @returns innermost first, `spin (lib/loop.ts:3) < top level (order.ts)`, or that it is in a call
+ *   which nobody can look into; null where it waits without being busy, or the runtime does not tell
  */
 export async function findBusyPlace(thread: Piscina, directory: string): Promise<string | null> {
   const task: Task = { type: "inspect" };
@@ -43,8 +45,8 @@ export async function findBusyPlace(thread: Piscina, directory: string): Promise
   const { startCpuProfile } = (worker ?? {}) as Partial<Worker>;
   if (worker === undefined || startCpuProfile === undefined) return null;
   const late = new Promise<null>((resolve) => setTimeout(resolve, MOST_MS, null).unref());
-  const profile = await Promise.race([takeProfile(worker), late]).catch(() => null);
-  return profile === null ? null : describeBusiest(profile, pathToFileURL(`${directory}/`).href);
+  const profile = await Promise.race([takeProfile(worker), late]);
+  return profile === null ? NATIVE : describeBusiest(profile, pathToFileURL(`${directory}/`).href);
 }
 
 async function takeProfile(worker: Worker): Promise<readonly ProfileNode[]> {

@@ -108,6 +108,24 @@ test("C3: an import that takes its runner down breaks nothing that is imported b
   assert.equal((await bench.run(bench.flow(HELLO))).output_value, '"here"');
 });
 
+const HELD_IMPORT = `import { pbkdf2Sync } from "node:crypto"; pbkdf2Sync("a", "b", 2 ** 31 - 1, 64, "sha512"); export default () => 1`;
+
+test("H4: an import that a native call holds costs its runner, and those who run nothing", async () => {
+  await using bench = await openBench({ inspect_ms: 1000 });
+  const [shared] = pids(bench);
+  bench.answer = () => ({ ok: true, value: "false" });
+  const [beside] = await startAll(bench, [bench.flow(PATIENT)], "beside");
+  const inspecting = bench.runners.inspect(bench.flow(HELD_IMPORT));
+  await until(() => pids(bench).length > 1);
+  const spare = pids(bench).find((pid) => pid !== shared);
+  assert.equal((await inspecting).kind, "broken");
+  await until(() => !pids(bench).includes(spare));
+  assert.ok(pids(bench).includes(shared));
+  bench.answer = () => ({ ok: true, value: "true" });
+  assert.equal((await beside?.ending)?.output_value, '"done"');
+  assert.deepEqual(bench.broken, []);
+});
+
 test("H4: fewer native calls than there are places, left behind, cost their runner too", async () => {
   await using bench = await openBench();
   const zips = bench.flow(ZIPS);

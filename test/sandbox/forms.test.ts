@@ -585,6 +585,10 @@ test("an inspection of what never ends has a limit", async () => {
       /^Importing .* 1\.5 s: it was busy in spin \(flow\.ts:2\) < top level \(flow\.ts(?::5)?\)$/,
     ],
     [`await new Promise(() => {})`, /1\.5 s: it waits for something at its top level$/],
+    [
+      `import { pbkdf2Sync } from "node:crypto"; pbkdf2Sync("a", "b", 2 ** 31 - 1, 64, "sha512");`,
+      /1\.5 s: it was busy in a call of the runtime that nothing interrupts/,
+    ],
   ] as const) {
     let message = "";
     // What is watched for a moment may not have run in it where the machine paused: not each time.

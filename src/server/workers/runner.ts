@@ -256,6 +256,7 @@ export class Runner {
     if (message.type === "inspected") this.#inspected(message.number, message.inspection);
     else if (message.type === "heartbeat") this.#heartbeat(message);
     else if (message.type === "ready") this.#open();
+    else if (message.type === "stuck") this.leave();
     else if (message.type === "refused") this.#refuse(message.message);
     else this.#tell(message);
   }

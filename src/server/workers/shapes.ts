@@ -10,6 +10,7 @@ const CHECKS: Readonly<Record<FromRunner["type"], Check>> = {
   ready: () => true,
   refused: ({ message }) => isText(message),
   inspected: ({ number, inspection }) => isCount(number) && isInspection(inspection),
+  stuck: () => true,
   heartbeat: ({ rss_bytes, native_wait_ms, native_load }) =>
     [rss_bytes, native_wait_ms, native_load].every(isCount),
   started: ({ thread }) => isCount(thread),

@@ -232,6 +232,8 @@ export type FromRunner =
   /** It cannot give what the sandbox promises and takes no runs. */
   | { readonly type: "refused"; readonly message: string }
   | { readonly type: "inspected"; readonly number: number; readonly inspection: Inspection }
+  /** A thread that imported a flow does not end: a native call holds it, and a core. */
+  | { readonly type: "stuck" }
   | {
       readonly type: "heartbeat";
       readonly rss_bytes: number;
