@@ -179,7 +179,10 @@ function resolve(
     const allowed = ofVersion ? rules.version : rules.packages;
     if (specifier !== rules.entry && !leadsInto(allowed, specifier, parent))
       throw outside(rules, specifier, allowed);
-    return inside(rules, specifier, findFile(specifier, context, next), allowed);
+    const found = findFile(specifier, context, next);
+    // "imports" of a package.json lead to modules of the runtime as well.
+    if (startsWith(found.url, NODE)) return resolveBuiltin(rules, found.url, context, next);
+    return inside(rules, specifier, found, allowed);
   }
   const from = ofVersion ? { ...context, parentURL: rules.base } : context;
   return inside(rules, specifier, findPackage(specifier, from, next), rules.packages);

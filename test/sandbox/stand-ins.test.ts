@@ -25,12 +25,15 @@ const require = createRequire(import.meta.url);
 let last = 0;
 
 /** A package with this text, `.cjs` or `.mjs`. @returns its name */
-function addPackage(file: string, text: string): string {
+function addPackage(file: string, text: string, more: object = {}): string {
   const name = `package-${(last += 1)}`;
   const folder = join(bench.folder, "plugins/node_modules", name);
   mkdirSync(folder, { recursive: true });
   const exports = `./${file}`;
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name, version: "1.0.0", exports }));
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ name, version: "1.0.0", exports, ...more }),
+  );
   writeFileSync(join(folder, file), text);
   return name;
 }
@@ -71,6 +74,23 @@ for (const name of STAND_INS)
 
 /** Each tells how a file was refused that it reads. */
 const SAYS = `const says = async (act) => { try { return String(await act()); } catch (error) { return [error.code, error.message].join(": "); } };`;
+
+test("a package names modules of Node by its own imports too", async () => {
+  const imports = {
+    "#fs": { node: "fs", default: "./none.mjs" },
+    "#path": "path",
+    "#workers": "worker_threads",
+  };
+  const text = `import fs from "#fs"; import path from "#path"; import { isMainThread } from "#workers"; ${SAYS}
+    export default async () => [path.posix.join("a", "b"), isMainThread, await says(() => fs.readFileSync("/etc/hostname"))];`;
+  const name = addPackage("a.mjs", text, { imports });
+  const code = `import give from "${name}"; export default () => give();`;
+  assert.equal((await bench.runners.inspect(bench.flow(code))).kind, "flow");
+  const { output_value } = await bench.run(bench.flow(code));
+  const [joined, isMainThread, refused] = JSON.parse(output_value ?? "[]") as unknown[];
+  assert.deepEqual([joined, isMainThread], ["a/b", true]);
+  assert.match(String(refused), /^ERR_ACCESS_DENIED: Cannot use "fs.readFileSync" without/);
+});
 
 const FORMS: Readonly<Record<string, readonly [file: string, text: string]>> = {
   "a default import": ["a.mjs", `import fs from "fs"; READ(fs.readFileSync)`],
