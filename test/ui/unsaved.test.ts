@@ -43,15 +43,18 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     return asked;
   }
 
-  /** A change waits on its way to the service until it is released. */
-  async function holdBack(url: string): Promise<{ asked: Promise<void>; release: () => void }> {
+  /** A change waits on its way to the service until it is released, or is lost there. */
+  async function holdBack(
+    url: string,
+    isLost = false,
+  ): Promise<{ asked: Promise<void>; release: () => void }> {
     const asked = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
     const hold = async (route: Route): Promise<void> => {
       if (route.request().method() === "GET") return route.fallback();
       asked.resolve();
       await released.promise;
-      await route.continue();
+      await (isLost ? route.abort() : route.continue());
       await page.unroute(url, hold);
     };
     await page.route(url, hold);
@@ -135,8 +138,9 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
 
     await open("/ui/webhooks/hello#limits");
     await methods.fill("post");
-    await save.click();
+    await save.press("Enter");
     await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    await save.and(page.locator(":focus:enabled")).waitFor();
     assert.deepEqual(await leave(), []);
   });
 
@@ -200,6 +204,32 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     again.release();
     await page.locator("#notices", { hasText: "Saved" }).waitFor();
     assert.deepEqual(await leave(), ["beforeunload"]);
+  });
+
+  test("stays in its dialog while it is being saved, whatever is pressed", async () => {
+    await open("/ui/admin/projects");
+    await page.getByRole("button", { name: "Change Shop" }).click();
+    const description = dialog().getByLabel("Description");
+    const save = dialog().getByRole("button", { name: "Save" });
+    await description.fill("Refused at first");
+    for (const isRefused of [true, false]) {
+      const hold = await holdBack("**/api/latest/project/Shop", isRefused);
+      await description.press("Control+Enter");
+      await hold.asked;
+      await page.keyboard.type("lost");
+      for (let count = 0; count < 3; count += 1) await page.keyboard.press("Escape");
+      assert.ok(await dialog().getByRole("button", { name: "Cancel" }).isDisabled());
+      assert.equal(await dialog().locator(".unsaved").count(), 0);
+      hold.release();
+      if (!isRefused) break;
+      await dialog().getByText("The service cannot be reached").waitFor();
+      await save.and(page.locator(":enabled")).waitFor();
+      assert.equal(await description.and(page.locator(":focus")).count(), 1);
+    }
+    await page.locator("dialog").waitFor({ state: "detached" });
+    const { body } = await service.api("GET", "/project/Shop");
+    assert.partialDeepStrictEqual(body, { description: "Refused at first" });
+    assert.deepEqual(await leave(), []);
   });
 
   test("is nothing that the page itself has filled in", async () => {
