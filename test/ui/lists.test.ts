@@ -182,4 +182,20 @@ describe("lists in the browser", { skip: noBrowser }, () => {
     await own.getByText('"from=2026-02-30" of the address filters nothing: expected').waitFor();
     await context.close();
   });
+
+  test("say which filters of their address they have not", async () => {
+    for (const [path, known] of [
+      ["executions", "status, text, webhook, flow, "],
+      ["webhooks", "text, flow, is_enabled"],
+      ["flows", "text, state"],
+      ["admin/audit", "user_name, action, target"],
+    ] as const) {
+      await visit(page, service, `/ui/${path}?until=2026-01-31&text=`);
+      const said = page.getByText(
+        `"until=2026-01-31" of the address filters nothing: expected one of ${known}`,
+      );
+      await said.waitFor();
+      assert.equal(await page.locator(".complaint").count(), path === "admin/audit" ? 2 : 1);
+    }
+  });
 });
