@@ -195,6 +195,12 @@ describe("lists in the browser", { skip: noBrowser }, () => {
         `"until=2026-01-31" of the address filters nothing: expected one of ${known}`,
       );
       await said.waitFor();
+      const close = page
+        .locator(".complaint", { has: said })
+        .getByRole("button", { name: "Close" });
+      const [text, button] = [await said.boundingBox(), await close.boundingBox()];
+      assert.ok(text !== null && button !== null);
+      assert.ok(button.x >= text.x + text.width, "beside it, however long it is");
       assert.equal(await page.locator(".complaint").count(), path === "admin/audit" ? 2 : 1);
     }
   });
