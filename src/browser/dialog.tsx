@@ -25,7 +25,8 @@ interface DialogOptions {
 
 /**
  * A form in a dialog; resolves with whether it was done, once it is closed. Escape asks where
- * something was changed, the button that closes it does not.
+ * something was changed, the button that closes it does not. While its act is under way it stays
+ * and takes nothing: whether it was done is still to be said.
  */
 export function openDialog(options: DialogOptions): Promise<boolean> {
   return new Promise((resolve) => {
@@ -34,10 +35,10 @@ export function openDialog(options: DialogOptions): Promise<boolean> {
     let isLeft = false;
     const done = (): void => {
       isDone = true;
-      dialog.querySelector(".unsaved")?.remove();
     };
     const keep = (is: boolean): void => {
       isKept = is;
+      if (is) dialog.querySelector(".unsaved")?.remove();
     };
     const close = (): void => {
       if (isKept) return;
@@ -138,7 +139,7 @@ function Dialog(props: {
 
 interface AskedOptions extends DialogOptions {
   readonly done: () => void;
-  /** Whether only the result's own button closes the dialog: it is shown for the only time. */
+  /** Whether only its end closes the dialog: an act is under way, or its result is shown, once. */
   readonly keep: (isKept: boolean) => void;
   readonly close: () => void;
 }
@@ -148,8 +149,7 @@ function Asked(props: AskedOptions) {
   const { content, submit, dismiss = "Cancel", isDangerous = false, keep, close } = props;
   const [result, setResult] = useState<Child | null>(null);
   const through = (act: DialogOptions["act"]) => async (values: FormData) => {
-    // From here on the only answer may be under way.
-    keep(props.result !== undefined);
+    keep(true);
     try {
       await act(values);
     } catch (error) {
@@ -180,6 +180,7 @@ function Asked(props: AskedOptions) {
           submit={submit}
           isDangerous={isDangerous}
           beside={cancel}
+          isGoneAfter
         >
           {content}
         </Form>

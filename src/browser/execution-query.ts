@@ -1,4 +1,4 @@
-import { filtersOfAddress, type Filters } from "./filters.tsx";
+import { filtersOfAddress, unknownOfAddress, type Filters } from "./filters.tsx";
 import type { ExecutionSummary } from "./resources.ts";
 
 /** The filters that the address of a list may have, as the API names them, with their labels. */
@@ -15,6 +15,8 @@ export const EXECUTION_FILTERS = [
   ["from", "From"],
   ["to", "Until"],
 ] as const;
+
+const NAMES = EXECUTION_FILTERS.map(([name]) => name);
 
 /** The filters as the API takes them: an address may have days, and local times. */
 export function toQuery(filters: Filters): Filters {
@@ -62,17 +64,17 @@ function beginsWithDay(text: string): boolean {
 /** What a time may be, to be said where it is none. */
 export const TIME_EXPECTED = "expected a day or a time, 2026-01-31 or 2026-01-31T16:30";
 
-/** What is wrong with each time of the address that is none. */
-export function wrongTimesOfAddress(): readonly string[] {
-  return Object.entries(filtersOfAddress(TIMES))
+/** What is wrong with each filter of the address that the list has not, and each time that is none. */
+export function wrongsOfAddress(): readonly string[] {
+  const times = Object.entries(filtersOfAddress(TIMES))
     .filter(([name, text]) => text !== "" && isTime(name) && toInstant(name, text) === null)
     .map(([name, text]) => `"${name}=${text}" of the address filters nothing: ${TIME_EXPECTED}`);
+  return [...unknownOfAddress(NAMES), ...times];
 }
 
 /** The filters of the address that the list has; a time that is none filters nothing. */
 export function executionFiltersOfAddress(): Filters {
-  const names = EXECUTION_FILTERS.map(([name]) => name);
-  const filters = Object.entries(filtersOfAddress(names));
+  const filters = Object.entries(filtersOfAddress(NAMES));
   const isRead = ([name, value]: readonly [string, string]) =>
     !isTime(name) || toInstant(name, value) !== null;
   return Object.fromEntries(filters.filter(isRead));

@@ -1,5 +1,6 @@
-import { useRef, type Child } from "hono/jsx/dom";
+import { useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 import { textOf } from "./form-values.ts";
+import { complain } from "./notice.tsx";
 
 /** How long typing rests before the list is asked, in milliseconds. */
 export const REST_MS = 250;
@@ -10,6 +11,31 @@ export type Filters = Readonly<Record<string, string>>;
 export function filtersOfAddress(names: readonly string[]): Filters {
   const given = [...new URLSearchParams(location.search)];
   return Object.fromEntries(given.filter(([name]) => names.includes(name)));
+}
+
+/** The same that a list begins with; it says which others there are, as they filter nothing. */
+export function useFiltersOfAddress(names: readonly string[]): Filters {
+  const [first] = useState(() => filtersOfAddress(names));
+  useComplaintsOfAddress(() => unknownOfAddress(names));
+  return first;
+}
+
+/** Says once what is wrong with filters of the address. */
+export function useComplaintsOfAddress(find: () => readonly string[]): void {
+  useLayoutEffect(() => {
+    for (const text of find()) complain(new Error(text));
+  }, []);
+}
+
+/** What there is to say of each filter of the address that a list has not. */
+export function unknownOfAddress(names: readonly string[]): readonly string[] {
+  const given = [...new URLSearchParams(location.search)];
+  return given
+    .filter(([name]) => !names.includes(name))
+    .map(
+      ([name, text]) =>
+        `"${name}=${text}" of the address filters nothing: expected one of ${names.join(", ")}`,
+    );
 }
 
 /** Into the address. */

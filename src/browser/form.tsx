@@ -1,4 +1,4 @@
-import { createContext, useRef, useState, type Child } from "hono/jsx/dom";
+import { createContext, useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 import { ApiError, sentenceOf } from "./api.ts";
 import { FieldError } from "./form-values.ts";
 import { save } from "./unsaved.ts";
@@ -24,12 +24,15 @@ export function Form(props: {
   isFixed?: boolean;
   /** Starts something and changes nothing: nobody is asked before what was typed is left. */
   isForOnce?: boolean;
+  /** Goes with what it has sent: nothing can be typed meanwhile, as it would be lost. */
+  isGoneAfter?: boolean;
   /** Stands beside the button. */
   beside?: Child;
   children: Child;
 }) {
   const { act, actOver, submit, style = "narrow", isDangerous = false, isFixed = false } = props;
   const { errors, isBusy, send } = useSending(act, actOver);
+  const isShut = isFixed || (isBusy && props.isGoneAfter === true);
   return (
     <form
       class={style}
@@ -38,7 +41,7 @@ export function Form(props: {
       onSubmit={send}
       onKeyDown={sendByKeys}
     >
-      <fieldset class="bare" disabled={isFixed}>
+      <fieldset class="bare" disabled={isShut}>
         <FieldErrors value={errors}>{props.children}</FieldErrors>
         <p class="fault form-fault" role="alert">
           {errors.get("")}
@@ -60,30 +63,42 @@ function useSending(act: Act, actOver: Act | undefined) {
   const [errors, setErrors] = useState(NONE);
   const [isBusy, setBusy] = useState(false);
   // Keys send a form whose button is disabled, and before that is drawn.
-  const isActing = useRef(false);
+  const sent = useRef<Sent | null>(null);
+  useLayoutEffect(() => {
+    if (isBusy || sent.current === null) return;
+    const { form, used } = sent.current;
+    sent.current = null;
+    comeBack(form, used, errors);
+  }, [isBusy]);
   const send = (event: Event): void => {
     event.preventDefault();
-    if (isActing.current) return;
+    if (sent.current !== null) return;
     const form = event.currentTarget as HTMLFormElement;
-    const say = (found: Messages): void => {
-      setErrors(found);
-      show(form, found);
-    };
     const missing = missingIn(form);
-    say(missing);
-    if (missing.size > 0) return;
-    const turn = (is: boolean): void => {
-      isActing.current = is;
-      setBusy(is);
-    };
-    turn(true);
+    setErrors(missing);
+    if (missing.size > 0) return show(form, missing);
+    sent.current = { form, used: document.activeElement };
+    setBusy(true);
     const isOver = (event as SubmitEvent).submitter?.dataset["over"] !== undefined;
     const run = isOver ? (actOver ?? act) : act;
     save(form, run(new FormData(form)))
-      .catch((error: unknown) => say(messagesOf(form, error)))
-      .finally(() => turn(false));
+      .catch((error: unknown) => setErrors(messagesOf(form, error)))
+      .finally(() => setBusy(false));
   };
   return { errors, isBusy, send };
+}
+
+/** A form that is under way, and what had the focus when it was sent. */
+interface Sent {
+  readonly form: HTMLFormElement;
+  readonly used: Element | null;
+}
+
+/** What is disabled while a form is under way loses the focus to what the form is in, and gets it back. */
+function comeBack(form: HTMLFormElement, used: Element | null, errors: Messages): void {
+  const isLost = document.activeElement?.contains(form) ?? true;
+  if (isLost && used instanceof HTMLElement) used.focus();
+  show(form, errors);
 }
 
 /** What somebody else did is not seen here, so that it is not lost without a word. */

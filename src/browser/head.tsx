@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx/dom";
-import { pagePath } from "./page.ts";
+import { ListLink } from "./list-link.tsx";
 import { Said } from "./said.tsx";
 
 /** The title of a page, with what is said of it and done with it, and the way to the list it is in. */
@@ -14,7 +14,7 @@ export function PageHead(props: {
     <>
       {list === undefined ? null : (
         <p class="way">
-          <a href={pagePath(list[0])}>{list[1]}</a>
+          <ListLink list={list[0]}>{list[1]}</ListLink>
         </p>
       )}
       <div class="head">

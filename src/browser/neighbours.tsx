@@ -3,6 +3,7 @@ import { read, type List } from "./api.ts";
 import { executionFiltersOfAddress, toQuery } from "./execution-query.ts";
 import type { Filters } from "./filters.tsx";
 import { onKeys } from "./keys.ts";
+import { ListLink } from "./list-link.tsx";
 import { useLoaded } from "./loaded.ts";
 import { pagePath } from "./page.ts";
 import type { ExecutionSummary } from "./resources.ts";
@@ -31,7 +32,9 @@ export function Neighbours({ of }: { of: ExecutionSummary }) {
       {link(newer, "Newer")}
       {link(older, "Older")}
       {Object.keys(filters).length === 0 ? null : (
-        <a href={`${pagePath("executions")}?${new URLSearchParams(filters)}`}>Back to the list</a>
+        <ListLink list="executions" query={`?${new URLSearchParams(filters)}`}>
+          Back to the list
+        </ListLink>
       )}
     </nav>
   );

@@ -3,7 +3,16 @@
 /** What each form held before somebody began to change it. */
 const before = new WeakMap<HTMLFormElement, string>();
 const changed = new WeakSet<HTMLFormElement>();
-const saving = new WeakSet<HTMLFormElement>();
+const saving = new WeakMap<HTMLFormElement, Saving>();
+
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+/** What the controls of a form that is being saved hold: a text, or whether they are set. */
+interface Saving {
+  readonly sent: ReadonlyMap<Control, string | boolean>;
+  /** Of those that somebody has used since then. */
+  readonly typed: Map<Control, string | boolean>;
+}
 
 /** The browser asks before it leaves a page with such a form. */
 export function watchUnsaved(): void {
@@ -24,25 +33,36 @@ export function hasUnsaved(): boolean {
 
 /** Before a page is left whose forms are of what is gone: nobody is asked about them. */
 export function giveUpUnsaved(): void {
-  for (const form of document.forms) before.delete(form);
+  for (const form of document.forms) changed.delete(form);
 }
 
-/** Whether something else is typed or chosen than before; not while it is being saved. */
+/** Whether somebody typed or chose something else than before or, while it is saved, than was sent. */
 export function isUnsaved(form: HTMLFormElement): boolean {
-  const held = before.get(form);
-  return held !== undefined && !saving.has(form) && held !== contentOf(form);
+  const now = saving.get(form);
+  if (now !== undefined) return [...now.typed].some(([of, held]) => held !== now.sent.get(of));
+  return changed.has(form) && before.get(form) !== contentOf(form);
 }
 
-/** Waits for what saves a form: from then on what it holds is saved. */
+/** Waits for what saves a form: from then on what was sent is saved, and nothing typed since. */
 export async function save(form: HTMLFormElement, work: Promise<unknown>): Promise<void> {
-  saving.add(form);
+  const sent = new Map(controlsOf(form).map((control) => [control, heldBy(control)]));
+  const now: Saving = { sent, typed: new Map() };
+  saving.set(form, now);
   try {
     await work;
-    before.delete(form);
-    changed.delete(form);
+    takeAsSaved(form, now);
   } finally {
     saving.delete(form);
   }
+}
+
+/** The answer is drawn by now, over what was typed while it was waited for: that is put back. */
+function takeAsSaved(form: HTMLFormElement, { sent, typed }: Saving): void {
+  for (const [control, held] of typed)
+    if (heldBy(control) === held) put(control, sent.get(control) ?? held);
+  before.set(form, contentOf(form));
+  for (const [control, held] of typed) put(control, held);
+  if (typed.size === 0) changed.delete(form);
 }
 
 function formOf(target: EventTarget | null): HTMLFormElement | null {
@@ -50,14 +70,40 @@ function formOf(target: EventTarget | null): HTMLFormElement | null {
 }
 
 function keep(form: HTMLFormElement | null): void {
-  if (form !== null && !changed.has(form)) before.set(form, contentOf(form));
+  if (form !== null && !changed.has(form) && !saving.has(form)) before.set(form, contentOf(form));
 }
 
 /** A button within a form, which does not send it, changes what there is to fill in. */
 function begin({ type, target }: Event): void {
   const isButton = target instanceof Element && target.closest("button[type=button]") !== null;
   const form = formOf(target);
-  if (form !== null && (type !== "click" || isButton)) changed.add(form);
+  if (form === null || (type === "click" && !isButton)) return;
+  changed.add(form);
+  if (isControl(target)) saving.get(form)?.typed.set(target, heldBy(target));
+}
+
+/** A file cannot be put back, and is not taken away either. */
+function isControl(target: EventTarget | null): target is Control {
+  if (target instanceof HTMLInputElement) return target.type !== "file";
+  return target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
+}
+
+function controlsOf(form: HTMLFormElement): readonly Control[] {
+  return [...form.elements].filter(isControl);
+}
+
+function isBox(control: Control): control is HTMLInputElement {
+  return control instanceof HTMLInputElement && ["checkbox", "radio"].includes(control.type);
+}
+
+function heldBy(control: Control): string | boolean {
+  return isBox(control) ? control.checked : control.value;
+}
+
+function put(control: Control, held: string | boolean): void {
+  if (heldBy(control) === held) return;
+  if (isBox(control)) control.checked = held === true;
+  else control.value = String(held);
 }
 
 /** The password that proves who somebody is changes nothing. */

@@ -84,6 +84,43 @@ describe("lists in the browser", { skip: noBrowser }, () => {
     assert.deepEqual(errors, []);
   });
 
+  test("are led back to as they were left in this tab, over other items too", async () => {
+    await page.route(/\/execution\?/, (route) =>
+      route.continue({ url: route.request().url().replace("limit=50", "limit=2") }),
+    );
+    const ids = () =>
+      page.locator("tbody tr").evaluateAll((rows) => rows.map((row) => row.dataset["id"]));
+    const openFirst = async (): Promise<void> => {
+      await page.locator("tbody th a").first().click();
+      await page.waitForURL(/\/ui\/[a-z]+\/[^?]/);
+      await settled(page);
+    };
+    await visit(page, service, "/ui/executions?webhook=hello");
+    const first = await ids();
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.locator(`tbody tr[data-id="${first[0]}"]`).waitFor({ state: "detached" });
+    const second = await ids();
+    for (const name of ["Back to the list", "Executions"]) {
+      await openFirst();
+      await page.getByRole("link", { name: "Older" }).click();
+      await page.waitForURL((url) => !url.pathname.endsWith(second[0] ?? ""));
+      await settled(page);
+      await page.locator("main").getByRole("link", { name, exact: true }).click();
+      await page.waitForURL(/\/ui\/executions\?webhook=hello$/);
+      await settled(page);
+      assert.deepEqual(await ids(), second, name);
+    }
+    await page.unroute(/\/execution\?/);
+    const way = page.locator("main").getByRole("link", { name: "Webhooks" });
+    await visit(page, service, "/ui/webhooks?text=hel");
+    await openFirst();
+    assert.equal(await way.getAttribute("href"), `${service.url}/ui/webhooks?text=hel`);
+    await visit(page, service, "/ui/");
+    await visit(page, service, "/ui/webhooks/hello");
+    assert.equal(await way.getAttribute("href"), "/ui/webhooks", "it did not come from there");
+    assert.deepEqual(errors, []);
+  });
+
   test("have a chip for each filter of their address, which takes it away", async () => {
     const { body } = await service.api("GET", "/execution?limit=1");
     const id = (body as { items: { id: string }[] }).items[0]?.id ?? "";
@@ -144,5 +181,27 @@ describe("lists in the browser", { skip: noBrowser }, () => {
     await visit(own, service, "/ui/executions?from=2026-02-30");
     await own.getByText('"from=2026-02-30" of the address filters nothing: expected').waitFor();
     await context.close();
+  });
+
+  test("say which filters of their address they have not", async () => {
+    for (const [path, known] of [
+      ["executions", "status, text, webhook, flow, "],
+      ["webhooks", "text, flow, is_enabled"],
+      ["flows", "text, state"],
+      ["admin/audit", "user_name, action, target"],
+    ] as const) {
+      await visit(page, service, `/ui/${path}?until=2026-01-31&text=`);
+      const said = page.getByText(
+        `"until=2026-01-31" of the address filters nothing: expected one of ${known}`,
+      );
+      await said.waitFor();
+      const close = page
+        .locator(".complaint", { has: said })
+        .getByRole("button", { name: "Close" });
+      const [text, button] = [await said.boundingBox(), await close.boundingBox()];
+      assert.ok(text !== null && button !== null);
+      assert.ok(button.x >= text.x + text.width, "beside it, however long it is");
+      assert.equal(await page.locator(".complaint").count(), path === "admin/audit" ? 2 : 1);
+    }
   });
 });

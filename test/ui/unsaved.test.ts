@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Route } from "playwright-core";
 import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
 import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
 import { openWorkshop } from "./workshop.ts";
@@ -43,6 +43,24 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     return asked;
   }
 
+  /** A change waits on its way to the service until it is released, or is lost there. */
+  async function holdBack(
+    url: string,
+    isLost = false,
+  ): Promise<{ asked: Promise<void>; release: () => void }> {
+    const asked = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const hold = async (route: Route): Promise<void> => {
+      if (route.request().method() === "GET") return route.fallback();
+      asked.resolve();
+      await released.promise;
+      await (isLost ? route.abort() : route.continue());
+      await page.unroute(url, hold);
+    };
+    await page.route(url, hold);
+    return { asked: asked.promise, release: released.resolve };
+  }
+
   test("of a dialog is not lost by Escape, however often", async () => {
     await open("/ui/admin/projects");
     await page.getByRole("button", { name: "Change Shop" }).click();
@@ -69,6 +87,7 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
   test("is none where nothing is typed, or the same again, or a password alone", async () => {
     await open("/ui/admin/projects");
     const close = async (): Promise<void> => {
+      await dialog().waitFor();
       await page.keyboard.press("Escape");
       await page.locator("dialog").waitFor({ state: "detached" });
     };
@@ -119,8 +138,9 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
 
     await open("/ui/webhooks/hello#limits");
     await methods.fill("post");
-    await save.click();
+    await save.press("Enter");
     await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    await save.and(page.locator(":focus:enabled")).waitFor();
     assert.deepEqual(await leave(), []);
   });
 
@@ -143,6 +163,87 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     await open("/ui/flows/hello#run");
     await page.getByLabel("Input").fill("{}");
     assert.deepEqual(await leave(), [], "nothing is saved there");
+  });
+
+  test("is also what was typed while a form was being saved", async () => {
+    const hold = await holdBack("**/api/latest/webhook/hello");
+    await open("/ui/webhooks/hello#settings");
+    const name = page.getByLabel("Name", { exact: true });
+    const description = page.getByLabel("Description");
+    const location = page.getByLabel("Execution location");
+    const isProductive = page.getByLabel("Is productive");
+    await description.fill("Sent");
+    await isProductive.uncheck();
+    await page.getByRole("button", { name: "Save" }).click();
+    await hold.asked;
+    await description.fill("Sent, and typed on");
+    await name.fill("typed-meanwhile");
+    await isProductive.check();
+    await location.selectOption("Flow");
+    hold.release();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    await page.getByRole("button", { name: "Save", disabled: false }).waitFor();
+    assert.equal(await description.inputValue(), "Sent, and typed on");
+    assert.equal(await name.inputValue(), "typed-meanwhile");
+    assert.equal(await location.inputValue(), "flow");
+    assert.ok(await isProductive.isChecked());
+    const { body } = await service.api("GET", "/webhook/hello");
+    assert.partialDeepStrictEqual(body, { description: "Sent", is_productive: false });
+    await description.fill("Sent");
+    await name.fill("hello");
+    await location.selectOption("Webhook");
+    await isProductive.uncheck();
+    assert.deepEqual(await leave(), [], "as it was sent again");
+
+    await open("/ui/webhooks/hello#settings");
+    await isProductive.check();
+    const again = await holdBack("**/api/latest/webhook/hello");
+    await page.getByRole("button", { name: "Save" }).click();
+    await again.asked;
+    await description.fill("Typed meanwhile");
+    again.release();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    assert.deepEqual(await leave(), ["beforeunload"]);
+  });
+
+  test("stays in its dialog while it is being saved, whatever is pressed", async () => {
+    await open("/ui/admin/projects");
+    await page.getByRole("button", { name: "Change Shop" }).click();
+    const description = dialog().getByLabel("Description");
+    const save = dialog().getByRole("button", { name: "Save" });
+    await description.fill("Refused at first");
+    for (const isRefused of [true, false]) {
+      const hold = await holdBack("**/api/latest/project/Shop", isRefused);
+      await description.press("Control+Enter");
+      await hold.asked;
+      await page.keyboard.type("lost");
+      for (let count = 0; count < 3; count += 1) await page.keyboard.press("Escape");
+      assert.ok(await dialog().getByRole("button", { name: "Cancel" }).isDisabled());
+      assert.equal(await dialog().locator(".unsaved").count(), 0);
+      hold.release();
+      if (!isRefused) break;
+      await dialog().getByText("The service cannot be reached").waitFor();
+      await save.and(page.locator(":enabled")).waitFor();
+      assert.equal(await description.and(page.locator(":focus")).count(), 1);
+    }
+    await page.locator("dialog").waitFor({ state: "detached" });
+    const { body } = await service.api("GET", "/project/Shop");
+    assert.partialDeepStrictEqual(body, { description: "Refused at first" });
+    assert.deepEqual(await leave(), []);
+  });
+
+  test("is nothing that the page itself has filled in", async () => {
+    await open("/ui/webhooks/hello#limits");
+    const methods = page.getByLabel("Methods");
+    await methods.focus();
+    await service.api("PATCH", "/webhook/hello", { methods: ["PUT"] });
+    await page.getByRole("tab", { name: "Settings" }).click();
+    await page.getByLabel("Description").fill("Over it");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Save over it" }).click();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    assert.equal(await methods.inputValue(), "PUT");
+    assert.deepEqual(await leave(), []);
   });
 
   test("is asked about before somebody is signed out, and not after a webhook is gone", async () => {

@@ -2,7 +2,7 @@ import { useState } from "hono/jsx/dom";
 import type { AuditEntry } from "../../shared/contract/audit-entry.ts";
 import { Changes } from "../changes.tsx";
 import { Field } from "../field.tsx";
-import { FilterForm, filtersOfAddress } from "../filters.tsx";
+import { FilterForm, useFiltersOfAddress } from "../filters.tsx";
 import { PagedList, usePages } from "../paged-list.tsx";
 import { Badge } from "../status.tsx";
 import { Empty, type Column } from "../table.tsx";
@@ -27,7 +27,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
 
 /** Who did what to what, when and from where; refused attempts too. */
 export function Audit() {
-  const [first] = useState(() => filtersOfAddress(FILTERS.map(([name]) => name)));
+  const first = useFiltersOfAddress(FILTERS.map(([name]) => name));
   const [filters, apply] = useState(first);
   const pages = usePages<AuditEntry>(["audit"], filters);
   return (

@@ -41,7 +41,7 @@ function AccountPage({ me: { email, roles } }: { me: Me }) {
       />
       <section>
         <h2>Change your password</h2>
-        <Form key={`form-${changes}`} act={change} submit="Change">
+        <Form key={`form-${changes}`} act={change} submit="Change" isGoneAfter>
           <PasswordFields />
         </Form>
       </section>

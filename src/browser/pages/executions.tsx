@@ -7,10 +7,10 @@ import {
   executionFiltersOfAddress,
   matches,
   toQuery,
-  wrongTimesOfAddress,
+  wrongsOfAddress,
 } from "../execution-query.ts";
 import { ExecutionFilters } from "../execution-filters.tsx";
-import type { Filters } from "../filters.tsx";
+import { useComplaintsOfAddress, type Filters } from "../filters.tsx";
 import { gather } from "../gathered.ts";
 import { follow } from "../live.ts";
 import { complain } from "../notice.tsx";
@@ -24,7 +24,7 @@ start(async () => <ExecutionsPage />);
 
 function ExecutionsPage() {
   const [filters, apply] = useState(executionFiltersOfAddress);
-  useLayoutEffect(() => wrongTimesOfAddress().forEach((text) => complain(new Error(text))), []);
+  useComplaintsOfAddress(wrongsOfAddress);
   const query = toQuery(filters);
   const pages = usePages<ExecutionSummary>(["execution"], query);
   const isLive = useChanges(pages, query);

@@ -3,7 +3,7 @@ import { useLayoutEffect, useState } from "hono/jsx/dom";
 import { call, readAll } from "../api.ts";
 import { Button } from "../button.tsx";
 import { Field } from "../field.tsx";
-import { FilterForm, filtersOfAddress, type Filters } from "../filters.tsx";
+import { FilterForm, useFiltersOfAddress, type Filters } from "../filters.tsx";
 import { DifferingBadge, FlowBadge } from "../flow-badge.tsx";
 import { useLoaded } from "../loaded.ts";
 import { complain, notify } from "../notice.tsx";
@@ -61,7 +61,7 @@ function FlowsPage() {
 }
 
 function FlowList({ flows }: { flows: readonly Flow[] }) {
-  const [first] = useState(() => filtersOfAddress(["text", "state"]));
+  const first = useFiltersOfAddress(["text", "state"]);
   const [filters, apply] = useState(first);
   const shown = flows.filter((flow) => isIn(flow, filters));
   if (flows.length === 0)

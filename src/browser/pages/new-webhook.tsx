@@ -51,7 +51,7 @@ function NewWebhookPage({ lists }: { lists: Lists }) {
     <>
       <PageHead title={created?.name ?? TITLE} />
       {created === null ? (
-        <Form act={create} submit="Create">
+        <Form act={create} submit="Create" isGoneAfter>
           <Fields lists={lists} />
         </Form>
       ) : (

@@ -2,7 +2,7 @@ import { ButtonLink, PageHead } from "../head.tsx";
 import { useEffect, useRef, useState } from "hono/jsx/dom";
 import { read, readAll, type List } from "../api.ts";
 import { Field } from "../field.tsx";
-import { FilterForm, filtersOfAddress } from "../filters.tsx";
+import { FilterForm, useFiltersOfAddress } from "../filters.tsx";
 import { number, plural } from "../format.ts";
 import { useLoaded } from "../loaded.ts";
 import { may, pagePath } from "../page.ts";
@@ -48,7 +48,7 @@ function columnsWith(today: Today): readonly Column<Webhook>[] {
 start(async () => <WebhooksPage />);
 
 function WebhooksPage() {
-  const [first] = useState(() => filtersOfAddress(["text", "flow", "is_enabled"]));
+  const first = useFiltersOfAddress(["text", "flow", "is_enabled"]);
   const [filters, apply] = useState(first);
   const pages = usePages<Webhook>(["webhook"], filters);
   const [flows] = useLoaded(() => readAll<Flow>("flow").catch(() => []));
