@@ -13,6 +13,8 @@ export interface FaultProxy {
    * are kept as TCP keeps them: they arrive late where the connection lives until `open`.
    */
   hold(): void;
+  /** The connections that there are get nothing through, as with `hold`; new ones do. */
+  strand(): void;
   /** What is sent there arrives; what is answered does not, as with `hold`. */
   holdAnswers(): void;
   open(): void;
@@ -54,6 +56,9 @@ export async function openFaultProxy(url: string): Promise<FaultProxy> {
     },
     hold() {
       mode = "held";
+      for (const link of links) link.hold();
+    },
+    strand() {
       for (const link of links) link.hold();
     },
     holdAnswers() {

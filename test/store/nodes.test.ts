@@ -334,6 +334,40 @@ test("a unit that takes longer than a lease ends none", async () => {
   await unit;
 });
 
+test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  const store = opened.use(await openNodeStore(proxy.through(url)));
+  opened.defer(() => proxy.drop());
+  const one = sql`select 1`;
+  const commit = () => store.commit([toStatement({ compile: () => one.compile(store.rows) })]);
+  await commit();
+  proxy.strand();
+  await assert.rejects(commit(), { kind: "unavailable" });
+  assert.deepEqual(await commit(), [1]);
+});
+
+test("a start whose connection dies in silence is over soon", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  opened.defer(() => proxy.drop());
+  const blocking = new pg.Client(url);
+  await blocking.connect();
+  opened.defer(() => blocking.end());
+  await openNodeStore(url).then((store) => store[Symbol.asyncDispose]());
+  await blocking.query("begin; lock table migration");
+  const starting = openNodeStore(proxy.through(url)).catch((error: unknown) => error);
+  const looking = "select from pg_locks where locktype = 'relation' and not granted";
+  await poll("it to look", async () => ((await blocking.query(looking)).rowCount ?? 0) > 0 || null);
+  proxy.strand();
+  await blocking.query("rollback");
+  assert.match(String(await starting), /Cannot open the database/);
+});
+
 const NOT_STARTED = "not started: the database was away when it was recorded";
 
 test("a statement that arrives late puts back nothing that was started after it", async () => {

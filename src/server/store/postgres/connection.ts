@@ -16,8 +16,8 @@ const TYPES: pg.CustomTypesConfig = {
   },
 };
 
-/** Longest wait for a connection, in milliseconds. */
-const CONNECT_MS = 5000;
+/** Longest wait for a connection, and then for what it needs before it is used, in milliseconds. */
+const [CONNECT_MS, PREPARE_MS] = [5000, 10_000];
 /**
  * Longest wait for an answer to what is usually answered at once, in milliseconds: a network that
  * swallows what is sent tells nobody.
@@ -161,15 +161,23 @@ export class Session {
     client.on("end", forget);
     try {
       await client.connect();
-      await requireWritable(client);
-      await client.query(IDLE);
-      await this.#prepare(client);
+      await within(PREPARE_MS, client, async () => {
+        await requireWritable(client);
+        await client.query(IDLE);
+        await this.#prepare(client);
+      });
       return (this.#client = client);
     } catch (error) {
       client.end().catch(() => {});
       throw error;
     }
   }
+}
+
+/** Closes the connection where this takes longer: it fails then. */
+async function within(ms: number, client: pg.Client, act: () => Promise<void>): Promise<void> {
+  const late = setTimeout(() => client.connection.stream.destroy(), ms);
+  await act().finally(() => clearTimeout(late));
 }
 
 /**
