@@ -7,6 +7,7 @@ import { keyOf, newExecutionId, newId } from "../../src/shared/id.ts";
 import { findExecution } from "../../src/server/store/executions.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
+import { NODES_LOCK } from "../../src/server/store/postgres/locks.ts";
 import { openPostgresStore, type PostgresOptions } from "../../src/server/store/postgres/store.ts";
 import { listenForWaiting } from "../../src/server/store/postgres/waiting-hints.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
@@ -332,6 +333,26 @@ test("a unit that takes longer than a lease ends none", async () => {
   assert.equal(store.awaySince, null, "the database is there");
   assert.ok(!isOver || performance.now() - begun > 4000, "it ends no sooner than it would");
   await unit;
+});
+
+test("nodes that start at once wait for each other, whatever isolation the database has", async () => {
+  const url = await server.createDatabase();
+  const name = new URL(url).pathname.slice(1);
+  await query(url, `alter database "${name}" set default_transaction_isolation = 'serializable'`);
+  const blocking = new pg.Client(url);
+  await blocking.connect();
+  await blocking.query(`begin; ${NODES_LOCK}`);
+  const starting = [openNodeStore(url), openNodeStore(url)];
+  const waiting = "select from pg_locks where locktype = 'advisory' and not granted";
+  await poll("both to wait", async () => (await blocking.query(waiting)).rowCount === 2 || null);
+  await blocking.end();
+  const results = await Promise.allSettled(starting);
+  for (const result of results)
+    if (result.status === "fulfilled") await result.value[Symbol.asyncDispose]();
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["fulfilled", "fulfilled"],
+  );
 });
 
 test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {

@@ -30,6 +30,9 @@ export const ANSWER_MS = 5000;
  */
 const IDLE = `set idle_in_transaction_session_timeout = ${2 * ANSWER_MS}`;
 
+/** Who has waited for a lock sees what was done under it, whatever the database is set to. */
+const ISOLATION = "set default_transaction_isolation = 'read committed'";
+
 /** Where to connect, and under which name. */
 export type Address = Pick<ThreadData, "url" | "name">;
 
@@ -77,6 +80,12 @@ export async function requireWritable(client: pg.ClientBase): Promise<void> {
   );
   if (rows[0]?.state !== "on") return;
   throw Object.assign(new Error("The server takes no writes: it is a standby"), { code: "25006" });
+}
+
+/** What each connection needs before it is used. @throws {Error} as requireWritable */
+export async function prepareClient(client: pg.ClientBase): Promise<void> {
+  await requireWritable(client);
+  await client.query(ISOLATION);
 }
 
 /**
@@ -162,7 +171,7 @@ export class Session {
     try {
       await client.connect();
       await within(PREPARE_MS, client, async () => {
-        await requireWritable(client);
+        await prepareClient(client);
         await client.query(IDLE);
         await this.#prepare(client);
       });

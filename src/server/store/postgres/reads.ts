@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
-import { ANSWER_MS, requireWritable, toClientConfig, toValue } from "./connection.ts";
+import { ANSWER_MS, prepareClient, toClientConfig, toValue } from "./connection.ts";
 import type { NamedQuery, ThreadData } from "./thread-protocol.ts";
 
 /** What is not for reads: one to hold the database, and three to record. */
@@ -24,7 +24,7 @@ export class Reads {
     const config: pg.PoolConfig = {
       ...toClientConfig(data),
       idleTimeoutMillis: 60_000,
-      verify: (client, done) => void requireWritable(client).then(() => done(), done),
+      verify: (client, done) => void prepareClient(client).then(() => done(), done),
     };
     const lists = data.connections < MANY ? 1 : MOST_LISTS;
     const max = data.connections - OTHERS - lists;
