@@ -11,6 +11,7 @@ import { NODES_LOCK } from "../../src/server/store/postgres/locks.ts";
 import { openPostgresStore, type PostgresOptions } from "../../src/server/store/postgres/store.ts";
 import { listenForWaiting } from "../../src/server/store/postgres/waiting-hints.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
+import type { StoreError } from "../../src/server/store/store-error.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { openPostgres } from "../postgres-server.ts";
 import { poll } from "../blackbox/scenario.ts";
@@ -353,6 +354,24 @@ test("nodes that start at once wait for each other, whatever isolation the datab
     results.map(({ status }) => status),
     ["fulfilled", "fulfilled"],
   );
+});
+
+test("who gives up what is locked leaves nothing at the server that waits for it", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  const blocking = new pg.Client(url);
+  await blocking.connect();
+  await blocking.query("begin; lock table node, webhook");
+  const tried = await Promise.allSettled([
+    store.node.renew(FIGURES),
+    sql`select count(*) from webhook`.execute(store.rows),
+    begin(store),
+  ]);
+  const { rowCount } = await blocking.query("select from pg_locks where not granted");
+  await blocking.end();
+  assert.equal(rowCount, 0);
+  for (const one of tried)
+    assert.equal(one.status === "rejected" && (one.reason as StoreError).kind, "unavailable");
 });
 
 test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { isLost, toUnitError } from "./error.ts";
+import { isLost } from "./error.ts";
 import type { ThreadData } from "./thread-protocol.ts";
 
 /** How the thread connects, and what values are like on both sides. */
@@ -23,6 +23,12 @@ const [CONNECT_MS, PREPARE_MS] = [5000, 10_000];
  * swallows what is sent tells nobody.
  */
 export const ANSWER_MS = 5000;
+
+/**
+ * The server gives up what nobody waits for any more, and lets go of what it has locked: it would
+ * wait on for what others have locked, and keep its connection, one more at each try.
+ */
+export const GIVEN_UP_MS = ANSWER_MS - 500;
 
 /**
  * The server ends a transaction in which it has heard nothing for so long, with all its locks: its
@@ -109,6 +115,7 @@ export async function setDurability(
 export class Session {
   readonly #prepare: (client: pg.Client) => Promise<void>;
   readonly #config: pg.ClientConfig;
+  readonly #isLimited: boolean;
   #client: pg.Client | null = null;
   /** The newest, though it may not be connected yet, or any more. */
   #latest: pg.Client | null = null;
@@ -117,16 +124,14 @@ export class Session {
 
   /**
    * @param prepare what a new connection needs before it is used
-   * @param answerMs a connection without an answer for so long is given up; null: it is waited for
+   * @param isLimited whether a connection without an answer for 5 seconds is given up; or it is
+   *   waited for
    */
-  constructor(
-    data: Address,
-    prepare: (client: pg.Client) => Promise<void>,
-    answerMs: number | null = null,
-  ) {
+  constructor(data: Address, prepare: (client: pg.Client) => Promise<void>, isLimited = false) {
+    this.#isLimited = isLimited;
     this.#config = {
       ...toClientConfig(data),
-      ...(answerMs === null ? {} : { query_timeout: answerMs }),
+      ...(isLimited ? { query_timeout: ANSWER_MS } : {}),
     };
     this.#prepare = prepare;
   }
@@ -173,6 +178,7 @@ export class Session {
       await within(PREPARE_MS, client, async () => {
         await prepareClient(client);
         await client.query(IDLE);
+        if (this.#isLimited) await client.query(`set statement_timeout = ${GIVEN_UP_MS}`);
         await this.#prepare(client);
       });
       return (this.#client = client);
@@ -220,7 +226,7 @@ export async function transact<T>(client: pg.Client, act: () => Promise<T>): Pro
     return result;
   } catch (error) {
     // Of a connection that is gone there is nothing to roll back.
-    if (toUnitError(error).kind !== "unavailable") await client.query("rollback").catch(() => {});
+    if (!isLost(error)) await client.query("rollback").catch(() => {});
     else await client.end().catch(() => {});
     throw error;
   }

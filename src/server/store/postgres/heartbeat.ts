@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { ANSWER_MS, Session } from "./connection.ts";
+import { Session } from "./connection.ts";
 import type { Event, ThreadData } from "./thread-protocol.ts";
 
 /** How often it is asked whether the database is there, in milliseconds. */
@@ -34,7 +34,7 @@ export class Heartbeat {
 
   constructor(data: ThreadData, events: HeartbeatEvents) {
     this.#events = events;
-    this.#session = new Session(data, (client) => events.prepare(client), ANSWER_MS);
+    this.#session = new Session(data, (client) => events.prepare(client), true);
   }
 
   open(): void {
