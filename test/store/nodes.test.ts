@@ -68,11 +68,11 @@ function append(store: Store, record: LedgerRecord, text: string | null = null):
   });
 }
 
-async function begin(store: Store, webhook_id: string | null = null): Promise<string> {
+async function begin(store: Store, webhook_id: string | null = null, text = "1"): Promise<string> {
   const { input_value: _, ...input } = INPUT;
   const waiting = { status: "PENDING", started_at: null, ended_at: null } as const;
   const row = newRow(newExecutionId(), { ...waiting, webhook_id });
-  await append(store, { kind: "begin", row, input, month: null }, "1");
+  await append(store, { kind: "begin", row, input, month: null }, text);
   return row.id;
 }
 
@@ -372,6 +372,18 @@ test("who gives up what is locked leaves nothing at the server that waits for it
   assert.equal(rowCount, 0);
   for (const one of tried)
     assert.equal(one.status === "rejected" && (one.reason as StoreError).kind, "unavailable");
+});
+
+test("what is large is written over a slow network too", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  const store = opened.use(await openNodeStore(proxy.through(url)));
+  opened.defer(() => proxy.drop());
+  proxy.slow(300_000);
+  const id = await begin(store, null, JSON.stringify("x".repeat(4_000_000)));
+  assert.ok((await findExecution(store, id)) !== undefined);
 });
 
 test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {

@@ -24,6 +24,25 @@ const [CONNECT_MS, PREPARE_MS] = [5000, 10_000];
  */
 export const ANSWER_MS = 5000;
 
+/** Bytes that a slow network takes in a millisecond: one that is slower is as one that is away. */
+const SLOWEST = 256;
+
+/** How much longer an answer may take where so much is sent before it, in milliseconds. */
+export function sendingMs(lengths: readonly number[]): number {
+  return lengths.reduce((sum, length) => sum + length, 0) / SLOWEST;
+}
+
+/** About how many bytes a parameter is. */
+export function sizeOf(value: unknown): number {
+  return typeof value === "string" || value instanceof Uint8Array ? value.length : 0;
+}
+
+/** A query with a time of its own for its answer. */
+export interface TimedQuery extends pg.QueryConfig {
+  /** In milliseconds. */
+  readonly query_timeout: number;
+}
+
 /**
  * The server gives up what nobody waits for any more, and lets go of what it has locked: it would
  * wait on for what others have locked, and keep its connection, one more at each try.
@@ -217,9 +236,30 @@ export class UnmetError extends Error {
   }
 }
 
-/** Runs this in one transaction. @throws what it throws, after the rollback */
-export async function transact<T>(client: pg.Client, act: () => Promise<T>): Promise<T> {
-  await client.query("begin");
+/** Sending that takes less is within the limits of any statement, in milliseconds. */
+const SHORT_MS = ANSWER_MS / 2;
+
+/** Whether so much is sent that it has to be in a transaction, whose limits are its own. */
+export function isLong(sending: number): boolean {
+  return sending > SHORT_MS;
+}
+
+/** The server counts from the first byte of a statement, and a transaction is idle until the last. */
+const toLong = (sending: number) => `set local statement_timeout = 0;
+  set local idle_in_transaction_session_timeout = ${2 * ANSWER_MS + Math.ceil(sending)}`;
+
+/**
+ * Runs this in one transaction.
+ *
+ * @param sending how long it may take to send what is written, in milliseconds
+ * @throws what it throws, after the rollback
+ */
+export async function transact<T>(
+  client: pg.Client,
+  act: () => Promise<T>,
+  sending = 0,
+): Promise<T> {
+  await client.query(isLong(sending) ? `begin; ${toLong(sending)}` : "begin");
   try {
     const result = await act();
     await client.query("commit");

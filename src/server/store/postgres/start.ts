@@ -5,7 +5,7 @@ import { StartError } from "../../../shared/errors.ts";
 import { apply, listDue, openProgress, refuseNewer } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { toDialect } from "./compiler.ts";
-import { ANSWER_MS, describePlace, transact, type Session } from "./connection.ts";
+import { ANSWER_MS, describePlace, transact, type Session, type TimedQuery } from "./connection.ts";
 import { toUnitError } from "./error.ts";
 import { NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Opened, ThreadData } from "./thread-protocol.ts";
@@ -63,7 +63,7 @@ const USED = `select current_setting('server_version_num')::integer as version,
 
 /** @throws StartError */
 async function requireUsable(client: Client): Promise<void> {
-  const asked = { text: USED, query_timeout: ANSWER_MS };
+  const asked: TimedQuery = { text: USED, query_timeout: ANSWER_MS };
   const { rows } = await client.query<{ version: number; fsync: string; encoding: string }>(asked);
   const { version = 0, fsync, encoding } = rows[0] ?? {};
   if (version < OLDEST)
