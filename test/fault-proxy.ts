@@ -13,6 +13,10 @@ export interface FaultProxy {
    * are kept as TCP keeps them: they arrive late where the connection lives until `open`.
    */
   hold(): void;
+  /** The connections that there are get nothing through, as with `hold`; new ones do. */
+  strand(): void;
+  /** So many bytes pass in a second, each way. */
+  slow(rate: number): void;
   /** What is sent there arrives; what is answered does not, as with `hold`. */
   holdAnswers(): void;
   open(): void;
@@ -29,12 +33,14 @@ export async function openFaultProxy(url: string): Promise<FaultProxy> {
   let place = placeOf(url);
   const links = new Set<Link>();
   let mode: Mode = "open";
+  let rate = Infinity;
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     if (mode === "dropped") return reset(client);
     const link = new Link(
       client,
       () => connect({ ...place, allowHalfOpen: true }),
       () => links.delete(link),
+      (bytes) => (bytes * 1000) / rate,
     );
     links.add(link);
     if (mode === "open") link.open();
@@ -55,6 +61,12 @@ export async function openFaultProxy(url: string): Promise<FaultProxy> {
     hold() {
       mode = "held";
       for (const link of links) link.hold();
+    },
+    strand() {
+      for (const link of links) link.hold();
+    },
+    slow(bytesPerSec) {
+      rate = bytesPerSec;
     },
     holdAnswers() {
       for (const link of links) link.holdAnswers();
@@ -85,12 +97,20 @@ class Link {
   readonly #client: Socket;
   readonly #connect: () => Socket;
   readonly #onClosed: () => void;
+  /** How long so many bytes take, in milliseconds. */
+  readonly #timeFor: (bytes: number) => number;
   #server: Socket | null = null;
   #isHeld = true;
   /** What one side is to be told once something may pass. */
   #untold: (() => void)[] = [];
 
-  constructor(client: Socket, toServer: () => Socket, onClosed: () => void) {
+  constructor(
+    client: Socket,
+    toServer: () => Socket,
+    onClosed: () => void,
+    timeFor: (bytes: number) => number,
+  ) {
+    this.#timeFor = timeFor;
     this.#client = client;
     this.#connect = toServer;
     this.#onClosed = onClosed;
@@ -133,12 +153,22 @@ class Link {
   }
 
   #pass(from: Socket, to: Socket): void {
+    let isPassing = false;
+    const resume = (): void => {
+      if (!this.#isHeld && !isPassing && !to.writableNeedDrain) from.resume();
+    };
     from.on("data", (bytes: Buffer) => {
       if (!to.write(bytes)) from.pause();
+      const ms = this.#timeFor(bytes.length);
+      if (ms < 1) return;
+      isPassing = true;
+      from.pause();
+      setTimeout(() => {
+        isPassing = false;
+        resume();
+      }, ms);
     });
-    to.on("drain", () => {
-      if (!this.#isHeld) from.resume();
-    });
+    to.on("drain", resume);
     from.on("end", () => this.#tell(() => to.end()));
     from.once("close", () => {
       if (!from.readableEnded) this.#tell(() => reset(to));

@@ -7,9 +7,11 @@ import { keyOf, newExecutionId, newId } from "../../src/shared/id.ts";
 import { findExecution } from "../../src/server/store/executions.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
+import { NODES_LOCK } from "../../src/server/store/postgres/locks.ts";
 import { openPostgresStore, type PostgresOptions } from "../../src/server/store/postgres/store.ts";
 import { listenForWaiting } from "../../src/server/store/postgres/waiting-hints.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
+import type { StoreError } from "../../src/server/store/store-error.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { openPostgres } from "../postgres-server.ts";
 import { poll } from "../blackbox/scenario.ts";
@@ -66,11 +68,11 @@ function append(store: Store, record: LedgerRecord, text: string | null = null):
   });
 }
 
-async function begin(store: Store, webhook_id: string | null = null): Promise<string> {
+async function begin(store: Store, webhook_id: string | null = null, text = "1"): Promise<string> {
   const { input_value: _, ...input } = INPUT;
   const waiting = { status: "PENDING", started_at: null, ended_at: null } as const;
   const row = newRow(newExecutionId(), { ...waiting, webhook_id });
-  await append(store, { kind: "begin", row, input, month: null }, "1");
+  await append(store, { kind: "begin", row, input, month: null }, text);
   return row.id;
 }
 
@@ -332,6 +334,90 @@ test("a unit that takes longer than a lease ends none", async () => {
   assert.equal(store.awaySince, null, "the database is there");
   assert.ok(!isOver || performance.now() - begun > 4000, "it ends no sooner than it would");
   await unit;
+});
+
+test("nodes that start at once wait for each other, whatever isolation the database has", async () => {
+  const url = await server.createDatabase();
+  const name = new URL(url).pathname.slice(1);
+  await query(url, `alter database "${name}" set default_transaction_isolation = 'serializable'`);
+  const blocking = new pg.Client(url);
+  await blocking.connect();
+  await blocking.query(`begin; ${NODES_LOCK}`);
+  const starting = [openNodeStore(url), openNodeStore(url)];
+  const waiting = "select from pg_locks where locktype = 'advisory' and not granted";
+  await poll("both to wait", async () => (await blocking.query(waiting)).rowCount === 2 || null);
+  await blocking.end();
+  const results = await Promise.allSettled(starting);
+  for (const result of results)
+    if (result.status === "fulfilled") await result.value[Symbol.asyncDispose]();
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ["fulfilled", "fulfilled"],
+  );
+});
+
+test("who gives up what is locked leaves nothing at the server that waits for it", async () => {
+  const url = await server.createDatabase();
+  await using store = await openNodeStore(url);
+  const blocking = new pg.Client(url);
+  await blocking.connect();
+  await blocking.query("begin; lock table node, webhook");
+  const tried = await Promise.allSettled([
+    store.node.renew(FIGURES),
+    sql`select count(*) from webhook`.execute(store.rows),
+    begin(store),
+  ]);
+  const { rowCount } = await blocking.query("select from pg_locks where not granted");
+  await blocking.end();
+  assert.equal(rowCount, 0);
+  for (const one of tried)
+    assert.equal(one.status === "rejected" && (one.reason as StoreError).kind, "unavailable");
+});
+
+test("what is large is written over a slow network too", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  const store = opened.use(await openNodeStore(proxy.through(url)));
+  opened.defer(() => proxy.drop());
+  proxy.slow(300_000);
+  const id = await begin(store, null, JSON.stringify("x".repeat(4_000_000)));
+  assert.ok((await findExecution(store, id)) !== undefined);
+});
+
+test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  const store = opened.use(await openNodeStore(proxy.through(url)));
+  opened.defer(() => proxy.drop());
+  const one = sql`select 1`;
+  const commit = () => store.commit([toStatement({ compile: () => one.compile(store.rows) })]);
+  await commit();
+  proxy.strand();
+  await assert.rejects(commit(), { kind: "unavailable" });
+  assert.deepEqual(await commit(), [1]);
+});
+
+test("a start whose connection dies in silence is over soon", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  opened.defer(() => proxy.drop());
+  const blocking = new pg.Client(url);
+  await blocking.connect();
+  opened.defer(() => blocking.end());
+  await openNodeStore(url).then((store) => store[Symbol.asyncDispose]());
+  await blocking.query("begin; lock table migration");
+  const starting = openNodeStore(proxy.through(url)).catch((error: unknown) => error);
+  const looking = "select from pg_locks where locktype = 'relation' and not granted";
+  await poll("it to look", async () => ((await blocking.query(looking)).rowCount ?? 0) > 0 || null);
+  proxy.strand();
+  await blocking.query("rollback");
+  assert.match(String(await starting), /Cannot open the database/);
 });
 
 const NOT_STARTED = "not started: the database was away when it was recorded";

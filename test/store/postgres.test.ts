@@ -14,6 +14,7 @@ import {
   insertUserRole,
 } from "../../src/server/store/people.ts";
 import { toListBytes } from "../../src/server/store/postgres/list-bytes.ts";
+import { toUnitError } from "../../src/server/store/postgres/error.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { readFor } from "../../src/server/store/reading.ts";
 import { countExecutions } from "../../src/server/store/retention.ts";
@@ -249,6 +250,14 @@ test("postgres: a list that takes too long is given up, and one that nobody wait
   await assert.rejects(stopped, { code: "overloaded" });
   assert.ok(performance.now() - begun < 20_000, "not the minute that it takes");
   await assert.rejects(slow(), { kind: "too_long" });
+});
+
+test("postgres: a transaction that was left idle too long is tried again later", async () => {
+  const client = new pg.Client(await urlOf("idle.db"));
+  await client.connect();
+  const ended = new Promise((resolve) => client.on("error", resolve));
+  await client.query("set idle_in_transaction_session_timeout = 1; begin");
+  assert.equal(toUnitError(await ended).kind, "unavailable");
 });
 
 test("postgres: lists of parameters arrive as they were, whatever is in them", async () => {

@@ -1,4 +1,5 @@
 import type { Client } from "pg";
+import { ANSWER_MS, sendingMs, sizeOf, type TimedQuery } from "./connection.ts";
 import { toListBytes, type ElementType } from "./list-bytes.ts";
 
 /** A statement that writes many rows at once, from one list for each column. */
@@ -13,11 +14,11 @@ export interface Batch {
 
 export type Types = Readonly<Record<string, ElementType>>;
 
-export async function runBatch<Row = unknown>(
-  client: Client,
-  { name, text, values }: Batch,
-): Promise<Row[]> {
-  const { rows } = await client.query({ name, text, values: [...values] });
+export async function runBatch<Row = unknown>(client: Client, batch: Batch): Promise<Row[]> {
+  const { name, text, values } = batch;
+  const query_timeout = ANSWER_MS + sendingMs(values.map(sizeOf));
+  const query: TimedQuery = { name, text, values: [...values], query_timeout };
+  const { rows } = await client.query(query);
   return rows as Row[];
 }
 

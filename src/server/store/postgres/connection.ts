@@ -1,5 +1,5 @@
 import pg from "pg";
-import { isLost, toUnitError } from "./error.ts";
+import { isLost } from "./error.ts";
 import type { ThreadData } from "./thread-protocol.ts";
 
 /** How the thread connects, and what values are like on both sides. */
@@ -16,19 +16,47 @@ const TYPES: pg.CustomTypesConfig = {
   },
 };
 
-/** Longest wait for a connection, in milliseconds. */
-const CONNECT_MS = 5000;
+/** Longest wait for a connection, and then for what it needs before it is used, in milliseconds. */
+const [CONNECT_MS, PREPARE_MS] = [5000, 10_000];
 /**
  * Longest wait for an answer to what is usually answered at once, in milliseconds: a network that
  * swallows what is sent tells nobody.
  */
 export const ANSWER_MS = 5000;
 
+/** Bytes that a slow network takes in a millisecond: one that is slower is as one that is away. */
+const SLOWEST = 256;
+
+/** How much longer an answer may take where so much is sent before it, in milliseconds. */
+export function sendingMs(lengths: readonly number[]): number {
+  return lengths.reduce((sum, length) => sum + length, 0) / SLOWEST;
+}
+
+/** About how many bytes a parameter is. */
+export function sizeOf(value: unknown): number {
+  return typeof value === "string" || value instanceof Uint8Array ? value.length : 0;
+}
+
+/** A query with a time of its own for its answer. */
+export interface TimedQuery extends pg.QueryConfig {
+  /** In milliseconds. */
+  readonly query_timeout: number;
+}
+
+/**
+ * The server gives up what nobody waits for any more, and lets go of what it has locked: it would
+ * wait on for what others have locked, and keep its connection, one more at each try.
+ */
+export const GIVEN_UP_MS = ANSWER_MS - 500;
+
 /**
  * The server ends a transaction in which it has heard nothing for so long, with all its locks: its
  * node was cut off within it, or stands still, and the others would wait for ever.
  */
 const IDLE = `set idle_in_transaction_session_timeout = ${2 * ANSWER_MS}`;
+
+/** Who has waited for a lock sees what was done under it, whatever the database is set to. */
+const ISOLATION = "set default_transaction_isolation = 'read committed'";
 
 /** Where to connect, and under which name. */
 export type Address = Pick<ThreadData, "url" | "name">;
@@ -79,6 +107,12 @@ export async function requireWritable(client: pg.ClientBase): Promise<void> {
   throw Object.assign(new Error("The server takes no writes: it is a standby"), { code: "25006" });
 }
 
+/** What each connection needs before it is used. @throws {Error} as requireWritable */
+export async function prepareClient(client: pg.ClientBase): Promise<void> {
+  await requireWritable(client);
+  await client.query(ISOLATION);
+}
+
 /**
  * Has commits on disk, or wait for what the server says beyond that, as DURABILITY says: a server,
  * a database or a user may be set to tell of them before.
@@ -100,6 +134,7 @@ export async function setDurability(
 export class Session {
   readonly #prepare: (client: pg.Client) => Promise<void>;
   readonly #config: pg.ClientConfig;
+  readonly #isLimited: boolean;
   #client: pg.Client | null = null;
   /** The newest, though it may not be connected yet, or any more. */
   #latest: pg.Client | null = null;
@@ -108,16 +143,14 @@ export class Session {
 
   /**
    * @param prepare what a new connection needs before it is used
-   * @param answerMs a connection without an answer for so long is given up; null: it is waited for
+   * @param isLimited whether a connection without an answer for 5 seconds is given up; or it is
+   *   waited for
    */
-  constructor(
-    data: Address,
-    prepare: (client: pg.Client) => Promise<void>,
-    answerMs: number | null = null,
-  ) {
+  constructor(data: Address, prepare: (client: pg.Client) => Promise<void>, isLimited = false) {
+    this.#isLimited = isLimited;
     this.#config = {
       ...toClientConfig(data),
-      ...(answerMs === null ? {} : { query_timeout: answerMs }),
+      ...(isLimited ? { query_timeout: ANSWER_MS } : {}),
     };
     this.#prepare = prepare;
   }
@@ -161,15 +194,24 @@ export class Session {
     client.on("end", forget);
     try {
       await client.connect();
-      await requireWritable(client);
-      await client.query(IDLE);
-      await this.#prepare(client);
+      await within(PREPARE_MS, client, async () => {
+        await prepareClient(client);
+        await client.query(IDLE);
+        if (this.#isLimited) await client.query(`set statement_timeout = ${GIVEN_UP_MS}`);
+        await this.#prepare(client);
+      });
       return (this.#client = client);
     } catch (error) {
       client.end().catch(() => {});
       throw error;
     }
   }
+}
+
+/** Closes the connection where this takes longer: it fails then. */
+async function within(ms: number, client: pg.Client, act: () => Promise<void>): Promise<void> {
+  const late = setTimeout(() => client.connection.stream.destroy(), ms);
+  await act().finally(() => clearTimeout(late));
 }
 
 /**
@@ -194,16 +236,37 @@ export class UnmetError extends Error {
   }
 }
 
-/** Runs this in one transaction. @throws what it throws, after the rollback */
-export async function transact<T>(client: pg.Client, act: () => Promise<T>): Promise<T> {
-  await client.query("begin");
+/** Sending that takes less is within the limits of any statement, in milliseconds. */
+const SHORT_MS = ANSWER_MS / 2;
+
+/** Whether so much is sent that it has to be in a transaction, whose limits are its own. */
+export function isLong(sending: number): boolean {
+  return sending > SHORT_MS;
+}
+
+/** The server counts from the first byte of a statement, and a transaction is idle until the last. */
+const toLong = (sending: number) => `set local statement_timeout = 0;
+  set local idle_in_transaction_session_timeout = ${2 * ANSWER_MS + Math.ceil(sending)}`;
+
+/**
+ * Runs this in one transaction.
+ *
+ * @param sending how long it may take to send what is written, in milliseconds
+ * @throws what it throws, after the rollback
+ */
+export async function transact<T>(
+  client: pg.Client,
+  act: () => Promise<T>,
+  sending = 0,
+): Promise<T> {
+  await client.query(isLong(sending) ? `begin; ${toLong(sending)}` : "begin");
   try {
     const result = await act();
     await client.query("commit");
     return result;
   } catch (error) {
     // Of a connection that is gone there is nothing to roll back.
-    if (toUnitError(error).kind !== "unavailable") await client.query("rollback").catch(() => {});
+    if (!isLost(error)) await client.query("rollback").catch(() => {});
     else await client.end().catch(() => {});
     throw error;
   }

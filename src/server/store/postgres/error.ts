@@ -4,9 +4,8 @@ import type { StoreErrorKind, UnitError } from "../store-error.ts";
 const KINDS: readonly (readonly [RegExp, StoreErrorKind])[] = [
   [/^23505$/, "unique"],
   [/^23503$/, "reference"],
-  [/^57014$/, "too_long"],
   // Connections, resources, shutdown, a read-only server, and what a second try can do.
-  [/^(08...|53...|57P..|25006|40001|40P01|55P03)$/, "unavailable"],
+  [/^(08...|53...|57P..|57014|25006|25P0[34]|40001|40P01|55P03)$/, "unavailable"],
   [/^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|ENOTFOUND|EAI_AGAIN|ENOENT)$/, "unavailable"],
 ];
 
@@ -33,7 +32,7 @@ function kindOf(code: unknown, message: string): StoreErrorKind {
 /** Whether it is known that the connection is gone, or worth nothing any more. */
 export function isLost(error: unknown): boolean {
   const { kind, code } = toUnitError(error);
-  return kind === "unavailable" && !/^(40001|40P01|55P03|53...)$/.test(code);
+  return kind === "unavailable" && !/^(40001|40P01|55P03|53...|57014)$/.test(code);
 }
 
 /** Whether the server gave a statement up, which changed nothing. */

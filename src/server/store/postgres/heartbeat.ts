@@ -1,14 +1,19 @@
 import type { Client } from "pg";
-import { ANSWER_MS, Session } from "./connection.ts";
+import { Session } from "./connection.ts";
 import type { Event, ThreadData } from "./thread-protocol.ts";
 
 /** How often it is asked whether the database is there, in milliseconds. */
 const ASK_MS = 1000;
-/** An answer that takes longer is none; after the second, what hangs elsewhere hangs for good. */
+/**
+ * An answer that takes longer is none; after the second, what hangs elsewhere hangs for good, and
+ * nobody can be asked whether it does.
+ */
 const [LATE_MS, LOST_MS] = [2000, 10_000];
 
 export interface HeartbeatEvents {
   tell(event: Event): void;
+  /** The database is there. */
+  onReached(client: Client): Promise<void>;
   /** Nothing was answered for 10 seconds. */
   onLost(): void;
   /** What a new connection needs before it is used. */
@@ -29,7 +34,7 @@ export class Heartbeat {
 
   constructor(data: ThreadData, events: HeartbeatEvents) {
     this.#events = events;
-    this.#session = new Session(data, (client) => events.prepare(client), ANSWER_MS);
+    this.#session = new Session(data, (client) => events.prepare(client), true);
   }
 
   open(): void {
@@ -49,7 +54,10 @@ export class Heartbeat {
     if (this.#isAsking) return;
     this.#isAsking = true;
     const late = setTimeout(() => this.#report(false), LATE_MS);
-    this.run((client) => client.query("select 1"))
+    this.run(async (client) => {
+      await client.query("select 1");
+      await this.#events.onReached(client);
+    })
       .then(
         () => this.#report(true),
         () => this.#report(false),

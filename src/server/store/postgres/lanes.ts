@@ -1,9 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Client } from "pg";
 import type { LedgerEntry } from "../ledger-record.ts";
-import type { UnitError } from "../store-error.ts";
 import { toCounting, type Counting } from "./begins.ts";
-import { ANSWER_MS, Session, setDurability } from "./connection.ts";
+import { Session, setDurability } from "./connection.ts";
 import { isLost, isOutOfTime, toUnitError } from "./error.ts";
 import { LaneWrites } from "./lane-writes.ts";
 import type { Membership } from "./membership.ts";
@@ -23,9 +22,6 @@ const RETRY_MS = 250;
  */
 const PLANS = "set enable_seqscan = off; set plan_cache_mode = force_generic_plan";
 
-/** The server gives up what nobody waits for any more, and lets go of what it has locked. */
-const LIMIT = `set statement_timeout = ${ANSWER_MS - 500}`;
-
 /** The connections on which records are written, each batch after the one before. */
 export class Lanes {
   readonly #lanes: Readonly<Record<Lane, Session>>;
@@ -43,11 +39,10 @@ export class Lanes {
       const predecessor = new Predecessor();
       const prepare = async (client: Client): Promise<void> => {
         await client.query(PLANS);
-        await client.query(LIMIT);
         await setDurability(client, data.durability);
         await predecessor.endFor(client);
       };
-      return new Session(data, prepare, ANSWER_MS);
+      return new Session(data, prepare, true);
     };
     this.#lanes = { begin: open(), end: open(), log: open() };
     const toWrites = (lane: Lane) => new LaneWrites((entries) => this.#write(lane, entries));
@@ -69,7 +64,7 @@ export class Lanes {
         if (isPassing && performance.now() < until) continue;
         this.#unknown.add(entries, unanswered);
         if (this.#unknown.size > 0) this.#settleSoon();
-        const errors = entries.map((_, at) => [at, toRecordError(error)] as const);
+        const errors = entries.map((_, at) => [at, toUnitError(error)] as const);
         return { errors, overtaken: [], heldBack: [] };
       }
   }
@@ -110,10 +105,4 @@ export class Lanes {
         await wait(RETRY_MS);
       }
   }
-}
-
-/** What the server gave up may be written later. */
-function toRecordError(error: unknown): UnitError {
-  const unit = toUnitError(error);
-  return isOutOfTime(error) ? { ...unit, kind: "unavailable" } : unit;
 }

@@ -1,13 +1,5 @@
 import type { Client } from "pg";
-
-/** A connection as the server knows it: process numbers come again. */
-interface Backend {
-  readonly pid: number;
-  readonly started_at: string;
-}
-
-const OWN = `select pid, backend_start::text as started_at from pg_stat_activity
-  where pid = pg_backend_pid()`;
+import { findOwn, type Backend } from "./backend.ts";
 
 /** A pooler may have given it to somebody else by now, or to this one. */
 const LAST = `from pg_stat_activity where pid = $1 and backend_start::text = $2
@@ -32,8 +24,7 @@ export class Predecessor {
   /** @throws {Error} where it goes on: this connection is not to be used */
   async endFor(client: Client): Promise<void> {
     if (this.#last !== null) await end(client, this.#last);
-    const { rows } = await client.query<Backend>(OWN);
-    this.#last = rows[0] ?? null;
+    this.#last = await findOwn(client);
   }
 }
 

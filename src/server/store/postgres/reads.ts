@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
-import { ANSWER_MS, requireWritable, toClientConfig, toValue } from "./connection.ts";
+import { ANSWER_MS, GIVEN_UP_MS, prepareClient, toClientConfig, toValue } from "./connection.ts";
 import type { NamedQuery, ThreadData } from "./thread-protocol.ts";
 
 /** What is not for reads: one to hold the database, and three to record. */
@@ -11,6 +11,8 @@ const [MANY, MOST_LISTS] = [8, 2];
 
 /** SQLSTATE of a named statement whose table has got columns since: a newer program runs beside. */
 const PLAN_CHANGED = "0A000";
+/** SQLSTATE of a statement that was given up. */
+const CANCELED = "57014";
 
 /** Reads, on connections of their own. */
 export class Reads {
@@ -24,11 +26,19 @@ export class Reads {
     const config: pg.PoolConfig = {
       ...toClientConfig(data),
       idleTimeoutMillis: 60_000,
-      verify: (client, done) => void requireWritable(client).then(() => done(), done),
+      verify: (client, done) => void prepareClient(client).then(() => done(), done),
     };
     const lists = data.connections < MANY ? 1 : MOST_LISTS;
     const max = data.connections - OTHERS - lists;
-    this.#rows = new pg.Pool({ ...config, max, query_timeout: ANSWER_MS });
+    // Set at the start of a connection, it would be one more thing that a pooler has to know.
+    const prepareRows = (client: pg.PoolClient): Promise<unknown> =>
+      prepareClient(client).then(() => client.query(`set lock_timeout = ${GIVEN_UP_MS}`));
+    this.#rows = new pg.Pool({
+      ...config,
+      max,
+      query_timeout: ANSWER_MS,
+      verify: (client, done) => void prepareRows(client).then(() => done(), done),
+    });
     const limits = { statement_timeout: data.listMs, query_timeout: data.listMs + ANSWER_MS };
     this.#lists = new pg.Pool({ ...config, ...limits, max: lists });
     // One that ends while nobody uses it is made again at the next use.
@@ -56,7 +66,7 @@ export class Reads {
       return rows as Row[];
     } catch (error) {
       client.release(error instanceof Error && !("severity" in error) ? error : undefined);
-      throw error;
+      throw toListError(error);
     } finally {
       this.#running.delete(id);
     }
@@ -70,4 +80,9 @@ export class Reads {
   async close(): Promise<void> {
     await Promise.all([this.#rows.end(), this.#lists.end()]);
   }
+}
+
+function toListError(error: unknown): unknown {
+  if ((error as { code?: unknown }).code !== CANCELED) return error;
+  return Object.assign(error as Error, { kind: "too_long" });
 }

@@ -1,12 +1,12 @@
 import type { Client } from "pg";
 import { requireKey } from "../execution-key.ts";
 import { gatherRecords, type Begun, type Later } from "../gathered-records.ts";
-import { listReplaced, type LedgerEntry } from "../ledger-record.ts";
+import { lengthOf, listReplaced, type LedgerEntry } from "../ledger-record.ts";
 import { runBatch, type Batch } from "./batch.ts";
 import { CHANGED_BEFORE, joinBatches, toEndBatch, toLogBatch, toMoveBatch } from "./batches.ts";
 import { toBeginBatch } from "./begin-batch.ts";
 import { isConditional, leaveOut, refuseBegins, toErrors, type Counting } from "./begins.ts";
-import { transact } from "./connection.ts";
+import { isLong, sendingMs, transact } from "./connection.ts";
 import { isLost, isOutOfTime, toUnitError } from "./error.ts";
 import { isLimited, limitEntries, replaceWaiting } from "./limits.ts";
 import type { Recorded } from "./thread-protocol.ts";
@@ -86,13 +86,15 @@ async function writeTogether(
   recorder: Recorder,
   entries: readonly LedgerEntry[],
 ): Promise<Recorded> {
+  const sending = sendingMs(entries.map(lengthOf));
   if (!isConditional(entries, recorder.counting) && !isLimited(entries)) {
     const { count, write } = prepareWrite(client, recorder, entries);
     // One statement is a transaction by itself.
-    const overtaken = await (count === 1 ? write() : transact(client, write));
+    const isOne = count === 1 && !isLong(sending);
+    const overtaken = await (isOne ? write() : transact(client, write, sending));
     return { errors: [], overtaken, heldBack: [] };
   }
-  return transact(client, async () => {
+  const act = async (): Promise<Recorded> => {
     const limited = await limitEntries(client, entries);
     const others = await refuseBegins(client, limited.entries, recorder.counting);
     const refused = new Map([...limited.refused, ...others]);
@@ -105,7 +107,8 @@ async function writeTogether(
       overtaken: overtaken.filter((id) => !refused.has(id)),
       heldBack: limited.heldBack,
     };
-  });
+  };
+  return transact(client, act, sending);
 }
 
 interface Prepared {
@@ -224,7 +227,11 @@ async function checkChanged(
   const missing = leaveOutKeys(batch.ids, changed);
   const before = CHANGED_BEFORE[batch.name];
   if (missing.length === 0 || before === undefined) return [];
-  const { rows } = await client.query<Changed>(before, [...batch.values]);
+  const rows = await runBatch<Changed>(client, {
+    ...batch,
+    name: `${batch.name}-before`,
+    text: before,
+  });
   return leaveOutKeys(missing, rows);
 }
 

@@ -5,7 +5,7 @@ import { StartError } from "../../../shared/errors.ts";
 import { apply, listDue, openProgress, refuseNewer } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { toDialect } from "./compiler.ts";
-import { describePlace, transact, type Session } from "./connection.ts";
+import { ANSWER_MS, describePlace, transact, type Session, type TimedQuery } from "./connection.ts";
 import { toUnitError } from "./error.ts";
 import { NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Opened, ThreadData } from "./thread-protocol.ts";
@@ -58,12 +58,13 @@ function adviceFor(code: string): string {
   return ADVICE[code] ?? "Look at DATABASE_URL";
 }
 
+const USED = `select current_setting('server_version_num')::integer as version,
+  current_setting('fsync') as fsync, current_setting('server_encoding') as encoding`;
+
 /** @throws StartError */
 async function requireUsable(client: Client): Promise<void> {
-  const { rows } = await client.query<{ version: number; fsync: string; encoding: string }>(
-    `select current_setting('server_version_num')::integer as version,
-      current_setting('fsync') as fsync, current_setting('server_encoding') as encoding`,
-  );
+  const asked: TimedQuery = { text: USED, query_timeout: ANSWER_MS };
+  const { rows } = await client.query<{ version: number; fsync: string; encoding: string }>(asked);
   const { version = 0, fsync, encoding } = rows[0] ?? {};
   if (version < OLDEST)
     throw new StartError(

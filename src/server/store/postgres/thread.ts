@@ -8,7 +8,7 @@ import { Lanes } from "./lanes.ts";
 import { listStartable } from "./webhook-states.ts";
 import { Membership } from "./membership.ts";
 import { Reads } from "./reads.ts";
-import { prepareTables } from "./start.ts";
+import { prepareTables, warnOfDurability } from "./start.ts";
 import type {
   Answer,
   Event,
@@ -37,20 +37,24 @@ function answer(message: Answer): void {
 async function serve(): Promise<void> {
   const writer = new Writer(data, tell);
   const membership = new Membership(data);
-  const opened = await writer.open(async (client) => {
-    const { moved } = await prepareTables(client, (line) => tell({ line }));
-    return { moved, joined: data.isBeside ? null : await membership.join(client) };
-  });
-  addMoved(opened.moved);
   const heartbeat = new Heartbeat(data, {
     tell,
+    onReached: (client) => writer.giveUpDead(client),
     onLost: () => writer.giveUp(),
     prepare: (client) =>
       listenForWaiting(client, (node) => {
         if (node !== membership.id) tell({ isWaiting: true });
       }),
   });
+  await writer.reach();
   heartbeat.open();
+  const tellLine = (line: string): void => tell({ line });
+  const opened = await writer.run(async (client) => {
+    if (data.durability === "full") await warnOfDurability(client, tellLine);
+    const { moved } = await prepareTables(client, tellLine);
+    return { moved, joined: data.isBeside ? null : await membership.join(client) };
+  });
+  addMoved(opened.moved);
   const parts = {
     writer,
     heartbeat,

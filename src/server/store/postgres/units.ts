@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { toValue, transact, UnmetError } from "./connection.ts";
+import { sendingMs, sizeOf, toValue, transact, UnmetError } from "./connection.ts";
 import type { UnitStatement } from "./thread-protocol.ts";
 
 /**
@@ -12,7 +12,8 @@ export async function commitUnit(
   client: Client,
   unit: readonly UnitStatement[],
 ): Promise<readonly number[]> {
-  return transact(client, async () => {
+  const sending = sendingMs(unit.flatMap(({ parameters }) => parameters.map(sizeOf)));
+  const act = async (): Promise<readonly number[]> => {
     const changes: number[] = [];
     for (const { sql, parameters, expect } of unit) {
       const { rowCount } = await client.query(sql, parameters.map(toValue));
@@ -20,5 +21,6 @@ export async function commitUnit(
       changes.push(rowCount ?? 0);
     }
     return changes;
-  });
+  };
+  return transact(client, act, sending);
 }

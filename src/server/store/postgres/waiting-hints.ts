@@ -1,4 +1,5 @@
 import type { Client } from "pg";
+import { isDirect } from "./backend.ts";
 
 /** How nodes tell each other at once that executions wait; a message that is lost costs time alone. */
 
@@ -20,7 +21,7 @@ export async function tellWaiting(client: Client, node: string): Promise<void> {
 
 /**
  * Nothing is heard through a pooler: there the connection to the server may be another client's by
- * then. It gives itself away by its own number for the server's process.
+ * then.
  *
  * @param onTold is given the node that told
  */
@@ -29,7 +30,7 @@ export async function listenForWaiting(
   onTold: (node: string) => void,
 ): Promise<void> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-  if (rows[0]?.pid !== (client as Client & { readonly processID: number }).processID) return;
+  if (rows[0] === undefined || !isDirect(client, rows[0])) return;
   client.on("notification", ({ payload = "" }) => onTold(payload));
   await client.query(`listen ${CHANNEL}`);
 }

@@ -1,6 +1,7 @@
 import type { Client } from "pg";
-import { Session, setDurability } from "./connection.ts";
-import { reach, warnOfDurability } from "./start.ts";
+import { findOwn, isDirect, isWorking, type Backend } from "./backend.ts";
+import { ANSWER_MS, Session, setDurability } from "./connection.ts";
+import { reach } from "./start.ts";
 import type { Event, ThreadData } from "./thread-protocol.ts";
 
 /** Writes what is no record: units of any length, one after the other. */
@@ -8,25 +9,44 @@ export class Writer {
   readonly #data: ThreadData;
   readonly #tell: (event: Event) => void;
   readonly #session: Session;
+  /** Its connection; null where it has none, or a pooler stands between. */
+  #backend: Backend | null = null;
+  /** Since when it waits for what is under way, as performance.now(); null: nothing is. */
+  #waitsSince: number | null = null;
 
   constructor(data: ThreadData, tell: (event: Event) => void) {
     this.#data = data;
     this.#tell = tell;
     this.#session = new Session(data, async (client) => {
       if (data.durability === "full") await setDurability(client, "full");
+      const own = await findOwn(client);
+      this.#backend = own !== null && isDirect(client, own) ? own : null;
     });
   }
 
-  /** Reaches the server, and prepares the database. @throws StartError */
-  async open<T>(prepare: (client: Client) => Promise<T>): Promise<T> {
-    await reach(this.#session, this.#data, (line) => this.#tell({ line }));
-    if (this.#data.durability === "full")
-      await this.#session.run((client) => warnOfDurability(client, (line) => this.#tell({ line })));
-    return this.#session.run(prepare);
+  /** Reaches the server. @throws StartError */
+  reach(): Promise<void> {
+    return reach(this.#session, this.#data, (line) => this.#tell({ line }));
   }
 
   run<T>(act: (client: Client) => Promise<T>): Promise<T> {
-    return this.#session.run(act);
+    return this.#session.run(async (client) => {
+      this.#waitsSince = performance.now();
+      return act(client).finally(() => (this.#waitsSince = null));
+    });
+  }
+
+  /**
+   * Gives up what is under way where the server does nothing for it any more: what was sent, or
+   * answered, was lost with a connection that tells nobody that it is dead.
+   *
+   * @param client another connection, which lives
+   */
+  async giveUpDead(client: Client): Promise<void> {
+    const [backend, since] = [this.#backend, this.#waitsSince];
+    if (backend === null || since === null || performance.now() - since < ANSWER_MS) return;
+    const isAlive = await isWorking(client, backend, ANSWER_MS);
+    if (!isAlive && this.#waitsSince === since) this.giveUp();
   }
 
   /** What is under way fails. */
