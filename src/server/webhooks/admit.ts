@@ -71,8 +71,8 @@ async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Paylo
   const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
   const body = caller.body ?? (await readBody(rules, caller));
   if (body === null) return null;
-  if (body.error !== null) throw body.error;
   const type = payloadTypeOf(mediaType);
+  if (body.error !== null) throw body.error;
   return { text: body.text, ...(body.parsed ?? (await parse(rules, caller, body, type))) };
 }
 
