@@ -49,15 +49,14 @@ function refuseOtherMethods(app: Hono<Env>): void {
   for (const path of new Set(ROUTES.map((route) => route.path))) {
     const allow = ROUTES.filter((route) => route.path === path).map((route) => route.method);
     app.all(path, (c) => {
-      throw new RequestError(
-        "method_not_allowed",
-        `Expected ${allow.join(" or ")}, found ${c.req.method}`,
-        {
-          headers: { allow: allow.join(", ") },
-        },
-      );
+      throw refuseMethod(c.req.method, allow);
     });
   }
+}
+
+export function refuseMethod(method: string, allow: readonly string[]): RequestError {
+  const detail = `Expected ${allow.join(" or ")}, found ${method}`;
+  return new RequestError("method_not_allowed", detail, { headers: { allow: allow.join(", ") } });
 }
 
 async function serve(
