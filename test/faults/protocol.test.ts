@@ -283,6 +283,36 @@ describe("protocol", () => {
     assert.ok(sent < 64 * 2 ** 20, `it took ${sent} bytes`);
   });
 
+  test("a body that is waited with is asked for once it is wanted", async () => {
+    const expecting = (target: string, ...more: readonly string[]) =>
+      [`POST ${target} HTTP/1.1`, "Host: a", "Expect: 100-continue", ...more, "", ""].join("\r\n");
+    const json = "Content-Type: application/json";
+    for (const [status, request] of [
+      [413, expecting(CALL, json, "Content-Length: 1000001")],
+      [415, expecting(CALL, json, "Content-Encoding: gzip", "Content-Length: 2")],
+      [404, expecting("/api/latest/webhook/nobody/call", json, "Content-Length: 2")],
+      [401, expecting("/api/latest/webhook", json, "Content-Length: 2")],
+    ] as const) {
+      const answer = await raw(service.origin, request);
+      assert.match(answer, new RegExp(`^HTTP/1.1 ${status} [^]*\r\nconnection: close\r\n`, "i"));
+    }
+    const taken = expecting(`${CALL}?async`, json, "Connection: close", "Content-Length: 2");
+    assert.match(
+      await raw(service.origin, `${taken}{}`),
+      /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 201 /,
+    );
+    const login = expecting(
+      "/api/latest/auth/login",
+      json,
+      "Connection: close",
+      "Content-Length: 2",
+    );
+    assert.match(
+      await raw(service.origin, `${login}{}`),
+      /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 422 /,
+    );
+  });
+
   test("an endless body to a call that takes none is not read for ever", async () => {
     for (const path of ["/api/latest/webhook/nobody/call", "/api/latest/nothing", "/ui/login"]) {
       const socket = await openSocket(service.origin);

@@ -15,6 +15,7 @@ import { openProxyTrust } from "../access/client-address.ts";
 import { networkOf } from "../access/network.ts";
 import { mostOpenFiles } from "../workers/process-figures.ts";
 import { prefixOf, type Config } from "../config/resolve.ts";
+import { holdContinue } from "../request/expectation.ts";
 import type { Log } from "../../shared/log.ts";
 import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
 import { mostConnections, shareConnections } from "./connections.ts";
@@ -68,6 +69,10 @@ export async function listen(
     );
   });
   server.on("request", answerBounded);
+  server.on("checkContinue", (incoming, outgoing) => {
+    holdContinue(incoming, outgoing);
+    server.emit("request", incoming, outgoing);
+  });
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
   await once(server, "listening");
   return server;
