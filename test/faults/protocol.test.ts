@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { raw, type Origin } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
+import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { HUNG_MS } from "../hung.ts";
 import { reset } from "../reset.ts";
 import { openTestService, processFigure, type TestService } from "./test-service.ts";
@@ -259,6 +260,27 @@ describe("protocol", () => {
       "and none of them is a fault of the service",
     );
     await service.assertAlive();
+  });
+
+  test("HTTP/1.0 needs no Host", async () => {
+    const login = await service.api("POST", "/auth/login", {
+      user_name: "admin",
+      password: ADMIN_PASSWORD,
+    });
+    const token = `x-service-token: ${(JSON.parse(login.text) as { token: string }).token}\r\n`;
+    for (const [target, expect, more] of [
+      ["/health/ready", /^HTTP\/1.1 200 /, ""],
+      [`${CALL}?async`, /^HTTP\/1.1 201 /, ""],
+      [
+        "/api/latest/webhook/echo",
+        /"url":"http:\/\/localhost\/api\/latest\/webhook\/echo\/call"/,
+        token,
+      ],
+      ["/ui/login", /^HTTP\/1.1 200 /, ""],
+    ] as const)
+      assert.match(await raw(service.origin, `GET ${target} HTTP/1.0\r\n${more}\r\n`), expect);
+    const two = `GET ${CALL} HTTP/1.0\r\n${HOST}Host: b\r\n\r\n`;
+    assert.match(await raw(service.origin, two), /^HTTP\/1.1 400 /);
   });
 
   test("M2: a Host in any other form is answered", async () => {

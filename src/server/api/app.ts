@@ -6,6 +6,7 @@ import { findToken, isCrossSite } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { networkOf } from "../access/network.ts";
 import { discardBody } from "../request/body.ts";
+import { NO_HOST } from "../request/host.ts";
 import { RequestError, toProblem } from "../../shared/errors.ts";
 import { readTrace } from "../request/trace.ts";
 import { toRequestError } from "../store/store-error.ts";
@@ -115,7 +116,8 @@ function toRequest(
   from: { principal: Principal | null; address: string; isSecure: boolean; body: unknown },
 ): ApiRequest<unknown, unknown> {
   const { address, isSecure } = from;
-  const host = `${isSecure ? "https" : "http"}://${c.req.header("host")}${api.prefix}`;
+  const named = c.req.header("host") ?? NO_HOST;
+  const host = `${isSecure ? "https" : "http"}://${named}${api.prefix}`;
   return {
     // A route for anyone does not look at it.
     principal: from.principal as Principal,

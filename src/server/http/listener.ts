@@ -16,6 +16,7 @@ import { networkOf } from "../access/network.ts";
 import { mostOpenFiles } from "../workers/process-figures.ts";
 import { prefixOf, type Config } from "../config/resolve.ts";
 import { holdContinue } from "../request/expectation.ts";
+import { NO_HOST } from "../request/host.ts";
 import type { Log } from "../../shared/log.ts";
 import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
 import { mostConnections, shareConnections } from "./connections.ts";
@@ -37,6 +38,7 @@ export async function listen(
   const { log } = deps;
   const app = createApp(deps);
   const handle = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
+    hostname: NO_HOST,
     errorHandler: (error) => {
       log.error({ err: error }, "Cannot answer");
       return respondInternal();
