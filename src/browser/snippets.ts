@@ -105,13 +105,14 @@ function quotePython(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
+/** Windows PowerShell sends text in Latin-1 unless the type names another charset. */
 function powershell(options: SnippetOptions): string {
   const entries = Object.entries(headersOf(options)).map(
     ([name, value]) => `${quotePowerShell(name)} = ${quotePowerShell(value)}`,
   );
   const headers = entries.length === 0 ? "" : ` \`\n  -Headers @{ ${entries.join("; ")} }`;
   return `Invoke-RestMethod -Method Post -Uri ${quotePowerShell(options.url)}${headers} \`
-  -ContentType 'application/json' \`
+  -ContentType 'application/json; charset=utf-8' \`
   -Body ${quotePowerShell(JSON.stringify(options.body))}`;
 }
 

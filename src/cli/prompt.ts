@@ -7,15 +7,22 @@ export interface PasswordOptions {
   readonly passwordStdin?: true;
 }
 
+const PASSWORD = { what: "the password", option: "--password-stdin" };
+
 /**
- * A password: the whole of standard input with `--password-stdin`, otherwise typed on the
+ * A password or a secret: the whole of standard input where that is asked for, otherwise typed on the
  * terminal without being shown.
  *
+ * @param asked what it is, and the option that reads it from standard input
  * @throws CommandError (usage) where there is neither
  */
-export async function readPassword(question: string, options: PasswordOptions): Promise<string> {
+export async function readPassword(
+  question: string,
+  options: PasswordOptions,
+  asked = PASSWORD,
+): Promise<string> {
   if (options.passwordStdin) return readFileSync(0, "utf8").replace(/\r?\n$/, "");
-  requireTerminal("the password", "--password-stdin");
+  requireTerminal(asked.what, asked.option);
   const password = await readAnswer(question, { isShown: false });
   process.stderr.write("\n");
   return password;

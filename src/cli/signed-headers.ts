@@ -13,6 +13,8 @@ export interface SigningOptions {
   readonly secretStdin?: true;
 }
 
+const SECRET = { what: "the secret", option: "--secret-stdin" };
+
 /** A call before it is signed. */
 export interface Unsigned {
   readonly method: string;
@@ -42,7 +44,7 @@ export async function readSignedHeaders(
     throw new CommandError(`Calls of "${webhook}" need not be signed: leave out --sign`);
   const [scheme] = schemesOf(found.signature);
   const options = secretStdin ? ({ passwordStdin: true } as const) : {};
-  const secret = await readPassword(`Secret of "${webhook}": `, options);
+  const secret = await readPassword(`Secret of "${webhook}": `, options, SECRET);
   const key = readKey("secret", secret, scheme);
   if (typeof key === "string") throw new CommandError(`The secret: ${key}`);
   const { pathname, search } = new URL(url);

@@ -129,3 +129,20 @@ test("the health, the metrics and the stylesheet are at the root, for anyone", a
     assert.equal((await fetch(`${service.url}/api/latest${path}`)).status, 404, path);
   }
 });
+
+test("what is there for GET alone says so to other methods", async () => {
+  for (const [path, allow] of [
+    ["/health/ready", "GET"],
+    ["/metrics", "GET"],
+    ["/default-styling.css", "GET"],
+    ["/ui/", "GET"],
+    ["/ui/login", "GET, POST"],
+  ] as const) {
+    const answer = await fetch(service.url + path, { method: "PUT" });
+    assert.equal(answer.status, 405, path);
+    assert.equal(answer.headers.get("allow"), allow, path);
+    const { detail } = (await answer.json()) as { detail: string };
+    assert.equal(detail, `Expected ${allow.replace(", ", " or ")}, found PUT`);
+  }
+  assert.equal((await fetch(`${service.url}/nothing`, { method: "PUT" })).status, 404);
+});

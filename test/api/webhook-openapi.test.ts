@@ -105,6 +105,27 @@ test("it says what is sent, what comes back, and what is refused under its setti
   assert.equal(Object.keys(later["put"]!.responses).join(), others);
 });
 
+test("it says where the idempotency key is sent", async () => {
+  const keyOf = async (from: string, more: object = {}) => {
+    const body = { idempotency: { from, ...more } };
+    await service.want(200, "PATCH", "/webhook/list", { body });
+    const document = await documentOf("list");
+    assert.deepEqual(await lintDocument(document, OFF), []);
+    const { parameters, post } = document.paths["/webhook/list/call"]!;
+    assert.ok("Idempotent-Replayed" in (post!.responses[303] as { headers: object }).headers);
+    const all = parameters as unknown as { in: string; name: string; required: boolean }[];
+    return all.slice(4).map((one) => `${one.in} ${one.name} ${one.required}`);
+  };
+  const required = { required: true };
+  assert.deepEqual(await keyOf("header:Idempotency-Key", required), [
+    "header idempotency-key true",
+  ]);
+  assert.deepEqual(await keyOf("query:order"), ["query order false"]);
+  assert.deepEqual(await keyOf("header:prefer"), []);
+  assert.deepEqual(await keyOf("json:/id"), []);
+  await service.want(200, "PATCH", "/webhook/list", { body: { idempotency: null } });
+});
+
 test("types of a schema that refers to itself lead to it", async () => {
   const types = await makeTypes(await documentOf("list"));
   assert.match(

@@ -204,6 +204,9 @@ describe("webhook", { skip: openTarget().skip ?? false }, () => {
     const signed = ["call", "orders", "-d", '{"a":1}', "--sign", "--secret-stdin"];
     const called = await session.run(signed, { input: `${value}\n` });
     assert.equal(called.stdout, '{"a":1}', all(called));
+    const unasked = await session.run(signed.slice(0, -1));
+    assert.equal(unasked.code, 2);
+    assert.match(unasked.stderr, /no terminal to ask for the secret: use --secret-stdin$/m);
     const { body } = await service.api("GET", "/execution?webhook=orders&limit=1");
     const [{ id }] = (body as { items: [{ id: string }] }).items;
     const shown = await session.run(["execution", "show", id]);

@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { raw, type Origin } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
+import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { HUNG_MS } from "../hung.ts";
 import { reset } from "../reset.ts";
 import { openTestService, processFigure, type TestService } from "./test-service.ts";
@@ -261,6 +262,27 @@ describe("protocol", () => {
     await service.assertAlive();
   });
 
+  test("HTTP/1.0 needs no Host", async () => {
+    const login = await service.api("POST", "/auth/login", {
+      user_name: "admin",
+      password: ADMIN_PASSWORD,
+    });
+    const token = `x-service-token: ${(JSON.parse(login.text) as { token: string }).token}\r\n`;
+    for (const [target, expect, more] of [
+      ["/health/ready", /^HTTP\/1.1 200 /, ""],
+      [`${CALL}?async`, /^HTTP\/1.1 201 /, ""],
+      [
+        "/api/latest/webhook/echo",
+        /"url":"http:\/\/localhost\/api\/latest\/webhook\/echo\/call"/,
+        token,
+      ],
+      ["/ui/login", /^HTTP\/1.1 200 /, ""],
+    ] as const)
+      assert.match(await raw(service.origin, `GET ${target} HTTP/1.0\r\n${more}\r\n`), expect);
+    const two = `GET ${CALL} HTTP/1.0\r\n${HOST}Host: b\r\n\r\n`;
+    assert.match(await raw(service.origin, two), /^HTTP\/1.1 400 /);
+  });
+
   test("M2: a Host in any other form is answered", async () => {
     for (const host of HOSTS) {
       const answer = await exchangeOnce(service.origin, `GET ${CALL} HTTP/1.1\r\nHost: ${host}`);
@@ -281,6 +303,36 @@ describe("protocol", () => {
     figure("protocol: sent of an endless body before it was refused", sent / 2 ** 20, "MB");
     assert.match(answer, /^HTTP\/1\.1 413/);
     assert.ok(sent < 64 * 2 ** 20, `it took ${sent} bytes`);
+  });
+
+  test("a body that is waited with is asked for once it is wanted", async () => {
+    const expecting = (target: string, ...more: readonly string[]) =>
+      [`POST ${target} HTTP/1.1`, "Host: a", "Expect: 100-continue", ...more, "", ""].join("\r\n");
+    const json = "Content-Type: application/json";
+    for (const [status, request] of [
+      [413, expecting(CALL, json, "Content-Length: 1000001")],
+      [415, expecting(CALL, json, "Content-Encoding: gzip", "Content-Length: 2")],
+      [404, expecting("/api/latest/webhook/nobody/call", json, "Content-Length: 2")],
+      [401, expecting("/api/latest/webhook", json, "Content-Length: 2")],
+    ] as const) {
+      const answer = await raw(service.origin, request);
+      assert.match(answer, new RegExp(`^HTTP/1.1 ${status} [^]*\r\nconnection: close\r\n`, "i"));
+    }
+    const taken = expecting(`${CALL}?async`, json, "Connection: close", "Content-Length: 2");
+    assert.match(
+      await raw(service.origin, `${taken}{}`),
+      /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 201 /,
+    );
+    const login = expecting(
+      "/api/latest/auth/login",
+      json,
+      "Connection: close",
+      "Content-Length: 2",
+    );
+    assert.match(
+      await raw(service.origin, `${login}{}`),
+      /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 422 /,
+    );
   });
 
   test("an endless body to a call that takes none is not read for ever", async () => {

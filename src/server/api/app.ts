@@ -6,6 +6,7 @@ import { findToken, isCrossSite } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { networkOf } from "../access/network.ts";
 import { discardBody } from "../request/body.ts";
+import { NO_HOST } from "../request/host.ts";
 import { RequestError, toProblem } from "../../shared/errors.ts";
 import { readTrace } from "../request/trace.ts";
 import { toRequestError } from "../store/store-error.ts";
@@ -49,15 +50,14 @@ function refuseOtherMethods(app: Hono<Env>): void {
   for (const path of new Set(ROUTES.map((route) => route.path))) {
     const allow = ROUTES.filter((route) => route.path === path).map((route) => route.method);
     app.all(path, (c) => {
-      throw new RequestError(
-        "method_not_allowed",
-        `Expected ${allow.join(" or ")}, found ${c.req.method}`,
-        {
-          headers: { allow: allow.join(", ") },
-        },
-      );
+      throw refuseMethod(c.req.method, allow);
     });
   }
+}
+
+export function refuseMethod(method: string, allow: readonly string[]): RequestError {
+  const detail = `Expected ${allow.join(" or ")}, found ${method}`;
+  return new RequestError("method_not_allowed", detail, { headers: { allow: allow.join(", ") } });
 }
 
 async function serve(
@@ -116,7 +116,8 @@ function toRequest(
   from: { principal: Principal | null; address: string; isSecure: boolean; body: unknown },
 ): ApiRequest<unknown, unknown> {
   const { address, isSecure } = from;
-  const host = `${isSecure ? "https" : "http"}://${c.req.header("host")}${api.prefix}`;
+  const named = c.req.header("host") ?? NO_HOST;
+  const host = `${isSecure ? "https" : "http"}://${named}${api.prefix}`;
   return {
     // A route for anyone does not look at it.
     principal: from.principal as Principal,

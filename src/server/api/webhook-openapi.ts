@@ -2,6 +2,7 @@ import type { Flow } from "../flows/catalog.ts";
 import type { JsonSchema, JsonSchemaObject } from "../flows/schema-references.ts";
 import type { SchemaText } from "../../shared/wire/protocol.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
+import type { Idempotency } from "../../shared/contract/idempotency.ts";
 import { CALL_METHODS, COMMON_PARAMETERS, PREFLIGHT, WITH_BODY } from "./openapi-call.ts";
 import { placeSchema, type PlacedSchema } from "./openapi-schema.ts";
 import { describeCredentials, type Credentials } from "./openapi-credentials.ts";
@@ -90,7 +91,8 @@ function describePath(parts: Parts, name: string, more: readonly Json[]): Json {
     };
     return [method, operation] as const;
   });
-  const parameters = [...COMMON_PARAMETERS, ...queryParameters(parts), ...more];
+  const others = [...COMMON_PARAMETERS, ...queryParameters(parts), ...more];
+  const parameters = [...others, ...keyParameters(webhook, others)];
   const preflight = { operationId: `options_${id}_${name}`, ...PREFLIGHT };
   return {
     parameters,
@@ -128,15 +130,31 @@ function queryParameters({ input }: Parts): Json[] {
     });
 }
 
+/** Where the idempotency key is sent, unless that is in the body or described already. */
+function keyParameters({ idempotency }: WebhookRow, others: readonly Json[]): Json[] {
+  if (idempotency === null) return [];
+  const { from, required, window_sec } = JSON.parse(idempotency) as Idempotency;
+  const place = /^(?:header|query)(?=:)/.exec(from)?.[0];
+  if (place === undefined) return [];
+  const name = from.slice(place.length + 1);
+  if (others.some((one) => one["in"] === place && one["name"] === name)) return [];
+  const description = `Calls with one key start one execution, for ${window_sec} s`;
+  const schema = { type: "string", minLength: 1, maxLength: 255 };
+  return [{ name, in: place, required, description, schema }];
+}
+
 const EXECUTION_ID = { "Flowhook-Execution-Id": { schema: { type: "string" } } };
+/** Of a call whose key is known. */
+const REPLAYED = { "Idempotent-Replayed": { schema: { const: "true" } } };
 const LOCATION = { Location: { schema: { type: "string" } } };
 const TEXT = { "text/plain": { schema: { type: "string" } } };
 
 function describeResponses(parts: Parts, hasBody: boolean): Json {
-  const { async_status } = parts.webhook;
+  const { async_status, idempotency } = parts.webhook;
   const schema = parts.output === null ? {} : toNamed(parts.prefix, "Result");
   const result = { "application/json": { schema } };
-  const leads = { ...EXECUTION_ID, ...LOCATION };
+  const ended = { ...EXECUTION_ID, ...(idempotency === null ? {} : REPLAYED) };
+  const leads = { ...ended, ...LOCATION };
   const started = {
     description: "Started: the id of the execution, whose result Location leads to",
     headers: leads,
@@ -144,12 +162,12 @@ function describeResponses(parts: Parts, hasBody: boolean): Json {
   };
   const shaped = {
     description: "The output_value of the execution, or the response that the flow shaped",
-    headers: EXECUTION_ID,
+    headers: ended,
     content: async_status === 200 ? { ...result, ...TEXT } : result,
   };
   const failed = {
     description: "The execution did not succeed: its status, a colon and its status message",
-    headers: EXECUTION_ID,
+    headers: ended,
     content: TEXT,
   };
   const errors = refusalsOf(parts, hasBody).map((status) => {

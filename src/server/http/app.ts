@@ -6,7 +6,7 @@ import { RequestError, toProblem } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { AddressReader } from "../access/client-address.ts";
 import type { Api } from "../api/api.ts";
-import { createApi, respondError } from "../api/app.ts";
+import { createApi, refuseMethod, respondError } from "../api/app.ts";
 import { ROUTES } from "../api/routes.ts";
 import { describeMissing } from "./missing-path.ts";
 import { identifyRequest, requestIdOf } from "../request/trace.ts";
@@ -67,12 +67,19 @@ function createRoutes(deps: AppDeps): Routes {
   app.route("/", createMonitoring(deps.monitoring));
   app.get("/default-styling.css", () => respondStyle());
   app.notFound((c) => {
+    const allow = METHODS.filter((method) => app.router.match(method, c.req.path)[0].length > 0);
+    // What is there and says that it is not is asked for by GET.
+    if (allow.length > 0 && !["GET", "HEAD"].includes(c.req.method))
+      throw refuseMethod(c.req.method, allow);
     const target = c.env.incoming.url ?? "/";
     throw new RequestError("not_found", describeMissing(target, deps.prefix, ROUTES));
   });
   app.onError((error, c) => respondError(deps, c, error));
   return app;
 }
+
+/** Of pages, health and metrics: the API refuses other methods itself. */
+const METHODS = ["GET", "POST"];
 
 /** Of the calls without one; nobody changes it. */
 const NO_QUERY = new URLSearchParams();

@@ -15,6 +15,8 @@ import { openProxyTrust } from "../access/client-address.ts";
 import { networkOf } from "../access/network.ts";
 import { mostOpenFiles } from "../workers/process-figures.ts";
 import { prefixOf, type Config } from "../config/resolve.ts";
+import { holdContinue } from "../request/expectation.ts";
+import { NO_HOST } from "../request/host.ts";
 import type { Log } from "../../shared/log.ts";
 import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
 import { mostConnections, shareConnections } from "./connections.ts";
@@ -36,6 +38,7 @@ export async function listen(
   const { log } = deps;
   const app = createApp(deps);
   const handle = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
+    hostname: NO_HOST,
     errorHandler: (error) => {
       log.error({ err: error }, "Cannot answer");
       return respondInternal();
@@ -68,6 +71,10 @@ export async function listen(
     );
   });
   server.on("request", answerBounded);
+  server.on("checkContinue", (incoming, outgoing) => {
+    holdContinue(incoming, outgoing);
+    server.emit("request", incoming, outgoing);
+  });
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
   await once(server, "listening");
   return server;

@@ -4,9 +4,9 @@ import { isHost, isLocalHost } from "../request/host.ts";
 import { identifyRequest } from "../request/trace.ts";
 
 /**
- * Refuses what an HTTP server in front of others must not guess about: two Host headers or one that
- * names no host, an absolute-form target, a backslash or NUL in a path (contract, section 4,
- * numbers 6 and 15), a transfer coding that is not undone.
+ * Refuses what an HTTP server in front of others must not guess about: two Host headers, none in
+ * HTTP/1.1 or one that names no host, an absolute-form target, a backslash or NUL in a path
+ * (contract, section 4, numbers 6 and 15), a transfer coding that is not undone.
  *
  * @param localNames of a service for this machine alone, beside its own; null: any host will do
  * @returns whether it was refused, and answered
@@ -49,7 +49,7 @@ function findTargetError(
     const error = findCodingError(coding, httpVersion);
     if (error !== null) return error;
   }
-  return findHostError(rawHeaders, localNames);
+  return findHostError(rawHeaders, httpVersion, localNames);
 }
 
 /** What another server may take for the end of a request (RFC 9112, section 6.1). */
@@ -61,6 +61,7 @@ function findCodingError(coding: string, httpVersion: string): string | null {
 
 function findHostError(
   raw: readonly string[],
+  httpVersion: string,
   localNames: readonly string[] | null,
 ): string | null {
   let count = 0;
@@ -70,6 +71,8 @@ function findHostError(
     count += 1;
     host = raw[at + 1] ?? "";
   }
+  // Plain checks of balancers send none, and HTTP/1.0 asks for none.
+  if (count === 0 && httpVersion === "1.0" && localNames === null) return null;
   if (count !== 1) return `Found ${count} Host headers, expected one`;
   if (!isHost(host)) return "The Host header names no host, expected one and perhaps its port";
   if (localNames === null || isLocalHost(host, localNames)) return null;

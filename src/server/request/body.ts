@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { RequestError } from "../../shared/errors.ts";
+import { askForBody } from "./expectation.ts";
 
 /** The most that is read of a body. */
 export interface BodyLimit {
@@ -41,6 +42,7 @@ export function openBodies(
       if (Number.isNaN(announced) && incoming.headers["transfer-encoding"] === undefined)
         return null;
       if (isRead(incoming)) return null;
+      askForBody(incoming);
       const bytes = await collect(incoming, { limit, held: underWay, client: clientOf(incoming) });
       return bytes.length === 0 ? null : bytes;
     },

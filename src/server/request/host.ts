@@ -1,3 +1,6 @@
+/** Stands for the host where a request names none, as HTTP/1.0 may. */
+export const NO_HOST = "localhost";
+
 /** A name, an IPv4 address or one of IPv6 in brackets, and perhaps a port. */
 const HOST = /^([\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 

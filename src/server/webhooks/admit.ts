@@ -1,18 +1,18 @@
 import type { LimitedWebhook } from "../executions/webhook-queue.ts";
 import type { IncomingMessage } from "node:http";
 import type { Activity } from "../access/activity.ts";
-import { decodeText, discardBody, hasBody, type Bodies } from "../request/body.ts";
+import { discardBody, hasBody, type Bodies } from "../request/body.ts";
 import { RequestError } from "../../shared/errors.ts";
-import { noteBody, type Admission, type Caller, type Handshake, type ReadBody } from "./call.ts";
-import { bodyLimitOf, takeToken } from "./call-limits.ts";
+import type { Admission, Caller, Handshake, ReadBody } from "./call.ts";
+import { takeToken } from "./call-limits.ts";
 import { readChallenge } from "./handshake.ts";
 import { toCallInput } from "./input.ts";
 import { parseElsewhere, type ParseLarge } from "./large-payload.ts";
 import { takesBody } from "./match.ts";
 import type { RateLimits } from "./rate-limit.ts";
+import { readBody } from "./read-body.ts";
 import {
   isParsedAtOnce,
-  limitOf,
   mediaTypeOf,
   parsePayload,
   payloadTypeOf,
@@ -69,25 +69,11 @@ async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Paylo
   const { call } = caller;
   refuseEncoding(call.incoming);
   const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
-  const body = caller.body ?? (await readBody(rules, caller, mediaType));
+  const body = caller.body ?? (await readBody(rules, caller));
   if (body === null) return null;
-  if (body.error !== null) throw body.error;
   const type = payloadTypeOf(mediaType);
+  if (body.error !== null) throw body.error;
   return { text: body.text, ...(body.parsed ?? (await parse(rules, caller, body, type))) };
-}
-
-async function readBody(
-  { bodies, maxBodyBytes }: AdmissionRules,
-  { call, webhook }: Caller,
-  mediaType: string,
-): Promise<ReadBody | null> {
-  const bytes = await bodies.read(
-    call.incoming,
-    limitOf(mediaType, bodyLimitOf(webhook, maxBodyBytes)),
-  );
-  if (bytes === null) return null;
-  noteBody(call, webhook, bytes);
-  return { bytes, text: decodeText(bytes), parsed: null, error: null };
 }
 
 async function parse(

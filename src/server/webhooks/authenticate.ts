@@ -9,20 +9,21 @@ import {
 import type { Logins, Principal } from "../access/login.ts";
 import type { Verdict } from "../access/signature.ts";
 import type { Throttle } from "../access/throttle.ts";
-import { decodeText, discardBody, type Bodies } from "../request/body.ts";
+import { discardBody, type Bodies } from "../request/body.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Meters } from "../metrics/meters.ts";
 import { toTrace } from "../request/trace.ts";
-import { noteBody, type Call, type Caller, type MatchedCall, type ReadBody } from "./call.ts";
+import type { Call, Caller, MatchedCall, ReadBody } from "./call.ts";
 import { admitsLogin } from "./cors.ts";
 import type { ReportKeyUse } from "./key-use.ts";
 import { parseElsewhere, type ParseLarge } from "./large-payload.ts";
 import type { Legs } from "./legs.ts";
-import { bodyLimitOf, requireMethod } from "./call-limits.ts";
+import { requireMethod } from "./call-limits.ts";
 import { takesBody } from "./match.ts";
-import { isParsedAtOnce, limitOf, mediaTypeOf, parsePayload, toParseRules } from "./payload.ts";
+import { isParsedAtOnce, mediaTypeOf, parsePayload, toParseRules } from "./payload.ts";
+import { readBody } from "./read-body.ts";
 import { openRedaction } from "./redaction.ts";
 import type { SignaturePolicy, Signatures } from "./signatures.ts";
 import { KEY, WAIT } from "./target.ts";
@@ -69,7 +70,7 @@ async function requireSignature(deps: AuthenticationDeps, caller: Caller): Promi
   const { call, webhook } = caller;
   const policy = await deps.signatures.policyOf(webhook);
   if (call.query.has(WAIT)) return reenter(deps, caller, policy.mode === "enforce");
-  const body = await readSigned(deps, caller);
+  const body = takesBody(call.method) ? await readBody(deps, caller) : null;
   // Before it is parsed: large bodies are moved to another thread.
   const verdict = await policy.verify(call, body?.bytes ?? NOTHING);
   const read = { ...caller, body };
@@ -91,20 +92,6 @@ async function reenter(
 }
 
 const NOTHING = Buffer.alloc(0);
-
-async function readSigned(
-  deps: AuthenticationDeps,
-  matched: MatchedCall,
-): Promise<ReadBody | null> {
-  const { call } = matched;
-  if (!takesBody(call.method)) return null;
-  const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
-  const bytes = await deps.bodies.read(
-    call.incoming,
-    limitOf(mediaType, bodyLimitOf(matched.webhook, deps.maxBodyBytes)),
-  );
-  return bytes === null ? null : toReadBody(matched, bytes);
-}
 
 async function judge(
   deps: AuthenticationDeps,
@@ -202,7 +189,7 @@ async function readEarly(
   if (!takesBody(call.method) || mediaTypeOf(headers["content-type"]) !== "application/json")
     return caller.body;
   if (headers["content-encoding"] !== undefined) return caller.body;
-  const body = caller.body ?? (await readJson(deps, caller));
+  const body = caller.body ?? (await readBody(deps, caller));
   if (body === null || body.error !== null) return body;
   const { bytes, text } = body;
   try {
@@ -214,24 +201,6 @@ async function readEarly(
   } catch (error) {
     // Whether it carries the key is not known then.
     if (error instanceof RequestError && error.code === "overloaded") throw error;
-    return { ...body, error: error as Error };
-  }
-}
-
-async function readJson(deps: AuthenticationDeps, matched: MatchedCall): Promise<ReadBody | null> {
-  const bytes = await deps.bodies.read(matched.call.incoming, {
-    bytes: deps.maxBodyBytes,
-    what: "",
-  });
-  return bytes === null ? null : toReadBody(matched, bytes);
-}
-
-function toReadBody({ call, webhook }: MatchedCall, bytes: Buffer): ReadBody {
-  noteBody(call, webhook, bytes);
-  const body = { bytes, text: "", parsed: null, error: null };
-  try {
-    return { ...body, text: decodeText(bytes) };
-  } catch (error) {
     return { ...body, error: error as Error };
   }
 }

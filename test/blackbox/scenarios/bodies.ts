@@ -101,6 +101,12 @@ const OTHER_ROWS: CallRow[] = [
     ...typed("text/plain", "x".repeat(LIMIT + 1)),
     expect: refused(413, /./),
   },
+  ...["multipart/form-data; boundary=x", "image/png"].map((type): CallRow => ({
+    name: `the wrong type is told before bytes that are no text: ${type}`,
+    covers: ["C3 other"],
+    ...typed(type, Buffer.from([0x89, 0x50, 0xff])),
+    expect: refused(415, /./),
+  })),
   ...["gzip", "br", "deflate"].map((encoding): CallRow => ({
     name: `a Content-Encoding of ${encoding} is refused`,
     covers: ["C15 encoding"],

@@ -1,0 +1,21 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+const ASK = Symbol("ask");
+
+interface AwaitedRequest extends IncomingMessage {
+  [ASK]?: (() => void) | undefined;
+}
+
+/**
+ * A client that sends `Expect: 100-continue` waits with its body until it is asked for it (RFC 9110,
+ * section 10.1.1). It is asked once somebody reads the body: what is refused before is never sent.
+ */
+export function holdContinue(incoming: AwaitedRequest, outgoing: ServerResponse): void {
+  incoming[ASK] = () => outgoing.writeContinue();
+}
+
+/** Asks for the body, where its client waits for that. */
+export function askForBody(incoming: AwaitedRequest): void {
+  incoming[ASK]?.();
+  incoming[ASK] = undefined;
+}

@@ -1,0 +1,33 @@
+import { decodeText, type Bodies } from "../request/body.ts";
+import { noteBody, type MatchedCall, type ReadBody } from "./call.ts";
+import { bodyLimitOf } from "./call-limits.ts";
+import { limitOf, mediaTypeOf } from "./payload.ts";
+
+export interface ReadingRules {
+  readonly maxBodyBytes: number;
+  readonly bodies: Bodies;
+}
+
+/**
+ * Reads the body of a call up to the limit of its webhook. That it is no text is told later, in its
+ * turn.
+ *
+ * @returns null without a body
+ * @throws RequestError as `Bodies.read`
+ */
+export async function readBody(
+  { bodies, maxBodyBytes }: ReadingRules,
+  { call, webhook }: MatchedCall,
+): Promise<ReadBody | null> {
+  const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
+  const limit = limitOf(mediaType, bodyLimitOf(webhook, maxBodyBytes));
+  const bytes = await bodies.read(call.incoming, limit);
+  if (bytes === null) return null;
+  noteBody(call, webhook, bytes);
+  const body = { bytes, text: "", parsed: null, error: null };
+  try {
+    return { ...body, text: decodeText(bytes) };
+  } catch (error) {
+    return { ...body, error: error as Error };
+  }
+}
