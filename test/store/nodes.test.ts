@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { sql } from "kysely";
 import pg from "pg";
 import { keyOf, newExecutionId, newId } from "../../src/shared/id.ts";
-import { findExecution } from "../../src/server/store/executions.ts";
+import { findExecution, findInput } from "../../src/server/store/executions.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
 import { NODES_LOCK } from "../../src/server/store/postgres/locks.ts";
@@ -374,7 +374,7 @@ test("who gives up what is locked leaves nothing at the server that waits for it
     assert.equal(one.status === "rejected" && (one.reason as StoreError).kind, "unavailable");
 });
 
-test("what is large is written over a slow network too", async () => {
+test("what is large is written and read over a slow network too", async () => {
   const url = await server.createDatabase();
   const proxy = await openFaultProxy(url);
   await using opened = new AsyncDisposableStack();
@@ -384,6 +384,7 @@ test("what is large is written over a slow network too", async () => {
   proxy.slow(300_000);
   const id = await begin(store, null, JSON.stringify("x".repeat(4_000_000)));
   assert.ok((await findExecution(store, id)) !== undefined);
+  assert.equal((await findInput(store, id))?.input_value.length, 4_000_002);
 });
 
 test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import pg from "pg";
 import { isLost } from "./error.ts";
 import type { ThreadData } from "./thread-protocol.ts";
@@ -206,6 +207,17 @@ export class Session {
       throw error;
     }
   }
+}
+
+/** Closes the connection where nothing arrives for 5 seconds: this fails then. */
+export async function unlessSilent<T>(client: pg.ClientBase, act: () => Promise<T>): Promise<T> {
+  const stream = (client as pg.Client).connection.stream as Socket;
+  let arrived = stream.bytesRead;
+  const timer = setInterval(() => {
+    if (stream.bytesRead === arrived) stream.destroy();
+    arrived = stream.bytesRead;
+  }, ANSWER_MS);
+  return act().finally(() => clearInterval(timer));
 }
 
 /** Closes the connection where this takes longer: it fails then. */

@@ -1,7 +1,14 @@
 import pg from "pg";
 import type { Query } from "../read-queue.ts";
 import type { Row } from "../statement.ts";
-import { ANSWER_MS, GIVEN_UP_MS, prepareClient, toClientConfig, toValue } from "./connection.ts";
+import {
+  ANSWER_MS,
+  GIVEN_UP_MS,
+  prepareClient,
+  toClientConfig,
+  toValue,
+  unlessSilent,
+} from "./connection.ts";
 import type { NamedQuery, ThreadData } from "./thread-protocol.ts";
 
 /** What is not for reads: one to hold the database, and three to record. */
@@ -32,11 +39,12 @@ export class Reads {
     const max = data.connections - OTHERS - lists;
     // Set at the start of a connection, it would be one more thing that a pooler has to know.
     const prepareRows = (client: pg.PoolClient): Promise<unknown> =>
-      prepareClient(client).then(() => client.query(`set lock_timeout = ${GIVEN_UP_MS}`));
+      unlessSilent(client, () =>
+        prepareClient(client).then(() => client.query(`set lock_timeout = ${GIVEN_UP_MS}`)),
+      );
     this.#rows = new pg.Pool({
       ...config,
       max,
-      query_timeout: ANSWER_MS,
       verify: (client, done) => void prepareRows(client).then(() => done(), done),
     });
     const limits = { statement_timeout: data.listMs, query_timeout: data.listMs + ANSWER_MS };
@@ -50,11 +58,24 @@ export class Reads {
     const query = name === null ? { text: sql, values } : { name, text: sql, values };
     for (let left = this.#rows.options.max; ; left -= 1)
       try {
-        return (await this.#rows.query<Row>(query)).rows;
+        return await this.#queryRows(query);
       } catch (error) {
         // The pool has let go of that connection; each of them may have such a plan.
         if (left === 0 || (error as { code?: unknown }).code !== PLAN_CHANGED) throw error;
       }
+  }
+
+  /** For as long as something of it arrives: what is large may take its time. */
+  async #queryRows(query: pg.QueryConfig): Promise<Row[]> {
+    const client = await this.#rows.connect();
+    try {
+      const { rows } = await unlessSilent(client, () => client.query<Row>(query));
+      client.release();
+      return rows;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
   }
 
   async list(id: number, { sql, parameters }: Query): Promise<Row[]> {
