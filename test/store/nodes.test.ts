@@ -8,6 +8,7 @@ import { findExecution, findInput } from "../../src/server/store/executions.ts";
 import type { LedgerRecord } from "../../src/server/store/ledger-record.ts";
 import type { StoreNode } from "../../src/server/store/node.ts";
 import { NODES_LOCK } from "../../src/server/store/postgres/locks.ts";
+import { sendingMs, toLimits, transact } from "../../src/server/store/postgres/connection.ts";
 import { openPostgresStore, type PostgresOptions } from "../../src/server/store/postgres/store.ts";
 import { listenForWaiting } from "../../src/server/store/postgres/waiting-hints.ts";
 import { toStatement } from "../../src/server/store/prepared.ts";
@@ -24,6 +25,8 @@ import { POSTGRES_THREAD } from "./postgres-thread.ts";
 const LEASE_MS = 60_000;
 /** Of nodes that are to be given up. */
 const SHORT_MS = 700;
+/** Other tests may have databases of the same server. */
+const HERE = "database = (select oid from pg_database where datname = current_database())";
 const FIGURES = { state: "ready", running: 0, waiting: 0 } as const;
 
 const server = await openPostgres();
@@ -78,9 +81,9 @@ async function begin(store: Store, webhook_id: string | null = null, text = "1")
 
 const start = (store: Store, id: string, at = 7) => append(store, { kind: "start", ids: [id], at });
 
-function end(store: Store, id: string): Promise<string> {
+function end(store: Store, id: string, response: string | null = null): Promise<string> {
   const ending = { status: "ENDED_SUCCESS", status_message: null, ended_at: 9 } as const;
-  return append(store, { kind: "end", id, ...ending, response: null }, '"done"');
+  return append(store, { kind: "end", id, ...ending, response }, '"done"');
 }
 
 const ALL = {
@@ -297,7 +300,7 @@ test("a node that is cut off while it looks for lost ones holds back nobody's lo
   opened.defer(() => blocking.end());
   await blocking.query("begin; lock table node");
   const lost = cut.node.sweep().catch((error: unknown) => error);
-  const looking = "select from pg_locks where locktype = 'relation' and not granted";
+  const looking = `select from pg_locks where ${HERE} and locktype = 'relation' and not granted`;
   await poll("it to look", async () => ((await blocking.query(looking)).rowCount ?? 0) > 0 || null);
   proxy.hold();
   await blocking.query("rollback");
@@ -344,7 +347,7 @@ test("nodes that start at once wait for each other, whatever isolation the datab
   await blocking.connect();
   await blocking.query(`begin; ${NODES_LOCK}`);
   const starting = [openNodeStore(url), openNodeStore(url)];
-  const waiting = "select from pg_locks where locktype = 'advisory' and not granted";
+  const waiting = `select from pg_locks where ${HERE} and locktype = 'advisory' and not granted`;
   await poll("both to wait", async () => (await blocking.query(waiting)).rowCount === 2 || null);
   await blocking.end();
   const results = await Promise.allSettled(starting);
@@ -367,7 +370,7 @@ test("who gives up what is locked leaves nothing at the server that waits for it
     sql`select count(*) from webhook`.execute(store.rows),
     begin(store),
   ]);
-  const { rowCount } = await blocking.query("select from pg_locks where not granted");
+  const { rowCount } = await blocking.query(`select from pg_locks where ${HERE} and not granted`);
   await blocking.end();
   assert.equal(rowCount, 0);
   for (const one of tried)
@@ -385,6 +388,72 @@ test("what is large is written and read over a slow network too", async () => {
   const id = await begin(store, null, JSON.stringify("x".repeat(4_000_000)));
   assert.ok((await findExecution(store, id)) !== undefined);
   assert.equal((await findInput(store, id))?.input_value.length, 4_000_002);
+  await start(store, id);
+  assert.equal(await end(store, id, JSON.stringify("字".repeat(700_000))), "applied");
+});
+
+/** A connection whose other end has got part of a statement, and waits for the rest. */
+const PARTLY = `select from pg_stat_activity where datname = current_database()
+  and state = 'active' and wait_event = 'ClientRead'`;
+
+test("who is cut off while something large is sent lets go of what is locked", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  const watching = new pg.Client(url);
+  const sender = new pg.Client(proxy.through(url));
+  await Promise.all([watching.connect(), sender.connect()]);
+  opened.defer(() => watching.end());
+  sender.on("error", () => {});
+  proxy.slow(100_000);
+  const sent = transact(
+    sender,
+    async () => {
+      await sender.query("select pg_advisory_xact_lock(1)");
+      return sender.query("select length($1)", ["x".repeat(1_000_000)]);
+    },
+    toLimits(sendingMs([1_000_000])),
+  ).catch((error: unknown) => error);
+  await poll("some of it to be there", async () => (await watching.query(PARTLY)).rowCount || null);
+  proxy.strand();
+  await poll("its lock", async () => {
+    const { rows } = await watching.query("select pg_try_advisory_lock(1) as locked");
+    return (rows as { locked: boolean }[])[0]?.locked === true ? true : null;
+  });
+  proxy.drop();
+  assert.ok((await sent) instanceof Error);
+});
+
+test("a unit whose connection dies while it is sent ends, and the next one is done", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  const store = opened.use(await openNodeStore(proxy.through(url)));
+  opened.defer(() => proxy.drop());
+  const watching = new pg.Client(url);
+  await watching.connect();
+  opened.defer(() => watching.end());
+  const commit = (text: string) => {
+    const length = sql`select length(${text})`;
+    return store.commit([toStatement({ compile: () => length.compile(store.rows) })]);
+  };
+  proxy.slow(300_000);
+  const lost = assert.rejects(commit("x".repeat(1_000_000)), { kind: "unavailable" });
+  await poll("some of it to be there", async () => (await watching.query(PARTLY)).rowCount || null);
+  proxy.strand();
+  await lost;
+  assert.deepEqual(await commit("x"), [1]);
+});
+
+test("a unit that takes long ends also where the server does not tell what it does", async () => {
+  const url = await server.createDatabase();
+  await query(url, `alter database ${new URL(url).pathname.slice(1)} set track_activities = off`);
+  await using store = await openNodeStore(url);
+  const slow = sql`select pg_sleep(8)`;
+  const unit = store.commit([toStatement({ compile: () => slow.compile(store.rows) })]);
+  assert.deepEqual(await unit, [1]);
 });
 
 test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {
@@ -414,7 +483,7 @@ test("a start whose connection dies in silence is over soon", async () => {
   await openNodeStore(url).then((store) => store[Symbol.asyncDispose]());
   await blocking.query("begin; lock table migration");
   const starting = openNodeStore(proxy.through(url)).catch((error: unknown) => error);
-  const looking = "select from pg_locks where locktype = 'relation' and not granted";
+  const looking = `select from pg_locks where ${HERE} and locktype = 'relation' and not granted`;
   await poll("it to look", async () => ((await blocking.query(looking)).rowCount ?? 0) > 0 || null);
   proxy.strand();
   await blocking.query("rollback");

@@ -78,12 +78,21 @@ export interface LedgerEntry {
   readonly text: string | null;
 }
 
-/** Texts of a record, in UTF-16 units; bytes of a body as they are. */
-export function lengthOf({ record, text }: LedgerEntry): number {
-  const own = text?.length ?? 0;
+/**
+ * Texts of a record, in UTF-16 units unless measured otherwise; bytes of a body as they are.
+ *
+ * @param measure one of its texts
+ */
+export function lengthOf({ record, text }: LedgerEntry, measure = unitsOf): number {
+  const own = text === null ? 0 : measure(text);
   if (record.kind === "begin") return own + (record.input.raw_body?.length ?? 0);
+  if (record.kind === "end") return record.response === null ? own : own + measure(record.response);
   if (record.kind !== "log") return own;
-  return record.lines.reduce((sum, line) => sum + line.text.length, own);
+  return record.lines.reduce((sum, line) => sum + measure(line.text), own);
+}
+
+function unitsOf(text: string): number {
+  return text.length;
 }
 
 /** Endings that a begin implies. */

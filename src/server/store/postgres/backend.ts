@@ -20,8 +20,13 @@ export function isDirect(client: Client, { pid }: Pick<Backend, "pid">): boolean
   return pid === (client as Client & { readonly processID: number }).processID;
 }
 
+/**
+ * One that waits for the rest of a statement counts as active. Where `track_activities` is off the
+ * server tells nothing, and nobody is to be ended for that.
+ */
 const WORKING = `select from pg_stat_activity where pid = $1 and backend_start::text = $2
-  and (state = 'active' or state_change > clock_timestamp() - $3::integer * interval '1 ms')`;
+  and (state = 'active' and wait_event is distinct from 'ClientRead' or state = 'disabled'
+    or state_change > clock_timestamp() - $3::integer * interval '1 ms')`;
 
 /**
  * Whether the server does something on a connection, or did a while ago.
@@ -33,6 +38,6 @@ export async function isWorking(
   { pid, started_at }: Backend,
   whileMs: number,
 ): Promise<boolean> {
-  const { rowCount } = await client.query(WORKING, [pid, started_at, whileMs]);
+  const { rowCount } = await client.query(WORKING, [pid, started_at, Math.ceil(whileMs)]);
   return rowCount !== 0;
 }

@@ -33,9 +33,10 @@ export function sendingMs(lengths: readonly number[]): number {
   return lengths.reduce((sum, length) => sum + length, 0) / SLOWEST;
 }
 
-/** About how many bytes a parameter is. */
+/** How many bytes a parameter is, where it may be many. */
 export function sizeOf(value: unknown): number {
-  return typeof value === "string" || value instanceof Uint8Array ? value.length : 0;
+  if (typeof value === "string") return Buffer.byteLength(value);
+  return value instanceof Uint8Array ? value.length : 0;
 }
 
 /** A query with a time of its own for its answer. */
@@ -50,11 +51,16 @@ export interface TimedQuery extends pg.QueryConfig {
  */
 export const GIVEN_UP_MS = ANSWER_MS - 500;
 
+/** The server notices within half a minute that this machine is gone. */
+const toKeepalive = (set: "set" | "set local") => `${set} tcp_keepalives_idle = 10;
+  ${set} tcp_keepalives_interval = 5;
+  ${set} tcp_keepalives_count = 4`;
+
 /**
  * The server ends a transaction in which it has heard nothing for so long, with all its locks: its
  * node was cut off within it, or stands still, and the others would wait for ever.
  */
-const IDLE = `set idle_in_transaction_session_timeout = ${2 * ANSWER_MS}`;
+const IDLE = `set idle_in_transaction_session_timeout = ${2 * ANSWER_MS}; ${toKeepalive("set")}`;
 
 /** Who has waited for a lock sees what was done under it, whatever the database is set to. */
 const ISOLATION = "set default_transaction_isolation = 'read committed'";
@@ -226,13 +232,8 @@ async function within(ms: number, client: pg.Client, act: () => Promise<void>): 
   await act().finally(() => clearTimeout(late));
 }
 
-/**
- * Of a transaction that takes long: the server notices within half a minute that this machine is
- * gone, and ends nothing before.
- */
-export const UNLIMITED = `set local tcp_keepalives_idle = 10;
-  set local tcp_keepalives_interval = 5;
-  set local tcp_keepalives_count = 4;
+/** Of a transaction that takes long: the server ends it where this machine is gone, and not before. */
+export const UNLIMITED = `${toKeepalive("set local")};
   set local idle_in_transaction_session_timeout = 0;
   set local statement_timeout = 0;
   set local lock_timeout = 0`;
@@ -256,22 +257,34 @@ export function isLong(sending: number): boolean {
   return sending > SHORT_MS;
 }
 
-/** The server counts from the first byte of a statement, and a transaction is idle until the last. */
-const toLong = (sending: number) => `set local statement_timeout = 0;
-  set local idle_in_transaction_session_timeout = ${2 * ANSWER_MS + Math.ceil(sending)}`;
+/** A transaction is idle until the last byte of a statement has come, where nothing came before. */
+export function toIdleLimit(sending: number): string {
+  return `set local idle_in_transaction_session_timeout = ${2 * ANSWER_MS + Math.ceil(sending)}`;
+}
+
+/**
+ * The same, for sessions that are limited: the server counts from the first byte of a statement, but
+ * cancels none before the last. From PostgreSQL 17 on it ends who stands still in between.
+ */
+export function toLimits(sending: number): string {
+  const more = Math.ceil(sending);
+  return `set local statement_timeout = ${GIVEN_UP_MS + more}; ${toIdleLimit(sending)};
+    select set_config('transaction_timeout', '${3 * ANSWER_MS + more}', true)
+      from pg_settings where name = 'transaction_timeout'`;
+}
 
 /**
  * Runs this in one transaction.
  *
- * @param sending how long it may take to send what is written, in milliseconds
+ * @param limits statements that set its own, empty for those of the session
  * @throws what it throws, after the rollback
  */
 export async function transact<T>(
   client: pg.Client,
   act: () => Promise<T>,
-  sending = 0,
+  limits = "",
 ): Promise<T> {
-  await client.query(isLong(sending) ? `begin; ${toLong(sending)}` : "begin");
+  await client.query(`begin; ${limits}`);
   try {
     const result = await act();
     await client.query("commit");

@@ -38,6 +38,7 @@ export class Heartbeat {
   }
 
   open(): void {
+    this.#answeredAt = performance.now();
     this.#timer = setInterval(() => this.#ask(), ASK_MS);
   }
 

@@ -6,7 +6,7 @@ import { runBatch, type Batch } from "./batch.ts";
 import { CHANGED_BEFORE, joinBatches, toEndBatch, toLogBatch, toMoveBatch } from "./batches.ts";
 import { toBeginBatch } from "./begin-batch.ts";
 import { isConditional, leaveOut, refuseBegins, toErrors, type Counting } from "./begins.ts";
-import { isLong, sendingMs, transact } from "./connection.ts";
+import { isLong, sendingMs, toLimits, transact } from "./connection.ts";
 import { isLost, isOutOfTime, toUnitError } from "./error.ts";
 import { isLimited, limitEntries, replaceWaiting } from "./limits.ts";
 import type { Recorded } from "./thread-protocol.ts";
@@ -86,12 +86,12 @@ async function writeTogether(
   recorder: Recorder,
   entries: readonly LedgerEntry[],
 ): Promise<Recorded> {
-  const sending = sendingMs(entries.map(lengthOf));
+  const limits = limitsOf(entries);
   if (!isConditional(entries, recorder.counting) && !isLimited(entries)) {
     const { count, write } = prepareWrite(client, recorder, entries);
     // One statement is a transaction by itself.
-    const isOne = count === 1 && !isLong(sending);
-    const overtaken = await (isOne ? write() : transact(client, write, sending));
+    const isOne = count === 1 && limits === "";
+    const overtaken = await (isOne ? write() : transact(client, write, limits));
     return { errors: [], overtaken, heldBack: [] };
   }
   const act = async (): Promise<Recorded> => {
@@ -108,7 +108,18 @@ async function writeTogether(
       heldBack: limited.heldBack,
     };
   };
-  return transact(client, act, sending);
+  return transact(client, act, limits);
+}
+
+/** Most bytes of a unit of a text. */
+const MOST_BYTES = 3;
+
+/** Of a transaction that writes so much that sending it takes long, empty for any other. */
+function limitsOf(entries: readonly LedgerEntry[]): string {
+  const units = entries.reduce((sum, entry) => sum + lengthOf(entry), 0);
+  if (!isLong(sendingMs([units * MOST_BYTES]))) return "";
+  const sending = sendingMs(entries.map((entry) => lengthOf(entry, Buffer.byteLength)));
+  return isLong(sending) ? toLimits(sending) : "";
 }
 
 interface Prepared {

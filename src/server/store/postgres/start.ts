@@ -118,6 +118,8 @@ export async function prepareTables(
  * @throws StartError
  */
 export async function bringUpToDate(client: Client, tell: (line: string) => void): Promise<void> {
+  // Behind a pooler those of another client's statements may still be set.
+  await client.query("set local statement_timeout = 0; set local lock_timeout = 0");
   if (!(await tryNodesLock(client))) {
     tell("Another service starts on the database, or a move fills it: waiting for it");
     await client.query(NODES_LOCK);

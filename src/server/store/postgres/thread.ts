@@ -16,8 +16,9 @@ import type {
   Request,
   StopRequest,
   ThreadData,
+  UnitStatement,
 } from "./thread-protocol.ts";
-import { commitUnit } from "./units.ts";
+import { commitUnit, sendingOf } from "./units.ts";
 import { listenForWaiting, tellWaiting } from "./waiting-hints.ts";
 import { Writer } from "./writer.ts";
 
@@ -86,8 +87,7 @@ async function respond(request: Request, parts: Parts): Promise<Answer> {
   const { writer, heartbeat, reads, lanes, holds } = parts;
   if ("query" in request) return { id, rows: await reads.query(request.query) };
   if ("list" in request) return { id, rows: await reads.list(id, request.list) };
-  if ("unit" in request)
-    return { id, changes: await writer.run((client) => commitUnit(client, request.unit)) };
+  if ("unit" in request) return { id, changes: await commit(writer, request.unit) };
   if ("records" in request) return { id, ...(await lanes.write(request.lane, request.records)) };
   if ("hold" in request)
     return { id, isHeld: await holds.take(id, request.hold, request.isWaited) };
@@ -96,6 +96,10 @@ async function respond(request: Request, parts: Parts): Promise<Answer> {
   await Promise.all([lanes.close(), reads.close(), holds.close(), heartbeat.close()]);
   await writer.close();
   return { id, closed: true };
+}
+
+function commit(writer: Writer, unit: readonly UnitStatement[]): Promise<readonly number[]> {
+  return writer.run((client) => commitUnit(client, unit), sendingOf(unit));
 }
 
 function respondAsNode(

@@ -1,5 +1,13 @@
 import type { Client } from "pg";
-import { sendingMs, sizeOf, toValue, transact, UnmetError } from "./connection.ts";
+import {
+  isLong,
+  sendingMs,
+  sizeOf,
+  toIdleLimit,
+  toValue,
+  transact,
+  UnmetError,
+} from "./connection.ts";
 import type { UnitStatement } from "./thread-protocol.ts";
 
 /**
@@ -12,7 +20,7 @@ export async function commitUnit(
   client: Client,
   unit: readonly UnitStatement[],
 ): Promise<readonly number[]> {
-  const sending = sendingMs(unit.flatMap(({ parameters }) => parameters.map(sizeOf)));
+  const sending = sendingOf(unit);
   const act = async (): Promise<readonly number[]> => {
     const changes: number[] = [];
     for (const { sql, parameters, expect } of unit) {
@@ -22,5 +30,10 @@ export async function commitUnit(
     }
     return changes;
   };
-  return transact(client, act, sending);
+  return transact(client, act, isLong(sending) ? toIdleLimit(sending) : "");
+}
+
+/** How long it takes at the most to send a unit, in milliseconds. */
+export function sendingOf(unit: readonly UnitStatement[]): number {
+  return sendingMs(unit.flatMap(({ parameters }) => parameters.map(sizeOf)));
 }

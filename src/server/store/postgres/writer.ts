@@ -13,6 +13,8 @@ export class Writer {
   #backend: Backend | null = null;
   /** Since when it waits for what is under way, as performance.now(); null: nothing is. */
   #waitsSince: number | null = null;
+  /** How long a statement of that may take to be sent, in milliseconds. */
+  #sending = 0;
 
   constructor(data: ThreadData, tell: (event: Event) => void) {
     this.#data = data;
@@ -29,9 +31,11 @@ export class Writer {
     return reach(this.#session, this.#data, (line) => this.#tell({ line }));
   }
 
-  run<T>(act: (client: Client) => Promise<T>): Promise<T> {
+  /** @param sending how long what is written may take to be sent, in milliseconds */
+  run<T>(act: (client: Client) => Promise<T>, sending = 0): Promise<T> {
     return this.#session.run(async (client) => {
       this.#waitsSince = performance.now();
+      this.#sending = sending;
       return act(client).finally(() => (this.#waitsSince = null));
     });
   }
@@ -45,7 +49,7 @@ export class Writer {
   async giveUpDead(client: Client): Promise<void> {
     const [backend, since] = [this.#backend, this.#waitsSince];
     if (backend === null || since === null || performance.now() - since < ANSWER_MS) return;
-    const isAlive = await isWorking(client, backend, ANSWER_MS);
+    const isAlive = await isWorking(client, backend, ANSWER_MS + this.#sending);
     if (!isAlive && this.#waitsSince === since) this.giveUp();
   }
 
