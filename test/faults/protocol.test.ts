@@ -223,12 +223,18 @@ describe("protocol", () => {
     service = await openTestService({
       config: { MAX_BODY_BYTES: 1_000_000, WEBHOOK_CANCEL_ENABLED: true, CANCEL_GRACE_SEC: 0.2 },
       flows: ["echo", "sleep"],
-      files: { "large.js": `export default () => "x".repeat(9_000_000);` },
+      files: {
+        "large.js": `export default () => "x".repeat(9_000_000);`,
+        "bytes.js": `export default { fetch: () => new Response(Buffer.from("fast")) };`,
+      },
     });
     for (const name of ["echo", "sleep", "large"])
       await service.createWebhook(name, name, { is_productive: true });
     await service.createWebhook("piped", "echo", { is_productive: true });
-    await service.createWebhook("held", "large", { is_productive: true, sync_mode: "hold" });
+    const held = { is_productive: true, sync_mode: "hold" };
+    await service.createWebhook("held", "large", held);
+    await service.createWebhook("slept", "sleep", held);
+    await service.createWebhook("bytes", "bytes", held);
     slow = dripHeaders(service.origin);
   });
   after(() => service[Symbol.asyncDispose]());
@@ -312,6 +318,7 @@ describe("protocol", () => {
     for (const [status, request] of [
       [413, expecting(CALL, json, "Content-Length: 1000001")],
       [415, expecting(CALL, json, "Content-Encoding: gzip", "Content-Length: 2")],
+      [415, expecting(CALL, "Content-Type: image/png", "Content-Length: 2")],
       [404, expecting("/api/latest/webhook/nobody/call", json, "Content-Length: 2")],
       [401, expecting("/api/latest/webhook", json, "Content-Length: 2")],
     ] as const) {
@@ -333,6 +340,17 @@ describe("protocol", () => {
       await raw(service.origin, `${login}{}`),
       /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 422 /,
     );
+  });
+
+  test("a body that is asked for behind another answer is asked for within none", async () => {
+    const [slept, bytes] = ["slept", "bytes"].map((name) => `/api/latest/webhook/${name}/call`);
+    const first = `GET ${slept}?ms=500 HTTP/1.1\r\nHost: a\r\n\r\n`;
+    const lines = ["Host: a", "Content-Type: application/json", "Content-Length: 2"];
+    const more = [...lines, "Expect: 100-continue", "Connection: close", "", "{}"].join("\r\n");
+    const answers = await raw(service.origin, `${first}POST ${bytes} HTTP/1.1\r\n${more}`);
+    const [, second = ""] = answers.split(/(?=HTTP\/1\.1 200)/);
+    assert.match(second, /^[^]+\r\n\r\nfast$/);
+    assert.doesNotMatch(second, /100 Continue/);
   });
 
   test("an endless body to a call that takes none is not read for ever", async () => {

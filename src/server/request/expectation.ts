@@ -11,7 +11,11 @@ interface AwaitedRequest extends IncomingMessage {
  * section 10.1.1). It is asked once somebody reads the body: what is refused before is never sent.
  */
 export function holdContinue(incoming: AwaitedRequest, outgoing: ServerResponse): void {
-  incoming[ASK] = () => outgoing.writeContinue();
+  const ask = (): void => {
+    if (!outgoing.headersSent) outgoing.writeContinue();
+  };
+  // Behind an answer that is still under way it would stand within its own.
+  incoming[ASK] = () => void (outgoing.socket === null ? outgoing.once("socket", ask) : ask());
 }
 
 /** Asks for the body, where its client waits for that. */

@@ -69,7 +69,7 @@ async function readPayload(rules: AdmissionRules, caller: Caller): Promise<Paylo
   const { call } = caller;
   refuseEncoding(call.incoming);
   const mediaType = mediaTypeOf(call.incoming.headers["content-type"]);
-  const body = caller.body ?? (await readBody(rules, caller));
+  const body = caller.body ?? (await readBody(rules, caller, true));
   if (body === null) return null;
   const type = payloadTypeOf(mediaType);
   if (body.error !== null) throw body.error;
