@@ -44,13 +44,18 @@ export async function findBusyPlace(thread: Piscina, directory: string): Promise
   const [worker] = thread.threads;
   const { startCpuProfile } = (worker ?? {}) as Partial<Worker>;
   if (worker === undefined || startCpuProfile === undefined) return null;
-  const late = new Promise<null>((resolve) => setTimeout(resolve, MOST_MS, null).unref());
-  const profile = await Promise.race([takeProfile(worker), late]);
+  if ((await within(MOST_MS, once(worker, "online"))) === null) return null;
+  const profile = await within(MOST_MS, takeProfile(worker));
   return profile === null ? NATIVE : describeBusiest(profile, pathToFileURL(`${directory}/`).href);
 }
 
+/** @returns null where it takes longer */
+function within<T>(ms: number, act: Promise<T>): Promise<T | null> {
+  const late = new Promise<null>((resolve) => setTimeout(resolve, ms, null).unref());
+  return Promise.race([act, late]);
+}
+
 async function takeProfile(worker: Worker): Promise<readonly ProfileNode[]> {
-  await once(worker, "online");
   const handle = await worker.startCpuProfile();
   await new Promise((resolve) => setTimeout(resolve, SAMPLE_MS));
   const profile: unknown = JSON.parse(await handle.stop());
