@@ -456,6 +456,29 @@ test("a unit that takes long ends also where the server does not tell what it do
   assert.deepEqual(await unit, [1]);
 });
 
+test("a connection that is lost while it is read from costs what was read alone", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  const store = opened.use(await openNodeStore(proxy.through(url)));
+  const watching = new pg.Client(url);
+  await watching.connect();
+  opened.defer(() => watching.end());
+  const slow = "select from pg_stat_activity where query like 'select pg_sleep%'";
+  for (const reads of [store.rows, store.lists]) {
+    const lost = assert.rejects(sql`select pg_sleep(60)`.execute(reads), { kind: "unavailable" });
+    await poll("it to be read", async () => (await watching.query(slow)).rowCount || null);
+    proxy.drop();
+    await lost;
+    proxy.open();
+    await sql`select 1`.execute(reads);
+    await watching.query(
+      `select pg_terminate_backend(pid) from (${slow.replace("from", "pid from")})`,
+    );
+  }
+});
+
 test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {
   const url = await server.createDatabase();
   const proxy = await openFaultProxy(url);

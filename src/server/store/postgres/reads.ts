@@ -49,8 +49,11 @@ export class Reads {
     });
     const limits = { statement_timeout: data.listMs, query_timeout: data.listMs + ANSWER_MS };
     this.#lists = new pg.Pool({ ...config, ...limits, max: lists });
-    // One that ends while nobody uses it is made again at the next use.
-    for (const pool of [this.#rows, this.#lists]) pool.on("error", () => {});
+    for (const pool of [this.#rows, this.#lists]) {
+      // One that ends while nobody uses it is made again at the next use; in use, its query tells.
+      pool.on("error", () => {});
+      pool.on("connect", (client) => client.on("error", () => {}));
+    }
   }
 
   async query({ sql, parameters, name }: NamedQuery): Promise<Row[]> {
