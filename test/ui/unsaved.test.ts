@@ -206,6 +206,27 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     assert.deepEqual(await leave(), ["beforeunload"]);
   });
 
+  test("is typed on where it was begun, and can be undone, after a form was saved", async () => {
+    await open("/ui/webhooks/hello#settings");
+    const description = page.getByLabel("Description");
+    // The answer draws what it says of the field at first, and nothing the second time.
+    for (const isDrawn of [true, false]) {
+      const hold = await holdBack("**/api/latest/webhook/hello");
+      if (isDrawn) await description.fill("world");
+      await page.getByRole("button", { name: "Save" }).click();
+      await hold.asked;
+      await description.press("Control+Home");
+      await page.keyboard.type("Hello ");
+      hold.release();
+      await page.getByRole("button", { name: "Save", disabled: false }).waitFor();
+      await page.keyboard.type("my ");
+      assert.equal(await description.inputValue(), "Hello my world", `drawn: ${isDrawn}`);
+      await page.keyboard.press("Control+Z");
+      assert.equal(await description.inputValue(), "world", `drawn: ${isDrawn}`);
+    }
+    assert.deepEqual(await leave(), [], "as it was sent");
+  });
+
   test("stays in its dialog while it is being saved, whatever is pressed", async () => {
     await open("/ui/admin/projects");
     await page.getByRole("button", { name: "Change Shop" }).click();
