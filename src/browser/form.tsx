@@ -97,7 +97,7 @@ interface Sent {
 /** What is disabled while a form is under way loses the focus to what the form is in, and gets it back. */
 function comeBack(form: HTMLFormElement, used: Element | null, errors: Messages): void {
   const isLost = document.activeElement?.contains(form) ?? true;
-  if (isLost && used instanceof HTMLElement) used.focus();
+  if (isLost && used instanceof HTMLElement) used.focus({ preventScroll: true });
   show(form, errors);
 }
 
