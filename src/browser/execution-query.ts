@@ -72,9 +72,13 @@ export function wrongsOfAddress(): readonly string[] {
   return [...unknownOfAddress(NAMES), ...times];
 }
 
-/** The filters of the address that the list has; a time that is none filters nothing. */
-export function executionFiltersOfAddress(): Filters {
-  const filters = Object.entries(filtersOfAddress(NAMES));
+/**
+ * The filters of the address that the list has; a time that is none filters nothing.
+ *
+ * @param search of another address than that of the page
+ */
+export function executionFiltersOfAddress(search = location.search): Filters {
+  const filters = Object.entries(filtersOfAddress(NAMES, search));
   const isRead = ([name, value]: readonly [string, string]) =>
     !isTime(name) || toInstant(name, value) !== null;
   return Object.fromEntries(filters.filter(isRead));

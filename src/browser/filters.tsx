@@ -8,8 +8,8 @@ export const REST_MS = 250;
 export type Filters = Readonly<Record<string, string>>;
 
 /** The filters of a list that the address carries; whoever hands it on may have added others. */
-export function filtersOfAddress(names: readonly string[]): Filters {
-  const given = [...new URLSearchParams(location.search)];
+export function filtersOfAddress(names: readonly string[], search = location.search): Filters {
+  const given = [...new URLSearchParams(search)];
   return Object.fromEntries(given.filter(([name]) => names.includes(name)));
 }
 

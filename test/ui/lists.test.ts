@@ -121,6 +121,19 @@ describe("lists in the browser", { skip: noBrowser }, () => {
     assert.deepEqual(errors, []);
   });
 
+  test("are led back to with the filters of the item's own address", async () => {
+    await visit(page, service, "/ui/executions?utm_source=mail&webhook=hello");
+    const { body } = await service.api("GET", "/execution?webhook=hello&limit=1");
+    const path = `/ui/executions/${(body as { items: { id: string }[] }).items[0]?.id ?? ""}`;
+    const back = page.getByRole("link", { name: "Back to the list" });
+    await visit(page, service, `${path}?webhook=hello`);
+    const left = `${service.url}/ui/executions?utm_source=mail&webhook=hello`;
+    assert.equal(await back.getAttribute("href"), left);
+    await visit(page, service, `${path}?webhook=hello&status=ENDED_SUCCESS`);
+    const own = new URL((await back.getAttribute("href")) ?? "", service.url).searchParams;
+    assert.deepEqual(Object.fromEntries(own), { webhook: "hello", status: "ENDED_SUCCESS" });
+  });
+
   test("have a chip for each filter of their address, which takes it away", async () => {
     const { body } = await service.api("GET", "/execution?limit=1");
     const id = (body as { items: { id: string }[] }).items[0]?.id ?? "";
