@@ -43,16 +43,19 @@ export function isUnsaved(form: HTMLFormElement): boolean {
   return changed.has(form) && before.get(form) !== contentOf(form);
 }
 
-/** Waits for what saves a form: from then on what was sent is saved, and nothing typed since. */
+/**
+ * Waits for what saves a form: from then on what was sent is saved, and nothing typed since. Of a
+ * form that is sent again before its answer has come, the last counts.
+ */
 export async function save(form: HTMLFormElement, work: Promise<unknown>): Promise<void> {
   const sent = new Map(controlsOf(form).map((control) => [control, heldBy(control)]));
   const now: Saving = { sent, typed: new Map() };
   saving.set(form, now);
   try {
     await work;
-    takeAsSaved(form, now);
+    if (saving.get(form) === now) takeAsSaved(form, now);
   } finally {
-    saving.delete(form);
+    if (saving.get(form) === now) saving.delete(form);
   }
 }
 

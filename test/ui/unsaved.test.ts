@@ -253,6 +253,34 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     assert.deepEqual(await leave(), []);
   });
 
+  test("can be left, or saved again, where no answer comes", async () => {
+    await open("/ui/admin/projects");
+    await page.getByRole("button", { name: "Change Shop" }).click();
+    const description = dialog().getByLabel("Description");
+    await description.fill("Never answered");
+    const lost = await holdBack("**/api/latest/project/Shop", true);
+    await description.press("Control+Enter");
+    await lost.asked;
+    await dialog().getByRole("alert").getByText("No answer yet").waitFor();
+    assert.ok(await dialog().getByRole("button", { name: "Cancel" }).isEnabled());
+    assert.equal(await description.and(page.locator(":focus")).count(), 1);
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
+    lost.release();
+
+    await open("/ui/webhooks/hello#limits");
+    const hold = await holdBack("**/api/latest/webhook/hello");
+    await page.getByLabel("Methods").fill("PATCH");
+    const limits = page.locator("#limits");
+    await limits.getByRole("button", { name: "Save" }).click();
+    await limits.getByText("No answer yet").waitFor();
+    assert.ok(await limits.getByRole("button", { name: "Save" }).isEnabled());
+    hold.release();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    await limits.getByText("No answer yet").waitFor({ state: "detached" });
+    assert.deepEqual(await leave(), [], "it was saved after all");
+  });
+
   test("is nothing that the page itself has filled in", async () => {
     await open("/ui/webhooks/hello#limits");
     const methods = page.getByLabel("Methods");
