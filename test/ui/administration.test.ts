@@ -323,6 +323,7 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await own.getByLabel("New password").fill(next);
     await own.getByRole("button", { name: "Change" }).click();
     await own.locator("#notices", { hasText: "changed" }).waitFor();
+    await own.getByLabel("Current password").and(own.locator(":focus")).waitFor();
 
     await visit(own, service, "/ui/new-webhook?flow=hello");
     await own.getByLabel("Name", { exact: true }).fill("kept");
