@@ -26,7 +26,8 @@ interface DialogOptions {
 /**
  * A form in a dialog; resolves with whether it was done, once it is closed. Escape asks where
  * something was changed, the button that closes it does not. While its act is under way it stays
- * and takes nothing: whether it was done is still to be said.
+ * and takes nothing: whether it was done is still to be said. Without an answer for long it says so,
+ * and can be left.
  */
 export function openDialog(options: DialogOptions): Promise<boolean> {
   return new Promise((resolve) => {
@@ -158,8 +159,9 @@ function Asked(props: AskedOptions) {
     }
     props.done();
     const found = props.result?.() ?? null;
-    if (found === null) leave();
-    else setResult(found);
+    if (found === null) return leave();
+    keep(true);
+    setResult(found);
   };
   const leave = (): void => {
     keep(false);
@@ -181,6 +183,7 @@ function Asked(props: AskedOptions) {
           isDangerous={isDangerous}
           beside={cancel}
           isGoneAfter
+          late={() => keep(false)}
         >
           {content}
         </Form>

@@ -1,4 +1,4 @@
-import { filtersOfAddress, unknownOfAddress, type Filters } from "./filters.tsx";
+import { filtersOfAddress, quote, unknownOfAddress, type Filters } from "./filters.tsx";
 import type { ExecutionSummary } from "./resources.ts";
 
 /** The filters that the address of a list may have, as the API names them, with their labels. */
@@ -64,17 +64,21 @@ function beginsWithDay(text: string): boolean {
 /** What a time may be, to be said where it is none. */
 export const TIME_EXPECTED = "expected a day or a time, 2026-01-31 or 2026-01-31T16:30";
 
-/** What is wrong with each filter of the address that the list has not, and each time that is none. */
+/** What is wrong with the filters of the address that the list has not, and each time that is none. */
 export function wrongsOfAddress(): readonly string[] {
   const times = Object.entries(filtersOfAddress(TIMES))
     .filter(([name, text]) => text !== "" && isTime(name) && toInstant(name, text) === null)
-    .map(([name, text]) => `"${name}=${text}" of the address filters nothing: ${TIME_EXPECTED}`);
+    .map((filter) => `${quote(filter)} of the address filters nothing: ${TIME_EXPECTED}`);
   return [...unknownOfAddress(NAMES), ...times];
 }
 
-/** The filters of the address that the list has; a time that is none filters nothing. */
-export function executionFiltersOfAddress(): Filters {
-  const filters = Object.entries(filtersOfAddress(NAMES));
+/**
+ * The filters of the address that the list has; a time that is none filters nothing.
+ *
+ * @param search of another address than that of the page
+ */
+export function executionFiltersOfAddress(search = location.search): Filters {
+  const filters = Object.entries(filtersOfAddress(NAMES, search));
   const isRead = ([name, value]: readonly [string, string]) =>
     !isTime(name) || toInstant(name, value) !== null;
   return Object.fromEntries(filters.filter(isRead));

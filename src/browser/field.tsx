@@ -1,5 +1,6 @@
 import { useContext, useId, type Child } from "hono/jsx/dom";
 import { FieldErrors } from "./form.tsx";
+import { fill } from "./unsaved.ts";
 
 export interface FieldOptions {
   readonly name: string;
@@ -91,7 +92,7 @@ const given = new WeakMap<Element, string>();
 function give(field: HTMLInputElement | HTMLTextAreaElement | null, value: string): void {
   if (field === null || given.get(field) === value) return;
   given.set(field, value);
-  field.value = value;
+  fill(field, value);
 }
 
 /** What is chosen stays a choice, also where it is not offered any more. */

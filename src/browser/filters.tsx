@@ -8,8 +8,8 @@ export const REST_MS = 250;
 export type Filters = Readonly<Record<string, string>>;
 
 /** The filters of a list that the address carries; whoever hands it on may have added others. */
-export function filtersOfAddress(names: readonly string[]): Filters {
-  const given = [...new URLSearchParams(location.search)];
+export function filtersOfAddress(names: readonly string[], search = location.search): Filters {
+  const given = [...new URLSearchParams(search)];
   return Object.fromEntries(given.filter(([name]) => names.includes(name)));
 }
 
@@ -27,15 +27,31 @@ export function useComplaintsOfAddress(find: () => readonly string[]): void {
   }, []);
 }
 
-/** What there is to say of each filter of the address that a list has not. */
+/** What mail and advertisements add to the addresses that they hand on. */
+const OF_OTHERS = /^(utm_.*|mc_.*|fbclid|gclid|msclkid)$/;
+
+/** Filters that are named where more are unknown. */
+const NAMED = 3;
+
+/** What there is to say, if anything, of the filters of the address that a list has not. */
 export function unknownOfAddress(names: readonly string[]): readonly string[] {
-  const given = [...new URLSearchParams(location.search)];
-  return given
-    .filter(([name]) => !names.includes(name))
-    .map(
-      ([name, text]) =>
-        `"${name}=${text}" of the address filters nothing: expected one of ${names.join(", ")}`,
-    );
+  const unknown = [...new URLSearchParams(location.search)].filter(
+    ([name]) => !names.includes(name) && !OF_OTHERS.test(name),
+  );
+  if (unknown.length === 0) return [];
+  const more = unknown.length > NAMED ? ` and ${unknown.length - NAMED} more` : "";
+  const found = unknown.slice(0, NAMED).map(quote).join(", ") + more;
+  const does = unknown.length === 1 ? "filters" : "filter";
+  return [`${found} of the address ${does} nothing: expected one of ${names.join(", ")}`];
+}
+
+/** So many characters of a filter say which one it is. */
+const LONGEST = 40;
+
+/** A filter as the address has it, to be said what is wrong with it. */
+export function quote(filter: readonly [name: string, text: string]): string {
+  const text = filter.join("=");
+  return `"${text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text}"`;
 }
 
 /** Into the address. */

@@ -26,12 +26,14 @@ export function Form(props: {
   isForOnce?: boolean;
   /** Goes with what it has sent: nothing can be typed meanwhile, as it would be lost. */
   isGoneAfter?: boolean;
+  /** Once no answer has come for long: from then on it can be used again, and left. */
+  late?: () => void;
   /** Stands beside the button. */
   beside?: Child;
   children: Child;
 }) {
-  const { act, actOver, submit, style = "narrow", isDangerous = false, isFixed = false } = props;
-  const { errors, isBusy, send } = useSending(act, actOver);
+  const { actOver, submit, style = "narrow", isDangerous = false, isFixed = false } = props;
+  const { errors, isBusy, send } = useSending(props);
   const isShut = isFixed || (isBusy && props.isGoneAfter === true);
   return (
     <form
@@ -58,12 +60,30 @@ export function Form(props: {
   );
 }
 
+/** How long a form waits for its answer before it lets go, in milliseconds: a network may hang. */
+const LATE_MS = 10_000;
+
+const LATE: Messages = new Map([
+  [
+    "",
+    "No answer yet: whether it was done is not known. Wait for it, or look before you do it again.",
+  ],
+]);
+
+interface Sending {
+  readonly act: Act;
+  readonly actOver?: Act | undefined;
+  readonly isForOnce?: boolean;
+  readonly late?: () => void;
+}
+
 /** What a form does when it is sent: once at a time, and it says what is wrong. */
-function useSending(act: Act, actOver: Act | undefined) {
+function useSending({ act, actOver, isForOnce = false, late }: Sending) {
   const [errors, setErrors] = useState(NONE);
   const [isBusy, setBusy] = useState(false);
   // Keys send a form whose button is disabled, and before that is drawn.
   const sent = useRef<Sent | null>(null);
+  const last = useRef<Sent | null>(null);
   useLayoutEffect(() => {
     if (isBusy || sent.current === null) return;
     const { form, used } = sent.current;
@@ -77,13 +97,28 @@ function useSending(act: Act, actOver: Act | undefined) {
     const missing = missingIn(form);
     setErrors(missing);
     if (missing.size > 0) return show(form, missing);
-    sent.current = { form, used: document.activeElement };
+    const mine = { form, used: document.activeElement };
+    sent.current = last.current = mine;
     setBusy(true);
+    const end = (found: Messages): void => {
+      if (last.current !== mine) return;
+      setErrors(found);
+      setBusy(false);
+    };
+    const letGo = (): void => {
+      late?.();
+      end(LATE);
+    };
+    // What is started may take any time.
+    const timer = isForOnce ? undefined : setTimeout(letGo, LATE_MS);
     const isOver = (event as SubmitEvent).submitter?.dataset["over"] !== undefined;
     const run = isOver ? (actOver ?? act) : act;
     save(form, run(new FormData(form)))
-      .catch((error: unknown) => setErrors(messagesOf(form, error)))
-      .finally(() => setBusy(false));
+      .then(
+        () => end(NONE),
+        (error: unknown) => end(messagesOf(form, error)),
+      )
+      .finally(() => clearTimeout(timer));
   };
   return { errors, isBusy, send };
 }
@@ -97,7 +132,7 @@ interface Sent {
 /** What is disabled while a form is under way loses the focus to what the form is in, and gets it back. */
 function comeBack(form: HTMLFormElement, used: Element | null, errors: Messages): void {
   const isLost = document.activeElement?.contains(form) ?? true;
-  if (isLost && used instanceof HTMLElement) used.focus();
+  if (isLost && used instanceof HTMLElement) used.focus({ preventScroll: true });
   show(form, errors);
 }
 

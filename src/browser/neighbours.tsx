@@ -32,7 +32,7 @@ export function Neighbours({ of }: { of: ExecutionSummary }) {
       {link(newer, "Newer")}
       {link(older, "Older")}
       {Object.keys(filters).length === 0 ? null : (
-        <ListLink list="executions" query={`?${new URLSearchParams(filters)}`}>
+        <ListLink list="executions" filtersOf={executionFiltersOfAddress}>
           Back to the list
         </ListLink>
       )}

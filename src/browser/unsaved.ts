@@ -9,7 +9,7 @@ type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 
 /** What the controls of a form that is being saved hold: a text, or whether they are set. */
 interface Saving {
-  readonly sent: ReadonlyMap<Control, string | boolean>;
+  readonly sent: Map<Control, string | boolean>;
   /** Of those that somebody has used since then. */
   readonly typed: Map<Control, string | boolean>;
 }
@@ -43,24 +43,37 @@ export function isUnsaved(form: HTMLFormElement): boolean {
   return changed.has(form) && before.get(form) !== contentOf(form);
 }
 
-/** Waits for what saves a form: from then on what was sent is saved, and nothing typed since. */
+/**
+ * Waits for what saves a form: from then on what was sent is saved, and nothing typed since. Of a
+ * form that is sent again before its answer has come, the last counts.
+ */
 export async function save(form: HTMLFormElement, work: Promise<unknown>): Promise<void> {
   const sent = new Map(controlsOf(form).map((control) => [control, heldBy(control)]));
   const now: Saving = { sent, typed: new Map() };
   saving.set(form, now);
   try {
     await work;
-    takeAsSaved(form, now);
+    if (saving.get(form) === now) takeAsSaved(form, now);
   } finally {
-    saving.delete(form);
+    if (saving.get(form) === now) saving.delete(form);
   }
 }
 
-/** The answer is drawn by now, over what was typed while it was waited for: that is put back. */
+/**
+ * Draws a text in its field. What is typed while the form is saved stays, with the caret, what is
+ * being composed and what can be undone: what is drawn is then what is saved of the field.
+ */
+export function fill(field: HTMLInputElement | HTMLTextAreaElement, text: string): void {
+  const now = field.form === null ? undefined : saving.get(field.form);
+  if (now?.typed.has(field)) now.sent.set(field, text);
+  else field.value = text;
+}
+
+/** The answer is drawn by now, over what was chosen while it was waited for: that is put back. */
 function takeAsSaved(form: HTMLFormElement, { sent, typed }: Saving): void {
-  for (const [control, held] of typed)
-    if (heldBy(control) === held) put(control, sent.get(control) ?? held);
-  before.set(form, contentOf(form));
+  const kept = [...typed.keys()].filter((control) => heldBy(control) === typed.get(control));
+  const saved = kept.map((control) => [control, sent.get(control) ?? heldBy(control)] as const);
+  before.set(form, contentOf(form, new Map(saved)));
   for (const [control, held] of typed) put(control, held);
   if (typed.size === 0) changed.delete(form);
 }
@@ -106,9 +119,15 @@ function put(control: Control, held: string | boolean): void {
   else control.value = String(held);
 }
 
-/** The password that proves who somebody is changes nothing. */
-function contentOf(form: HTMLFormElement): string {
-  const proofs = form.querySelectorAll<HTMLInputElement>("[autocomplete=current-password]");
-  const names = new Set([...proofs].map(({ name }) => name));
-  return JSON.stringify([...new FormData(form)].filter(([name]) => !names.has(name)));
+/**
+ * The password that proves who somebody is changes nothing.
+ *
+ * @param over in place of what these controls hold
+ */
+function contentOf(form: HTMLFormElement, over: Saving["typed"] = new Map()): string {
+  const named = controlsOf(form)
+    .filter(({ name, autocomplete }) => name !== "" && autocomplete !== "current-password")
+    .map((control) => [control, over.get(control) ?? heldBy(control)] as const);
+  const set = named.filter(([, held]) => held !== false);
+  return JSON.stringify(set.map(([of, held]) => [of.name, isBox(of) ? of.value : held]));
 }

@@ -88,8 +88,17 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     const end = page.getByRole("button", { name: "End the session of grace" }).first();
     await end.click();
     await own.fill(ADMIN_PASSWORD);
+    const released = Promise.withResolvers<void>();
+    const list = /\/api\/latest\/token\?/;
+    await page.route(list, async (route) => {
+      await released.promise;
+      await route.continue();
+    });
     await dialog.getByRole("button", { name: "End" }).click();
+    await dialog.waitFor({ state: "detached" });
+    released.resolve();
     await end.waitFor({ state: "detached" });
+    await page.unroute(list);
     const me = await service.api("GET", "/auth/me", undefined, { "x-service-token": token });
     assert.equal(me.status, 401);
   });
@@ -314,6 +323,7 @@ describe("administration in the browser", { skip: noBrowser }, () => {
     await own.getByLabel("New password").fill(next);
     await own.getByRole("button", { name: "Change" }).click();
     await own.locator("#notices", { hasText: "changed" }).waitFor();
+    await own.getByLabel("Current password").and(own.locator(":focus")).waitFor();
 
     await visit(own, service, "/ui/new-webhook?flow=hello");
     await own.getByLabel("Name", { exact: true }).fill("kept");

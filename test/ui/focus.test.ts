@@ -96,6 +96,26 @@ describe("a field that is drawn again keeps the focus", { skip: noBrowser }, () 
     assert.equal(await filter.and(page.locator(":focus")).count(), 1);
   });
 
+  test("and scrolls nowhere as an answer comes", async () => {
+    const { page: narrow } = await openPage(await openWindow(browser, service, { isNarrow: true }));
+    const called = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    await narrow.route("**/webhook/hello/call", async (route) => {
+      called.resolve();
+      await released.promise;
+      await route.continue();
+    });
+    await visit(narrow, service, "/ui/webhooks/hello#try");
+    const send = narrow.getByRole("button", { name: "Send" });
+    await send.click();
+    await called.promise;
+    await narrow.evaluate("scrollTo(0, 0)");
+    released.resolve();
+    await send.and(narrow.locator(":enabled:focus")).waitFor();
+    assert.equal(await narrow.evaluate<number>("scrollY"), 0);
+    await narrow.context().close();
+  });
+
   /** Types while a list that the fields show has not come yet: focus and text stay as it comes. */
   async function typeBefore(
     list: string,

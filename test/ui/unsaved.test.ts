@@ -206,6 +206,27 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     assert.deepEqual(await leave(), ["beforeunload"]);
   });
 
+  test("is typed on where it was begun, and can be undone, after a form was saved", async () => {
+    await open("/ui/webhooks/hello#settings");
+    const description = page.getByLabel("Description");
+    // The answer draws what it says of the field at first, and nothing the second time.
+    for (const isDrawn of [true, false]) {
+      const hold = await holdBack("**/api/latest/webhook/hello");
+      if (isDrawn) await description.fill("world");
+      await page.getByRole("button", { name: "Save" }).click();
+      await hold.asked;
+      await description.press("Control+Home");
+      await page.keyboard.type("Hello ");
+      hold.release();
+      await page.getByRole("button", { name: "Save", disabled: false }).waitFor();
+      await page.keyboard.type("my ");
+      assert.equal(await description.inputValue(), "Hello my world", `drawn: ${isDrawn}`);
+      await page.keyboard.press("Control+Z");
+      assert.equal(await description.inputValue(), "world", `drawn: ${isDrawn}`);
+    }
+    assert.deepEqual(await leave(), [], "as it was sent");
+  });
+
   test("stays in its dialog while it is being saved, whatever is pressed", async () => {
     await open("/ui/admin/projects");
     await page.getByRole("button", { name: "Change Shop" }).click();
@@ -230,6 +251,34 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     const { body } = await service.api("GET", "/project/Shop");
     assert.partialDeepStrictEqual(body, { description: "Refused at first" });
     assert.deepEqual(await leave(), []);
+  });
+
+  test("can be left, or saved again, where no answer comes", async () => {
+    await open("/ui/admin/projects");
+    await page.getByRole("button", { name: "Change Shop" }).click();
+    const description = dialog().getByLabel("Description");
+    await description.fill("Never answered");
+    const lost = await holdBack("**/api/latest/project/Shop", true);
+    await description.press("Control+Enter");
+    await lost.asked;
+    await dialog().getByRole("alert").getByText("No answer yet").waitFor();
+    assert.ok(await dialog().getByRole("button", { name: "Cancel" }).isEnabled());
+    assert.equal(await description.and(page.locator(":focus")).count(), 1);
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
+    lost.release();
+
+    await open("/ui/webhooks/hello#limits");
+    const hold = await holdBack("**/api/latest/webhook/hello");
+    await page.getByLabel("Methods").fill("PATCH");
+    const limits = page.locator("#limits");
+    await limits.getByRole("button", { name: "Save" }).click();
+    await limits.getByText("No answer yet").waitFor();
+    assert.ok(await limits.getByRole("button", { name: "Save" }).isEnabled());
+    hold.release();
+    await page.locator("#notices", { hasText: "Saved" }).waitFor();
+    await limits.getByText("No answer yet").waitFor({ state: "detached" });
+    assert.deepEqual(await leave(), [], "it was saved after all");
   });
 
   test("is nothing that the page itself has filled in", async () => {

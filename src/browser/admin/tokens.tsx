@@ -59,14 +59,19 @@ function End({ token, end }: { token: Token; end: () => Promise<void> }) {
 }
 
 /** Somebody else's session ends after the own password. */
-async function end({ id, user_name }: Token, reload: () => Promise<void>): Promise<void> {
-  const remove = async (body?: object): Promise<void> => {
+async function end(token: Token, reload: () => Promise<void>): Promise<void> {
+  if (!(await remove(token))) return;
+  notify("The session has ended");
+  await reload();
+}
+
+/** @returns whether it has ended */
+async function remove({ id, user_name }: Token): Promise<boolean> {
+  const act = async (body?: object): Promise<void> => {
     await call("DELETE", ["token", id], { body });
-    notify("The session has ended");
-    await reload();
   };
-  if (user_name === USER) return remove();
+  if (user_name === USER) return act().then(() => true);
   const text = "Whoever uses it has to log in again.";
   const title = `End a session of ${user_name}?`;
-  await confirmWithPassword(title, text, "End", (password) => remove({ password }));
+  return confirmWithPassword(title, text, "End", (password) => act({ password }));
 }

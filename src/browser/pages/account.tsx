@@ -1,5 +1,5 @@
 import { PageHead } from "../head.tsx";
-import { useState } from "hono/jsx/dom";
+import { useEffect, useRef, useState } from "hono/jsx/dom";
 import { Tokens } from "../admin/tokens.tsx";
 import { call, read } from "../api.ts";
 import { Field } from "../field.tsx";
@@ -21,6 +21,11 @@ start(async () => <AccountPage me={await read<Me>(["auth", "me"])} />);
 function AccountPage({ me: { email, roles } }: { me: Me }) {
   // A new form after each change: what was typed is gone, and the other sessions are read again.
   const [changes, setChanges] = useState(0);
+  const place = useRef<HTMLElement | null>(null);
+  // The focus was in the form that is gone.
+  useEffect(() => {
+    if (changes > 0) place.current?.querySelector<HTMLElement>("[name=password]")?.focus();
+  }, [changes]);
   const change = async (values: FormData): Promise<void> => {
     const body = {
       password: textOf(values, "password"),
@@ -39,7 +44,7 @@ function AccountPage({ me: { email, roles } }: { me: Me }) {
           ["E-mail", email === "" ? "none" : email],
         ]}
       />
-      <section>
+      <section ref={place}>
         <h2>Change your password</h2>
         <Form key={`form-${changes}`} act={change} submit="Change" isGoneAfter>
           <PasswordFields />

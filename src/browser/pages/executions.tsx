@@ -23,7 +23,7 @@ import { Empty } from "../table.tsx";
 start(async () => <ExecutionsPage />);
 
 function ExecutionsPage() {
-  const [filters, apply] = useState(executionFiltersOfAddress);
+  const [filters, apply] = useState(() => executionFiltersOfAddress());
   useComplaintsOfAddress(wrongsOfAddress);
   const query = toQuery(filters);
   const pages = usePages<ExecutionSummary>(["execution"], query);
