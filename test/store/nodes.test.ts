@@ -60,6 +60,25 @@ async function openNodeStore(
   return store as NodeStore;
 }
 
+/** A store of a database of its own, behind a network that can be broken. */
+async function openThrough(opened: AsyncDisposableStack) {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  opened.defer(() => proxy.close());
+  const store = opened.use(await openNodeStore(proxy.through(url)));
+  // A store waits for what is silent before it is closed.
+  opened.defer(() => proxy.drop());
+  return { url, proxy, store };
+}
+
+/** Somebody else at a database. */
+async function openClient(opened: AsyncDisposableStack, url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  await client.connect();
+  opened.defer(() => client.end());
+  return client;
+}
+
 /** Resolves with what became of it. */
 function append(store: Store, record: LedgerRecord, text: string | null = null): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -295,9 +314,7 @@ test("a node that is cut off while it looks for lost ones holds back nobody's lo
   await using other = await openNodeStore(url);
   const cut = opened.use(await openNodeStore(proxy.through(url), { leaseMs: SHORT_MS }));
   opened.defer(() => proxy.drop());
-  const blocking = new pg.Client(url);
-  await blocking.connect();
-  opened.defer(() => blocking.end());
+  const blocking = await openClient(opened, url);
   await blocking.query("begin; lock table node");
   const lost = cut.node.sweep().catch((error: unknown) => error);
   const looking = `select from pg_locks where ${HERE} and locktype = 'relation' and not granted`;
@@ -378,12 +395,8 @@ test("who gives up what is locked leaves nothing at the server that waits for it
 });
 
 test("what is large is written and read over a slow network too", async () => {
-  const url = await server.createDatabase();
-  const proxy = await openFaultProxy(url);
   await using opened = new AsyncDisposableStack();
-  opened.defer(() => proxy.close());
-  const store = opened.use(await openNodeStore(proxy.through(url)));
-  opened.defer(() => proxy.drop());
+  const { proxy, store } = await openThrough(opened);
   proxy.slow(300_000);
   const id = await begin(store, null, JSON.stringify("x".repeat(4_000_000)));
   assert.ok((await findExecution(store, id)) !== undefined);
@@ -426,15 +439,9 @@ test("who is cut off while something large is sent lets go of what is locked", a
 });
 
 test("a unit whose connection dies while it is sent ends, and the next one is done", async () => {
-  const url = await server.createDatabase();
-  const proxy = await openFaultProxy(url);
   await using opened = new AsyncDisposableStack();
-  opened.defer(() => proxy.close());
-  const store = opened.use(await openNodeStore(proxy.through(url)));
-  opened.defer(() => proxy.drop());
-  const watching = new pg.Client(url);
-  await watching.connect();
-  opened.defer(() => watching.end());
+  const { url, proxy, store } = await openThrough(opened);
+  const watching = await openClient(opened, url);
   const commit = (text: string) => {
     const length = sql`select length(${text})`;
     return store.commit([toStatement({ compile: () => length.compile(store.rows) })]);
@@ -457,14 +464,9 @@ test("a unit that takes long ends also where the server does not tell what it do
 });
 
 test("a connection that is lost while it is read from costs what was read alone", async () => {
-  const url = await server.createDatabase();
-  const proxy = await openFaultProxy(url);
   await using opened = new AsyncDisposableStack();
-  opened.defer(() => proxy.close());
-  const store = opened.use(await openNodeStore(proxy.through(url)));
-  const watching = new pg.Client(url);
-  await watching.connect();
-  opened.defer(() => watching.end());
+  const { url, proxy, store } = await openThrough(opened);
+  const watching = await openClient(opened, url);
   const slow = "select from pg_stat_activity where query like 'select pg_sleep%'";
   for (const reads of [store.rows, store.lists]) {
     const lost = assert.rejects(sql`select pg_sleep(60)`.execute(reads), { kind: "unavailable" });
@@ -480,12 +482,8 @@ test("a connection that is lost while it is read from costs what was read alone"
 });
 
 test("a unit on a connection that is dead, and tells nobody, ends, and the next one is done", async () => {
-  const url = await server.createDatabase();
-  const proxy = await openFaultProxy(url);
   await using opened = new AsyncDisposableStack();
-  opened.defer(() => proxy.close());
-  const store = opened.use(await openNodeStore(proxy.through(url)));
-  opened.defer(() => proxy.drop());
+  const { proxy, store } = await openThrough(opened);
   const one = sql`select 1`;
   const commit = () => store.commit([toStatement({ compile: () => one.compile(store.rows) })]);
   await commit();
@@ -500,9 +498,7 @@ test("a start whose connection dies in silence is over soon", async () => {
   await using opened = new AsyncDisposableStack();
   opened.defer(() => proxy.close());
   opened.defer(() => proxy.drop());
-  const blocking = new pg.Client(url);
-  await blocking.connect();
-  opened.defer(() => blocking.end());
+  const blocking = await openClient(opened, url);
   await openNodeStore(url).then((store) => store[Symbol.asyncDispose]());
   await blocking.query("begin; lock table migration");
   const starting = openNodeStore(proxy.through(url)).catch((error: unknown) => error);
