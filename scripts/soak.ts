@@ -20,7 +20,8 @@ another seed, and then a load that shows whether memory grows. Every figure is p
   --interrupted N, --clients N, --reloads N, --queued N, --guesses N   as in test/faults/sizes.ts
   --calls N      calls of the load after a tenth of them (1000000; 0: none)
   --nodes N      only nodes: so many on one PostgreSQL, under load. Random ones are killed in --rounds
-                 rounds; in as many again, one is cut off or stopped, or PostgreSQL restarts or fails over
+                 rounds; in as many again, one is cut off or stopped, or PostgreSQL restarts or fails over;
+                 then so much befalls each of them, at the same time
   --only TEXT    only files of test/faults whose path contains it
   --seed N       of the first pass
   --help`;
@@ -52,7 +53,8 @@ if (given.help) {
 const alone = given.nodes !== undefined;
 const { minutes, seed, help: _, ...rest } = given;
 const { calls = alone ? "0" : "1000000", only, ...sizes } = rest;
-const wanted = only !== undefined ? [only] : alone ? ["node-kills", "node-rounds"] : [""];
+const ofNodes = ["node-kills", "node-rounds", "node-overlaps"];
+const wanted = only !== undefined ? [only] : alone ? ofNodes : [""];
 const ends_at = performance.now() + Number(minutes) * 60_000;
 let failed = 0;
 let pass = 0;
