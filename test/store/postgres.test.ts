@@ -21,6 +21,7 @@ import { countExecutions } from "../../src/server/store/retention.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { listSettings, putSetting, updateSetting } from "../../src/server/store/workspace.ts";
 import { cancelUnended } from "../../src/server/store/unended.ts";
+import { poll } from "../blackbox/scenario.ts";
 import { sql } from "kysely";
 import { INPUT, newRow, toId } from "./rows.ts";
 import { openStoreOf, testStores, urlOf } from "./stores.ts";
@@ -250,6 +251,47 @@ test("postgres: a list that takes too long is given up, and one that nobody wait
   await assert.rejects(stopped, { code: "overloaded" });
   assert.ok(performance.now() - begun < 20_000, "not the minute that it takes");
   await assert.rejects(slow(), { kind: "too_long" });
+});
+
+test("postgres: what nobody waits for is not read later, and stops no other list", async () => {
+  const name = "stopped.db";
+  // One connection is for lists, and one for all else, which also stops them.
+  await using store = await openStoreOf("postgres", name, 6);
+  const locks = new pg.Client(await urlOf(name));
+  await locks.connect();
+  await locks.query("create sequence listed");
+  await locks.query("select pg_advisory_lock(1), pg_advisory_lock(2)");
+  const gone = new AbortController();
+  const listed = sql<{ at: number }>`select nextval('listed') as at, pg_advisory_xact_lock(2)`;
+  const list = (user_id: string, signal = gone.signal) =>
+    readFor({ user_id, signal }, () => listed.execute(store.lists));
+  const untilRead = (count: number) =>
+    poll(`${count} to wait for locks`, async () => {
+      const { rows } = await locks.query<{ of: number }>(
+        "select count(*)::int as of from pg_stat_activity where wait_event = 'advisory'",
+      );
+      return rows[0]?.of === count || null;
+    });
+  const row = sql`select pg_advisory_xact_lock(1)`.execute(store.rows);
+  const lists = ["one", "two"].map((user) => assert.rejects(list(user), { code: "overloaded" }));
+  await untilRead(2);
+  gone.abort();
+  await Promise.all(lists);
+  await locks.query("select pg_advisory_unlock(2)");
+  await untilRead(1);
+  await locks.query("select pg_advisory_lock(2)");
+  const next = list("three", new AbortController().signal);
+  await untilRead(2);
+  // Now the first is told to stop, which has ended.
+  await locks.query("select pg_advisory_unlock(1)");
+  await row;
+  await sql`select 1`.execute(store.rows);
+  await locks.query("select pg_advisory_unlock(2)");
+  assert.deepEqual(
+    (await next).rows.map((read) => read.at),
+    [2],
+  );
+  await locks.end();
 });
 
 test("postgres: a transaction that was left idle too long is tried again later", async () => {

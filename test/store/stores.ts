@@ -29,8 +29,11 @@ export function pathOf(name: string): string {
   return join(folder, name);
 }
 
-/** @param name the same one is the same database */
-export async function openStoreOf(kind: Kind, name: string): Promise<Store> {
+/**
+ * @param name the same one is the same database
+ * @param connections to PostgreSQL at most
+ */
+export async function openStoreOf(kind: Kind, name: string, connections = 8): Promise<Store> {
   const durability = "normal";
   if (kind === "sqlite") {
     return openSqliteStore({ path: pathOf(name), durability, addon: null, thread: THREAD });
@@ -40,7 +43,7 @@ export async function openStoreOf(kind: Kind, name: string): Promise<Store> {
   return openPostgresStore({
     url,
     durability,
-    connections: 8,
+    connections,
     thread: POSTGRES_THREAD,
     name: "flowhook test",
     node,

@@ -21,12 +21,19 @@ const PLAN_CHANGED = "0A000";
 /** SQLSTATE of a statement that was given up. */
 const CANCELED = "57014";
 
+/** A list that is read, or waits for a connection. */
+interface Listing {
+  /** The server's number of the process that reads it; null: none does yet. */
+  processId: number | null;
+  isStopped: boolean;
+}
+
 /** Reads, on connections of their own. */
 export class Reads {
   readonly #rows: pg.Pool;
   readonly #lists: pg.Pool;
-  /** Process numbers of the server for lists that are read now, by the ids of their requests. */
-  readonly #running = new Map<number, number>();
+  /** By the ids of their requests. */
+  readonly #listings = new Map<number, Listing>();
 
   constructor(data: ThreadData) {
     // A standby that is not promoted yet would answer, with what it had then, for as long as it is read.
@@ -81,24 +88,43 @@ export class Reads {
     }
   }
 
-  async list(id: number, { sql, parameters }: Query): Promise<Row[]> {
-    const client = await this.#lists.connect();
-    this.#running.set(id, (client as unknown as { processID: number }).processID);
+  async list(id: number, query: Query): Promise<Row[]> {
+    const listing: Listing = { processId: null, isStopped: false };
+    this.#listings.set(id, listing);
     try {
-      const { rows } = await client.query(sql, parameters.map(toValue));
-      client.release();
-      return rows as Row[];
+      return await this.#readList(listing, query);
     } catch (error) {
-      client.release(error instanceof Error && !("severity" in error) ? error : undefined);
       throw toListError(error);
     } finally {
-      this.#running.delete(id);
+      this.#listings.delete(id);
+    }
+  }
+
+  async #readList(listing: Listing, { sql, parameters }: Query): Promise<Row[]> {
+    const client = await this.#lists.connect();
+    if (listing.isStopped) {
+      client.release();
+      return [];
+    }
+    listing.processId = (client as unknown as { processID: number }).processID;
+    try {
+      const { rows } = await client.query<Row>(sql, parameters.map(toValue));
+      // What was to stop it may come late: it would stop whatever is read there next.
+      client.release(listing.isStopped);
+      return rows;
+    } catch (error) {
+      client.release(true);
+      throw error;
     }
   }
 
   stop(id: number): void {
-    const pid = this.#running.get(id);
-    if (pid !== undefined) this.#rows.query("select pg_cancel_backend($1)", [pid]).catch(() => {});
+    const listing = this.#listings.get(id);
+    if (listing === undefined) return;
+    listing.isStopped = true;
+    const { processId } = listing;
+    if (processId !== null)
+      this.#rows.query("select pg_cancel_backend($1)", [processId]).catch(() => {});
   }
 
   async close(): Promise<void> {
