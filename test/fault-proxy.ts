@@ -115,9 +115,7 @@ class Link {
     this.#connect = toServer;
     this.#onClosed = onClosed;
     client.pause().on("error", () => client.destroy());
-    client.once("close", () => {
-      if (this.#server === null) onClosed();
-    });
+    client.once("close", () => this.#forget());
   }
 
   open(): void {
@@ -146,7 +144,7 @@ class Link {
   #reach(): Socket {
     const server = this.#connect();
     server.on("error", () => server.destroy());
-    server.once("close", this.#onClosed);
+    server.once("close", () => this.#forget());
     this.#pass(this.#client, server);
     this.#pass(server, this.#client);
     return server;
@@ -173,6 +171,11 @@ class Link {
     from.once("close", () => {
       if (!from.readableEnded) this.#tell(() => reset(to));
     });
+  }
+
+  /** Where one side has left, the other may have to be told yet. */
+  #forget(): void {
+    if (this.#client.closed && this.#server?.closed !== false) this.#onClosed();
   }
 
   #tell(act: () => void): void {
