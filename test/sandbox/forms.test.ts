@@ -733,6 +733,9 @@ test("what JSON writes as {} is a warning, where it was hardly meant", async () 
     "({ v: new ArrayBuffer(2) })": "'v' is written as {} (ArrayBuffer): give Buffer.from() of it",
     "({ v: new WeakRef({}) })": "'v' is written as {} (WeakRef): give what",
     "({ v: new AbortController() })": "'v' is written as {} (AbortController): give what",
+    "({ sum: [1, 0 / 0] })": "'sum.1' is written as null (NaN)",
+    "({ json: JSON.parse('1e400') })": "'json' is written as null (Infinity)",
+    "-1 / 0": "all of it is written as null (-Infinity)",
     "({ v: /a/ })": "'v' is written as {} (RegExp): give String() of it",
     "({ v: new Uint8Array([1, 2]) })":
       "'v' is written as an object of numbers (Uint8Array): give Buffer.from() of it",
@@ -740,6 +743,7 @@ test("what JSON writes as {} is a warning, where it was hardly meant", async () 
       "'v' is written as an object of numbers (Float64Array): give Array.from() of it",
     "({ none: {}, v: Object.assign(new Error('no'), { code: 'E' }) })": null,
     "({ none: {}, v: new (class Point {})(), list: { 0: 1 }, bytes: Buffer.from('a') })": null,
+    "({ none: null, text: 'null', gone: [undefined], when: new Date(NaN) })": null,
     "({ none: {}, text: '{}', date: new Date(0), list: [] })": null,
     "({ none: {}, get trap() { return new Map(); } })": null,
     "({ none: {}, map: { toJSON: () => 1, [Symbol.toStringTag]: 'Map' } })": null,
