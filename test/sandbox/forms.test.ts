@@ -532,7 +532,11 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     code: `import "nowhere-at-all"; export default () => 1`,
     message: /^Cannot find package "nowhere-at-all": install it in PLUGINS_DIR/,
   },
-  { name: "a throw", code: `throw new TypeError("at import")`, message: /^at import$/ },
+  {
+    name: "a throw",
+    code: `throw new TypeError("at import")`,
+    message: /^flow\.ts:1:7: at import$/,
+  },
   { name: "a throw of null", code: `throw null`, message: /^The flow threw null$/ },
   {
     name: "an end of the process",
@@ -560,6 +564,16 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     name: "a number as its export",
     code: `export default 7`,
     message: /^The default export is 7, which is no flow/,
+  },
+  {
+    name: "an error at its top level",
+    code: `const config = undefined;\nexport const url = config.url;\nexport default () => url;`,
+    message: /^flow\.ts:2:27: Cannot read properties of undefined \(reading 'url'\)$/,
+  },
+  {
+    name: "an import of what imports it",
+    code: `import { b as later } from "./flow.ts";\nexport const a = later;\nexport const b = a;\nexport default () => a;`,
+    message: /^flow\.ts:2:18: Cannot access 'later' before initialization\. .*put what both use/,
   },
 ];
 
