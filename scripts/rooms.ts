@@ -165,6 +165,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/operations": {},
   "sandbox/pin": { setup: ["pin"] },
   "shared/wire/ports": { setup: ["listen"] },
+  "sandbox/plain-error": {},
   "sandbox/process-object": {
     setup: ["replaceProcess", "makeSubstitute", "makeListening", "pinEmitter", "harden", "disable"],
   },

@@ -16,7 +16,7 @@ import { cleanUpAtSignals } from "./clean-up.ts";
 import { requireHost } from "./listening.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
-import { findExcerpt } from "./excerpt.ts";
+import { findExcerpt, nameFile } from "./excerpt.ts";
 import { toLine } from "./table.ts";
 
 /**
@@ -77,7 +77,6 @@ function describeError({ file, error }: Flow, plugins_dir: string): string {
   if (error === null) return "";
   const { message, stack } = error;
   const excerpt = findExcerpt(plugins_dir, `${message}\n${stack ?? ""}`);
-  const named = message.startsWith(`${file}:`) ? message : `${file}: ${message}`;
-  const lines = [toLine(named), ...(excerpt?.split("\n") ?? [])];
+  const lines = [toLine(nameFile(file, message)), ...(excerpt?.split("\n") ?? [])];
   return lines.map((line) => `\n  ${line}`).join("");
 }

@@ -41,3 +41,8 @@ function readLines(folder: string, file: string): string[] | null {
     return null;
   }
 }
+
+/** Why a flow is broken, behind a file: its own, unless the message begins with that. */
+export function nameFile(file: string, message: string): string {
+  return message.startsWith(`${file}:`) ? message : `${file}: ${message}`;
+}

@@ -6,6 +6,7 @@ import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { TEST_REPORTERS } from "../shared/wire/trial.ts";
 import { toPattern, toReporter } from "./input.ts";
+import { nameFile } from "./excerpt.ts";
 import { newFlow } from "./flow-new.ts";
 import { runFlow } from "./flow-run.ts";
 import { printList, toLine, type Column, type ListOptions } from "./table.ts";
@@ -110,7 +111,7 @@ function printFlows(items: readonly Flow[], options: ListOptions & { empty: stri
   for (const { name, file, error } of items)
     if (error !== null)
       process.stdout.write(
-        `\n${toLine(name)} is broken\n  ${toLine(`${file}: ${error.message}`)}\n`,
+        `\n${toLine(name)} is broken\n  ${toLine(nameFile(file, error.message))}\n`,
       );
   for (const { name, versions } of items)
     if (versions.length > 0)

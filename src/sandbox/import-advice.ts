@@ -21,6 +21,8 @@ const WebUrl = URL;
 
 const NO_EXPORT = /'([^']+)' does not provide an export named '([^']+)'/;
 
+const TOO_EARLY = /^Cannot access '[^']+' before initialization$/;
+
 const NOT_DEFINED = /^Export '([^']+)' is not defined in module$/;
 
 interface Advice {
@@ -64,6 +66,8 @@ export function adviseOn(message: string): string {
   const undefinedName = exec(NOT_DEFINED, message);
   if (undefinedName !== null)
     return `${message}. Where that is a type, write: export type { ${undefinedName[1] as string} }`;
+  if (exec(TOO_EARLY, message) !== null)
+    return `${message}. Where files import each other, put what both use into a third`;
   if (includes(message, "Identifier '.default' has"))
     return `${message}. A file has one default export: remove the others`;
   for (let at = 0; at < UNERASABLE.length; at += 1) {

@@ -7,12 +7,12 @@ import {
   endsWith,
   exec,
   get,
-  includes,
   indexOf,
-  join,
   push,
   setForEach,
+  setSize,
   slice,
+  startsWith,
 } from "../shared/intrinsics.ts";
 import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
 import { toScript } from "./module-script.ts";
@@ -37,24 +37,34 @@ const FRAME = /^\s+at (?:file:\/\/)?(\/.*:\d+:\d+)$/;
 const PACKAGES = "node_modules";
 const CARET = /^\s*\^+\s*$/;
 
-/** One line on why an import failed; an error of syntax or of a package names file, line and column. */
+/** One line on why an import failed, behind file, line and column where code threw or is wrong. */
 export function importError(
   error: unknown,
-  { directory, plugins_dir }: Pick<FlowSpec, "directory" | "plugins_dir">,
+  spec: Pick<FlowSpec, "directory" | "plugins_dir">,
   imports: Imports,
 ): string {
+  const { directory } = spec;
   const first = linesOf(relative(toMessage(error), directory, []))[0] as string;
   const wrapped = exec(WRAPPED, first);
   const message = adviseOn(wrapped === null ? first : (wrapped[2] as string));
-  if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError") {
-    const place = findInPackages(error, directory, plugins_dir);
-    return place === null ? message : `${place}: ${message}`;
-  }
+  if (nameOf(error) !== "SyntaxError" && wrapped?.[1] !== "SyntaxError")
+    return withOrigin(message, findOrigin(error, spec), imports);
   const told = wrapped === null ? first : (wrapped[2] as string);
   const at = placeOf(error) ?? findPlace(imports, told);
   if (at === null) return message;
   return `${relative(at, directory, [])}: ${adviseOnSyntax(message, characterAt(at))}`;
 }
+
+/** A package that lacks its addon tells of its own search for it. */
+function withOrigin(message: string, origin: string | null, { addons }: Imports): string {
+  if (origin === null) return message;
+  const isPackage = startsWith(origin, `${PACKAGES}${sep}`);
+  return `${origin}: ${message}${isPackage && setSize(addons) > 0 ? NO_ADDONS : ""}`;
+}
+
+const NO_ADDONS =
+  ". It asks for a native addon, which no flow can load: use a package without one, " +
+  "or one of WebAssembly";
 
 const POSITION = /^(.*):(\d+):(\d+)$/;
 
@@ -98,18 +108,28 @@ function firstFrame(lines: readonly string[]): string | null {
   return null;
 }
 
-/** Where a package threw, from `node_modules` on; null where code of the flow did. */
-function findInPackages(error: unknown, directory: string, plugins_dir: string): string | null {
+const STEP = /^\s+at /;
+
+/** Where code of the flow or of a package threw; null where none did. */
+function findOrigin(
+  error: unknown,
+  { directory, plugins_dir }: Pick<FlowSpec, "directory" | "plugins_dir">,
+): string | null {
   const lines = linesOf(stackOf(error));
   for (let at = 1; at < lines.length; at += 1) {
     const line = lines[at] as string;
-    if (includes(line, directory)) return null;
-    const start = indexOf(line, join([plugins_dir, PACKAGES, ""], sep));
-    if (start < 0) continue;
-    const place = slice(line, start + plugins_dir.length + sep.length);
-    return endsWith(place, ")") ? slice(place, 0, -1) : place;
+    if (exec(STEP, line) === null) continue;
+    const place = placeBelow(line, directory) ?? placeBelow(line, plugins_dir);
+    if (place !== null) return place;
   }
   return null;
+}
+
+function placeBelow(line: string, directory: string): string | null {
+  const start = indexOf(line, directory);
+  if (start < 0) return null;
+  const place = slice(line, start + directory.length + sep.length);
+  return endsWith(place, ")") ? slice(place, 0, -1) : place;
 }
 
 function stackOf(error: unknown): string {

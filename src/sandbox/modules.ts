@@ -16,6 +16,7 @@ import {
   Error,
   decodeURIComponent,
   encodeURIComponent,
+  endsWith,
   exec,
   get,
   hasOwn,
@@ -67,6 +68,8 @@ export interface Imports {
   readonly files: Set<string>;
   /** Modules that need a permission; noted while inspecting. */
   readonly needed: Needed[];
+  /** Native addons, as they were asked for. */
+  readonly addons: Set<string>;
 }
 
 interface Rules {
@@ -88,7 +91,7 @@ type Next = (specifier: string, context?: Partial<ResolveHookContext>) => Resolv
  * @param onFetch called before the code of a module runs that may use the classes of `fetch`
  */
 export function guardModules(data: ThreadData, onFetch: () => void): Imports {
-  const imports: Imports = { files: new Set(), needed: [] };
+  const imports: Imports = { files: new Set(), needed: [], addons: new Set() };
   const { directory, plugins_dir, entry, stripped } = data.spec;
   const rules: Rules = {
     data,
@@ -165,6 +168,7 @@ function resolve(
   next: Next,
 ): ResolveFnOutput {
   const parent = context.parentURL;
+  if (endsWith(specifier, ".node")) setAdd(rules.imports.addons, specifier);
   if (specifier === "flowhook") return next(rules.author, context);
   if (specifier === "valibot" && parent === rules.author) return next(specifier, context);
   if (isBuiltin(specifier)) return resolveBuiltin(rules, specifier, context, next);

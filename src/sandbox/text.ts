@@ -14,6 +14,7 @@ import {
   toWellFormed,
 } from "../shared/intrinsics.ts";
 import { MAX_TEXT } from "../shared/wire/protocol.ts";
+import { plainError } from "./plain-error.ts";
 
 /**
  * Texts for people out of values that a flow made: any of them may have getters that throw,
@@ -112,9 +113,17 @@ function withReason(message: string, error: unknown): string {
   return reason === null ? message : `${message}: ${linesOf(reason)[0]}`;
 }
 
-/** The stack with its causes. */
+/** The stack with its causes, and without what objects an error holds. */
 export function toStack(thrown: unknown): string {
-  return isNativeError(thrown) ? format([thrown]) : toMessage(thrown);
+  return isNativeError(thrown) ? formatError(thrown) : toMessage(thrown);
+}
+
+function formatError(error: Error): string {
+  try {
+    return format([plainError(error)]);
+  } catch {
+    return toMessage(error);
+  }
 }
 
 /** Paths relative to the version folder; frames of the runtime and of the program left out. */

@@ -5,6 +5,7 @@ import {
   get,
   getOwnPropertyDescriptor,
   includes,
+  isFinite,
   keys,
   push,
   stringify,
@@ -25,7 +26,7 @@ export type ValueOf =
   | "value of set_setting";
 
 /**
- * What JSON writes as `{}` and hardly anybody means is a warning of the log.
+ * What JSON writes as `{}` or `null` and hardly anybody means is a warning of the log.
  *
  * @throws {TypeError} where JSON cannot say it, naming the member
  */
@@ -48,9 +49,9 @@ export function toValueText(value: unknown, what: ValueOf, log: Pick<FlowLog, "w
 /** In characters: whoever gives more is not to wait for a warning. */
 const LONGEST_LOOKED_INTO = 65_536;
 
-/** What is empty, or has a member for each of its bytes. */
+/** What is empty, has a member for each of its bytes, or was no number of JSON. */
 function mayHaveLost(text: string): boolean {
-  return includes(text, "{}") || includes(text, '{"0":');
+  return includes(text, "{}") || includes(text, '{"0":') || includes(text, "null");
 }
 
 /** The engine's own errors have a place that is ours; what the flow threw keeps its stack. */
@@ -88,6 +89,7 @@ function describeCircle(value: unknown, above: readonly object[]): string | null
 }
 
 function describeLost(value: unknown): string | null {
+  if (typeof value === "number" && !isFinite(value)) return `is written as null (${value})`;
   if (typeof value !== "object" || value === null) return null;
   const type = typeOf(value);
   if (type === null) return null;

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Runtime } from "../assets/runtime.ts";
 import type { Log } from "../shared/log.ts";
 import type { Config } from "./config/resolve.ts";
@@ -25,6 +26,16 @@ function toRunnersOptions(config: Config, runtime: Runtime) {
     thread: runtime.thread,
     author: runtime.author,
     readable: runtime.readable,
+    reach: {
+      read: [
+        ...runtime.readable,
+        join(config.DATA_DIR, "versions"),
+        join(config.PLUGINS_DIR, "node_modules"),
+        ...config.ALLOW_READ,
+      ],
+      write: config.ALLOW_WRITE,
+      net: config.ALLOW_NET,
+    },
     sockets: config.DATA_DIR,
     verifyProgram: () => runtime.verify(),
     runnerMemoryMb: config.RUNNER_MEMORY_MB,

@@ -106,3 +106,6 @@ export const setForEach = uncurry(Set.prototype.forEach) as <Item>(
 export const mapSize = uncurry(
   getOwnPropertyDescriptor(Map.prototype, "size")?.get as Method<Map<unknown, unknown>, [], number>,
 );
+export const setSize = uncurry(
+  getOwnPropertyDescriptor(Set.prototype, "size")?.get as Method<Set<unknown>, [], number>,
+);

@@ -6,9 +6,32 @@ import { openTarget } from "./target.ts";
 
 /** What an author does with the program, in each way to run it. */
 
+/** What each act with the files of the machine comes to; of Deno, which has a global for it. */
+const REACHING = `export default async (flow) => {
+  const [own, outside] = flow.input_value.query.at.split(" ");
+  const acts = {
+    key: () => Deno.readTextFileSync(own + "/.flowhook/secret.key"),
+    source: () => Deno.readTextFileSync(own + "/plugins/greet.ts"),
+    outside: () => [...Deno.readDirSync(outside)],
+    write: () => Deno.writeTextFileSync(own + "/plugins/written.ts", ""),
+    program: () => Deno.writeTextFileSync(import.meta.filename, ""),
+    start: () => new Deno.Command("true").outputSync(),
+  };
+  return Object.keys(acts).filter((name) => {
+    try {
+      acts[name]();
+      return true;
+    } catch {
+      return false;
+    }
+  });
+};
+`;
+
 const FILES = {
   "plugins/greet.ts":
     "export default async (flow) => ({ hello: flow.input_value.query.name ?? 'nobody' });\n",
+  "plugins/reaching.js": REACHING,
   "plugins/greet.test.ts": `import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testFlow } from "flowhook/testing";
@@ -49,6 +72,14 @@ describe(`an author (${target.name})`, { skip: target.skip ?? false }, () => {
     const answer = await fetch(call, { method: "POST" });
     assert.deepEqual(await answer.json(), { hello: "Ada" });
     await dev.until(/greet {2}ENDED_SUCCESS/);
+    assert.equal(await dev.stop(), 0);
+  });
+
+  test("writes a flow that reaches no file which nobody has granted", async () => {
+    const at = encodeURIComponent(`${place.folder} /`);
+    const dev = await place.dev();
+    const answer = await fetch(`${dev.url}/api/latest/webhook/reaching/call?at=${at}`);
+    assert.deepEqual(await answer.json(), []);
     assert.equal(await dev.stop(), 0);
   });
 

@@ -32,7 +32,7 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.match(stdout, /^NAME +STATE +VERSION +BUNDLE +PERMISSIONS +DESCRIPTION$/m);
     assert.match(stdout, /^asks +ready +[0-9a-f]{12} +- +net, secrets: CRM +Asks a lot$/m);
     assert.match(stdout, /^wrong +broken/m);
-    assert.match(stdout, /wrong is broken\n {2}wrong\.ts: ./);
+    assert.match(stdout, /wrong is broken\n {2}wrong\.ts:1: ./);
   });
 
   test("list --broken --json: what the API says", async () => {
@@ -144,7 +144,7 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     const reloaded = await session.run(["flow", "reload"]);
     assert.equal(reloaded.code, 1);
     assert.match(reloaded.stdout, /^fresh +ready/m);
-    assert.match(reloaded.stdout, /wrong is broken\n {2}wrong\.ts: ./);
+    assert.match(reloaded.stdout, /wrong is broken\n {2}wrong\.ts:1: ./);
     assert.equal(reloaded.stderr, "Broken: wrong\n");
     rmSync(join(plugins, "wrong.ts"));
     writeFileSync(join(plugins, "fresh.ts"), "export default () => 'v2';\n");

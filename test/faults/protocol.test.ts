@@ -251,6 +251,30 @@ describe("protocol", () => {
     assert.deepEqual(errors, []);
   });
 
+  test("what never becomes a request is answered with what is wrong", async () => {
+    const cases: Readonly<Record<string, readonly [status: number, code: string, detail: RegExp]>> =
+      {
+        [`GET ${CALL} HTTP/1.1\r\n${HOST}X-A: ${"a".repeat(20_000)}\r\n\r\n`]: [
+          431,
+          "headers_too_large",
+          /more than 16 KB together/,
+        ],
+        "hello\r\n\r\n": [400, "bad_request", /no request of HTTP\/1\.1: \w+/],
+        "\x16\x03\x01\x02\x00\x01": [400, "bad_request", /handshake of TLS.*http:\/\//],
+      };
+    for (const [bytes, [status, code, detail]] of Object.entries(cases)) {
+      const answer = await raw(service.origin, bytes);
+      assert.match(answer, new RegExp(`^HTTP/1.1 ${status} [^]*\r\nconnection: close\r\n`));
+      assert.match(answer, /\r\nx-request-id: \S+\r\n/);
+      const problem = JSON.parse(answer.slice(answer.indexOf("\r\n\r\n"))) as Record<
+        string,
+        string
+      >;
+      assert.equal(problem["type"], `urn:flowhook:error:${code}`);
+      assert.match(problem["detail"] ?? "", detail);
+    }
+  });
+
   test("M2: a Host that names no host is refused at once, and the connection closed", async () => {
     const errors: string[] = [];
     for (const path of [CALL, "/api/latest/webhook", "/ui/", "/health/live", "/nothing"])

@@ -67,6 +67,7 @@ export function toRunnersOptions(
     thread: join(PROGRAM, "thread.mjs"),
     author: join(PROGRAM, "flowhook.mjs"),
     readable: [PROGRAM],
+    reach: { read: [], write: [], net: true },
     runnerMemoryMb: 900,
     limits: { ...LIMITS, ...options },
     log: openLog({ level: process.env["SHOW_LOG"] ?? "silent", format: "json" }),

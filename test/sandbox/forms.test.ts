@@ -532,7 +532,11 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     code: `import "nowhere-at-all"; export default () => 1`,
     message: /^Cannot find package "nowhere-at-all": install it in PLUGINS_DIR/,
   },
-  { name: "a throw", code: `throw new TypeError("at import")`, message: /^at import$/ },
+  {
+    name: "a throw",
+    code: `throw new TypeError("at import")`,
+    message: /^flow\.ts:1:7: at import$/,
+  },
   { name: "a throw of null", code: `throw null`, message: /^The flow threw null$/ },
   {
     name: "an end of the process",
@@ -560,6 +564,16 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     name: "a number as its export",
     code: `export default 7`,
     message: /^The default export is 7, which is no flow/,
+  },
+  {
+    name: "an error at its top level",
+    code: `const config = undefined;\nexport const url = config.url;\nexport default () => url;`,
+    message: /^flow\.ts:2:27: Cannot read properties of undefined \(reading 'url'\)$/,
+  },
+  {
+    name: "an import of what imports it",
+    code: `import { b as later } from "./flow.ts";\nexport const a = later;\nexport const b = a;\nexport default () => a;`,
+    message: /^flow\.ts:2:18: Cannot access 'later' before initialization\. .*put what both use/,
   },
 ];
 
@@ -733,6 +747,9 @@ test("what JSON writes as {} is a warning, where it was hardly meant", async () 
     "({ v: new ArrayBuffer(2) })": "'v' is written as {} (ArrayBuffer): give Buffer.from() of it",
     "({ v: new WeakRef({}) })": "'v' is written as {} (WeakRef): give what",
     "({ v: new AbortController() })": "'v' is written as {} (AbortController): give what",
+    "({ sum: [1, 0 / 0] })": "'sum.1' is written as null (NaN)",
+    "({ json: JSON.parse('1e400') })": "'json' is written as null (Infinity)",
+    "-1 / 0": "all of it is written as null (-Infinity)",
     "({ v: /a/ })": "'v' is written as {} (RegExp): give String() of it",
     "({ v: new Uint8Array([1, 2]) })":
       "'v' is written as an object of numbers (Uint8Array): give Buffer.from() of it",
@@ -740,6 +757,7 @@ test("what JSON writes as {} is a warning, where it was hardly meant", async () 
       "'v' is written as an object of numbers (Float64Array): give Array.from() of it",
     "({ none: {}, v: Object.assign(new Error('no'), { code: 'E' }) })": null,
     "({ none: {}, v: new (class Point {})(), list: { 0: 1 }, bytes: Buffer.from('a') })": null,
+    "({ none: null, text: 'null', gone: [undefined], when: new Date(NaN) })": null,
     "({ none: {}, text: '{}', date: new Date(0), list: [] })": null,
     "({ none: {}, get trap() { return new Map(); } })": null,
     "({ none: {}, map: { toJSON: () => 1, [Symbol.toStringTag]: 'Map' } })": null,

@@ -310,7 +310,7 @@ test("packages patch the process, ask for its mask and know the errors of the sy
   ]);
 });
 
-test("an error of a package that is imported names its file and line", async () => {
+test("an error of what is imported names its file and line", async () => {
   const thrower = addPackage("a.cjs", `\n\nthrow new TypeError("no luck");`);
   const place = `node_modules/${thrower}/a.cjs:3:7: no luck`;
   const spec = bench.flow(`import "${thrower}"; export default () => 1;`);
@@ -318,5 +318,24 @@ test("an error of a package that is imported names its file and line", async () 
   const inspection = await bench.runners.inspect(spec);
   assert.equal(inspection.kind === "broken" && inspection.message, place);
   const own = bench.flow(`throw new TypeError("no luck");`);
-  assert.equal((await bench.run(own)).status_message, "no luck");
+  assert.equal((await bench.run(own)).status_message, "flow.ts:1:7: no luck");
+});
+
+test("a package that lacks its native addon says that none is loaded", async () => {
+  const search = `try { require("./build.node"); } catch { throw new Error("Could not load the build"); }`;
+  const name = addPackage("a.cjs", search);
+  const found = await bench.runners.inspect(
+    bench.flow(`import "${name}"; export default () => 1;`),
+  );
+  const message = found.kind === "broken" ? found.message : "";
+  const place = `node_modules/${name}/a.cjs:1:48: `;
+  assert.ok(
+    message.startsWith(`${place}Could not load the build. It asks for a native addon`),
+    message,
+  );
+
+  const optional = addPackage("a.cjs", `try { require("./build.node"); } catch {}`);
+  const code = `import "${optional}"; throw new Error("no luck");`;
+  const own = await bench.runners.inspect(bench.flow(code));
+  assert.match(own.kind === "broken" ? own.message : "", /^flow\.ts:1:\d+: no luck$/);
 });

@@ -23,6 +23,7 @@ import { mostConnections, shareConnections } from "./connections.ts";
 import { openRareWarning } from "./rare-warning.ts";
 import { refuseTarget } from "./request-target.ts";
 import { boundUnread } from "./unread-answers.ts";
+import { answerUnparsed } from "./unparsed-request.ts";
 import { boundUnderWay } from "./under-way.ts";
 
 /**
@@ -132,6 +133,7 @@ function linger(incoming: IncomingMessage): void {
 const STALLED_MS = 30_000;
 
 function limit(server: Server): Server {
+  answerUnparsed(server, LIMITS);
   // All of them count: a header that is dropped would be one that nobody has checked.
   server.maxHeadersCount = 0;
   // A connection without anything to send may be silent: its caller waits.

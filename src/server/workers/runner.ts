@@ -16,7 +16,7 @@ import { howItEnded, crashEnding } from "./crashed.ts";
 import { logPrinted } from "./printed.ts";
 import { openSeal } from "../../shared/wire/seal.ts";
 import { isFromRunner } from "./shapes.ts";
-import { spawnRunner } from "./spawn.ts";
+import { spawnRunner, type Reach } from "./spawn.ts";
 import { logStray } from "./stray-log.ts";
 import { Watchdog } from "./watchdog.ts";
 import { ThreadLine } from "./thread-line.ts";
@@ -36,6 +36,7 @@ const QUIET_MS = 5_000;
 
 export interface RunnerOptions {
   readonly file: string;
+  readonly reach: Reach;
   readonly setup: RunnerSetup;
   /** Where its threads connect to; null: it forwards what they are told and say. */
   readonly listener: ThreadListener | null;
@@ -92,7 +93,7 @@ export class Runner {
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#child = spawnRunner(options.file);
+    this.#child = spawnRunner(options.file, options.reach);
     const stream = this.#child.stdio[CHANNEL_FD] as Duplex;
     const token = randomBytes(16).toString("hex");
     this.#channel = new Channel(stream, {

@@ -1,6 +1,7 @@
 import type { Log } from "../../shared/log.ts";
 import type { FlowSpec, Inspection, ThreadLimits } from "../../shared/wire/protocol.ts";
 import type { DebuggedFlow } from "./debugged-flow.ts";
+import type { Reach } from "./spawn.ts";
 import type { Worker, WorkerEvents } from "./worker.ts";
 
 /** What the rest of the server knows of runner processes. */
@@ -14,6 +15,8 @@ export interface RunnersOptions {
   readonly author: string;
   /** Folders that every thread must be able to read. */
   readonly readable: readonly string[];
+  /** Where the permissions are the process's and not a thread's, as under Deno: of all flows together. */
+  readonly reach: Reach;
   readonly runnerMemoryMb: number;
   readonly limits: ThreadLimits;
   readonly debug?: DebuggedFlow;

@@ -1,21 +1,36 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { dirname } from "node:path";
+import { toRealPath } from "../../shared/path.ts";
 
 /** How a runner's process is started on each runtime. */
 
 /** First argument that tells the single binary to load the file after it. */
 export const RUNNER_MARK = "__runner";
 
+/** What flows may reach at most, with what they are loaded from. Paths are absolute. */
+export interface Reach {
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  readonly net: boolean;
+}
+
 /** Deno's permissions are the process's, for all flows: no programs, no native code, nothing fetched. */
-const DENO_FLAGS = [
-  "--no-prompt",
-  "--no-remote",
-  "--allow-read",
-  "--allow-write",
-  "--allow-net",
-  "--allow-env",
-  "--allow-sys",
-];
+const DENO_FLAGS = ["--no-prompt", "--no-remote", "--allow-env", "--allow-sys"];
+
+function denoFlags({ read, write, net }: Reach): string[] {
+  return [
+    ...DENO_FLAGS,
+    `--allow-read=${toDenoList(read)}`,
+    ...(write.length === 0 ? [] : [`--allow-write=${toDenoList(write)}`]),
+    ...(net ? ["--allow-net"] : []),
+  ];
+}
+
+/** A path may be asked for by a link to it, and is looked up behind that. */
+function toDenoList(paths: readonly string[]): string {
+  const all = new Set(paths.flatMap((path) => [path, toRealPath(path)]));
+  return [...all].map((path) => path.replaceAll(",", ",,")).join(",");
+}
 
 /** Without it, memory that the runtime hands to a flow still holds what others had in it. */
 const ZERO_FILL = "--zero-fill-buffers";
@@ -29,10 +44,11 @@ const ENVIRONMENT = { UV_THREADPOOL_SIZE: "16" };
  * whatever the flags say. It is in a group of its own, so that a signal of the terminal or of a
  * supervisor reaches the server alone, which lets what runs come to its end.
  *
+ * @param reach of all of its flows together, where the runtime's permissions are the process's
  * @throws Error where too many files are open for the pipes to it
  */
-export function spawnRunner(file: string): ChildProcess {
-  const child = spawn(process.execPath, argumentsFor(file), {
+export function spawnRunner(file: string, reach: Reach): ChildProcess {
+  const child = spawn(process.execPath, argumentsFor(file, reach), {
     cwd: dirname(file),
     env: ENVIRONMENT,
     detached: true,
@@ -48,8 +64,8 @@ export function spawnRunner(file: string): ChildProcess {
 }
 
 /** Not the server's own flags: a loader or a debugger is not the runner's. */
-function argumentsFor(file: string): string[] {
-  if ("Deno" in globalThis) return ["run", ...DENO_FLAGS, file];
+function argumentsFor(file: string, reach: Reach): string[] {
+  if ("Deno" in globalThis) return ["run", ...denoFlags(reach), file];
   return isSingleBinary() ? [`--node-options=${ZERO_FILL}`, RUNNER_MARK, file] : [ZERO_FILL, file];
 }
 

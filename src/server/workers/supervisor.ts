@@ -216,6 +216,7 @@ class Supervisor implements Runners {
     const onCrashed = (runner: Runner, death: RunnerDeath): void => this.#lose(runner, death);
     const runner = new Runner({
       file,
+      reach: this.#options.reach,
       setup: this.#setup,
       listener: this.#listener,
       memoryBytes: runnerMemoryMb * 2 ** 20,

@@ -1,0 +1,80 @@
+import { STATUS_CODES, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { RequestError, toProblem } from "../../shared/errors.ts";
+import { newId } from "../../shared/id.ts";
+import { REQUEST_ID } from "../request/trace.ts";
+import { PROBLEM_HEADERS } from "./request-target.ts";
+
+/** What the runtime's parser tells of a request that it cannot read. */
+interface ParseError extends Error {
+  readonly code: string;
+  readonly reason?: string;
+  readonly rawPacket?: Uint8Array;
+}
+
+/** Of the server's limits those that its parser keeps; milliseconds and bytes. */
+interface ParserLimits {
+  readonly headersTimeout: number;
+  readonly requestTimeout: number;
+  readonly maxHeaderSize: number;
+}
+
+/** Answers what is no request, or too large or too slow to become one, and closes its connection. */
+export function answerUnparsed(server: Server, limits: ParserLimits): void {
+  server.on("clientError", (error: ParseError, socket: Socket) => {
+    if (socket.writable && !isBegun(socket)) socket.write(toAnswer(refusalOf(error, limits)));
+    socket.destroySoon();
+  });
+}
+
+/** What stands within the answer of an earlier request would be read as a part of it. */
+function isBegun(socket: Socket): boolean {
+  const answer = Reflect.get(socket, "_httpMessage") as ServerResponse | null | undefined;
+  return answer?.headersSent === true;
+}
+
+function refusalOf(error: ParseError, limits: ParserLimits): RequestError {
+  const most = `${limits.maxHeaderSize / 1024} KB`;
+  switch (error.code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new RequestError(
+        "headers_too_large",
+        `The first line and the headers have more than ${most} together: send fewer or shorter ones`,
+      );
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return new RequestError(
+        "body_too_large",
+        `The chunks of the body have extensions of more than ${most}, expected none`,
+      );
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new RequestError(
+        "request_too_slow",
+        `The headers have not come within ${limits.headersTimeout / 1000} s, or the whole within ${limits.requestTimeout / 1000} s`,
+      );
+    default:
+      return new RequestError("bad_request", describe(error));
+  }
+}
+
+/** The first byte of a handshake of TLS. */
+const HANDSHAKE = 0x16;
+
+function describe({ rawPacket, reason, message }: ParseError): string {
+  if (rawPacket?.[0] === HANDSHAKE)
+    return "Found a handshake of TLS, and this port speaks plain HTTP: call it with http://";
+  return `What came is no request of HTTP/1.1: ${reason ?? message}`;
+}
+
+function toAnswer(refused: RequestError): string {
+  const { status } = refused;
+  const problem = JSON.stringify(toProblem(refused, "/"));
+  const headers = {
+    ...PROBLEM_HEADERS,
+    [REQUEST_ID]: newId(),
+    date: new Date().toUTCString(),
+    connection: "close",
+    "content-length": String(Buffer.byteLength(problem)),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${problem}`;
+}

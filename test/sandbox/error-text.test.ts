@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { toStack } from "../../src/sandbox/text.ts";
+
+/** What a log says of an error that a flow threw. */
+
+class ClientError extends Error {
+  override readonly name = "ClientError";
+  readonly code = "ERR_BAD_REQUEST";
+  readonly status = 404;
+  readonly tried = ["a", "b"];
+  readonly config = { headers: { Authorization: "Bearer of-the-flow" } };
+  readonly request = new (class Sent {
+    readonly head = "Authorization: Bearer of-the-flow";
+  })();
+  readonly send = Object.assign(() => null, { token: "of-the-flow" });
+}
+
+test("an error's own members are told, and of the objects in it the kind alone", () => {
+  const text = toStack(new ClientError("Request failed with status code 404"));
+  assert.match(text, /^ClientError: Request failed with status code 404\n\s+at .*error-text\.test/);
+  for (const line of [
+    "code: 'ERR_BAD_REQUEST'",
+    "status: 404",
+    "tried: [ 'a', 'b' ]",
+    "config: [Object]",
+    "request: [Sent]",
+    "send: [Function]",
+  ])
+    assert.ok(text.includes(line), `${line} in ${text}`);
+  assert.doesNotMatch(text, /of-the-flow/);
+});
+
+test("causes and errors of errors are told in the same way", () => {
+  const cause = new ClientError("inner");
+  const all = new AggregateError([new ClientError("one"), new TypeError("two")], "all", { cause });
+  const text = toStack(new Error("outer", { cause: all }));
+  for (const line of [
+    /^Error: outer\n/,
+    /\[cause\]: AggregateError: all\n/,
+    /\[errors\]: \[\n\s+ClientError: one\n/,
+    /TypeError: two\n/,
+    /\[cause\]: ClientError: inner\n/,
+  ])
+    assert.match(text, line);
+  assert.doesNotMatch(text, /of-the-flow/);
+});
+
+test("errors that lead back to themselves, long chains and odd members are told", () => {
+  const circle: Error & { list?: unknown } = new Error("circle");
+  circle.cause = circle;
+  circle.list = [circle, [{ a: 1 }], { a: 1 }];
+  assert.match(
+    toStack(circle),
+    /Error: circle[^]*list: \[ \[Circular \*1\], \[Array\], \[Object\] \]/,
+  );
+
+  let chain = new Error("0");
+  for (let at = 1; at < 10_000; at += 1) chain = new Error(String(at), { cause: chain });
+  assert.match(toStack(chain), /^Error: 9999\n/);
+
+  const odd = new Error("odd");
+  for (const name of ["stack", "message", "other"])
+    Object.defineProperty(odd, name, {
+      enumerable: true,
+      get: () => {
+        throw new Error("of the getter");
+      },
+    });
+  assert.doesNotMatch(toStack(odd), /of the getter/);
+});
