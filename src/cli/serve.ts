@@ -42,13 +42,14 @@ export async function serve(options: { config?: string; demo?: true }): Promise<
   checkFirstPassword(config, credentials.adminPassword);
   for (const warning of openDataFolder(loaded)) log.warn(warning);
   const signals = watchStopSignals(log, config);
-  const service = await open({
+  const service = await open(signals.stopping, {
     config,
     configuration: loaded,
     log,
     adminPassword: credentials.adminPassword,
     showPassword: (started) => welcome(started, config),
   });
+  if (service === null) return log.info("Stopped");
   signals.service = service;
   log.info(describeService(loaded, service.url), `Listening on ${service.url}`);
   // Whose terminal is closed meanwhile is not greeted; the signal of it ends the service.
@@ -79,10 +80,12 @@ function describeService({ config, file }: Loaded, url: string) {
   };
 }
 
-async function open(options: ServiceOptions): Promise<Service> {
+/** @returns null where it is to stop before it is there */
+async function open(stopping: AbortSignal, options: ServiceOptions): Promise<Service | null> {
   try {
-    return await startService(options);
+    return await startService({ ...options, stopping });
   } catch (error) {
+    if (stopping.aborted && error === stopping.reason) return null;
     if (error instanceof StartError) throw new CommandError(error.message, error.exitCode);
     throw toListenError(error, options.config) ?? error;
   }

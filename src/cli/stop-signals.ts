@@ -12,6 +12,8 @@ type Times = Pick<Config, "SHUTDOWN_DELAY_SEC" | "SHUTDOWN_GRACE_SEC">;
 /** SIGTERM, SIGINT and a closed terminal: the first asks for a stop, one after that for a stop at once. */
 export interface StopSignals {
   readonly first: Promise<void>;
+  /** Aborted by the first. */
+  readonly stopping: AbortSignal;
   readonly second: Promise<void>;
   /** What stops; until there is something, a second signal ends the process. */
   service: Stopped | null;
@@ -20,7 +22,13 @@ export interface StopSignals {
 export function watchStopSignals(log: Log, times: Times): StopSignals {
   const first = Promise.withResolvers<void>();
   const second = Promise.withResolvers<void>();
-  const signals: StopSignals = { first: first.promise, second: second.promise, service: null };
+  const stopping = new AbortController();
+  const signals: StopSignals = {
+    first: first.promise,
+    stopping: stopping.signal,
+    second: second.promise,
+    service: null,
+  };
   let count = 0;
   let last = Number.NEGATIVE_INFINITY;
 
@@ -32,6 +40,7 @@ export function watchStopSignals(log: Log, times: Times): StopSignals {
     if (count === 1) {
       log.info({ signal }, describeStop(signals.service, times));
       first.resolve();
+      stopping.abort();
     } else if (signals.service === null) process.exit(1);
     else if (count === 2) {
       log.warn({ signal }, "Stopping at once: what runs is interrupted");
@@ -54,7 +63,7 @@ const HANG_UP =
   "configuration needs a restart";
 
 function describeStop(service: Stopped | null, times: Times): string {
-  if (service === null) return "Stopping once the start is complete; a second signal ends it";
+  if (service === null) return "Stopping within the start; a second signal ends it at once";
   const { SHUTDOWN_DELAY_SEC: delay, SHUTDOWN_GRACE_SEC: grace } = times;
   const stopping = delay > 0 ? `Not ready any more, stopping in ${delay} s` : "Stopping";
   const running = service.running();

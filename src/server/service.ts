@@ -19,6 +19,7 @@ import type { Log } from "../shared/log.ts";
 import type { Runners } from "./workers/runners.ts";
 import { Lease } from "./nodes/lease.ts";
 import { openStore } from "./open-store.ts";
+import { NEVER, unlessAborted } from "../shared/stopping.ts";
 import { logStore } from "./store-log.ts";
 import type { Store } from "./store/store.ts";
 import { findLatestFlow } from "./store/executions.ts";
@@ -67,6 +68,8 @@ export interface ServiceOptions {
   readonly onlooker?: Onlooker;
   /** The flow that its author looks at with a debugger; nobody's unless told. */
   readonly debug?: DebuggedFlow;
+  /** Aborted once it is to stop, while it starts: the start is given up then. Never unless told. */
+  readonly stopping?: AbortSignal;
   /** Only requests for this machine are answered, and for these hosts; for any unless told. */
   readonly localNames?: readonly string[];
 }
@@ -82,16 +85,25 @@ export interface Begun {
   readonly opened: AsyncDisposableStack;
 }
 
-/** READ FIRST. Opens everything in order; `stop` disposes of it in reverse. */
+/**
+ * READ FIRST. Opens everything in order; `stop` disposes of it in reverse.
+ *
+ * @throws the reason of `stopping`, where that comes before it listens
+ */
 export async function openService(options: ServiceOptions, begun: Begun): Promise<Service> {
-  const { config, configuration, log } = options;
+  const { config, configuration, log, stopping = NEVER } = options;
   const { runtime, runners } = begun;
   await using opened = begun.opened;
   const meters = openMeters({ namesWebhooks: config.METRICS_WEBHOOK_LABELS, version: VERSION });
   const told = { log, reportInterrupted: openInterruptionReport(log, meters) };
-  const store = opened.use(await openStoreOf(config, begun, told));
+  const store = opened.use(await openStoreOf(options, begun, told));
   const lease = openLeaseOf(config, store, told, opened);
-  const turn = opened.use(await takeFirstStart(store, () => log.info(WAITING)));
+  const turn = opened.use(
+    await unlessAborted(
+      stopping,
+      takeFirstStart(store, () => log.info(WAITING)),
+    ),
+  );
   const { key: dataKey, unit: keyUnit } = await openCheckedKey(store, config);
   const first = await prepareFirstStart(store, options.adminPassword, keyUnit);
   const { defaultProjectId, adminPassword } = first;
@@ -114,6 +126,7 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   opened.use(openRetentionOf(config, store, log));
   let isServing = false;
   const isReady = () => isServing && takesCalls(store) && (lease?.isHeld ?? true);
+  stopping.throwIfAborted();
   const parts = { ...given, configuration, dataKey, executions, isReady, defaultProjectId, lease };
   const server = await listen(config, await connect(parts), options.localNames ?? null);
   opened.defer(() => closeServer(server));
@@ -191,10 +204,15 @@ interface Told {
   readonly reportInterrupted: ReportInterrupted;
 }
 
-function openStoreOf(config: Config, { runtime, writer }: Begun, told: Told): Promise<Store> {
+function openStoreOf(
+  { config, stopping = NEVER }: ServiceOptions,
+  { runtime, writer }: Begun,
+  told: Told,
+): Promise<Store> {
   const { log, reportInterrupted } = told;
   return openStore(config, runtime, {
     reportInterrupted,
+    stopping,
     ...(writer !== null && { writer }),
     ...logStore(log),
   });

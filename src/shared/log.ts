@@ -1,3 +1,4 @@
+import { constants, fstatSync, openSync } from "node:fs";
 import { pino, stdTimeFunctions, type Logger, type LoggerOptions } from "pino";
 import { prettyFactory } from "pino-pretty";
 
@@ -33,14 +34,54 @@ export function openLog({ level, format, node = null }: LogOptions): Log {
 /** Lines that cannot be written are kept up to so many bytes. */
 const MOST_KEPT = 2 ** 20;
 
+/** How often what is kept is tried again, and how often at the end of the process; milliseconds. */
+const [RETRY_MS, END_MS] = [100, 1000];
+
 /**
- * Standard output, also where it is a file on a full disk or a terminal that is gone: the service
- * goes on, and what it has kept leaves with the next line that can be written.
+ * Standard output, also where it is a file on a full disk, a terminal that is gone, or a pipe that
+ * nobody reads: the service goes on, and what it has kept leaves once it can be written.
  */
 function openOutput() {
-  const output = pino.destination({ fd: 1, sync: true, maxLength: MOST_KEPT });
-  output.on("error", () => {});
+  const fd = openUnblocked() ?? 1;
+  const output = pino.destination({
+    fd,
+    sync: true,
+    maxLength: MOST_KEPT,
+    retryEAGAIN: () => false,
+  });
+  let isFull = false;
+  const retry = (): void => {
+    isFull = false;
+    output.write("");
+  };
+  output.on("error", ({ code }: NodeJS.ErrnoException) => {
+    // Of anything else the next line is the next try.
+    if (code !== "EAGAIN" || isFull) return;
+    isFull = true;
+    setTimeout(() => isFull && retry(), RETRY_MS).unref();
+  });
+  process.once("exit", () => {
+    for (let waited = 0; isFull && waited < END_MS; waited += RETRY_MS) {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS);
+      retry();
+    }
+  });
   return output;
+}
+
+/**
+ * A pipe whose reader stands still would hold up the process with its next line, and each caller
+ * with it. The runtime opens pipes so that they do; one of its own is as it is told.
+ *
+ * @returns null where standard output is no pipe, or cannot be opened again
+ */
+function openUnblocked(): number | null {
+  try {
+    if (!fstatSync(1).isFIFO()) return null;
+    return openSync("/proc/self/fd/1", constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return null;
+  }
 }
 
 /** An entry of the log as whoever shows it in words of their own gets it. */

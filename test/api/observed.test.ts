@@ -57,6 +57,24 @@ test("calls are counted by webhook and class of status, refusals by code, names 
   assert.ok(![...after.keys()].some((name) => name.includes("made-up")));
 });
 
+test("a preflight that is allowed counts for its webhook, one that is not for none", async () => {
+  const cors = { origins: ["https://shop.example"] };
+  await openWebhook(service, "shop", { flow: "echo", cors });
+  const before = await readMetrics();
+  const ask = (origin: string): Promise<Response> =>
+    fetch(`${service.url}/api/latest/webhook/shop/call`, {
+      method: "OPTIONS",
+      headers: { origin, "access-control-request-method": "POST" },
+    });
+  assert.equal((await ask("https://shop.example")).status, 204);
+  assert.equal((await ask("https://other.example")).status, 405);
+  const after = await readMetrics();
+  const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+  assert.equal(grown('flowhook_calls_total{webhook="shop",status="2xx"}'), 1);
+  assert.equal(grown('flowhook_calls_total{webhook="",status="2xx"}'), 0);
+  assert.equal(grown('flowhook_calls_total{webhook="",status="4xx"}'), 1);
+});
+
 test("executions, threads, runners, commits and the allowance are read when they are asked for", async () => {
   await using gate = await openGate();
   const id = await callPaced(`gate=${gate.url}`);

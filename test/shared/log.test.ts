@@ -1,10 +1,22 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, openSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { runProgram } from "../blackbox/command.ts";
+import { HUNG_MS } from "../hung.ts";
 import { ROOT } from "../../scripts/targets.ts";
 
 /** What is printed by a program that has a log for people. */
@@ -55,3 +67,44 @@ for (const format of ["json", "pretty"])
     const [stderr, [exitCode]] = await Promise.all([text(child.stderr!), once(child, "exit")]);
     assert.deepEqual([stderr, exitCode], ["goes on\n", 0]);
   });
+
+/** More than a pipe holds, and less than what is kept. */
+const LINES = 3000;
+
+for (const format of ["json", "pretty"])
+  test(
+    `a pipe that nobody reads holds up nobody who logs (${format})`,
+    { skip: process.platform !== "linux", timeout: HUNG_MS },
+    async (t) => {
+      const folder = mkdtempSync(join(tmpdir(), "flowhook-log-"));
+      const path = join(folder, "pipe");
+      execFileSync("mkfifo", [path]);
+      const code = `import { openLog } from "./src/shared/log.ts";
+      const log = openLog({ level: "info", format: "${format}" });
+      for (let n = 1; n <= ${LINES}; n += 1) log.info("Line " + n + "${".".repeat(50)}");
+      console.error("goes on");
+      process.stdin.resume();`;
+      const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      const writer = openSync(path, "w");
+      const args = ["--import", "tsx", "--input-type=module", "-e", code];
+      const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["pipe", writer, "pipe"] });
+      t.after(() => child.kill("SIGKILL"));
+      closeSync(writer);
+      const ended = once(child, "exit");
+      const [told] = (await once(child.stderr!, "data")) as [Buffer];
+      assert.equal(String(told), "goes on\n");
+      const lines = createInterface(createReadStream("", { fd: openSync(path, "r") }));
+      const numbers: number[] = [];
+      for await (const line of lines) {
+        numbers.push(Number(/Line (\d+)/.exec(line)?.[1]));
+        if (numbers.length === LINES) child.stdin!.end();
+      }
+      closeSync(reader);
+      assert.deepEqual(
+        numbers,
+        Array.from({ length: LINES }, (_, n) => n + 1),
+      );
+      assert.deepEqual(await ended, [0, null]);
+      rmSync(folder, { recursive: true });
+    },
+  );

@@ -73,14 +73,20 @@ function toOriginHeaders(origin: string, { credentials }: Cors): Record<string, 
  * A browser asks whether a page may send a call. Nothing is recorded, and no credentials are
  * asked for: browsers send none.
  *
+ * @param counted is told the name of the webhook, where the answer is about one
  * @throws RequestError method_not_allowed, the same for whatever is not allowed or not there
  */
-export async function answerPreflight(store: Store, call: Call): Promise<Reply> {
+export async function answerPreflight(
+  store: Store,
+  call: Call,
+  counted: { name: string },
+): Promise<Reply> {
   const webhook = await findAsked(store, call);
   const cors = webhook === null ? null : corsOf(webhook);
   const origin = cors === null ? null : findOrigin(call, cors);
   if (webhook === null || cors === null || origin === null) throw refuseMethod(call.method);
   discardBody(call.incoming);
+  counted.name = webhook.name;
   return respondPreflight({
     ...toOriginHeaders(origin, cors),
     "access-control-allow-methods": methodsOf(call, webhook).join(", "),

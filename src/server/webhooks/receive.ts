@@ -68,7 +68,7 @@ interface Counted extends Passage {
  * @param counted Is told the webhook, once it is known that there is one.
  */
 async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply | FollowingCall> {
-  if (call.method === "OPTIONS") return answerPreflight(deps.store, call);
+  if (call.method === "OPTIONS") return answerPreflight(deps.store, call, counted);
   const matched = await match(deps.store, call, counted);
   counted.name = matched.webhook.name;
   const caller = await authenticate(deps, matched);

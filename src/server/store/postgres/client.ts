@@ -44,6 +44,7 @@ export class Client {
   readonly #waiting = new Map<number, Waiting>();
   readonly #opening = Promise.withResolvers<Opened>();
   #id = 0;
+  #isOpen = false;
   #lost: Error | null = null;
   #onWaiting = (): void => {};
   /** Since when it cannot be reached, as performance.now(); null: it can. */
@@ -164,8 +165,10 @@ export class Client {
     return { [Symbol.asyncDispose]: release };
   }
 
+  /** Before it is open nothing is under way: what it may have begun ends with its connections. */
   async close(): Promise<void> {
-    if (this.#lost === null) await this.#ask({ close: true }, () => null).catch(() => {});
+    if (this.#isOpen && this.#lost === null)
+      await this.#ask({ close: true }, () => null).catch(() => {});
     await this.#worker.terminate();
   }
 
@@ -186,8 +189,10 @@ export class Client {
   }
 
   #onEvent(event: Event): void {
-    if ("opened" in event) this.#opening.resolve(event.opened);
-    else if ("line" in event) this.#events.tell(event.line);
+    if ("opened" in event) {
+      this.#isOpen = true;
+      this.#opening.resolve(event.opened);
+    } else if ("line" in event) this.#events.tell(event.line);
     else if ("isWaiting" in event) this.#onWaiting();
     else if ("isReachable" in event) this.#awaySince = event.isReachable ? null : performance.now();
     else {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Kysely, type CompiledQuery } from "kysely";
+import { NEVER, unlessAborted } from "../../../shared/stopping.ts";
 import { addMoved } from "../execution-key.ts";
 import type { ReportInterrupted } from "../interrupted.ts";
 import type { Kept } from "../kept-rows.ts";
@@ -40,6 +41,8 @@ export interface PostgresOptions {
   readonly isBeside?: boolean;
   /** Something is wrong. @param isLost nothing can be written any more */
   readonly onDamage?: (error: Error, isLost: boolean) => void;
+  /** Aborted once nobody wants it any more, while it is waited for. */
+  readonly stopping?: AbortSignal;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
   /** Of what the last start in this DATA_DIR had left running, and of what this one leaves. */
@@ -48,17 +51,22 @@ export interface PostgresOptions {
 
 const LIST_MS = 5000;
 
-/** Brings the tables up to date, and becomes a node of the database. @throws StartError */
+/**
+ * Brings the tables up to date, and becomes a node of the database.
+ *
+ * @throws StartError
+ * @throws the reason of `stopping`
+ */
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   const { thread, isBeside = false, listMs = LIST_MS, onDamage = rethrow } = options;
   const { url, durability, connections, name, allowance = null, tell = () => {} } = options;
-  const { reportInterrupted = () => {} } = options;
+  const { reportInterrupted = () => {}, stopping = NEVER } = options;
   const own = { url, durability, connections, name, allowance, listMs, isBeside };
   const data = { ...own, node: options.node };
   const client = new Client(thread, data, { tell, lost: (error) => onDamage(error, true) });
   await using opened = new AsyncDisposableStack();
   opened.defer(() => client.close());
-  const { moved, joined } = await client.opened;
+  const { moved, joined } = await unlessAborted(stopping, client.opened);
   addMoved(moved);
   const node = joined === null ? null : opened.use(openNode(client, options.node.name, joined));
   reportInterrupted(joined?.interrupted ?? []);
