@@ -24,19 +24,15 @@ interface DialogOptions {
 }
 
 /**
- * A form in a dialog; resolves with whether it was done, once it is closed. Escape asks where
- * something was changed, the button that closes it does not. While its act is under way it stays
- * and takes nothing: whether it was done is still to be said. Without an answer for long it says so,
- * and can be left.
+ * A form in a dialog; resolves once it is closed. Escape asks where something was changed, the button
+ * that closes it does not. While its act is under way it stays and takes nothing: whether it was done
+ * is still to be said. Without an answer for long it says so, and can be left: what is to follow on
+ * what was done is for `act` itself, which may end after that.
  */
-export function openDialog(options: DialogOptions): Promise<boolean> {
+export function openDialog(options: DialogOptions): Promise<void> {
   return new Promise((resolve) => {
-    let isDone = false;
     let isKept = false;
     let isLeft = false;
-    const done = (): void => {
-      isDone = true;
-    };
     const keep = (is: boolean): void => {
       isKept = is;
       if (is) dialog.querySelector(".unsaved")?.remove();
@@ -56,12 +52,12 @@ export function openDialog(options: DialogOptions): Promise<boolean> {
       // Browsers close a dialog at the second Escape whatever the page says.
       if (isKept || isChanged()) return dialog.showModal();
       remove(dialog);
-      resolve(isDone);
+      resolve();
     };
     const { title, isBroad = false } = options;
     const shown = (
       <Dialog title={title} isBroad={isBroad} cancelled={cancelled} closed={closed}>
-        <Asked {...options} done={done} keep={keep} close={close} />
+        <Asked {...options} keep={keep} close={close} isOpen={() => dialog.open} />
       </Dialog>
     );
     const dialog = append(document.body, shown) as HTMLDialogElement;
@@ -139,7 +135,7 @@ function Dialog(props: {
 }
 
 interface AskedOptions extends DialogOptions {
-  readonly done: () => void;
+  readonly isOpen: () => boolean;
   /** Whether only its end closes the dialog: an act is under way, or its result is shown, once. */
   readonly keep: (isKept: boolean) => void;
   readonly close: () => void;
@@ -149,16 +145,21 @@ interface AskedOptions extends DialogOptions {
 function Asked(props: AskedOptions) {
   const { content, submit, dismiss = "Cancel", isDangerous = false, keep, close } = props;
   const [result, setResult] = useState<Child | null>(null);
+  const sent = useRef(0);
   const through = (act: DialogOptions["act"]) => async (values: FormData) => {
+    const mine = (sent.current = (sent.current ?? 0) + 1);
+    // Sent again before this answer came, it stays for that of the last.
+    const isOpen = (): boolean => mine === sent.current && props.isOpen();
     keep(true);
     try {
       await act(values);
     } catch (error) {
-      keep(false);
+      if (isOpen()) keep(false);
       throw error;
     }
-    props.done();
     const found = props.result?.() ?? null;
+    // A key is shown this once, also where nobody waits for it any more.
+    if (!isOpen()) return found === null ? undefined : showDialog(props.title, found);
     if (found === null) return leave();
     keep(true);
     setResult(found);
@@ -215,7 +216,7 @@ export function confirm(
   submit: string,
   act: () => Promise<void>,
   dismiss = "Cancel",
-): Promise<boolean> {
+): Promise<void> {
   return openDialog({ title, content: <p>{text}</p>, submit, dismiss, isDangerous: true, act });
 }
 
@@ -225,7 +226,7 @@ export function confirmWithPassword(
   text: string,
   submit: string,
   act: (password: string) => Promise<void>,
-): Promise<boolean> {
+): Promise<void> {
   const content = [<p>{text}</p>, <PasswordField />];
   const withIt = (values: FormData) => act(textOf(values, "password"));
   return openDialog({ title, content, submit, isDangerous: true, act: withIt });
