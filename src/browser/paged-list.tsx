@@ -5,6 +5,7 @@ import { useServiceBack } from "./connection.ts";
 import { onKeys } from "./keys.ts";
 import { useListPlace } from "./list-place.ts";
 import { complain } from "./notice.tsx";
+import { useRowFocus } from "./row-focus.ts";
 import { track } from "./shown.ts";
 import { Table, type TableProps } from "./table.tsx";
 
@@ -148,9 +149,10 @@ export function PagedList<Item>(
   const { pages, empty, ...table } = props;
   const { items, isFirst, isLast, isBusy, turn } = pages;
   useLayoutEffect(() => onKeys({ j: () => step(1), k: () => step(-1), "/": search }), []);
+  const rowFocus = useRowFocus(items);
   if (items === null) return <div class="list" aria-busy="true"></div>;
   return (
-    <div class="list" aria-busy={isBusy ? "true" : undefined}>
+    <div class="list" aria-busy={isBusy ? "true" : undefined} {...rowFocus}>
       {items.length === 0 ? empty : <Table {...table} items={items} />}
       {isFirst && isLast ? null : (
         <div class="paging">
