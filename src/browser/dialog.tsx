@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState, type Child } from "hono/jsx/dom";
-import { append, need } from "./append.ts";
+import { append } from "./append.ts";
 import { Button } from "./button.tsx";
 import { Field } from "./field.tsx";
 import { Form } from "./form.tsx";
@@ -33,8 +33,9 @@ export function openDialog(options: DialogOptions): Promise<void> {
   return new Promise((resolve) => {
     let isKept = false;
     let isLeft = false;
-    const keep = (is: boolean): void => {
+    const keep = (is: boolean, isActing = is): void => {
       isKept = is;
+      dialog.toggleAttribute("data-acting", isActing);
       if (is) dialog.querySelector(".unsaved")?.remove();
     };
     const close = (): void => {
@@ -51,7 +52,7 @@ export function openDialog(options: DialogOptions): Promise<void> {
     const closed = (): void => {
       // Browsers close a dialog at the second Escape whatever the page says.
       if (isKept || isChanged()) return dialog.showModal();
-      remove(dialog);
+      dialog.remove();
       resolve();
     };
     const { title, isBroad = false } = options;
@@ -92,7 +93,7 @@ function askToDiscard(dialog: HTMLElement, discard: () => void): void {
 /** Something to read. */
 export function showDialog(title: string, content: Child): void {
   const shown = (
-    <Dialog title={title} isBroad={false} closed={() => remove(dialog)}>
+    <Dialog title={title} isBroad={false} closed={() => dialog.remove()}>
       {content}
       <div class="buttons">
         <Button act={() => dialog.close()}>Close</Button>
@@ -101,12 +102,6 @@ export function showDialog(title: string, content: Child): void {
   );
   const dialog = append(document.body, shown) as HTMLDialogElement;
   dialog.showModal();
-}
-
-/** What it has said of what was done is said on the page from then on. */
-function remove(dialog: HTMLElement): void {
-  need("notices").append(...dialog.querySelectorAll(".notice"));
-  dialog.remove();
 }
 
 function Dialog(props: {
@@ -137,7 +132,7 @@ function Dialog(props: {
 interface AskedOptions extends DialogOptions {
   readonly isOpen: () => boolean;
   /** Whether only its end closes the dialog: an act is under way, or its result is shown, once. */
-  readonly keep: (isKept: boolean) => void;
+  readonly keep: (isKept: boolean, isActing?: boolean) => void;
   readonly close: () => void;
 }
 
@@ -161,7 +156,7 @@ function Asked(props: AskedOptions) {
     // A key is shown this once, also where nobody waits for it any more.
     if (!isOpen()) return found === null ? undefined : showDialog(props.title, found);
     if (found === null) return leave();
-    keep(true);
+    keep(true, false);
     setResult(found);
   };
   const leave = (): void => {

@@ -93,8 +93,9 @@ describe("an answer that comes after it was given up", AT_ONCE, () => {
     await unanswered.waitFor();
     await description.fill("Second");
     await button("Save").click();
+    const read = page.waitForResponse(/\/project\?limit=/);
     release(0);
-    await page.getByText("Saved").waitFor();
+    await read;
     release(1);
     await dialog.getByText("by what you sent before").waitFor();
     assert.equal(await description.inputValue(), "Second");
