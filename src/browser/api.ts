@@ -220,8 +220,12 @@ function toProblem(text: string): Partial<Problem> {
   }
 }
 
+/** What is said of 401, in place of the words for programs. */
+const ENDED = "Your session has ended, so nothing was done. Sign in again, and send it once more.";
+
 /** One sentence for people about whatever was thrown. */
 export function sentenceOf(error: unknown): string {
+  if (error instanceof ApiError && error.code === "not_authenticated") return ENDED;
   const text = error instanceof Error ? error.message : String(error);
   return /[.?!]$/.test(text) ? text : `${text}.`;
 }

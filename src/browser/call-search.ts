@@ -4,13 +4,22 @@ import type { Execution, ExecutionSummary } from "./resources.ts";
 /** How often the execution of a call is looked for that is not answered yet, in milliseconds. */
 const POLL_MS = 500;
 
-/** The id of the execution of a call; null: it is not among the newest ones. */
+/** How far the clocks of nodes may differ, in milliseconds: more is an alert. */
+const CLOCKS_MS = 1000;
+
+/** The id of the execution of a call; null: it is not among the first ones since the search began. */
 type Search = () => Promise<string | null>;
 
-/** By the trace in its input: other calls of the webhook may come at the same time. */
-export function openSearch(webhook: string, trace: string, since: Date): Search {
+/**
+ * Begins before the call is sent. Of what comes after the newest execution by then, the oldest are
+ * looked at first: however busy the webhook is, few are before the one of the call, which is known by
+ * the trace in its input.
+ */
+export async function openSearch(webhook: string, trace: string): Promise<Search> {
+  const newest = await readNewest(webhook);
+  const from = newest && beginningAfter(newest);
   // Each is read once: inputs do not change.
-  const others = new Set<string>();
+  const others = new Set(newest && [newest.id]);
   const isIt = async ({ id }: ExecutionSummary): Promise<boolean> => {
     if (others.has(id)) return false;
     const { input_value } = await read<Execution>(["execution", id]);
@@ -21,17 +30,26 @@ export function openSearch(webhook: string, trace: string, since: Date): Search 
   return async () => {
     let cursor: string | undefined;
     for (let pages = 0; pages < 5; pages += 1) {
-      const query = { webhook, limit: "20", cursor };
+      const query = { webhook, from, order: "asc", limit: "100", cursor };
       const page: List<ExecutionSummary> = await read(["execution"], query);
-      for (const item of page.items) {
-        if (Date.parse(item.created_at) < since.getTime() - 60_000) return null;
-        if (await isIt(item)) return item.id;
-      }
+      for (const item of page.items) if (await isIt(item)) return item.id;
       if (page.next_cursor === null) return null;
       cursor = page.next_cursor;
     }
     return null;
   };
+}
+
+async function readNewest(webhook: string): Promise<ExecutionSummary | undefined> {
+  const query = { webhook, limit: "1" };
+  const { items }: List<ExecutionSummary> = await read(["execution"], query);
+  return items[0];
+}
+
+/** From when on what comes later is listed, by the clock of the service, in ISO 8601. */
+function beginningAfter({ node, created_at }: ExecutionSummary): string {
+  const early = node === null ? 0 : CLOCKS_MS;
+  return new Date(Date.parse(created_at) - early).toISOString();
 }
 
 /**

@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState, type Child } from "hono/jsx/dom";
-import { append, need } from "./append.ts";
+import { append } from "./append.ts";
 import { Button } from "./button.tsx";
 import { Field } from "./field.tsx";
 import { Form } from "./form.tsx";
@@ -24,21 +24,18 @@ interface DialogOptions {
 }
 
 /**
- * A form in a dialog; resolves with whether it was done, once it is closed. Escape asks where
- * something was changed, the button that closes it does not. While its act is under way it stays
- * and takes nothing: whether it was done is still to be said. Without an answer for long it says so,
- * and can be left.
+ * A form in a dialog; resolves once it is closed. Escape asks where something was changed, the button
+ * that closes it does not. While its act is under way it stays and takes nothing: whether it was done
+ * is still to be said. Without an answer for long it says so, and can be left: what is to follow on
+ * what was done is for `act` itself, which may end after that.
  */
-export function openDialog(options: DialogOptions): Promise<boolean> {
+export function openDialog(options: DialogOptions): Promise<void> {
   return new Promise((resolve) => {
-    let isDone = false;
     let isKept = false;
     let isLeft = false;
-    const done = (): void => {
-      isDone = true;
-    };
-    const keep = (is: boolean): void => {
+    const keep = (is: boolean, isActing = is): void => {
       isKept = is;
+      dialog.toggleAttribute("data-acting", isActing);
       if (is) dialog.querySelector(".unsaved")?.remove();
     };
     const close = (): void => {
@@ -55,13 +52,13 @@ export function openDialog(options: DialogOptions): Promise<boolean> {
     const closed = (): void => {
       // Browsers close a dialog at the second Escape whatever the page says.
       if (isKept || isChanged()) return dialog.showModal();
-      remove(dialog);
-      resolve(isDone);
+      dialog.remove();
+      resolve();
     };
     const { title, isBroad = false } = options;
     const shown = (
       <Dialog title={title} isBroad={isBroad} cancelled={cancelled} closed={closed}>
-        <Asked {...options} done={done} keep={keep} close={close} />
+        <Asked {...options} keep={keep} close={close} isOpen={() => dialog.open} />
       </Dialog>
     );
     const dialog = append(document.body, shown) as HTMLDialogElement;
@@ -96,7 +93,7 @@ function askToDiscard(dialog: HTMLElement, discard: () => void): void {
 /** Something to read. */
 export function showDialog(title: string, content: Child): void {
   const shown = (
-    <Dialog title={title} isBroad={false} closed={() => remove(dialog)}>
+    <Dialog title={title} isBroad={false} closed={() => dialog.remove()}>
       {content}
       <div class="buttons">
         <Button act={() => dialog.close()}>Close</Button>
@@ -105,12 +102,6 @@ export function showDialog(title: string, content: Child): void {
   );
   const dialog = append(document.body, shown) as HTMLDialogElement;
   dialog.showModal();
-}
-
-/** What it has said of what was done is said on the page from then on. */
-function remove(dialog: HTMLElement): void {
-  need("notices").append(...dialog.querySelectorAll(".notice"));
-  dialog.remove();
 }
 
 function Dialog(props: {
@@ -139,9 +130,9 @@ function Dialog(props: {
 }
 
 interface AskedOptions extends DialogOptions {
-  readonly done: () => void;
+  readonly isOpen: () => boolean;
   /** Whether only its end closes the dialog: an act is under way, or its result is shown, once. */
-  readonly keep: (isKept: boolean) => void;
+  readonly keep: (isKept: boolean, isActing?: boolean) => void;
   readonly close: () => void;
 }
 
@@ -149,18 +140,23 @@ interface AskedOptions extends DialogOptions {
 function Asked(props: AskedOptions) {
   const { content, submit, dismiss = "Cancel", isDangerous = false, keep, close } = props;
   const [result, setResult] = useState<Child | null>(null);
+  const sent = useRef(0);
   const through = (act: DialogOptions["act"]) => async (values: FormData) => {
+    const mine = (sent.current = (sent.current ?? 0) + 1);
+    // Sent again before this answer came, it stays for that of the last.
+    const isOpen = (): boolean => mine === sent.current && props.isOpen();
     keep(true);
     try {
       await act(values);
     } catch (error) {
-      keep(false);
+      if (isOpen()) keep(false);
       throw error;
     }
-    props.done();
     const found = props.result?.() ?? null;
+    // A key is shown this once, also where nobody waits for it any more.
+    if (!isOpen()) return found === null ? undefined : showDialog(props.title, found);
     if (found === null) return leave();
-    keep(true);
+    keep(true, false);
     setResult(found);
   };
   const leave = (): void => {
@@ -215,7 +211,7 @@ export function confirm(
   submit: string,
   act: () => Promise<void>,
   dismiss = "Cancel",
-): Promise<boolean> {
+): Promise<void> {
   return openDialog({ title, content: <p>{text}</p>, submit, dismiss, isDangerous: true, act });
 }
 
@@ -225,7 +221,7 @@ export function confirmWithPassword(
   text: string,
   submit: string,
   act: (password: string) => Promise<void>,
-): Promise<boolean> {
+): Promise<void> {
   const content = [<p>{text}</p>, <PasswordField />];
   const withIt = (values: FormData) => act(textOf(values, "password"));
   return openDialog({ title, content, submit, isDangerous: true, act: withIt });

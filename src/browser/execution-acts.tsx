@@ -57,7 +57,7 @@ async function replay(id: string, body: Record<string, unknown>): Promise<void> 
   location.assign(pagePath("executions", started.id));
 }
 
-function replayChanged({ id, input_value, flow_version }: Execution): Promise<boolean> {
+function replayChanged({ id, input_value, flow_version }: Execution): Promise<void> {
   const input = escapeUnseen(JSON.stringify(input_value, null, 2));
   const versions = [
     ["", "The newest"] as const,

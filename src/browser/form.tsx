@@ -1,6 +1,7 @@
 import { createContext, useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 import { ApiError, sentenceOf } from "./api.ts";
 import { FieldError } from "./form-values.ts";
+import { complain } from "./notice.tsx";
 import { save } from "./unsaved.ts";
 
 /** Messages by the name of their field; by "" what no field is to blame for. */
@@ -52,7 +53,7 @@ export function Form(props: {
           <button type="submit" class={isDangerous ? "danger" : ""} disabled={isBusy}>
             {submit}
           </button>
-          {actOver !== undefined && errors.get("") === CHANGED ? <SaveOver /> : null}
+          {actOver !== undefined && isChanged(errors) ? <SaveOver /> : null}
           {props.beside}
         </div>
       </fieldset>
@@ -84,6 +85,7 @@ function useSending({ act, actOver, isForOnce = false, late }: Sending) {
   // Keys send a form whose button is disabled, and before that is drawn.
   const sent = useRef<Sent | null>(null);
   const last = useRef<Sent | null>(null);
+  const isUnsure = useRef(false);
   useLayoutEffect(() => {
     if (isBusy || sent.current === null) return;
     const { form, used } = sent.current;
@@ -106,18 +108,24 @@ function useSending({ act, actOver, isForOnce = false, late }: Sending) {
       setBusy(false);
     };
     const letGo = (): void => {
+      isUnsure.current = true;
       late?.();
       end(LATE);
+    };
+    const failed = (error: unknown): void => {
+      // Nobody looks at a form that was left.
+      if (!form.isConnected) complain(error);
+      else end(messagesOf(form, error, isUnsure.current));
     };
     // What is started may take any time.
     const timer = isForOnce ? undefined : setTimeout(letGo, LATE_MS);
     const isOver = (event as SubmitEvent).submitter?.dataset["over"] !== undefined;
     const run = isOver ? (actOver ?? act) : act;
     save(form, run(new FormData(form)))
-      .then(
-        () => end(NONE),
-        (error: unknown) => end(messagesOf(form, error)),
-      )
+      .then(() => {
+        if (last.current === mine) isUnsure.current = false;
+        end(NONE);
+      }, failed)
       .finally(() => clearTimeout(timer));
   };
   return { errors, isBusy, send };
@@ -139,6 +147,15 @@ function comeBack(form: HTMLFormElement, used: Element | null, errors: Messages)
 /** What somebody else did is not seen here, so that it is not lost without a word. */
 const CHANGED =
   "Somebody else has changed it meanwhile, so what you typed is not saved. Open it again to see theirs.";
+
+/** The same after a request without an answer: it may have been that one. */
+const CHANGED_OR_SENT =
+  "It has been changed meanwhile: by what you sent before, which had no answer, or by somebody else. " +
+  "What you typed is not saved. Open it again to see what is there.";
+
+function isChanged(errors: Messages): boolean {
+  return [CHANGED, CHANGED_OR_SENT].includes(errors.get("") ?? "");
+}
 
 function SaveOver() {
   return (
@@ -173,10 +190,14 @@ function show(form: HTMLFormElement, errors: Messages): void {
   of("name", first)?.focus();
 }
 
-/** A refusal where it belongs: at the fields that it names, otherwise above the buttons. */
-function messagesOf(form: HTMLFormElement, error: unknown): Messages {
+/**
+ * A refusal where it belongs: at the fields that it names, otherwise above the buttons.
+ *
+ * @param isUnsure whether something was sent before that had no answer in time
+ */
+function messagesOf(form: HTMLFormElement, error: unknown, isUnsure: boolean): Messages {
   if (error instanceof ApiError && error.code === "changed_meanwhile")
-    return new Map([["", CHANGED]]);
+    return new Map([["", isUnsure ? CHANGED_OR_SENT : CHANGED]]);
   const places = [...form.querySelectorAll<HTMLElement>("[data-fault-of]")];
   const known = new Set(places.map(({ dataset }) => dataset["faultOf"] ?? ""));
   const found = new Map<string, string>();

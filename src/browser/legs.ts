@@ -54,11 +54,11 @@ export async function callByLegs(
   progress: CallProgress,
 ): Promise<CallAnswer> {
   await requireVisitor();
-  const start = performance.now();
-  if (!may("execution.read")) return callWhole(request, start, progress.onLeg);
+  if (!may("execution.read")) return callWhole(request, performance.now(), progress.onLeg);
   const [headers, trace] = withTrace(request.headers);
   const traced = { ...request, headers };
-  const search = openSearch(request.webhook, trace, new Date(performance.timeOrigin + start));
+  const search = await openSearch(request.webhook, trace);
+  const start = performance.now();
   const answered = new AbortController();
   const found = pollFor(search, answered.signal, progress.onExecution);
   const answer = await callFirst(traced, start, progress.onLeg).finally(() => answered.abort());
@@ -85,7 +85,8 @@ async function callFirst(
   return isRedirected ? null : toAnswer(response, null);
 }
 
-const NOT_FOUND = "The call was accepted, but its execution was not found among the newest ones";
+const NOT_FOUND =
+  "The call was accepted, but its execution was not found among those that came after it was sent";
 
 /** The browser follows, which sees each Location and shows none: the legs are one. */
 async function callWhole(

@@ -5,8 +5,17 @@ import { Said } from "./said.tsx";
 /** How long a notice stays, in milliseconds; people who need longer find the state on the page. */
 const SHOWN_MS = 6000;
 
-/** Says what was done; screen readers hear it, of an open dialog what is in the dialog alone. */
+/**
+ * Says what was done; screen readers hear it, of an open dialog what is in the dialog alone. What the
+ * act of a dialog says is said once that is closed, and so no second time as it closes.
+ */
 export function notify(text: string): void {
+  const acting = document.querySelector("dialog[open][data-acting]");
+  if (acting === null) say(text);
+  else acting.addEventListener("close", () => say(text), { once: true });
+}
+
+function say(text: string): void {
   const place = document.querySelector<HTMLElement>("dialog[open] .notices") ?? need("notices");
   const note = append(
     place,

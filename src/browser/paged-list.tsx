@@ -1,10 +1,13 @@
 import { useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 import { read, type List } from "./api.ts";
+import { Announced } from "./announced.tsx";
 import { Button } from "./button.tsx";
 import { useServiceBack } from "./connection.ts";
+import { plural } from "./format.ts";
 import { onKeys } from "./keys.ts";
 import { useListPlace } from "./list-place.ts";
 import { complain } from "./notice.tsx";
+import { useRowFocus } from "./row-focus.ts";
 import { track } from "./shown.ts";
 import { Table, type TableProps } from "./table.tsx";
 
@@ -16,6 +19,8 @@ export interface Pages<Item> {
   readonly items: readonly Item[] | null;
   /** As they were when the page was turned to: what is not among them has come since. */
   readonly atFirst: readonly Item[];
+  /** The number of the page that is shown, from 1. */
+  readonly number: number;
   readonly isFirst: boolean;
   readonly isLast: boolean;
   readonly isBusy: boolean;
@@ -122,7 +127,8 @@ export function usePages<Item>(
 
 /** What is shown, and whether anything is before and behind it. */
 function ends<Item>({ items, atFirst, cursors, next, isCut }: Shown<Item>) {
-  return { items, atFirst, isFirst: cursors.length === 0, isLast: next === null && !isCut };
+  const number = cursors.length + 1;
+  return { items, atFirst, number, isFirst: number === 1, isLast: next === null && !isCut };
 }
 
 const NOTHING = { items: null, atFirst: [], cursors: [], next: null, isCut: false };
@@ -148,22 +154,39 @@ export function PagedList<Item>(
   const { pages, empty, ...table } = props;
   const { items, isFirst, isLast, isBusy, turn } = pages;
   useLayoutEffect(() => onKeys({ j: () => step(1), k: () => step(-1), "/": search }), []);
+  const rowFocus = useRowFocus(items);
   if (items === null) return <div class="list" aria-busy="true"></div>;
   return (
-    <div class="list" aria-busy={isBusy ? "true" : undefined}>
-      {items.length === 0 ? empty : <Table {...table} items={items} />}
-      {isFirst && isLast ? null : (
-        <div class="paging">
-          <Button style="quiet" isDisabled={isFirst} act={() => turn(-1)}>
-            Back
-          </Button>
-          <Button style="quiet" isDisabled={isLast} act={() => turn(1)}>
-            Next
-          </Button>
-        </div>
-      )}
-    </div>
+    <>
+      <Announced text={describe(pages, table.rowOf)} />
+      <div class="list" aria-busy={isBusy ? "true" : undefined} {...rowFocus}>
+        {items.length === 0 ? empty : <Table {...table} items={items} />}
+        {isFirst && isLast ? null : (
+          <div class="paging">
+            <Button style="quiet" isDisabled={isFirst} act={() => turn(-1)}>
+              Back
+            </Button>
+            <Button style="quiet" isDisabled={isLast} act={() => turn(1)}>
+              Next
+            </Button>
+          </div>
+        )}
+      </div>
+    </>
   );
+}
+
+/** What a page shows, and how much of it has come since it was turned to: `Page 2: 50 rows, 3 new`. */
+function describe<Item>(
+  { items, atFirst, number, isFirst, isLast }: Pages<Item>,
+  rowOf: TableProps<Item>["rowOf"],
+): string {
+  const known = new Set(rowOf && atFirst.map((item) => rowOf(item).id));
+  const fresh =
+    rowOf === undefined ? [] : (items ?? []).filter((item) => !known.has(rowOf(item).id));
+  const page = isFirst && isLast ? "" : `Page ${number}: `;
+  const rows = items?.length === 0 ? "no rows" : plural(items?.length ?? 0, "row");
+  return `${page}${rows}${fresh.length === 0 ? "" : `, ${fresh.length} new`}`;
 }
 
 /** Moves the focus to the name in another row: the Enter key then opens what it names. */

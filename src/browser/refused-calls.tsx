@@ -24,9 +24,9 @@ const COLUMNS: readonly Column<RefusedCall>[] = [
   ["At", ({ at }) => <ExactTime of={at} />],
   ["Status", ({ status }) => status],
   ["Reason", (refused) => <Reason refused={refused} />, "head"],
-  ["Request", (refused) => <Request refused={refused} />],
+  ["Request", (refused) => <Request refused={refused} />, "wide"],
   ["From", ({ address }) => address, "wide address"],
-  ["Body", (refused) => <Body refused={refused} />],
+  ["Body", (refused) => <Body refused={refused} />, "wide"],
 ];
 
 /** The newest calls of a webhook that started nothing, and why. */
@@ -55,8 +55,18 @@ export function RefusedCalls({ webhook, isOpen }: { webhook: string; isOpen: boo
   );
 }
 
-function Reason({ refused: { reason, code } }: { refused: RefusedCall }) {
-  return <NamedCell name={reason} note={ADVICE[reason] ?? ADVICE[code] ?? null} />;
+/** On a phone with the request below it, where there is no column for that. */
+function Reason({ refused }: { refused: RefusedCall }) {
+  const { reason, code } = refused;
+  return (
+    <>
+      <NamedCell name={reason} note={ADVICE[reason] ?? ADVICE[code] ?? null} />
+      <div class="phone">
+        <Request refused={refused} />
+        <Body refused={refused} />
+      </div>
+    </>
+  );
 }
 
 function Request({ refused: { method, path, headers } }: { refused: RefusedCall }) {

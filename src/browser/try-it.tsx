@@ -1,5 +1,6 @@
 import { Table, type Column } from "./table.tsx";
 import { useState } from "hono/jsx/dom";
+import { Announced } from "./announced.tsx";
 import { read, sentenceOf } from "./api.ts";
 import { BodyFields } from "./body-fields.tsx";
 import { Button } from "./button.tsx";
@@ -70,13 +71,21 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
       <Form style="try" act={send} submit="Send" beside={keys} isForOnce>
         <CallFields key={asked.flow} webhook={webhook} asked={asked} />
       </Form>
-      <div aria-live="polite">
+      <div>
+        <Announced text={describe(tried)} />
         {tried === null ? null : (
           <Result webhook={webhook} tried={tried} clear={() => setTried(null)} />
         )}
       </div>
     </div>
   );
+}
+
+/** What is heard of it: all else is there to be read. */
+function describe(tried: Tried | null): string {
+  if (tried === null) return "";
+  if (tried.error !== null) return sentenceOf(tried.error);
+  return tried.answer === null ? "Sent" : `Answered with ${tried.answer.status}`;
 }
 
 /** Of the body of a flow; none where it has no input schema, or the visitor may not see it. */

@@ -16,7 +16,7 @@ import { describeSignature, SignatureFields, toSignatureBody } from "./webhook-s
 export function WebhookAccess({ shown, changed }: WebhookPart) {
   const webhook = shown.body;
   const path = ["webhook", webhook.name];
-  const change = async ({ title, fields, toBody }: Act): Promise<boolean> => {
+  const change = async ({ title, fields, toBody }: Act): Promise<void> => {
     // Somebody else may have changed it since it was shown; what they do from here on is told.
     const { body: now, etag } = await call<Webhook>("GET", path);
     let newKey: Child | null = null;
@@ -63,7 +63,7 @@ interface Access {
   readonly acts: readonly Act[];
 }
 
-function Row({ of, change }: { of: Access; change: (act: Act) => Promise<boolean> }) {
+function Row({ of, change }: { of: Access; change: (act: Act) => Promise<void> }) {
   const { title, state, text, acts } = of;
   return (
     <section class="setting">

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { startService, type Service } from "../blackbox/service.ts";
+import { poll } from "../blackbox/scenario.ts";
 import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
 
 describe("a page that loses its service", { skip: noBrowser }, () => {
@@ -88,6 +89,30 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     });
     await Promise.all(tries);
     await window.close();
+  });
+
+  test("says that it is loading where an answer takes long", async () => {
+    for (const [path, read, place] of [
+      ["/ui/webhooks", /\/webhook\?/, ".list"],
+      ["/ui/webhooks/answer", /\/webhook\/answer$/, "#page"],
+    ] as const) {
+      const released = Promise.withResolvers<void>();
+      await page.route(read, async (route) => {
+        await released.promise;
+        await route.continue();
+      });
+      await page.goto(`${service.url}${path}`);
+      const after = `getComputedStyle(document.querySelector("${place}"), "::after")`;
+      const seen = () => page.evaluate<string[]>(`[${after}.content, ${after}.visibility]`);
+      await poll("it to be said", async () => {
+        const [content, visibility] = await seen();
+        return content?.includes("Loading") === true && visibility === "visible" ? true : null;
+      });
+      released.resolve();
+      await shown(page).waitFor();
+      assert.equal((await seen())[0], "none");
+      await page.unroute(read);
+    }
   });
 
   test("asks once at a time where the network hangs, and not for ever", async () => {

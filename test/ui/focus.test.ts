@@ -96,6 +96,22 @@ describe("a field that is drawn again keeps the focus", { skip: noBrowser }, () 
     assert.equal(await filter.and(page.locator(":focus")).count(), 1);
   });
 
+  test("as the row with it is deleted, in the row after it", async () => {
+    for (const name of ["first", "second", "third"])
+      await service.api("POST", "/secret", { name, value: "of this test" });
+    await visit(page, service, "/ui/admin/secrets");
+    for (const [name, next] of [
+      ["second", "Change third"],
+      ["third", "Change first"],
+    ] as const) {
+      await page.getByRole("button", { name: `Delete ${name}` }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: next }).and(page.locator(":focus")).waitFor();
+    }
+  });
+
   test("and scrolls nowhere as an answer comes", async () => {
     const { page: narrow } = await openPage(await openWindow(browser, service, { isNarrow: true }));
     const called = Promise.withResolvers<void>();

@@ -195,7 +195,7 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
 
 /** A table is not wider than its frame, and has what would make it so. */
 async function assertFits(frame: Locator, word: string): Promise<void> {
-  await frame.getByText(word).first().waitFor();
+  await frame.getByText(word).filter({ visible: true }).first().waitFor();
   const [whole, shown] = await frame.evaluate((own) => [own.scrollWidth, own.clientWidth]);
   assert.ok(Number(whole) <= Number(shown), `${whole} wide in ${shown}`);
 }

@@ -17,6 +17,9 @@ import { openWorkshop } from "./workshop.ts";
 /** Of a desk, and of a phone. */
 const WIDTHS = [1440, 390];
 
+/** Of the smallest phones, or a window at four times its size. */
+const NARROWEST = 320;
+
 describe("the pages", { skip: noBrowser }, () => {
   let service: Service;
   let browser: Browser;
@@ -45,6 +48,8 @@ describe("the pages", { skip: noBrowser }, () => {
             }
             await assertFits(page, name);
           }
+          await page.setViewportSize({ width: NARROWEST, height: 900 });
+          await assertFits(page, name);
           assert.notEqual(await page.title(), "owned", "script of a caller stays inert");
         }),
       );
@@ -114,7 +119,7 @@ async function withPage(
   await page.close();
 }
 
-/** Nothing makes the whole page scroll sideways. */
+/** Nothing makes the whole page scroll sideways, and no list hides a column. */
 async function assertFits(page: Page, name: string): Promise<void> {
   const root = page.locator("html");
   const [whole, shown] = await root.evaluate((html) => [html.scrollWidth, html.clientWidth]);
@@ -125,6 +130,13 @@ async function assertFits(page: Page, name: string): Promise<void> {
   assert.ok(
     strips.every((hidden) => hidden <= 0),
     `"${name}" hides tabs: ${strips.join(", ")}`,
+  );
+  const lists = await page
+    .locator("main .scroll:visible")
+    .evaluateAll((found) => found.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
+  assert.ok(
+    lists.every((hidden) => hidden <= 0),
+    `"${name}" hides columns: ${lists.join(", ")}`,
   );
 }
 

@@ -38,6 +38,21 @@ describe("who is signed in", { skip: noBrowser }, () => {
     await answered;
   }
 
+  test("is nobody after the session has ended, which is seen where it is found out", async () => {
+    const context = await openWindow(browser, service);
+    const { page } = await openPage(context);
+    await visit(page, service, "/ui/webhooks/hello#settings");
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await context.clearCookies();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".form-fault", { hasText: "Your session has ended" }).waitFor();
+    const again = page.locator("#banner").getByRole("link", { name: "Sign in again" });
+    const { y } = (await again.boundingBox()) ?? { y: -1 };
+    assert.ok(y > 0 && y < 500, `the link is at ${y}`);
+    assert.ok((await page.evaluate<number>("scrollY")) > 0);
+    await context.close();
+  });
+
   test("is told from others once, in a line that stays where it is used", async () => {
     const context = await openWindow(browser, service);
     const { page } = await openPage(context);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { startService, type Service } from "../blackbox/service.ts";
+import { poll } from "../blackbox/scenario.ts";
 import { ROOT } from "../blackbox/target.ts";
 import { noBrowser, openBrowser, openPage, openWindow, visit } from "./browser.ts";
 
@@ -51,6 +52,35 @@ describe("a call from its page that takes long", { skip: noBrowser }, () => {
       await other.locator("#badges", { hasText: "Cancelled" }).waitFor();
       await other.close();
     });
+
+  test("finds its execution where many others come at the same time", async () => {
+    const running = "/execution?webhook=redirected&status=RUNNING";
+    const begun = () =>
+      poll("the call's execution", async () => {
+        const { body } = await service.api("GET", running);
+        return (body as { items: unknown[] }).items[0] ?? null;
+      });
+    const url = `${service.url}/api/latest/webhook/redirected/call?async&seconds=0`;
+    const others = page.waitForRequest(/\/redirected\/call/).then(async () => {
+      await begun();
+      for (let count = 0; count < 110; count += 1) await fetch(url, { method: "POST" });
+    });
+    const isSearch = (address: URL) => address.searchParams.get("webhook") === "redirected";
+    await page.route(isSearch, async (route) => {
+      if (!route.request().url().endsWith("limit=1")) await others;
+      await route.continue();
+    });
+    const reads: string[] = [];
+    page.on("request", (request) => {
+      if (/\/execution\/[^/]+$/.test(request.url())) reads.push(request.url());
+    });
+    await send("redirected");
+    await result().getByRole("link", { name: "Watch its execution" }).waitFor();
+    await page.unroute(isSearch);
+    assert.ok(reads.length <= 2, `${reads.length} executions were read`);
+    await cancel();
+    await result().getByText("ENDED_CANCELLED: Cancelled by the user admin").waitFor();
+  });
 
   test("asks before its page is left, until it is answered", async () => {
     const asked: string[] = [];

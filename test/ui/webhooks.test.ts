@@ -63,7 +63,7 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     assert.deepEqual((await shown("late")).slice(1), ["Async", "none"]);
     assert.deepEqual((await shown("held")).slice(1), ["Sync, held", "none"]);
     assert.equal(
-      await page.locator(".badge.busy", { hasText: "Public" }).first().isVisible(),
+      await page.locator(".badge.busy:visible", { hasText: "Public" }).first().isVisible(),
       true,
     );
     const statistics = asked.filter((path) => path.endsWith("/statistics"));

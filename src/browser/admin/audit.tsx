@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   ["When", ({ at }) => <Time of={at} />],
   ["Who", ({ user_name }) => user_name ?? "–", "wide"],
   ["Action", (entry) => <Action of={entry} />, "head act"],
-  ["Of", ({ target }) => target ?? "–"],
+  ["Of", ({ target }) => target ?? "–", "wide"],
   ["Changes", (entry) => <Told of={entry} />, "wide"],
   ["From", ({ address }) => address, "wide address"],
   ["Result", ({ result }) => <Result of={result} />],
@@ -47,12 +47,13 @@ export function Audit() {
   );
 }
 
-/** On a phone with what changed below it, where there is no column for that. */
+/** On a phone with its target and what changed below it, where there are no columns for those. */
 function Action({ of }: { of: AuditEntry }) {
   return (
     <>
       {of.action}
       <div class="phone">
+        {of.target === null ? null : <Said text={`of ${of.target}`} />}
         <Told of={of} />
       </div>
     </>

@@ -3,7 +3,7 @@ import { call } from "../api.ts";
 import { Button } from "../button.tsx";
 import { confirm, confirmWithPassword, openDialog, PasswordField } from "../dialog.tsx";
 import { textOf } from "../form-values.ts";
-import { notify } from "../notice.tsx";
+import { complain, notify } from "../notice.tsx";
 import { PagedList, usePages } from "../paged-list.tsx";
 import { Empty, type Column } from "../table.tsx";
 
@@ -33,12 +33,12 @@ export interface CollectionProps<Item extends { readonly name: string }> {
 export function Collection<Item extends { readonly name: string }>(props: CollectionProps<Item>) {
   const { type, noun, plural, note, columns, canChange } = props;
   const pages = usePages<Item>([type]);
-  const edit = async (item: Item | null): Promise<void> => {
-    if (await save(props, item)) await pages.reload();
+  const done = (said: string): void => {
+    notify(said);
+    pages.reload().catch(complain);
   };
-  const remove = async (item: Item): Promise<void> => {
-    if (await removeItem(props, item)) await pages.reload();
-  };
+  const edit = (item: Item | null) => save(props, item, done);
+  const remove = (item: Item) => removeItem(props, item, done);
   const acts = (item: Item) =>
     props.isFixed?.(item) === true ? null : (
       <Acts name={item.name} change={() => edit(item)} remove={() => remove(item)} />
@@ -79,11 +79,12 @@ function Acts(props: { name: string; change: () => Promise<void>; remove: () => 
   );
 }
 
-/** @returns whether it was created or changed */
+/** Asks what to create or change; an answer may come after its dialog was left. */
 async function save<Item extends { readonly name: string }>(
   props: CollectionProps<Item>,
   item: Item | null,
-): Promise<boolean> {
+  done: (said: string) => void,
+): Promise<void> {
   const { type, noun, fields, toBody, ownPassword, isBroad = false } = props;
   // The state that is changed is the one that is shown: somebody else's change in between is told.
   const read = item === null ? null : await call<Item>("GET", [type, item.name]);
@@ -93,11 +94,12 @@ async function save<Item extends { readonly name: string }>(
     const body = { ...toBody(values, now), ...own };
     if (now === null) await call("POST", [type], { body });
     else await call("PATCH", [type, now.name], { body, etag });
+    done(now === null ? "Created" : "Saved");
   };
   const sendOver = async (values: FormData): Promise<void> => {
     if (now !== null) await send(values, (await call<Item>("GET", [type, now.name])).etag);
   };
-  const isDone = await openDialog({
+  await openDialog({
     title: now === null ? `New ${noun}` : `Change "${now.name}"`,
     submit: now === null ? "Create" : "Save",
     isBroad,
@@ -105,23 +107,18 @@ async function save<Item extends { readonly name: string }>(
     act: (values) => send(values, read?.etag ?? null),
     actOver: now === null ? undefined : sendOver,
   });
-  if (isDone) notify(now === null ? "Created" : "Saved");
-  return isDone;
 }
 
-/** @returns whether it was deleted */
 async function removeItem<Item extends { readonly name: string }>(
   { type, deletion, ownPassword }: CollectionProps<Item>,
   { name }: Item,
-): Promise<boolean> {
+  done: (said: string) => void,
+): Promise<void> {
   const title = `Delete "${name}"?`;
   const act = async (body?: object): Promise<void> => {
     await call("DELETE", [type, name], { body });
+    done("Deleted");
   };
-  const isDone =
-    ownPassword === undefined
-      ? await confirm(title, deletion, "Delete", () => act())
-      : await confirmWithPassword(title, deletion, "Delete", (password) => act({ password }));
-  if (isDone) notify("Deleted");
-  return isDone;
+  if (ownPassword === undefined) return confirm(title, deletion, "Delete", () => act());
+  return confirmWithPassword(title, deletion, "Delete", (password) => act({ password }));
 }

@@ -3,7 +3,7 @@ import { call } from "../api.ts";
 import { Button } from "../button.tsx";
 import { confirmWithPassword } from "../dialog.tsx";
 import { Check } from "../field.tsx";
-import { notify } from "../notice.tsx";
+import { complain, notify } from "../notice.tsx";
 import { may, USER } from "../page.ts";
 import { PagedList, usePages } from "../paged-list.tsx";
 import { Badge } from "../status.tsx";
@@ -59,18 +59,13 @@ function End({ token, end }: { token: Token; end: () => Promise<void> }) {
 }
 
 /** Somebody else's session ends after the own password. */
-async function end(token: Token, reload: () => Promise<void>): Promise<void> {
-  if (!(await remove(token))) return;
-  notify("The session has ended");
-  await reload();
-}
-
-/** @returns whether it has ended */
-async function remove({ id, user_name }: Token): Promise<boolean> {
+async function end({ id, user_name }: Token, reload: () => Promise<void>): Promise<void> {
   const act = async (body?: object): Promise<void> => {
     await call("DELETE", ["token", id], { body });
+    notify("The session has ended");
+    reload().catch(complain);
   };
-  if (user_name === USER) return act().then(() => true);
+  if (user_name === USER) return act();
   const text = "Whoever uses it has to log in again.";
   const title = `End a session of ${user_name}?`;
   return confirmWithPassword(title, text, "End", (password) => act({ password }));

@@ -65,7 +65,9 @@ function ExecutionPage({ first }: { first: Shown }) {
     <>
       <PageHead title={webhook ?? flow} list={["executions", "Executions"]}>
         <span id="badges" class="badges">
-          <StatusBadge status={status} />
+          <span role="status">
+            <StatusBadge status={status} />
+          </span>
           {is_productive ? null : <Badge label="Development" state="busy" />}
           {is_async ? <Badge label="Asynchronous" state="idle" /> : null}
         </span>

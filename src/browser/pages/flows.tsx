@@ -67,7 +67,8 @@ function FlowList({ flows }: { flows: readonly Flow[] }) {
   if (flows.length === 0)
     return (
       <Empty title="There is no flow yet">
-        Put a file with a default export into the plugins folder; it appears here by itself.
+        Put a file with a default export into the plugins folder; it appears here by itself.{" "}
+        <a href={pagePath("docs", "flows")}>How to write a flow</a>
       </Empty>
     );
   return (

@@ -28,8 +28,8 @@ const STATES = [
 const COLUMNS: readonly Column<Webhook>[] = [
   ["Name", (webhook) => <Name webhook={webhook} />, "head"],
   ["Flow", ({ flow }) => <a href={pagePath("flows", flow)}>{flow}</a>, "wide"],
-  ["State", (webhook) => <WebhookBadges webhook={webhook} />],
-  ["Who may call", (webhook) => <CallerBadges webhook={webhook} />],
+  ["State", (webhook) => <State webhook={webhook} />],
+  ["Who may call", (webhook) => <CallerBadges webhook={webhook} />, "wide"],
   ["Mode", (webhook) => <ModeOf webhook={webhook} />, "wide"],
 ];
 
@@ -88,6 +88,18 @@ function WebhooksPage() {
 
 function Name({ webhook: { name, description } }: { webhook: Webhook }) {
   return <NamedCell name={name} path={pagePath("webhooks", name)} note={description} />;
+}
+
+/** On a phone with who may call it below, where there is no column for that. */
+function State({ webhook }: { webhook: Webhook }) {
+  return (
+    <>
+      <WebhookBadges webhook={webhook} />
+      <div class="phone">
+        <CallerBadges webhook={webhook} />
+      </div>
+    </>
+  );
 }
 
 function CallsOf({ day }: { day: Interval | undefined }) {
