@@ -32,6 +32,11 @@ const FILES = {
   "plugins/greet.ts":
     "export default async (flow) => ({ hello: flow.input_value.query.name ?? 'nobody' });\n",
   "plugins/reaching.js": REACHING,
+  "plugins/packed.ts": `import greetings from "greetings";
+export default (flow) => greetings[flow.input_value.query.in];
+`,
+  "plugins/node_modules/greetings/index.js": `module.exports = require("./all.json");`,
+  "plugins/node_modules/greetings/all.json": `{"en":"hello"}`,
   "plugins/greet.test.ts": `import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testFlow } from "flowhook/testing";
@@ -58,6 +63,12 @@ describe(`an author (${target.name})`, { skip: target.skip ?? false }, () => {
     const finished = await place.run(args);
     assert.equal(finished.code, 0, all(finished));
     assert.deepEqual(JSON.parse(finished.stdout), { hello: "Ada" });
+  });
+
+  test("uses a package that requires JSON", async () => {
+    const finished = await place.run(["flow", "run", "packed", "--input", '{"query":{"in":"en"}}']);
+    assert.equal(finished.code, 0, all(finished));
+    assert.equal(finished.stdout, '"hello"\n');
   });
 
   test("tests a flow", async () => {
