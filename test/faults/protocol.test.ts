@@ -261,6 +261,7 @@ describe("protocol", () => {
         ],
         "hello\r\n\r\n": [400, "bad_request", /no request of HTTP\/1\.1: \w+/],
         "\x16\x03\x01\x02\x00\x01": [400, "bad_request", /handshake of TLS.*http:\/\//],
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n": [400, "bad_request", /Found HTTP\/2: .*HTTP\/1\.1/],
       };
     for (const [bytes, [status, code, detail]] of Object.entries(cases)) {
       const answer = await raw(service.origin, bytes);

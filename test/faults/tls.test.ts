@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { createConnection } from "node:net";
 import { connect } from "node:tls";
 import { makeCertificate, type Made } from "../config/certificate-maker.ts";
 import { runCommand } from "../blackbox/command.ts";
@@ -76,6 +77,20 @@ describe("TLS", { skip: target.skip ?? false }, () => {
     } finally {
       await terminate(running.child);
     }
+  });
+
+  test("a client that says nothing within the handshake is let go, and holds up no stop", async () => {
+    await put(own);
+    const running = await launch(target, folder, ["serve"], environment());
+    const { port } = running.origin;
+    // The beginning of a handshake of 512 bytes.
+    const silent = ["", "\x16\x03\x01\x02\x00\x01"].map((text) => {
+      const socket = createConnection({ port, host: "127.0.0.1" });
+      socket.write(text, "latin1");
+      return socket.resume();
+    });
+    await Promise.all(silent.map((socket) => once(socket, "close")));
+    await terminate(running.child);
   });
 
   test("10: files that change: wrong ones only warn, right ones are taken up", async () => {

@@ -154,7 +154,8 @@ function createSocketServer(config: Config, log: Log): Server {
     for (const warning of warnings) log.warn(warning);
     return pair;
   };
-  const server = createTlsServer({ ...read(), ...LIMITS });
+  const handshakeTimeout = LIMITS.headersTimeout;
+  const server = createTlsServer({ ...read(), ...LIMITS, handshakeTimeout });
   const reload = (): void => {
     try {
       server.setSecureContext(read());

@@ -22,9 +22,15 @@ interface ParserLimits {
 /** Answers what is no request, or too large or too slow to become one, and closes its connection. */
 export function answerUnparsed(server: Server, limits: ParserLimits): void {
   server.on("clientError", (error: ParseError, socket: Socket) => {
+    if (!isOfParser(error)) return void socket.destroy();
     if (socket.writable && !isBegun(socket)) socket.write(toAnswer(refusalOf(error, limits)));
     socket.destroySoon();
   });
+}
+
+/** What is written within a handshake of TLS that does not go on would wait for its end for ever. */
+function isOfParser({ code }: ParseError): boolean {
+  return /^HPE_|^ERR_HTTP_/.test(code);
 }
 
 /** What stands within the answer of an earlier request would be read as a part of it. */
@@ -56,12 +62,14 @@ function refusalOf(error: ParseError, limits: ParserLimits): RequestError {
   }
 }
 
-/** The first byte of a handshake of TLS. */
-const HANDSHAKE = 0x16;
+/** The first byte of a handshake of TLS, and how HTTP/2 begins. */
+const [HANDSHAKE, PREFACE] = [0x16, "PRI * HTTP/2"];
 
-function describe({ rawPacket, reason, message }: ParseError): string {
-  if (rawPacket?.[0] === HANDSHAKE)
+function describe({ rawPacket = Buffer.alloc(0), reason, message }: ParseError): string {
+  if (rawPacket[0] === HANDSHAKE)
     return "Found a handshake of TLS, and this port speaks plain HTTP: call it with http://";
+  if (Buffer.from(rawPacket.subarray(0, PREFACE.length)).toString("latin1") === PREFACE)
+    return "Found HTTP/2: call it with HTTP/1.1";
   return `What came is no request of HTTP/1.1: ${reason ?? message}`;
 }
 
