@@ -119,14 +119,16 @@ function findOrigin(
   for (let at = 1; at < lines.length; at += 1) {
     const line = lines[at] as string;
     if (exec(STEP, line) === null) continue;
-    const place = placeBelow(line, directory) ?? placeBelow(line, plugins_dir);
+    const place =
+      placeBelow(line, directory, "") ?? placeBelow(line, plugins_dir, `${PACKAGES}${sep}`);
     if (place !== null) return place;
   }
   return null;
 }
 
-function placeBelow(line: string, directory: string): string | null {
-  const start = indexOf(line, directory);
+/** The program's own files may lie in a folder below `PLUGINS_DIR`, or beside it with a longer name. */
+function placeBelow(line: string, directory: string, within: string): string | null {
+  const start = indexOf(line, `${directory}${sep}${within}`);
   if (start < 0) return null;
   const place = slice(line, start + directory.length + sep.length);
   return endsWith(place, ")") ? slice(place, 0, -1) : place;
