@@ -48,6 +48,8 @@ function copyError(error: Error, copies: Copies): Error {
   const names = ownKeys(error);
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as PropertyKey;
+    // Defined below: one that is frozen could not be defined again.
+    if (name === "stack") continue;
     const found = getOwnPropertyDescriptor(error, name) as PropertyDescriptor;
     setPrototypeOf(found, null);
     if ("value" in found) found.value = toPlain(found.value, copies);
@@ -87,5 +89,5 @@ function toPlainList(list: readonly unknown[], copies: Copies): unknown[] {
 
 function toKind(value: object): object {
   const kind = inspect(value, KIND);
-  return { __proto__: null, [custom]: () => kind };
+  return { __proto__: null, [custom]: () => kind, toString: () => kind };
 }

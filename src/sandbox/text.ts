@@ -120,9 +120,10 @@ export function toStack(thrown: unknown): string {
 
 function formatError(error: Error): string {
   try {
-    return format([plainError(error)]);
+    return cut(inspect(plainError(error), INSPECT));
   } catch {
-    return toMessage(error);
+    // Of a class that prints itself with what no copy has.
+    return cut(member(error, "stack") ?? toMessage(error));
   }
 }
 

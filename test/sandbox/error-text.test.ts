@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inspect } from "node:util";
 import { toStack } from "../../src/sandbox/text.ts";
 
 /** What a log says of an error that a flow threw. */
@@ -68,4 +69,28 @@ test("errors that lead back to themselves, long chains and odd members are told"
       },
     });
   assert.doesNotMatch(toStack(odd), /of the getter/);
+});
+
+test("an error is told with its stack, whatever it is made of", () => {
+  class Private extends Error {
+    readonly #reason = "of its own";
+    [inspect.custom]() {
+      return this.#reason;
+    }
+  }
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  const errors = {
+    frozen: Object.freeze(new Error("frozen")),
+    "caused by what is frozen": new Error("outer", { cause: Object.freeze(new Error("inner")) }),
+    "an object as its message": Object.assign(new Error(), { message: { token: "of-the-flow" } }),
+    "a function as its name": Object.assign(new Error("named"), { name: () => 1 }),
+    "a form of its own": new Private("private"),
+    "a revoked proxy": Object.assign(new Error("revoked"), { proxy }),
+  };
+  for (const [name, error] of Object.entries(errors)) {
+    const text = toStack(error);
+    assert.match(text, /\n\s+at .*error-text\.test/, name);
+    assert.doesNotMatch(text, /of-the-flow|cannot be printed/, name);
+  }
 });
