@@ -39,19 +39,20 @@ export function toValueText(value: unknown, what: ValueOf, log: Pick<FlowLog, "w
   }
   if (typeof text !== "string")
     throw new TypeError(`The ${what} cannot be written as JSON: it is ${shown(value)}`);
-  if (text.length <= LONGEST_LOOKED_INTO && mayHaveLost(text)) {
+  if (mayHaveLost(text)) {
     const found = find(value, describeLost);
     if (found !== null) log.write("warn", [`Of the ${what}, ${found}`]);
   }
   return text;
 }
 
-/** In characters: whoever gives more is not to wait for a warning. */
-const LONGEST_LOOKED_INTO = 65_536;
+/** In characters: whoever gives more is not to wait for a warning. Many have a null that was meant. */
+const [LONGEST_LOOKED_INTO, LONGEST_WITH_NULL] = [65_536, 1024];
 
 /** What is empty, has a member for each of its bytes, or was no number of JSON. */
 function mayHaveLost(text: string): boolean {
-  return includes(text, "{}") || includes(text, '{"0":') || includes(text, "null");
+  if (text.length <= LONGEST_WITH_NULL && includes(text, "null")) return true;
+  return text.length <= LONGEST_LOOKED_INTO && (includes(text, "{}") || includes(text, '{"0":'));
 }
 
 /** The engine's own errors have a place that is ours; what the flow threw keeps its stack. */
