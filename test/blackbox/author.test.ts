@@ -86,18 +86,19 @@ describe(`an author (${target.name})`, { skip: target.skip ?? false }, () => {
     assert.equal(await dev.stop(), 0);
   });
 
-  test("writes a flow that reaches no file which nobody has granted", async () => {
-    const at = encodeURIComponent(`${place.folder} /`);
-    const dev = await place.dev();
-    const answer = await fetch(`${dev.url}/api/latest/webhook/reaching/call?at=${at}`);
-    assert.deepEqual(await answer.json(), []);
-    assert.equal(await dev.stop(), 0);
-  });
+  if (target.name === "deno") {
+    test("writes a flow that reaches no file which nobody has granted", async () => {
+      const at = encodeURIComponent(`${place.folder} /`);
+      const dev = await place.dev();
+      const answer = await fetch(`${dev.url}/api/latest/webhook/reaching/call?at=${at}`);
+      assert.deepEqual(await answer.json(), []);
+      assert.equal(await dev.stop(), 0);
+    });
 
-  if (target.name === "deno")
     test("is told what a debugger needs", async () => {
       const { code, stderr } = await place.run(["dev", "--port", "0", "--inspect", "greet"]);
       assert.equal(code, 2);
       assert.match(stderr, /^--inspect needs Node: use the binary/);
     });
+  }
 });

@@ -77,6 +77,7 @@ for (const format of ["json", "pretty"])
     { skip: process.platform !== "linux", timeout: HUNG_MS },
     async (t) => {
       const folder = mkdtempSync(join(tmpdir(), "flowhook-log-"));
+      t.after(() => rmSync(folder, { recursive: true }));
       const path = join(folder, "pipe");
       execFileSync("mkfifo", [path]);
       const code = `import { openLog } from "./src/shared/log.ts";
@@ -105,6 +106,5 @@ for (const format of ["json", "pretty"])
         Array.from({ length: LINES }, (_, n) => n + 1),
       );
       assert.deepEqual(await ended, [0, null]);
-      rmSync(folder, { recursive: true });
     },
   );

@@ -268,7 +268,7 @@ test("postgres: what nobody waits for is not read later, and stops no other list
   const untilRead = (count: number) =>
     poll(`${count} to wait for locks`, async () => {
       const { rows } = await locks.query<{ of: number }>(
-        "select count(*)::int as of from pg_stat_activity where wait_event = 'advisory'",
+        "select count(*)::int as of from pg_stat_activity where wait_event = 'advisory' and datname = current_database()",
       );
       return rows[0]?.of === count || null;
     });

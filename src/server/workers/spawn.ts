@@ -26,10 +26,17 @@ function denoFlags({ read, write, net }: Reach): string[] {
   ];
 }
 
-/** A path may be asked for by a link to it, and is looked up behind that. */
+/**
+ * A path may be asked for by a link to it, and is looked up behind that.
+ *
+ * @throws Error where Deno cannot be told of one
+ */
 function toDenoList(paths: readonly string[]): string {
   const all = new Set(paths.flatMap((path) => [path, toRealPath(path)]));
-  return [...all].map((path) => path.replaceAll(",", ",,")).join(",");
+  const unsaid = [...all].find((path) => path.includes(","));
+  if (unsaid !== undefined)
+    throw new Error(`Deno takes no path with a comma: rename "${unsaid}", or use the binary`);
+  return [...all].join(",");
 }
 
 /** Without it, memory that the runtime hands to a flow still holds what others had in it. */
@@ -45,7 +52,7 @@ const ENVIRONMENT = { UV_THREADPOOL_SIZE: "16" };
  * supervisor reaches the server alone, which lets what runs come to its end.
  *
  * @param reach of all of its flows together, where the runtime's permissions are the process's
- * @throws Error where too many files are open for the pipes to it
+ * @throws Error where too many files are open for the pipes to it, or Deno cannot be told of a path
  */
 export function spawnRunner(file: string, reach: Reach): ChildProcess {
   const child = spawn(process.execPath, argumentsFor(file, reach), {
