@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import axe, { type AxeResults, type RunOptions } from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { poll } from "../blackbox/scenario.ts";
 import type { Service } from "../blackbox/service.ts";
 import {
   noBrowser,
@@ -122,8 +123,11 @@ async function withPage(
 /** Nothing makes the whole page scroll sideways, and no list hides a column. */
 async function assertFits(page: Page, name: string): Promise<void> {
   const root = page.locator("html");
-  const [whole, shown] = await root.evaluate((html) => [html.scrollWidth, html.clientWidth]);
-  assert.ok(Number(whole) <= Number(shown), `"${name}" is ${whole} wide in ${shown}`);
+  // A chart is drawn again once the window has its new size.
+  await poll(`"${name}" to fit into its window`, async () => {
+    const [whole, shown] = await root.evaluate((html) => [html.scrollWidth, html.clientWidth]);
+    return Number(whole) <= Number(shown) || null;
+  });
   const strips = await page
     .locator(".tabs")
     .evaluateAll((found) => found.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth));
