@@ -50,6 +50,8 @@ export interface SqliteOptions {
   readonly onFailing?: (error: Error | null) => void;
   /** @param error why nothing is taken from now on: its files are gone; null: they are back */
   readonly onLost?: (error: Error | null) => void;
+  /** Aborted once nobody wants it any more, while its tables are brought up to date. */
+  readonly stopping?: AbortSignal;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
 }
@@ -57,9 +59,11 @@ export interface SqliteOptions {
 /**
  * Opens the database file, brings its tables up to date, and starts the threads: rows are read in
  * the caller's thread, lists in readers' threads, and every write goes through the writer's.
+ *
+ * @throws the reason of `stopping`
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { path, durability, addon, thread, listMs, tell = () => {} } = options;
+  const { path, durability, addon, thread, listMs, stopping, tell = () => {} } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
   const applied = explainOpening(path, () => inspectDatabase(file));
@@ -71,7 +75,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   opened.defer(() => void connection.close());
   const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
   opened.defer(() => rows.destroy());
-  await migrateFile(rows, applied, path, tell);
+  await migrateFile(rows, applied, connection, { tell, stopping });
   const reader = opened.use(openReader(thread, file, listMs));
   const writer = opened.use(options.writer ?? startWriter(thread));
   writer.open(file);
