@@ -406,6 +406,25 @@ test(
     }
   },
 );
+test("a first start on a disk that is full says so", { skip }, async () => {
+  const disk = join(folder, "small");
+  mkdirSync(disk);
+  // The tables fit into memory, and not onto the disk when they are committed.
+  assert.ok(mountDisk(disk, "size=64k"));
+  try {
+    await assert.rejects(open(join(disk, "new.db")), (error) => {
+      assert.ok(error instanceof StartError, String(error));
+      assert.match(
+        error.message,
+        /^Cannot open the database ".+new\.db": database or disk is full\. Look at its disk$/,
+      );
+      return true;
+    });
+  } finally {
+    unmountDisk(disk);
+  }
+});
+
 test("webhooks of an older store answer as they did", async () => {
   const path = join(folder, "webhooks.db");
   await makeOldStore(path, (db) =>
