@@ -12,6 +12,7 @@ import { warnOfFiles } from "../server/http/connections.ts";
 import type { Service, ServiceOptions } from "../server/service.ts";
 import { mostOpenFiles } from "../server/workers/process-figures.ts";
 import { startService } from "../server/start.ts";
+import { isPassing } from "../server/store/store-error.ts";
 import { logStrayErrors } from "../server/stray-errors.ts";
 import { readConfiguration } from "./configuration.ts";
 import { CommandError } from "./command-error.ts";
@@ -87,6 +88,16 @@ async function open(stopping: AbortSignal, options: ServiceOptions): Promise<Ser
   } catch (error) {
     if (stopping.aborted && error === stopping.reason) return null;
     if (error instanceof StartError) throw new CommandError(error.message, error.exitCode);
+    if (isPassing(error)) throw toStoreFailure(error as Error, options.config);
     throw toListenError(error, options.config) ?? error;
   }
+}
+
+/** The store was there, and then not any more, or not for as many connections. */
+function toStoreFailure({ message }: Error, config: Config): CommandError {
+  const most = `Each service has up to ${config.DATABASE_CONNECTIONS} connections (DATABASE_CONNECTIONS), and two more for moments`;
+  const advice = databaseFile(config) === null ? most : "Look at its disk";
+  return new CommandError(
+    `Cannot use the database "${showDatabase(config)}": ${message}. ${advice}`,
+  );
 }

@@ -22,7 +22,7 @@ export interface StoreOptions {
   readonly onLost?: (error: Error | null) => void;
   /** Of PostgreSQL: of what this service has left running, at its last start or its stop. */
   readonly reportInterrupted?: ReportInterrupted;
-  /** Of PostgreSQL: aborted once nobody wants it any more, while it is waited for. */
+  /** Aborted once nobody wants it any more, while it is waited for or brought up to date. */
   readonly stopping?: AbortSignal;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;

@@ -57,6 +57,7 @@ describe("fail-over to a standby", () => {
         assert.ok(Number(refused.headers["retry-after"]) > 0, refused.head);
         const read = await service.api("GET", "/webhook");
         assert.equal(read.status, 503, read.text);
+        assert.match(read.text, /The store cannot be used now/);
       }
       await wait(2 * LEASE_MS);
     });

@@ -237,6 +237,29 @@ describe("store in PostgreSQL", () => {
       });
     });
 
+  test("a server without connections for all of a service says so", async () => {
+    const own = await server.createDatabase();
+    const client = new pg.Client(own);
+    await client.connect();
+    await client.query("create role few login password 'few' connection limit 1");
+    await client.query("grant all on schema public to few");
+    const given = new URL(own);
+    given.username = given.password = "few";
+    await using service = await openTestService({
+      config: { DATABASE_URL: given.href },
+      start: false,
+    });
+    const finished = await runCommand(service.target, ["serve"], { cwd: service.directory });
+    await client.query("drop owned by few; drop role few");
+    await client.end();
+    assert.equal(finished.code, 1, finished.stderr);
+    assert.match(
+      finished.stderr,
+      /^Cannot use the database "postgres:.+": too many connections for role "few"\. Each service/m,
+    );
+    assert.doesNotMatch(finished.stderr, /^\s+at /m, "no stack");
+  });
+
   test("a database of something else is left alone", async () => {
     url = await server.createDatabase();
     const client = new pg.Client(url);

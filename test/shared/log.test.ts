@@ -73,6 +73,36 @@ const LINES = 3000;
 
 for (const format of ["json", "pretty"])
   test(
+    `a socket that nobody reads holds up nobody who logs (${format})`,
+    { skip: process.platform !== "linux", timeout: HUNG_MS },
+    async (t) => {
+      const code = `import { openLog } from "./src/shared/log.ts";
+      const log = openLog({ level: "info", format: "${format}" });
+      for (let n = 1; n <= ${LINES}; n += 1) log.info("Line " + n + "${".".repeat(50)}");
+      console.error("goes on");
+      process.stdin.resume();`;
+      const args = ["--import", "tsx", "--input-type=module", "-e", code];
+      // What the runtime gives a child as a pipe is a socket, as systemd's is.
+      const child = spawn(process.execPath, args, { cwd: ROOT, stdio: "pipe" });
+      t.after(() => child.kill("SIGKILL"));
+      const ended = once(child, "exit");
+      const [told] = (await once(child.stderr, "data")) as [Buffer];
+      assert.equal(String(told), "goes on\n");
+      const numbers: number[] = [];
+      for await (const line of createInterface(child.stdout)) {
+        numbers.push(Number(/Line (\d+)/.exec(line)?.[1]));
+        if (numbers.length === LINES) child.stdin.end();
+      }
+      assert.deepEqual(
+        numbers,
+        Array.from({ length: LINES }, (_, n) => n + 1),
+      );
+      assert.deepEqual(await ended, [0, null]);
+    },
+  );
+
+for (const format of ["json", "pretty"])
+  test(
     `a pipe that nobody reads holds up nobody who logs (${format})`,
     { skip: process.platform !== "linux", timeout: HUNG_MS },
     async (t) => {

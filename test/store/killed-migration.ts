@@ -2,20 +2,21 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 
-/** Opens an old store and is killed after so many pages of its rows, of which each is a turn. */
+/** Opens an old store and is killed in the turn in which a file beside it has so many bytes. */
 
-const [path = "", pages] = process.argv.slice(2);
+const [path = "", beside = "", least] = process.argv.slice(2);
 const thread = join(import.meta.dirname, "../../src/server/store/sqlite/thread.ts");
 
-function killAfter(turns: number): void {
-  if (turns > 0) return void setImmediate(() => killAfter(turns - 1));
-  process.stdout.write(String(statSync(`${path}-wal`).size));
+function killAt(bytes: number): void {
+  const written = statSync(path + beside, { throwIfNoEntry: false })?.size ?? 0;
+  if (written < bytes) return void setImmediate(() => killAt(bytes));
+  process.stdout.write(String(written));
   process.kill(process.pid, "SIGKILL");
 }
 
 let lines = 0;
 function tell(): void {
-  if ((lines += 1) === 1) killAfter(Number(pages));
+  if ((lines += 1) === 1) killAt(Number(least));
 }
 
 await openSqliteStore({ path, durability: "full", addon: null, thread, tell });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -270,9 +270,15 @@ test("a start that is killed in the midst leaves the old store whole; the next b
   await makeOldStore(path, (db) => fillOldStore(db, 20_000, 1600));
   const before = readOld(path);
   let written = 0;
-  for (const pages of [1, 2, 4]) {
+  // While it is copied, and while rows are moved.
+  const places = [
+    [".before-0003-execution-key.partial", 2 ** 23],
+    ["-wal", 2 ** 20],
+    ["-wal", 2 ** 24],
+  ] as const;
+  for (const [beside, bytes] of places) {
     const script = join(import.meta.dirname, "killed-migration.ts");
-    const child = spawn(process.execPath, ["--import", "tsx", script, path, String(pages)]);
+    const child = spawn(process.execPath, ["--import", "tsx", script, path, beside, String(bytes)]);
     child.stdout.on("data", (bytes) => (written = Number(bytes)));
     const [, signal] = (await once(child, "close")) as [unknown, string];
     assert.equal(signal, "SIGKILL");
@@ -288,6 +294,42 @@ test("a start that is killed in the midst leaves the old store whole; the next b
   const [copy, ...more] = beside();
   assert.deepEqual(more, []);
   assert.deepEqual(readOld(join(folder, copy!)), before);
+});
+
+test("a start that is stopped in the midst ends soon, and leaves the old store as it was", async () => {
+  const path = join(folder, "stopped.db");
+  await makeOldStore(path, (db) => fillOldStore(db, 20_000, 1600));
+  const before = readOld(path);
+  for (const when of ["it is copied", "rows are moved"]) {
+    const stop = new AbortController();
+    let hasBegun = false;
+    const tell = (): void => {
+      if (hasBegun) return;
+      hasBegun = true;
+      if (when === "it is copied") stop.abort();
+      else stopWithRows(stop);
+    };
+    const { signal: stopping } = stop;
+    const file = { path, durability: "full", addon: null } as const;
+    const start = openSqliteStore({ ...file, thread, tell, stopping });
+    const ended = start.then((store) => store[Symbol.asyncDispose]());
+    await assert.rejects(ended, { name: "AbortError" }, when);
+    assert.deepEqual(inspectDatabase(file), ["0001-first", "0002-key-use"]);
+    assert.deepEqual(readOld(path), before);
+    assert.deepEqual(
+      readdirSync(folder).filter((name) => name.startsWith("stopped.db.before")),
+      [],
+    );
+  }
+  await (await open(path))[Symbol.asyncDispose]();
+  assert.deepEqual(readNew(path), before);
+
+  /** Each page of them is a turn; the copy is there with its whole name only afterwards. */
+  function stopWithRows(stop: AbortController): void {
+    const wal = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (wal > 2 ** 20) stop.abort();
+    else setImmediate(() => stopWithRows(stop));
+  }
 });
 
 test("a backup of an older release is restored, and brought up to date at the next start", async () => {
@@ -364,6 +406,25 @@ test(
     }
   },
 );
+test("a first start on a disk that is full says so", { skip }, async () => {
+  const disk = join(folder, "small");
+  mkdirSync(disk);
+  // The tables fit into memory, and not onto the disk when they are committed.
+  assert.ok(mountDisk(disk, "size=64k"));
+  try {
+    await assert.rejects(open(join(disk, "new.db")), (error) => {
+      assert.ok(error instanceof StartError, String(error));
+      assert.match(
+        error.message,
+        /^Cannot open the database ".+new\.db": database or disk is full\. Look at its disk$/,
+      );
+      return true;
+    });
+  } finally {
+    unmountDisk(disk);
+  }
+});
+
 test("webhooks of an older store answer as they did", async () => {
   const path = join(folder, "webhooks.db");
   await makeOldStore(path, (db) =>

@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import { now } from "../../shared/clock.ts";
 import { StartError } from "../../shared/errors.ts";
+import { NEVER } from "../../shared/stopping.ts";
 import type { Progress } from "./migrations/migration.ts";
 import { MIGRATIONS, POSTGRES_ONLY } from "./migrations/migrations.ts";
 import type { Schema } from "./schema.ts";
@@ -23,10 +24,15 @@ export function listDue(applied: readonly string[], isPostgres = false): string[
 
 const TELL_MS = 2000;
 
-/** Tells from time to time how far it is. */
-export function openProgress(tell: (line: string) => void): Progress {
+/**
+ * Tells from time to time how far it is.
+ *
+ * @param stopping what is told of goes no further once it is aborted: its reason is thrown there
+ */
+export function openProgress(tell: (line: string) => void, stopping = NEVER): Progress {
   let told = performance.now();
   return (done, total) => {
+    stopping.throwIfAborted();
     if (performance.now() - told < TELL_MS) return;
     told = performance.now();
     tell(`Bringing the database up to date: ${done} of ${total} executions`);

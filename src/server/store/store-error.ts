@@ -75,7 +75,7 @@ export function newUnavailable(message: string): StoreError {
   return new StoreError({ kind: "unavailable", code: "unavailable", message });
 }
 
-/** A store that cannot write now, or a list too long, is 503; anything else is passed on. */
+/** A store that cannot be read or written now, or a list too long, is 503; anything else is passed on. */
 export function toRequestError(error: unknown): unknown {
   if (!(error instanceof StoreError)) return error;
   if (error.kind === "too_long")
@@ -85,7 +85,7 @@ export function toRequestError(error: unknown): unknown {
       { headers: { "retry-after": "5" }, cause: error },
     );
   if (error.kind !== "unavailable") return error;
-  return new RequestError("store_unavailable", "The store cannot write now. Try again later", {
+  return new RequestError("store_unavailable", "The store cannot be used now. Try again later", {
     headers: { "retry-after": "5" },
     cause: error,
   });

@@ -105,13 +105,16 @@ export function toValue(value: unknown): unknown {
   return value.replaceAll("\0", "\u{fffd}");
 }
 
+const READ_ONLY =
+  "The server takes no writes: it is a standby, or default_transaction_read_only is on";
+
 /** @throws {Error} where it is a server that takes no writes: one that was demoted */
 export async function requireWritable(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ state: string }>(
     "select current_setting('transaction_read_only') as state",
   );
   if (rows[0]?.state !== "on") return;
-  throw Object.assign(new Error("The server takes no writes: it is a standby"), { code: "25006" });
+  throw Object.assign(new Error(READ_ONLY), { code: "25006" });
 }
 
 /** What each connection needs before it is used. @throws {Error} as requireWritable */

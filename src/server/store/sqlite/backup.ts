@@ -5,6 +5,7 @@ import {
   createWriteStream,
   existsSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -173,16 +174,29 @@ function endWhatWasOpen(db: Database): void {
   })();
 }
 
-/** The database under another name, with what its WAL and its ledger held. */
+/**
+ * The database under another name, with what its WAL and its ledger held. It keeps its own until
+ * the new one takes that: without a database the next start would begin with an empty one.
+ */
 function setAside({ path, addon }: Pick<SqliteFile, "path" | "addon">): string | null {
   const old = `${path}.before-restore-${now()}`;
   const isThere = existsSync(path);
   if (isThere) takeInLogs({ path, addon });
   // The ledger first: it is never taken for that of the database that comes.
   moveLedger(path, old);
-  for (const end of ["", "-wal", "-shm"])
-    if (existsSync(path + end)) renameSync(path + end, old + end);
-  return isThere ? old : null;
+  for (const end of ["-wal", "-shm"]) if (existsSync(path + end)) renameSync(path + end, old + end);
+  if (!isThere) return null;
+  nameToo(path, old);
+  return old;
+}
+
+function nameToo(path: string, name: string): void {
+  try {
+    linkSync(path, name);
+  } catch {
+    // A file system whose files have one name each.
+    renameSync(path, name);
+  }
 }
 
 /** A damaged database is a reason to restore: it is kept as it is, with its WAL and its ledger. */

@@ -60,9 +60,14 @@ export function explainOpening<T>(path: string, open: () => T): T {
   try {
     return open();
   } catch (error) {
-    const { code, message } = error as { code?: unknown; message: string };
-    const found = ADVICE.find(([pattern]) => typeof code === "string" && pattern.test(code));
-    if (found === undefined) throw error;
-    throw new StartError(`Cannot open the database "${path}": ${message}. ${found[1]}`);
+    throw toOpeningError(path, error);
   }
+}
+
+/** A StartError for what SQLite threw, where its operator can do something about it; or it itself. */
+export function toOpeningError(path: string, error: unknown): unknown {
+  const { code, message } = error as { code?: unknown; message: string };
+  const found = ADVICE.find(([pattern]) => typeof code === "string" && pattern.test(code));
+  if (found === undefined) return error;
+  return new StartError(`Cannot open the database "${path}": ${message}. ${found[1]}`);
 }

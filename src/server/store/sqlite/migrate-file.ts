@@ -1,44 +1,70 @@
-import { renameSync, rmSync, statfsSync, statSync } from "node:fs";
+import { renameSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { sql, type Kysely } from "kysely";
+import type { Database } from "better-sqlite3";
+import type { Kysely } from "kysely";
 import { now } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
+import { NEVER } from "../../../shared/stopping.ts";
 import { apply, listDue, openProgress } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
+import { removePartial } from "./backup.ts";
+
+/** Copied in one step of some milliseconds; between two of them a signal is heard. */
+const STEP_PAGES = 5000;
+
+export interface MigrateOptions {
+  /** Takes a line for whoever waits for it. */
+  readonly tell: (line: string) => void;
+  /** Aborted once nobody wants it any more. */
+  readonly stopping?: AbortSignal | undefined;
+}
 
 /**
  * Brings the tables up to this version, all in one transaction: a start that fails leaves the
  * file as it was. A database that is not new is copied first.
  *
  * @param applied names of the migrations that the file has
- * @param path the database file; the copy lies beside it
- * @param tell takes a line for whoever waits for it
+ * @param connection to the database file; the copy lies beside it
  * @throws StartError where the disk has no room for it
+ * @throws the reason of `stopping`
  */
 export async function migrateFile(
   db: Kysely<Schema>,
   applied: readonly string[],
-  path: string,
-  tell: (line: string) => void,
+  connection: Database,
+  { tell, stopping = NEVER }: MigrateOptions,
 ): Promise<void> {
   const due = listDue(applied);
   const [first] = due;
   if (first === undefined) return;
   if (applied.length === 0) return apply(db, due);
+  const path = connection.name;
   const copy = `${path}.before-${first}`;
   // The copy has its name once it is needed: a start that is killed leaves no more than one behind.
   const beside = `${copy}.partial`;
-  rmSync(beside, { force: true });
+  removePartial(beside);
   requireSpace(path);
   tell(`The database is brought up to date; it is copied to "${copy}-..." first`);
   try {
-    await sql`vacuum into ${sql.lit(beside)}`.execute(db);
-    await apply(db, due, openProgress(tell));
+    await copyTo(beside, connection, stopping);
+    await apply(db, due, openProgress(tell, stopping));
     renameSync(beside, `${copy}-${now()}`);
   } finally {
-    rmSync(beside, { force: true });
+    removePartial(beside);
   }
   tell("The database is up to date");
+}
+
+async function copyTo(path: string, connection: Database, stopping: AbortSignal): Promise<void> {
+  const progress = (): number => {
+    stopping.throwIfAborted();
+    return STEP_PAGES;
+  };
+  await connection.backup(path, { progress });
+  // One file: with a WAL nobody could read it where its folder cannot be written.
+  connection.prepare("attach ? as copy").run(path);
+  connection.pragma("copy.journal_mode = DELETE");
+  connection.exec("detach copy");
 }
 
 /** The copy, and what the transaction writes, are each as large as the database. */

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Database } from "better-sqlite3";
-import { Kysely, SqliteDialect } from "kysely";
+import { Kysely } from "kysely";
 import { now } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
 import { apply, listDue, openProgress, refuseNewer } from "../migrate.ts";
@@ -10,6 +10,7 @@ import type { Schema } from "../schema.ts";
 import { interruptRunning } from "../unended.ts";
 import { backupTo } from "./backup.ts";
 import { openConnection, type SqliteFile } from "./connection.ts";
+import { FileDialect } from "./file-dialect.ts";
 import { inspectDatabase } from "./damage.ts";
 
 /**
@@ -33,7 +34,7 @@ export async function openMoveSource(
   await backupTo(file, toCopy(path));
   const db = openConnection({ ...file, path: toCopy(path), durability: "normal" });
   opened.defer(() => void db.close());
-  const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: db }) });
+  const rows = new Kysely<Schema>({ dialect: new FileDialect(db) });
   await apply(rows, listDue(applied), openProgress(tell));
   const { text, parameters } = interruptRunning({ rows }, now());
   const { changes } = db.prepare(text.sql).run(...parameters);

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Database, Statement as Prepared } from "better-sqlite3";
-import { Kysely, SqliteDialect } from "kysely";
+import { Kysely } from "kysely";
 import { now } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
 import { ledgerPaths } from "../../../shared/ledger-paths.ts";
@@ -17,13 +17,14 @@ import { Applier } from "./applier.ts";
 import { syncTables } from "./applied-ledger.ts";
 import { hasEarlier, readEarlier, removeEarlier } from "./earlier-ledger.ts";
 import { SQLITE_DIALECT } from "./dialect.ts";
+import { FileDialect } from "./file-dialect.ts";
 import { SqliteLedger } from "./ledger.ts";
 import { moveLedger, type Write } from "./ledger-file.ts";
 import { OpenFiles } from "./open-files.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "../schema.ts";
 import { openConnection, type Durability, type SqliteFile } from "./connection.ts";
-import { explainOpening, inspectDatabase } from "./damage.ts";
+import { explainOpening, inspectDatabase, toOpeningError } from "./damage.ts";
 import type { Statement } from "../statement.ts";
 import { startWriter, type Writer } from "./writer.ts";
 
@@ -50,6 +51,8 @@ export interface SqliteOptions {
   readonly onFailing?: (error: Error | null) => void;
   /** @param error why nothing is taken from now on: its files are gone; null: they are back */
   readonly onLost?: (error: Error | null) => void;
+  /** Aborted once nobody wants it any more, while its tables are brought up to date. */
+  readonly stopping?: AbortSignal;
   /** Takes a line of what a start that takes long is doing. */
   readonly tell?: (line: string) => void;
 }
@@ -57,9 +60,11 @@ export interface SqliteOptions {
 /**
  * Opens the database file, brings its tables up to date, and starts the threads: rows are read in
  * the caller's thread, lists in readers' threads, and every write goes through the writer's.
+ *
+ * @throws the reason of `stopping`
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { path, durability, addon, thread, listMs, tell = () => {} } = options;
+  const { path, durability, addon, thread, listMs, stopping, tell = () => {} } = options;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
   const applied = explainOpening(path, () => inspectDatabase(file));
@@ -69,9 +74,11 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   await using opened = new AsyncDisposableStack();
   const connection = explainOpening(path, () => openConnection(file));
   opened.defer(() => void connection.close());
-  const rows = new Kysely<Schema>({ dialect: new SqliteDialect({ database: connection }) });
+  const rows = new Kysely<Schema>({ dialect: new FileDialect(connection) });
   opened.defer(() => rows.destroy());
-  await migrateFile(rows, applied, path, tell);
+  await migrateFile(rows, applied, connection, { tell, stopping }).catch((error: unknown) => {
+    throw toOpeningError(path, error);
+  });
   const reader = opened.use(openReader(thread, file, listMs));
   const writer = opened.use(options.writer ?? startWriter(thread));
   writer.open(file);

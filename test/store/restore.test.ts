@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { backupTo, restoreFrom } from "../../src/server/store/sqlite/backup.ts";
+import { inspectDatabase } from "../../src/server/store/sqlite/damage.ts";
+import { fillOldStore, makeOldStore } from "./old-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "flowhook-restore-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test("a restore that is killed at the last moment leaves the database that was there", async () => {
+  const file = { path: join(folder, "flowhook.db"), durability: "full", addon: null } as const;
+  await makeOldStore(file.path, (db) => fillOldStore(db, 10));
+  const backup = join(folder, "backup.db");
+  await backupTo(file, backup);
+  const script = join(import.meta.dirname, "killed-restore.ts");
+  const child = spawn(process.execPath, ["--import", "tsx", script, file.path, backup]);
+  const [, signal] = (await once(child, "close")) as [unknown, string];
+  assert.equal(signal, "SIGKILL");
+  // A start would else make a new one, without a word.
+  assert.deepEqual(inspectDatabase(file), ["0001-first", "0002-key-use"]);
+  const old = await restoreFrom(file, backup);
+  assert.ok(old !== null);
+  assert.deepEqual(inspectDatabase({ ...file, path: old }), ["0001-first", "0002-key-use"]);
+  assert.deepEqual(inspectDatabase(file), ["0001-first", "0002-key-use"]);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith(".restoring")),
+    [],
+  );
+});
