@@ -104,6 +104,19 @@ describe("an answer that comes after it was given up", AT_ONCE, () => {
     await other.waitFor({ state: "detached" });
   });
 
+  test("that refuses what somebody else was faster with blames nothing that was sent before", async () => {
+    await service.api("POST", "/project", { name: "Fleet" });
+    const { page, dialog, button, unanswered } = await open("/ui/admin/projects");
+    const release = await holdBack(page, "**/api/latest/project/Fleet");
+    await page.getByRole("button", { name: "Change Fleet" }).click();
+    await dialog.getByLabel("Description").fill("Mine");
+    await service.api("PATCH", "/project/Fleet", { description: "Theirs" });
+    await button("Save").click();
+    await unanswered.waitFor();
+    release(0);
+    await dialog.getByText("Somebody else has changed it meanwhile").waitFor();
+  });
+
   test("leaves a dialog open that was sent again, and is not said to be somebody else's", async () => {
     const path = "**/api/latest/project/Shop";
     const { page, dialog, button, unanswered } = await open("/ui/admin/projects");
