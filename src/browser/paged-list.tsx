@@ -155,7 +155,7 @@ export function PagedList<Item>(
   const { items, isFirst, isLast, isBusy, turn } = pages;
   useLayoutEffect(() => onKeys({ j: () => step(1), k: () => step(-1), "/": search }), []);
   const rowFocus = useRowFocus(items);
-  if (items === null) return <div class="list" aria-busy="true"></div>;
+  if (items === null) return <div class="list" aria-busy={isBusy ? "true" : undefined}></div>;
   return (
     <>
       <Announced text={describe(pages, table.rowOf)} />
