@@ -16,6 +16,19 @@ import { openWorkshop } from "./workshop.ts";
 
 const PASSWORD = "a password of otto";
 
+/** What has the focus, where it begins, and where the lines at the top of the window end, in pixels. */
+interface Used {
+  readonly tag: string;
+  readonly top: number;
+  readonly edge: number;
+}
+
+const USED = `({
+  tag: document.activeElement.tagName,
+  top: document.activeElement.getBoundingClientRect().top,
+  edge: document.querySelector("#banner").getBoundingClientRect().bottom,
+})`;
+
 describe("who is signed in", { skip: noBrowser }, () => {
   let service: Service;
   let browser: Browser;
@@ -50,6 +63,11 @@ describe("who is signed in", { skip: noBrowser }, () => {
     const { y } = (await again.boundingBox()) ?? { y: -1 };
     assert.ok(y > 0 && y < 500, `the link is at ${y}`);
     assert.ok((await page.evaluate<number>("scrollY")) > 0);
+    const used = () => page.evaluate<Used>(USED);
+    for (let now = await used(); now.tag !== "A"; now = await used()) {
+      assert.ok(now.top >= now.edge, `${now.tag} is at ${now.top}, the line ends at ${now.edge}`);
+      await page.keyboard.press("Shift+Tab");
+    }
     await context.close();
   });
 
