@@ -71,6 +71,17 @@ describe("who is signed in", { skip: noBrowser }, () => {
     await context.close();
   });
 
+  test("is nobody, which is said once where something could not be read", async () => {
+    const context = await openWindow(browser, service);
+    const { page } = await openPage(context);
+    await visit(page, service, "/ui/admin/projects");
+    await context.clearCookies();
+    await page.getByRole("button", { name: "Change Shop" }).click();
+    await page.locator("#banner .session-end").waitFor();
+    assert.equal(await page.locator("#banner > *").count(), 1);
+    await context.close();
+  });
+
   test("is told from others once, in a line that stays where it is used", async () => {
     const context = await openWindow(browser, service);
     const { page } = await openPage(context);
