@@ -70,6 +70,25 @@ describe("what screen readers hear", { skip: noBrowser }, () => {
     await until("Succeeded");
   });
 
+  test("nothing as new that moved up from the page behind", async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 2; count += 1) ids.push(await seconds(60));
+    await poll("both to run", async () => {
+      const { body } = await service.api("GET", "/execution?status=RUNNING");
+      return (body as { items: unknown[] }).items.length === 2 ? true : null;
+    });
+    await page.route(/\/execution\?/, (route) =>
+      route.continue({ url: route.request().url().replace("limit=50", "limit=1") }),
+    );
+    await visit(page, service, "/ui/executions?status=RUNNING");
+    await page.locator("#live", { hasText: /^Live/ }).waitFor();
+    await until("Page 1: 1 row");
+    await service.api("POST", `/execution/${ids.pop()}/cancel`);
+    await until("1 row");
+    await page.unroute(/\/execution\?/);
+    for (const id of ids) await service.api("POST", `/execution/${id}/cancel`);
+  });
+
   test("once what was done in a dialog", async () => {
     await visit(page, service, "/ui/webhooks/hello#access");
     const dialog = page.getByRole("dialog");
