@@ -80,6 +80,16 @@ describe("a call from its page that takes long", { skip: noBrowser }, () => {
     await result().getByText("ENDED_CANCELLED: Cancelled by the user admin").waitFor();
   });
 
+  test("is sent where nothing can be looked for", async () => {
+    const isList = /\/execution\?webhook=/;
+    await page.route(isList, (route) => route.fulfill({ status: 500 }));
+    await visit(page, service, "/ui/webhooks/redirected#try");
+    await page.getByLabel("Query").fill("seconds=0");
+    await page.getByRole("button", { name: "Send" }).click();
+    await result().getByText("waited_seconds").waitFor();
+    await page.unroute(isList);
+  });
+
   test("asks before its page is left, until it is answered", async () => {
     const asked: string[] = [];
     let answer: "accept" | "dismiss" = "dismiss";
