@@ -56,6 +56,11 @@ export function isUnreached(error: unknown): boolean {
   return error instanceof ApiError && error.code === UNREACHABLE;
 }
 
+/** Whether the service knows the visitor no more, which a line at the top of the page says. */
+export function isOfSession(error: unknown): boolean {
+  return error instanceof ApiError && error.code === "not_authenticated";
+}
+
 /** Of the window, each time a request does not reach the service. */
 export const SERVICE_GONE = "servicegone";
 
@@ -220,12 +225,12 @@ function toProblem(text: string): Partial<Problem> {
   }
 }
 
-/** What is said of 401, in place of the words for programs. */
+/** What is said of 401 where something was sent, in place of the words for programs. */
 const ENDED = "Your session has ended, so nothing was done. Sign in again, and send it once more.";
 
 /** One sentence for people about whatever was thrown. */
 export function sentenceOf(error: unknown): string {
-  if (error instanceof ApiError && error.code === "not_authenticated") return ENDED;
+  if (isOfSession(error)) return ENDED;
   const text = error instanceof Error ? error.message : String(error);
   return /[.?!]$/.test(text) ? text : `${text}.`;
 }

@@ -104,6 +104,24 @@ export function showDialog(title: string, content: Child): void {
   dialog.showModal();
 }
 
+/** What came once its own dialog was left: a key is shown this once, so that only Close ends it. */
+function showResult(title: string, content: Child): void {
+  let isRead = false;
+  const close = (): void => {
+    isRead = true;
+    dialog.close();
+  };
+  const cancelled = (event: Event): void => event.preventDefault();
+  const closed = (): void => (isRead ? dialog.remove() : dialog.showModal());
+  const shown = (
+    <Dialog title={title} isBroad={false} cancelled={cancelled} closed={closed}>
+      <Result close={close}>{content}</Result>
+    </Dialog>
+  );
+  const dialog = append(document.body, shown) as HTMLDialogElement;
+  dialog.showModal();
+}
+
 function Dialog(props: {
   title: string;
   isBroad: boolean;
@@ -153,8 +171,8 @@ function Asked(props: AskedOptions) {
       throw error;
     }
     const found = props.result?.() ?? null;
-    // A key is shown this once, also where nobody waits for it any more.
-    if (!isOpen()) return found === null ? undefined : showDialog(props.title, found);
+    // Also where nobody waits for it any more.
+    if (!isOpen()) return found === null ? undefined : showResult(props.title, found);
     if (found === null) return leave();
     keep(true, false);
     setResult(found);
@@ -179,7 +197,7 @@ function Asked(props: AskedOptions) {
           isDangerous={isDangerous}
           beside={cancel}
           isGoneAfter
-          late={() => keep(false)}
+          late={() => keep(false, true)}
         >
           {content}
         </Form>

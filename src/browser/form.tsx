@@ -85,7 +85,8 @@ function useSending({ act, actOver, isForOnce = false, late }: Sending) {
   // Keys send a form whose button is disabled, and before that is drawn.
   const sent = useRef<Sent | null>(null);
   const last = useRef<Sent | null>(null);
-  const isUnsure = useRef(false);
+  // What may have been done all the same: each that was given up, until its refusal comes.
+  const unsure = useRef(new Set<Sent>());
   useLayoutEffect(() => {
     if (isBusy || sent.current === null) return;
     const { form, used } = sent.current;
@@ -108,14 +109,15 @@ function useSending({ act, actOver, isForOnce = false, late }: Sending) {
       setBusy(false);
     };
     const letGo = (): void => {
-      isUnsure.current = true;
+      unsure.current?.add(mine);
       late?.();
       end(LATE);
     };
     const failed = (error: unknown): void => {
+      if (error instanceof ApiError && error.status > 0) unsure.current?.delete(mine);
       // Nobody looks at a form that was left.
       if (!form.isConnected) complain(error);
-      else end(messagesOf(form, error, isUnsure.current));
+      else end(messagesOf(form, error, unsure.current?.size !== 0));
     };
     // What is started may take any time.
     const timer = isForOnce ? undefined : setTimeout(letGo, LATE_MS);
@@ -123,7 +125,7 @@ function useSending({ act, actOver, isForOnce = false, late }: Sending) {
     const run = isOver ? (actOver ?? act) : act;
     save(form, run(new FormData(form)))
       .then(() => {
-        if (last.current === mine) isUnsure.current = false;
+        if (last.current === mine) unsure.current?.clear();
         end(NONE);
       }, failed)
       .finally(() => clearTimeout(timer));
@@ -193,7 +195,7 @@ function show(form: HTMLFormElement, errors: Messages): void {
 /**
  * A refusal where it belongs: at the fields that it names, otherwise above the buttons.
  *
- * @param isUnsure whether something was sent before that had no answer in time
+ * @param isUnsure whether something was sent before that may have been done
  */
 function messagesOf(form: HTMLFormElement, error: unknown, isUnsure: boolean): Messages {
   if (error instanceof ApiError && error.code === "changed_meanwhile")

@@ -1,4 +1,4 @@
-import { isUnreached, sentenceOf, SERVICE_BACK } from "./api.ts";
+import { isOfSession, isUnreached, sentenceOf, SERVICE_BACK } from "./api.ts";
 import { append, need } from "./append.ts";
 import { Said } from "./said.tsx";
 
@@ -33,6 +33,7 @@ export function banner(): HTMLElement {
 
 /** Says at the top what could not be done, once until it is closed or, unreached, until it is over. */
 export function complain(error: unknown): void {
+  if (isOfSession(error)) return;
   const text = sentenceOf(error);
   const said = banner().querySelectorAll(".complaint > span");
   if ([...said].some(({ textContent }) => textContent === text)) return;

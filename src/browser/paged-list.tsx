@@ -155,7 +155,7 @@ export function PagedList<Item>(
   const { items, isFirst, isLast, isBusy, turn } = pages;
   useLayoutEffect(() => onKeys({ j: () => step(1), k: () => step(-1), "/": search }), []);
   const rowFocus = useRowFocus(items);
-  if (items === null) return <div class="list" aria-busy="true"></div>;
+  if (items === null) return <div class="list" aria-busy={isBusy ? "true" : undefined}></div>;
   return (
     <>
       <Announced text={describe(pages, table.rowOf)} />
@@ -176,14 +176,12 @@ export function PagedList<Item>(
   );
 }
 
-/** What a page shows, and how much of it has come since it was turned to: `Page 2: 50 rows, 3 new`. */
+/** What a page shows, and how much of it stands out as new: `Page 2: 50 rows, 3 new`. */
 function describe<Item>(
-  { items, atFirst, number, isFirst, isLast }: Pages<Item>,
+  { items, number, isFirst, isLast }: Pages<Item>,
   rowOf: TableProps<Item>["rowOf"],
 ): string {
-  const known = new Set(rowOf && atFirst.map((item) => rowOf(item).id));
-  const fresh =
-    rowOf === undefined ? [] : (items ?? []).filter((item) => !known.has(rowOf(item).id));
+  const fresh = items?.filter((item) => rowOf?.(item).style === "new") ?? [];
   const page = isFirst && isLast ? "" : `Page ${number}: `;
   const rows = items?.length === 0 ? "no rows" : plural(items?.length ?? 0, "row");
   return `${page}${rows}${fresh.length === 0 ? "" : `, ${fresh.length} new`}`;

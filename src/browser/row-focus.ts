@@ -21,23 +21,33 @@ export function useRowFocus(of: unknown) {
   useLayoutEffect(() => {
     const list = place.current;
     const lost = last.current;
-    if (list === null || lost === null || lost.element.isConnected) return;
-    last.current = null;
-    if (document.activeElement !== document.body) return;
+    if (list === null || lost === null) return;
+    // Rows that come move it.
+    last.current = lost.element.isConnected ? focusedIn(list, lost.element) : null;
+    if (last.current !== null || document.activeElement !== document.body) return;
     const rows = rowsOf(list);
     const row = rows[lost.row] ?? rows.at(-1);
-    (row?.querySelector<HTMLElement>(USED) ?? list).focus();
+    // It was not asked for: whoever reads somewhere else goes on there.
+    (row?.querySelector<HTMLElement>(USED) ?? list).focus({ preventScroll: true });
   }, [of]);
   const onFocusIn = ({ target }: Event): void => {
-    if (!(target instanceof Element)) return;
-    const row = rowsOf(place.current).findIndex((one) => one.contains(target));
-    last.current = row === -1 ? null : { element: target, row };
+    if (target instanceof Element) last.current = focusedIn(place.current, target);
   };
-  // An element that is taken away is not left: there is nothing that it is left for.
-  const onFocusOut = ({ relatedTarget }: FocusEvent): void => {
-    if (relatedTarget !== null) last.current = null;
+  // Browsers tell it before they take an element away, which is then not left.
+  const onFocusOut = ({ target }: Event): void => {
+    if (target instanceof Element) queueMicrotask(() => forgetLeft(target));
+  };
+  const forgetLeft = (element: Element): void => {
+    const isLeft = element.isConnected && document.activeElement !== element;
+    if (isLeft && last.current?.element === element) last.current = null;
   };
   return { ref: place, tabindex: -1, onFocusIn, onFocusOut };
+}
+
+/** Null: it is in no row. */
+function focusedIn(list: HTMLElement | null, element: Element): Focused | null {
+  const row = rowsOf(list).findIndex((one) => one.contains(element));
+  return row === -1 ? null : { element, row };
 }
 
 function rowsOf(list: HTMLElement | null): readonly HTMLElement[] {

@@ -8,13 +8,15 @@ import { call, openWorkshop } from "./workshop.ts";
 
 /** Notes what comes into a live region, as screen readers are told of it; a timer is not. */
 const LISTEN = `window.heard = [];
+window.heardAt = 0;
 const LIVE = "[aria-live], [role=status], [role=alert], [role=log]";
 new MutationObserver((changes) => {
   for (const { type, target, addedNodes } of changes) {
     const at = target instanceof Element ? target : target.parentElement;
     const nodes = type === "characterData" ? [target] : [...addedNodes];
-    if (at?.closest(LIVE) && !at.closest("[role=timer]"))
-      heard.push(...nodes.map(({ textContent }) => textContent).filter((text) => text !== ""));
+    if (!at?.closest(LIVE) || at.closest("[role=timer]")) continue;
+    heard.push(...nodes.map(({ textContent }) => textContent).filter((text) => text !== ""));
+    heardAt = performance.now();
   }
 }).observe(document, { subtree: true, childList: true, characterData: true });`;
 
@@ -35,6 +37,12 @@ describe("what screen readers hear", { skip: noBrowser }, () => {
 
   async function until(text: string): Promise<void> {
     await poll(`"${text}" to be heard`, async () => ((await heard()).includes(text) ? true : null));
+  }
+
+  /** Until nothing is heard for longer than a text is held back that follows another one. */
+  async function untilQuiet(): Promise<void> {
+    const silence = () => page.evaluate<number>("performance.now() - heardAt");
+    await poll("silence", async () => ((await silence()) > 1500 ? true : null));
   }
 
   const heard = () => page.evaluate<string[]>("heard");
@@ -58,6 +66,11 @@ describe("what screen readers hear", { skip: noBrowser }, () => {
     await visit(page, service, "/ui/webhooks/hello#try");
     await page.getByRole("button", { name: "Send" }).click();
     await until("Answered with 200");
+    await page
+      .locator("#try .badges", { hasText: "Open its execution" })
+      .getByText("ran")
+      .waitFor();
+    await untilQuiet();
     const said = await heard();
     assert.deepEqual(
       said.filter((text) => text !== "Sent"),
@@ -66,8 +79,29 @@ describe("what screen readers hear", { skip: noBrowser }, () => {
   });
 
   test("the end of an execution", async () => {
-    await visit(page, service, `/ui/executions/${await seconds(1)}`);
-    await until("Succeeded");
+    const id = await seconds(60);
+    await visit(page, service, `/ui/executions/${id}`);
+    await service.api("POST", `/execution/${id}/cancel`);
+    await until("Cancelled");
+  });
+
+  test("nothing as new that moved up from the page behind", async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 2; count += 1) ids.push(await seconds(60));
+    await poll("both to run", async () => {
+      const { body } = await service.api("GET", "/execution?status=RUNNING");
+      return (body as { items: unknown[] }).items.length === 2 ? true : null;
+    });
+    await page.route(/\/execution\?/, (route) =>
+      route.continue({ url: route.request().url().replace("limit=50", "limit=1") }),
+    );
+    await visit(page, service, "/ui/executions?status=RUNNING");
+    await page.locator("#live", { hasText: /^Live/ }).waitFor();
+    await until("Page 1: 1 row");
+    await service.api("POST", `/execution/${ids.pop()}/cancel`);
+    await until("1 row");
+    await page.unroute(/\/execution\?/);
+    for (const id of ids) await service.api("POST", `/execution/${id}/cancel`);
   });
 
   test("once what was done in a dialog", async () => {

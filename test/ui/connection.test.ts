@@ -115,6 +115,13 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     }
   });
 
+  test("does not say so of a list whose reading was refused", async () => {
+    await page.goto(`${service.url}/ui/executions?created_by=nosuchuser`);
+    await page.locator(".complaint").waitFor();
+    const content = `getComputedStyle(document.querySelector(".list"), "::after").content`;
+    assert.equal(await page.evaluate<string>(content), "none");
+  });
+
   test("asks once at a time where the network hangs, and not for ever", async () => {
     await visit(page, service, "/ui/flows/answer");
     let asked = 0;

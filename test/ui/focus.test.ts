@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
 import type { Service } from "../blackbox/service.ts";
 import { noBrowser, openBrowser, openPage, openWindow, visit } from "./browser.ts";
-import { openWorkshop } from "./workshop.ts";
+import { call, openWorkshop } from "./workshop.ts";
 
 describe("a field that is drawn again keeps the focus", { skip: noBrowser }, () => {
   let service: Service;
@@ -110,6 +110,40 @@ describe("a field that is drawn again keeps the focus", { skip: noBrowser }, () 
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: next }).and(page.locator(":focus")).waitFor();
     }
+  });
+
+  async function openLive(): Promise<void> {
+    await visit(page, service, "/ui/executions");
+    await page.locator("#live", { hasText: /^Live/ }).waitFor();
+  }
+
+  test("as rows that come push off the row with it, in the one at its place by then", async () => {
+    const calls = async (count: number): Promise<void> => {
+      for (let at = 0; at < count; at += 1) await call(service, "hello", {});
+    };
+    await calls(50);
+    await openLive();
+    const focused = (row: number) => page.locator(`tbody tr:nth-child(${row}) th a:focus`);
+    await page.locator("tbody tr:nth-child(49) th a").focus();
+    await calls(1);
+    await focused(50).waitFor();
+    const row = await page.locator("tbody tr").last().getAttribute("data-id");
+    await calls(1);
+    await page.locator(`[data-id="${row}"]`).waitFor({ state: "detached" });
+    await focused(50).waitFor();
+  });
+
+  test("unless somebody has left it, who reads on where they are", async () => {
+    await openLive();
+    const row = page.locator("tbody tr").nth(44);
+    await row.locator("th a").focus();
+    const pushed = page.locator(`[data-id="${await row.getAttribute("data-id")}"]`);
+    await page.mouse.click(60, 700);
+    await page.evaluate("scrollTo(0, 0)");
+    for (let count = 0; count < 8; count += 1) await call(service, "hello", {});
+    await pushed.waitFor({ state: "detached" });
+    assert.equal(await page.locator(".list :focus").count(), 0);
+    assert.equal(await page.evaluate<number>("scrollY"), 0);
   });
 
   test("and scrolls nowhere as an answer comes", async () => {

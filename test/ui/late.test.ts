@@ -55,6 +55,18 @@ describe("an answer that comes after it was given up", AT_ONCE, () => {
     await page.getByRole("rowheader", { name: "Late" }).waitFor();
   });
 
+  test("is told where its dialog is still open", async () => {
+    const { page, dialog, button, unanswered } = await open("/ui/admin/projects");
+    const release = await holdBack(page, "**/api/latest/project");
+    await page.getByRole("button", { name: "New project" }).click();
+    await dialog.getByLabel("Name").fill("Tardy");
+    await button("Create").click();
+    await unanswered.waitFor();
+    release(0);
+    await page.locator("#notices", { hasText: "Created" }).waitFor();
+    assert.equal(await dialog.count(), 0);
+  });
+
   test("is told where it refuses what was left", async () => {
     const { page, dialog, button, unanswered } = await open("/ui/admin/projects");
     const release = await holdBack(page, "**/api/latest/project");
@@ -67,7 +79,7 @@ describe("an answer that comes after it was given up", AT_ONCE, () => {
     await page.locator(".complaint", { hasText: "Shop" }).waitFor();
   });
 
-  test("shows the key that it made", async () => {
+  test("shows the key that it made, until that is read, over what is open by then", async () => {
     const path = "**/api/latest/webhook/hello/authentication";
     const { page, dialog, button, unanswered } = await open("/ui/webhooks/hello#access");
     const release = await holdBack(page, path);
@@ -77,9 +89,32 @@ describe("an answer that comes after it was given up", AT_ONCE, () => {
     await unanswered.waitFor();
     await button("Cancel").click();
     await dialog.waitFor({ state: "detached" });
+    await page.keyboard.press("?");
+    const other = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    await other.waitFor();
     release(0);
-    await dialog.getByText(/^fhk_/).waitFor();
-    await button("Close").click();
+    const made = page.getByRole("dialog", { name: "Set a key" });
+    await made.getByText(/^curl/).waitFor();
+    await made.locator(".result:focus").waitFor();
+    for (let count = 0; count < 3; count += 1) await page.keyboard.press("Escape");
+    await made.getByText(/^fhk_/).waitFor();
+    await made.getByRole("button", { name: "Close" }).click();
+    await made.waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+    await other.waitFor({ state: "detached" });
+  });
+
+  test("that refuses what somebody else was faster with blames nothing that was sent before", async () => {
+    await service.api("POST", "/project", { name: "Fleet" });
+    const { page, dialog, button, unanswered } = await open("/ui/admin/projects");
+    const release = await holdBack(page, "**/api/latest/project/Fleet");
+    await page.getByRole("button", { name: "Change Fleet" }).click();
+    await dialog.getByLabel("Description").fill("Mine");
+    await service.api("PATCH", "/project/Fleet", { description: "Theirs" });
+    await button("Save").click();
+    await unanswered.waitFor();
+    release(0);
+    await dialog.getByText("Somebody else has changed it meanwhile").waitFor();
   });
 
   test("leaves a dialog open that was sent again, and is not said to be somebody else's", async () => {

@@ -16,6 +16,19 @@ import { openWorkshop } from "./workshop.ts";
 
 const PASSWORD = "a password of otto";
 
+/** What has the focus, where it begins, and where the lines at the top of the window end, in pixels. */
+interface Used {
+  readonly tag: string;
+  readonly top: number;
+  readonly edge: number;
+}
+
+const USED = `({
+  tag: document.activeElement.tagName,
+  top: document.activeElement.getBoundingClientRect().top,
+  edge: document.querySelector("#banner").getBoundingClientRect().bottom,
+})`;
+
 describe("who is signed in", { skip: noBrowser }, () => {
   let service: Service;
   let browser: Browser;
@@ -50,6 +63,22 @@ describe("who is signed in", { skip: noBrowser }, () => {
     const { y } = (await again.boundingBox()) ?? { y: -1 };
     assert.ok(y > 0 && y < 500, `the link is at ${y}`);
     assert.ok((await page.evaluate<number>("scrollY")) > 0);
+    const used = () => page.evaluate<Used>(USED);
+    for (let now = await used(); now.tag !== "A"; now = await used()) {
+      assert.ok(now.top >= now.edge, `${now.tag} is at ${now.top}, the line ends at ${now.edge}`);
+      await page.keyboard.press("Shift+Tab");
+    }
+    await context.close();
+  });
+
+  test("is nobody, which is said once where something could not be read", async () => {
+    const context = await openWindow(browser, service);
+    const { page } = await openPage(context);
+    await visit(page, service, "/ui/admin/projects");
+    await context.clearCookies();
+    await page.getByRole("button", { name: "Change Shop" }).click();
+    await page.locator("#banner .session-end").waitFor();
+    assert.equal(await page.locator("#banner > *").count(), 1);
     await context.close();
   });
 

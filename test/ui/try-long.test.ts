@@ -5,6 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { startService, type Service } from "../blackbox/service.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { ROOT } from "../blackbox/target.ts";
+import { openPostgres } from "../postgres-server.ts";
 import { noBrowser, openBrowser, openPage, openWindow, visit } from "./browser.ts";
 
 describe("a call from its page that takes long", { skip: noBrowser }, () => {
@@ -65,21 +66,28 @@ describe("a call from its page that takes long", { skip: noBrowser }, () => {
       await begun();
       for (let count = 0; count < 110; count += 1) await fetch(url, { method: "POST" });
     });
-    const isSearch = (address: URL) => address.searchParams.get("webhook") === "redirected";
+    const isSearch = (address: URL) => address.searchParams.get("order") === "asc";
     await page.route(isSearch, async (route) => {
-      if (!route.request().url().endsWith("limit=1")) await others;
+      await others;
       await route.continue();
     });
-    const reads: string[] = [];
-    page.on("request", (request) => {
-      if (/\/execution\/[^/]+$/.test(request.url())) reads.push(request.url());
-    });
+    const reads = readsOf(page);
     await send("redirected");
     await result().getByRole("link", { name: "Watch its execution" }).waitFor();
     await page.unroute(isSearch);
     assert.ok(reads.length <= 2, `${reads.length} executions were read`);
     await cancel();
     await result().getByText("ENDED_CANCELLED: Cancelled by the user admin").waitFor();
+  });
+
+  test("is sent where nothing can be looked for", async () => {
+    const isList = /\/execution\?webhook=/;
+    await page.route(isList, (route) => route.fulfill({ status: 500 }));
+    await visit(page, service, "/ui/webhooks/redirected#try");
+    await page.getByLabel("Query").fill("seconds=0");
+    await page.getByRole("button", { name: "Send" }).click();
+    await result().getByText("waited_seconds").waitFor();
+    await page.unroute(isList);
   });
 
   test("asks before its page is left, until it is answered", async () => {
@@ -104,3 +112,40 @@ describe("a call from its page that takes long", { skip: noBrowser }, () => {
     assert.deepEqual(asked, ["beforeunload"]);
   });
 });
+
+function readsOf(page: Page): readonly string[] {
+  const reads: string[] = [];
+  page.on("request", (request) => {
+    if (/\/execution\/[^/]+$/.test(request.url())) reads.push(request.url());
+  });
+  return reads;
+}
+
+test(
+  "a call at a node is looked for among those that came after it",
+  { skip: noBrowser },
+  async () => {
+    await using opened = new AsyncDisposableStack();
+    const server = await openPostgres();
+    opened.defer(() => server.stop());
+    const plugins = [join(ROOT, "plugins/slow.ts")];
+    const config = { DATABASE_URL: await server.createDatabase(), WAIT_POLL_WINDOW_SEC: 1 };
+    const service = await startService({ plugins, config });
+    opened.defer(async () => void (await service.stop()));
+    await service.createWebhook("slow", "slow");
+    const browser = await openBrowser();
+    opened.defer(() => browser.close());
+    const { page } = await openPage(await openWindow(browser, service));
+    await visit(page, service, "/ui/webhooks/slow#try");
+    await page.getByLabel("Query").fill("seconds=60");
+    const url = `${service.url}/api/latest/webhook/slow/call?async&seconds=0`;
+    await Promise.all(Array.from({ length: 20 }, () => fetch(url, { method: "POST" })));
+    const reads = readsOf(page);
+    await page.getByRole("button", { name: "Send" }).click();
+    const link = page.locator("#try").getByRole("link", { name: "Watch its execution" });
+    await link.waitFor();
+    assert.equal(reads.length, 1);
+    const id = (await link.getAttribute("href"))?.split("/").at(-1);
+    await service.api("POST", `/execution/${id}/cancel`);
+  },
+);
