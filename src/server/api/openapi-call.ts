@@ -155,6 +155,7 @@ const RESPONSES = {
   415: { $ref: "#/components/responses/415" },
   422: { $ref: "#/components/responses/422" },
   429: { $ref: "#/components/responses/429" },
+  431: { $ref: "#/components/responses/431" },
   500: {
     description: "The execution did not succeed: its status, a colon and its status message",
     headers: EXECUTION_ID,
