@@ -17,7 +17,7 @@ export interface LogOptions {
  */
 export function openLog({ level, format, node = null }: LogOptions): Log {
   const base = node === null ? null : { node };
-  const output = openOutput();
+  const output = (opened ??= openOutput());
   if (format === "json") return pino({ ...JSON_LINES, base, level }, output);
   const toLines = prettyFactory({
     // Not where NO_COLOR or TERM=dumb says so.
@@ -30,6 +30,9 @@ export function openLog({ level, format, node = null }: LogOptions): Log {
   const write = (text: string) => output.write(toLines(text));
   return pino({ base, level, formatters: { log: withoutNulls } }, { write });
 }
+
+/** One for all logs: what one of them could not write leaves before what the next one writes. */
+let opened: ReturnType<typeof openOutput> | null = null;
 
 /** Lines that cannot be written are kept up to so many bytes. */
 const MOST_KEPT = 2 ** 20;

@@ -39,6 +39,17 @@ test("for people an entry is one line, without members that are null", async () 
   assert.match(lines[1]!, /^\[[\d:.]+\] INFO: Done$/);
 });
 
+test("all logs of a program have one output, and their lines stay in order", async () => {
+  const lines = await print(
+    `for (let n = 1; n <= 15; n += 1) openLog({ level: "info", format: "pretty" }).info("Line " + n);`,
+  );
+  const expected = Array.from({ length: 15 }, (_, at) => `Line ${at + 1}`);
+  assert.deepEqual(
+    lines.map((line) => /Line \d+$/.exec(line)?.[0]),
+    expected,
+  );
+});
+
 test("stacks are lines, which act on no terminal", async () => {
   const [first, ...lines] = await print(
     `log.error({ flow: "a", stack: "a.ts:1\\n  x\\u001b[31m\\n    ^" }, "Flow is broken");`,
