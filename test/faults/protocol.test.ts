@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import { raw, type Origin } from "../blackbox/client.ts";
+import { raw, send, type Origin } from "../blackbox/client.ts";
 import { poll } from "../blackbox/scenario.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { HUNG_MS } from "../hung.ts";
@@ -274,6 +274,30 @@ describe("protocol", () => {
       assert.equal(problem["type"], `urn:flowhook:error:${code}`);
       assert.match(problem["detail"] ?? "", detail);
     }
+  });
+
+  test("what no call is counted for is counted, and told in the log", async () => {
+    const refusals = async (code: string): Promise<number> => {
+      const { text } = await send(service.origin, { target: "/metrics" });
+      return Number(new RegExp(`refusals_total\\{code="${code}"\\} (\\d+)`).exec(text)?.[1]);
+    };
+    const before = [await refusals("bad_request"), await refusals("bad_target")];
+    await raw(service.origin, "hello\r\n\r\n");
+    await raw(service.origin, `GET / HTTP/1.1\r\n${HOST}Host: b\r\n\r\n`);
+    // Its head was read: it is a call, which is counted as one.
+    await raw(
+      service.origin,
+      `POST ${CALL} HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    );
+    const after = [await refusals("bad_request"), await refusals("bad_target")];
+    assert.deepEqual(
+      after.map((count, at) => count - (before[at] ?? 0)),
+      [1, 1],
+    );
+    assert.match(
+      service.logs(),
+      /"code":"(bad_request|headers_too_large|bad_target)".*"Request refused"/,
+    );
   });
 
   test("M2: a Host that names no host is refused at once, and the connection closed", async () => {

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { peerOf, type ProxyTrust } from "../access/client-address.ts";
 import { networkOf } from "../access/network.ts";
 import type { Log } from "../../shared/log.ts";
-import { openRareWarning } from "./rare-warning.ts";
+import { openRareLine } from "./rare-line.ts";
 
 /** Open at the same time; waiting callers hold one each. Further ones are closed at once. */
 const MOST = 16_384;
@@ -92,7 +92,7 @@ export function shareConnections(
     const isShareUsed = count > sharedFrom && (held.get(network) ?? 0) > share;
     if (isShareUsed && !isTrusted(peer)) refuse(socket, isTls);
   });
-  const warn = openRareWarning(log);
+  const warn = openRareLine(log, "warn");
   const message = `${most} connections are open, as many as may be: another one was closed`;
   server.on("drop", () => warn({}, message));
 }

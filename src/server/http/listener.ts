@@ -11,16 +11,17 @@ import { watchFile } from "node:fs";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { readCertificate } from "../config/certificate.ts";
-import { openProxyTrust } from "../access/client-address.ts";
+import { openProxyTrust, peerOf } from "../access/client-address.ts";
 import { networkOf } from "../access/network.ts";
 import { mostOpenFiles } from "../workers/process-figures.ts";
 import { prefixOf, type Config } from "../config/resolve.ts";
 import { holdContinue } from "../request/expectation.ts";
 import { NO_HOST } from "../request/host.ts";
-import type { Log } from "../../shared/log.ts";
+import type { RequestError } from "../../shared/errors.ts";
+import { toLogText, type Log } from "../../shared/log.ts";
 import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
 import { mostConnections, shareConnections } from "./connections.ts";
-import { openRareWarning } from "./rare-warning.ts";
+import { openRareLine } from "./rare-line.ts";
 import { refuseTarget } from "./request-target.ts";
 import { boundUnread } from "./unread-answers.ts";
 import { answerUnparsed } from "./unparsed-request.ts";
@@ -46,13 +47,15 @@ export async function listen(
     },
   });
   const server = createSocketServer(config, log);
+  const noteRefusal = openRefusalNote(deps);
+  answerUnparsed(server, LIMITS, noteRefusal);
   shareConnections(server, {
     most: mostConnections(mostOpenFiles(process.pid)),
     log,
     isTrusted: openProxyTrust(config.TRUSTED_PROXIES),
     isTls: Boolean(config.TLS_CERT_FILE),
   });
-  const warn = openRareWarning(log);
+  const warn = openRareLine(log, "warn");
   const noteAnswer = boundUnread(
     Math.max(ANSWERS * config.MAX_OUTPUT_BYTES, LEAST_BUDGET),
     ({ req }) => networkOf(deps.addressOf(req).address),
@@ -61,7 +64,8 @@ export async function listen(
   );
   const answerBounded = boundUnderWay((incoming, outgoing) => {
     outgoing.on("prefinish", onPrefinish);
-    if (refuseTarget(incoming, outgoing, localNames)) return;
+    const refused = refuseTarget(incoming, outgoing, localNames);
+    if (refused !== null) return noteRefusal(peerOf(incoming.socket), refused);
     const answered = app.call(incoming, outgoing) ?? handle(incoming, outgoing);
     answered.then(
       () => noteAnswer(outgoing),
@@ -79,6 +83,17 @@ export async function listen(
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
   await once(server, "listening");
   return server;
+}
+
+type RefusalNote = (peer: string, refused: RequestError) => void;
+
+/** Counts what is refused before anybody knows which call it is, and tells of it now and then. */
+function openRefusalNote({ calls, log }: AppDeps): RefusalNote {
+  const tell = openRareLine(log, "info");
+  return (peer, { code, message }) => {
+    calls.meters.countRefusal(code);
+    tell({ code, reason: toLogText(message), address: peer }, "Request refused");
+  };
 }
 
 /**
@@ -133,7 +148,6 @@ function linger(incoming: IncomingMessage): void {
 const STALLED_MS = 30_000;
 
 function limit(server: Server): Server {
-  answerUnparsed(server, LIMITS);
   // All of them count: a header that is dropped would be one that nobody has checked.
   server.maxHeadersCount = 0;
   // A connection without anything to send may be silent: its caller waits.

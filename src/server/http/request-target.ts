@@ -9,21 +9,21 @@ import { identifyRequest } from "../request/trace.ts";
  * (contract, section 4, numbers 6 and 15), a transfer coding that is not undone.
  *
  * @param localNames of a service for this machine alone, beside its own; null: any host will do
- * @returns whether it was refused, and answered
+ * @returns why it was refused, and answered so; null: it was not
  */
 export function refuseTarget(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   localNames: readonly string[] | null,
-): boolean {
+): RequestError | null {
   const error = findTargetError(incoming, localNames);
-  if (error === null) return false;
+  if (error === null) return null;
   identifyRequest(incoming, outgoing);
   const refused = new RequestError("bad_target", error);
   const problem = JSON.stringify(toProblem(refused, "/"));
   outgoing.writeHead(refused.status, { ...PROBLEM_HEADERS, connection: "close" });
   outgoing.end(incoming.method === "HEAD" ? undefined : problem);
-  return true;
+  return refused;
 }
 
 export const PROBLEM_HEADERS = {

@@ -2,6 +2,7 @@ import { STATUS_CODES, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { RequestError, toProblem } from "../../shared/errors.ts";
 import { newId } from "../../shared/id.ts";
+import { peerOf } from "../access/client-address.ts";
 import { REQUEST_ID } from "../request/trace.ts";
 import { PROBLEM_HEADERS } from "./request-target.ts";
 
@@ -19,11 +20,22 @@ interface ParserLimits {
   readonly maxHeaderSize: number;
 }
 
-/** Answers what is no request, or too large or too slow to become one, and closes its connection. */
-export function answerUnparsed(server: Server, limits: ParserLimits): void {
+/**
+ * Answers what is no request, or too large or too slow to become one, and closes its connection.
+ *
+ * @param note is told those whose head was not read, with the address of the other end
+ */
+export function answerUnparsed(
+  server: Server,
+  limits: ParserLimits,
+  note: (peer: string, refused: RequestError) => void,
+): void {
   server.on("clientError", (error: ParseError, socket: Socket) => {
     if (!isOfParser(error)) return void socket.destroy();
-    if (socket.writable && !isBegun(socket)) socket.write(toAnswer(refusalOf(error, limits)));
+    const refused = refusalOf(error, limits);
+    const answer = findAnswer(socket);
+    if (answer === null) note(peerOf(socket), refused);
+    if (socket.writable && answer?.headersSent !== true) socket.write(toAnswer(refused));
     socket.destroySoon();
   });
 }
@@ -33,10 +45,12 @@ function isOfParser({ code }: ParseError): boolean {
   return /^HPE_|^ERR_HTTP_/.test(code);
 }
 
-/** What stands within the answer of an earlier request would be read as a part of it. */
-function isBegun(socket: Socket): boolean {
-  const answer = Reflect.get(socket, "_httpMessage") as ServerResponse | null | undefined;
-  return answer?.headersSent === true;
+/**
+ * The answer to a request whose head was read: of that request somebody knows already, and what
+ * stands within an answer that has begun would be read as a part of it.
+ */
+function findAnswer(socket: Socket): ServerResponse | null {
+  return (Reflect.get(socket, "_httpMessage") as ServerResponse | null | undefined) ?? null;
 }
 
 function refusalOf(error: ParseError, limits: ParserLimits): RequestError {

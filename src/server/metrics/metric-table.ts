@@ -52,7 +52,7 @@ export const OF_SERVICE = {
   flowhook_refusals_total: {
     type: "counter",
     labels: ["code"],
-    help: "Calls that were refused, by code of the error",
+    help: "Calls that were refused, and what was no request or had no right target, by code of the error",
   },
   flowhook_executions_interrupted_total: {
     type: "counter",
