@@ -28,7 +28,7 @@ import { allSecrets } from "./store/workspace.ts";
 import { openMeters, type Meters } from "./metrics/meters.ts";
 import { connect } from "./connect.ts";
 import { openCatalogOf } from "./flows.ts";
-import { closeAfterAnswers, closeServer, listen, urlOf } from "./http/listener.ts";
+import { listen } from "./http/listener.ts";
 import { openParser, type Parser } from "./parser.ts";
 import { putInOrder } from "./left-executions.ts";
 import type { Configuration } from "./config/load.ts";
@@ -128,18 +128,18 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
   const isReady = () => isServing && takesCalls(store) && (lease?.isHeld ?? true);
   stopping.throwIfAborted();
   const parts = { ...given, configuration, dataKey, executions, isReady, defaultProjectId, lease };
-  const server = await listen(config, await connect(parts), options.localNames ?? null);
-  opened.defer(() => closeServer(server));
+  const listener = await listen(config, await connect(parts), options.localNames ?? null);
+  opened.defer(() => listener.close());
   async function stop(hurried: Promise<void>): Promise<void> {
     isServing = false;
     executions.startDraining();
-    closeAfterAnswers(server);
+    listener.closeAfterAnswers();
     await Promise.race([wait(config.SHUTDOWN_DELAY_SEC * 1000, undefined, UNREF), hurried]);
     const drained = executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
     await Promise.race([drained, hurried.then(() => executions.drain(0))]);
     await disposal.disposeAsync();
   }
-  const url = urlOf(config, server);
+  const { url } = listener;
   const running = () => executions.counts().running;
   const service = { url, store, catalog, defaultProjectId, adminPassword, running, stop };
   // The store is filled last: a start that fails, for whatever reason, leaves it empty.

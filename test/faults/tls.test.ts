@@ -90,7 +90,13 @@ describe("TLS", { skip: target.skip ?? false }, () => {
       return socket.resume();
     });
     await Promise.all(silent.map((socket) => once(socket, "close")));
+    const late = createConnection({ port, host: "127.0.0.1" });
+    late.resume().on("error", () => {});
+    await once(late, "connect");
+    await shown(port);
+    const stopped = performance.now();
     await terminate(running.child);
+    assert.ok(performance.now() - stopped < 8000, "not as long as a handshake may take");
   });
 
   test("10: files that change: wrong ones only warn, right ones are taken up", async () => {

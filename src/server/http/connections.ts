@@ -51,6 +51,11 @@ export interface ConnectionOptions {
   readonly log: Log;
 }
 
+/** What is open, whether it has become a connection of HTTP or is within its handshake of TLS. */
+export interface OpenConnections {
+  close(): void;
+}
+
 /**
  * Keeps room for everybody while connections become scarce. Clients of one network count as one;
  * behind a trusted proxy there may be many.
@@ -58,19 +63,18 @@ export interface ConnectionOptions {
 export function shareConnections(
   server: Server,
   { most, isTrusted, isTls, log }: ConnectionOptions,
-): void {
+): OpenConnections {
   // From so many on, one client has no more than its share: nobody is to hold them all.
   const sharedFrom = most / 2;
   const share = most / 4;
   // From so many on, kept connections that wait for nothing are closed.
   const closingFrom = (most / 4) * 3;
   const held = new Map<string, number>();
-  let count = 0;
+  const open = new Set<Socket>();
   let closedAt = Number.NEGATIVE_INFINITY;
   server.maxConnections = most;
 
   function add(network: string, change: 1 | -1): void {
-    count += change;
     const own = (held.get(network) ?? 0) + change;
     if (own === 0) held.delete(network);
     else held.set(network, own);
@@ -86,15 +90,24 @@ export function shareConnections(
   server.prependListener("connection", (socket: Socket) => {
     const peer = peerOf(socket);
     const network = networkOf(peer);
+    open.add(socket);
     add(network, 1);
-    socket.on("close", () => add(network, -1));
-    if (count > closingFrom) closeIdle();
-    const isShareUsed = count > sharedFrom && (held.get(network) ?? 0) > share;
+    socket.on("close", () => {
+      open.delete(socket);
+      add(network, -1);
+    });
+    if (open.size > closingFrom) closeIdle();
+    const isShareUsed = open.size > sharedFrom && (held.get(network) ?? 0) > share;
     if (isShareUsed && !isTrusted(peer)) refuse(socket, isTls);
   });
   const warn = openRareLine(log, "warn");
   const message = `${most} connections are open, as many as may be: another one was closed`;
   server.on("drop", () => warn({}, message));
+  return {
+    close() {
+      for (const socket of open) socket.destroy();
+    },
+  };
 }
 
 /** No words before the handshake of TLS. */

@@ -20,12 +20,22 @@ import { NO_HOST } from "../request/host.ts";
 import type { RequestError } from "../../shared/errors.ts";
 import { toLogText, type Log } from "../../shared/log.ts";
 import { createApp, respondInternal, sendInternal, type AppDeps } from "./app.ts";
-import { mostConnections, shareConnections } from "./connections.ts";
+import { mostConnections, shareConnections, type OpenConnections } from "./connections.ts";
 import { openRareLine } from "./rare-line.ts";
 import { refuseTarget } from "./request-target.ts";
 import { boundUnread } from "./unread-answers.ts";
 import { answerUnparsed } from "./unparsed-request.ts";
 import { boundUnderWay } from "./under-way.ts";
+
+/** The port on which calls, API, pages and monitoring are answered. */
+export interface Listener {
+  /** Where it listens, with the prefix of BASE_URL. */
+  readonly url: string;
+  /** From now on each answer closes its connection: who keeps one comes back by another, and elsewhere. */
+  closeAfterAnswers(): void;
+  /** Lets answers that are under way leave, and then closes every connection. */
+  close(): Promise<void>;
+}
 
 /**
  * Starts to listen; resolves when it does.
@@ -36,7 +46,7 @@ export async function listen(
   config: Config,
   deps: AppDeps,
   localNames: readonly string[] | null,
-): Promise<Server> {
+): Promise<Listener> {
   const { log } = deps;
   const app = createApp(deps);
   const handle = getRequestListener((request, env) => app.fetch(request, env as HttpBindings), {
@@ -49,7 +59,7 @@ export async function listen(
   const server = createSocketServer(config, log);
   const noteRefusal = openRefusalNote(deps);
   answerUnparsed(server, LIMITS, noteRefusal);
-  shareConnections(server, {
+  const connections = shareConnections(server, {
     most: mostConnections(mostOpenFiles(process.pid)),
     log,
     isTrusted: openProxyTrust(config.TRUSTED_PROXIES),
@@ -82,7 +92,13 @@ export async function listen(
   });
   server.listen(config.LISTEN_PORT, config.LISTEN_HOST);
   await once(server, "listening");
-  return server;
+  return {
+    url: urlOf(config, server),
+    closeAfterAnswers() {
+      server.prependListener("request", (_, outgoing) => (outgoing.shouldKeepAlive = false));
+    },
+    close: () => closeServer(server, connections),
+  };
 }
 
 type RefusalNote = (peer: string, refused: RequestError) => void;
@@ -183,30 +199,23 @@ function createSocketServer(config: Config, log: Log): Server {
   return limit(server);
 }
 
-/** Where it listens, with the prefix of BASE_URL. */
-export function urlOf(config: Config, server: Server): string {
+function urlOf(config: Config, server: Server): string {
   const { address, family, port } = server.address() as AddressInfo;
   const host = family === "IPv6" ? `[${address}]` : address;
   const scheme = config.TLS_CERT_FILE ? "https" : "http";
   return `${scheme}://${host}:${port}${prefixOf(config)}`;
 }
 
-/** From now on each answer closes its connection: who keeps one comes back by another, and elsewhere. */
-export function closeAfterAnswers(server: Server): void {
-  server.prependListener("request", (_, outgoing) => (outgoing.shouldKeepAlive = false));
-}
-
 /** How long answers that are under way may take to leave. */
 const CLOSE_MS = 2000;
 
-/** Lets answers that are under way leave, and then closes every connection. */
-export async function closeServer(server: Server): Promise<void> {
+async function closeServer(server: Server, connections: OpenConnections): Promise<void> {
   const closed = once(server, "close");
   // What is answered in this turn leaves at its end, and its connection counts as idle before.
   await nextTurn();
   server.close();
   server.closeIdleConnections();
-  const limit = setTimeout(() => server.closeAllConnections(), CLOSE_MS);
+  const limit = setTimeout(() => connections.close(), CLOSE_MS);
   await closed;
   clearTimeout(limit);
 }
