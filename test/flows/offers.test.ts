@@ -158,6 +158,20 @@ suite("flows on all nodes", () => {
     assert.deepEqual(two.catalog.list(), []);
   });
 
+  test("a version that ended its runners stays broken, whatever else is offered", async () => {
+    await using cluster = await Cluster.open();
+    const one = await cluster.join("one", { "a.ts": greet("one") });
+    const two = await cluster.join("two", {});
+    const { spec } = await until(two, "a", ({ state }) => state === "ready");
+    two.catalog.markBroken(spec?.key ?? "", "It took the runner down three times");
+    await one.fixture.write("b.ts", greet("b"));
+    await until(two, "b", ({ state }) => state === "ready");
+    await two.catalog.idle();
+    assert.equal(two.catalog.find("a")?.state, "broken");
+    await two.catalog.reload();
+    assert.equal((await until(two, "a", ({ state }) => state === "ready")).version, spec?.version);
+  });
+
   test("a flow that another node has just got is known to who asks for it", async () => {
     await using cluster = await Cluster.open();
     const one = await cluster.join("one", {}, { askMs: HOUR_MS });

@@ -30,6 +30,8 @@ export interface FlowError {
   readonly retry?: "soon" | "later";
   /** The file exports nothing that was meant as a flow. */
   readonly isNoFlow?: boolean;
+  /** It ended its runners: it is not tried again before it changes, or is reloaded by hand. */
+  readonly isGivenUp?: boolean;
 }
 
 /** What became of a closure that was to be taken up. */

@@ -106,7 +106,7 @@ export class FlowRegistry {
     this.#givenUp.add(key);
     const serving = [...this.#entries.values()].find((entry) => entry.served?.spec.key === key);
     if (serving === undefined) return null;
-    this.break(serving, { message, stack: null }, null);
+    this.break(serving, { message, stack: null, isGivenUp: true }, null);
     return serving;
   }
 

@@ -89,7 +89,7 @@ export class FolderSync {
   /** Other nodes offer something else, which may be what could not be borrowed before. */
   offersChanged(): void {
     for (const entry of this.#options.registry.entries())
-      if (entry.node !== null && entry.error !== null) entry.seen = null;
+      if (entry.node !== null && entry.error !== null && !entry.error.isGivenUp) entry.seen = null;
     this.debounce.immediately();
   }
 
