@@ -116,8 +116,9 @@ function powershell(options: SnippetOptions): string {
   -Body ${quotePowerShell(JSON.stringify(options.body))}`;
 }
 
+/** PowerShell takes curly single quotes for straight ones. */
 function quotePowerShell(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  return `'${text.replaceAll(/['\u2018-\u201b]/g, "$&$&")}'`;
 }
 
 /** Its client follows 5 redirects unless told, and a call that waits has one for each leg. */

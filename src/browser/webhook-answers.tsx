@@ -26,6 +26,9 @@ const READERS = [
   ["listed", "Those that are listed"],
 ] as const;
 
+/** Stands where a list of headers is empty: what is left out is the default. */
+const NO_HEADERS = "-";
+
 /** Which input is taken, how calls are answered, and which pages may read the answers. */
 export function WebhookAnswers(part: WebhookPart) {
   const webhook = part.shown.body;
@@ -104,8 +107,8 @@ function CorsFields({ webhook: { cors } }: { webhook: Webhook }) {
           <Field
             name="cors.headers"
             label="Headers that they may send"
-            hint="Default: empty, authorization, content-type, idempotency-key, prefer, x-service-token."
-            value={cors?.headers.join(", ") ?? ""}
+            hint={`Default: empty, authorization, content-type, idempotency-key, prefer, x-service-token. ${NO_HEADERS}: no header.`}
+            value={cors === null ? "" : cors.headers.join(", ") || NO_HEADERS}
           />
           <Field
             name="cors.max_age_sec"
@@ -135,7 +138,7 @@ function toCors(values: FormData): object {
   return {
     origins: listOf(values, "cors.origins"),
     credentials: values.has("cors.credentials"),
-    ...(headers.length === 0 ? {} : { headers }),
+    ...(headers.length === 0 ? {} : { headers: headers.filter((name) => name !== NO_HEADERS) }),
     ...(maxAgeSec === null ? {} : { max_age_sec: maxAgeSec }),
   };
 }

@@ -35,7 +35,18 @@ export function MemberForm(
 }
 
 function differs({ body }: ShownWebhook, name: string, value: unknown): boolean {
-  return JSON.stringify(value) !== JSON.stringify(body[name as keyof Members]);
+  return toOrdered(value) !== toOrdered(body[name as keyof Members]);
+}
+
+/** The service has the members of a value in another order than the form has its fields. */
+function toOrdered(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, member: unknown) =>
+    typeof member !== "object" || member === null || Array.isArray(member)
+      ? member
+      : Object.fromEntries(
+          Object.entries(member).toSorted(([one], [other]) => (one < other ? -1 : 1)),
+        ),
+  );
 }
 
 /**

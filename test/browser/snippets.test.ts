@@ -9,6 +9,13 @@ const OPTIONS = {
   body: { name: "Zoë" },
 };
 
+test("no text ends a text of PowerShell, which takes curly quotes for straight ones", () => {
+  const [, write] = SNIPPETS.find(([name]) => name === "PowerShell")!;
+  const snippet = write({ ...OPTIONS, body: { name: "Ada\u2019; it's \u2018\u201a\u201b" } });
+  const [, body = ""] = /-Body '(.*)'$/s.exec(snippet) ?? [];
+  assert.equal(body.replaceAll(/(['\u2018-\u201b])\1/g, "").search(/['\u2018-\u201b]/), -1);
+});
+
 test("Windows PowerShell is told to send UTF-8", () => {
   const [, write] = SNIPPETS.find(([name]) => name === "PowerShell")!;
   assert.match(write(OPTIONS), /-ContentType 'application\/json; charset=utf-8'/);

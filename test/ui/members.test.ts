@@ -62,6 +62,10 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
     });
     assert.deepEqual(await member("hello", "methods"), ["POST", "GET"]);
     assert.equal(await page.getByLabel("At once").inputValue(), "30", "what was left out");
+    const sent = page.waitForRequest((request) => request.method() === "PATCH");
+    await fill({ Methods: "POST" });
+    await save();
+    assert.deepEqual((await sent).postDataJSON(), { methods: ["POST"] }, "what was changed alone");
 
     await visit(page, service, "/ui/webhooks/hello#limits");
     await choose("Counted are", "");
@@ -96,6 +100,15 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
       "x-frame-options": "DENY",
       "cache-control": "no-store",
     });
+
+    await fill({ "Headers that they may send": "-" });
+    await save();
+    const headers = async () => ((await member("hello", "cors")) as { headers: unknown }).headers;
+    assert.deepEqual(await headers(), []);
+    await visit(page, service, "/ui/webhooks/hello#answers");
+    await fill({ "Seconds for which browsers keep that": "60" });
+    await save();
+    assert.deepEqual(await headers(), [], "no header stays no header");
   });
 
   test("tell calls apart that are sent again", async () => {

@@ -134,10 +134,10 @@ function followIt(
       last = Number(id);
       take({ id, line: data as LogLine });
     },
+    // Where the end cannot be read, the stream tells of it once more when it comes back.
     status: (data) => {
       const hasEnded = isEnded((data as ExecutionSummary).status);
-      if (hasEnded) live.close();
-      refresh(hasEnded).catch(complain);
+      refresh(hasEnded).then(() => hasEnded && live.close(), complain);
     },
   });
   return () => live.close();
