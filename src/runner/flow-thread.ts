@@ -59,7 +59,11 @@ export class FlowThread {
     this.#piscina.on("workerDestroy", () => this.end());
     this.#worker.once("error", (error: unknown) => (this.#error = error));
     this.#worker.once("exit", () => this.#exit());
-    this.#piscina.run(SERVE).catch(() => {});
+    this.#piscina.run(SERVE).catch((error: unknown) => {
+      if (this.#isEnding) return;
+      this.#error ??= toSetupError(error);
+      this.end();
+    });
   }
 
   forward(text: string): void {
@@ -121,6 +125,12 @@ export class FlowThread {
     if (typeof text !== "string" || text.length > MAX_TOLD) return;
     this.#tell({ type: "told", thread: this.#options.number, text });
   }
+}
+
+/** Without the paths that are in it: whoever calls the flow is told. */
+function toSetupError(error: unknown): Error {
+  const [code = "see the log"] = /\bE[A-Z]{3,}\b/.exec(String(error)) ?? [];
+  return new Error(`it could not be set up (${code})`);
 }
 
 /** undefined: nothing has come. What cannot be read has no message in it. */

@@ -10,7 +10,12 @@ export function correctClock(behindMs: number): void {
 
 /** Milliseconds since the epoch. */
 export function now(): number {
-  return Date.now() + behind;
+  return correct(Date.now());
+}
+
+/** As `now`, of a time that a thread has from the machine's clock. */
+export function correct(at: number): number {
+  return at + behind;
 }
 
 /** Milliseconds since the epoch as ISO 8601 in UTC; null stays null. */

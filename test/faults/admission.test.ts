@@ -60,6 +60,24 @@ describe("admission", () => {
     assert.equal((await service.call("echo")).status, 503);
   });
 
+  test("a start that is refused is none of those that an execution may have", async () => {
+    await using service = await openTestService({
+      config: { WORKER_THREADS: 2, MAX_QUEUED_EXECUTIONS: 0, MAX_CHILDREN: 1, SYNC_MODE: "hold" },
+      flows: ["sleep"],
+      files: { "asking.ts": ASKING },
+    });
+    await service.createWebhook("sleep", "sleep", { is_productive: true });
+    await service.createWebhook("asking", "asking", { is_productive: true, role: "webhook" });
+    await start(service, "sleep", 1);
+    const json = { operation: "start_execution", name: "sleep", size: 1, times: 3 };
+    const { text } = await service.call("asking", "", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(json),
+    });
+    assert.equal(text.match(/wait already|no room|queue/g)?.length, 3, text);
+  });
+
   test("M12: two slow flows leave a slot to a third", async () => {
     await using service = await openTestService({
       config: { WORKER_THREADS: 4, SYNC_MODE: "hold" },

@@ -171,6 +171,26 @@ describe("limits of nodes", () => {
     gates.open("next");
   });
 
+  test("a call that was refused for others takes no place at its node", async () => {
+    await using gates = await openGates();
+    await using cluster = await openLimited({ max_concurrent: 1, when_busy: "refuse" });
+    const [holder, other] = cluster.nodes as [ClusterNode, ClusterNode];
+    await warm(cluster, holder);
+    await warm(cluster, other);
+    await startAt(holder, gates.query("held"));
+    await gates.arrived("held");
+    const refused = await other.service.call("limited", "?async");
+    assert.deepEqual([refused.status, refused.text.includes("webhook_busy")], [429, true]);
+    gates.open("held");
+    await cluster.settled();
+    // Where no place is left at its node, another one takes it.
+    const id = await startAt(other, gates.query("next"));
+    await gates.arrived("next");
+    const { text } = await other.service.api("GET", `/execution/${id}`);
+    assert.equal((JSON.parse(text) as { node: string }).node, other.name);
+    gates.open("next");
+  });
+
   test("what waits at a node that is stopped keeps its turn", async () => {
     await using gates = await openGates();
     await using cluster = await openCluster(server, { nodes: 2, leads_group: true });

@@ -3,7 +3,7 @@ import { Agent } from "node:http";
 import { describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { send, type Answer } from "../blackbox/client.ts";
-import { poll } from "../blackbox/scenario.ts";
+import { executionId, poll } from "../blackbox/scenario.ts";
 import { openGate } from "../api/gate.ts";
 import { openTestService, type TestService } from "./test-service.ts";
 import { figure, mostHere } from "./sizes.ts";
@@ -38,6 +38,38 @@ describe("shutdown", () => {
     const answer = await leg.answer;
     assert.deepEqual([answer.status, answer.text], [200, '"in"']);
     assert.equal(await service.ended(), 0);
+  });
+
+  test("a large result that comes within the grace is kept, and so is one with headers of CORS", async () => {
+    await using gate = await openGate();
+    await using service = await openTestService({
+      config: { SHUTDOWN_GRACE_SEC: 30 },
+      files: {
+        "large.ts": PACED.replace(").text()", ").text().then((text) => text.repeat(4_500_000))"),
+        "shared.ts": PACED.replace(
+          ").text()",
+          `).text().then((body) => new Response(body, { headers: { "access-control-allow-origin": "*" } }))`,
+        ),
+      },
+    });
+    const ids: string[] = [];
+    for (const name of ["large", "shared"]) {
+      await service.createWebhook(name, name, { is_productive: true });
+      ids.push(executionId(await service.call(name, `?async&gate=${gate.url}`)));
+    }
+    await untilRunning(service, 2);
+    service.signal("SIGTERM");
+    gate.open();
+    assert.equal(await service.ended(), 0);
+    await service.start();
+    for (const id of ids) {
+      const { text } = await service.api("GET", `/execution/${id}`);
+      assert.equal(
+        (JSON.parse(text) as { status: string }).status,
+        "ENDED_SUCCESS",
+        text.slice(0, 300),
+      );
+    }
   });
 
   test("beyond the grace: one 302 with Connection: close, then interrupted", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFile, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -12,7 +12,7 @@ import { FrameReader } from "../../src/shared/wire/frames.ts";
 import type { FlowSpec } from "../../src/shared/wire/protocol.ts";
 import { startRunners } from "../../src/server/workers/supervisor.ts";
 import { HUNG_MS } from "../hung.ts";
-import { openBench, toRunnersOptions, until, type Bench } from "./runners-fixture.ts";
+import { openBench, toJob, toRunnersOptions, until, type Bench } from "./runners-fixture.ts";
 
 const HELLO = `export default () => "here"`;
 const SLOW = `export default ({ log }) => (log.info("begun"), new Promise((resolve) => setTimeout(resolve, 600_000)))`;
@@ -389,5 +389,93 @@ test("a spare comes with a run, and is kept while runners are used", async () =>
     for (; count() === 1 && performance.now() < deadline; await delay(50)) await bench.run(spec);
     assert.equal(count(), 2);
     await until(() => count() === 1);
+  }
+});
+
+/** As a server that does not get on: what comes meanwhile is read later than timers are. */
+function holdUp(ms: number): Promise<void> {
+  return new Promise((resolve) =>
+    readFile(import.meta.filename, () => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+      resolve();
+    }),
+  );
+}
+
+test("a thread that cannot be set up costs its run, and no place", async () => {
+  await using bench = await openBench();
+  const spec = bench.flow(HELLO);
+  const room = bench.scheduler.roomOf(spec.flow);
+  for (const name of readdirSync(bench.folder))
+    if (name.endsWith(".sock")) rmSync(join(bench.folder, name));
+  const { status, status_message } = await bench.run(spec);
+  assert.equal(status, "ENDED_ERROR");
+  assert.equal(status_message, "The flow's thread was lost: it could not be set up (ENOENT)");
+  assert.deepEqual(bench.scheduler.counts(), { running: 0, waiting: 0 });
+  assert.equal(bench.scheduler.roomOf(spec.flow), room);
+});
+
+test("a server that was late blames no flow, and no run", async () => {
+  await using bench = await openBench();
+  const spec = bench.flow(HELLO, { isolation: "execution" });
+  for (let round = 0; round < 3; round += 1) {
+    await bench.run(spec);
+    await holdUp(2200);
+    assert.equal((await bench.run(spec)).status, "ENDED_SUCCESS");
+  }
+  assert.deepEqual([bench.broken, bench.runners.status().restarts], [[], 0]);
+
+  const slow = bench.flow(
+    `export default () => new Promise((done) => setTimeout(done, 300, "in time"))`,
+  );
+  await bench.run(slow);
+  const { promise, resolve } = Promise.withResolvers<string | null>();
+  bench.scheduler.enqueue({
+    id: "r",
+    flow: slow.flow,
+    spec: slow,
+    job: toJob("r", slow),
+    timeoutMs: 1000,
+    link: null,
+    abortReason: null,
+    returned() {},
+    log() {},
+    operate: async () => ({ ok: true, value: "null" }),
+    expired: () => resolve("expired"),
+    ended: ({ output_value }) => resolve(output_value),
+  });
+  await delay(100);
+  await holdUp(2000);
+  assert.equal(await promise, '"in time"');
+});
+
+test("what comes does not wait for a run that was told to end", async () => {
+  await using bench = await openBench({ flowMaxConcurrent: 2, cancelGraceMs: 2 * HUNG_MS });
+  const spec = bench.flow(`export default (flow) =>
+    flow.input_value.json === 0 ? 0 : flow.setting("waits")`);
+  const job = (json: number) => ({ input_value: JSON.stringify({ json }) });
+  const held: (() => void)[] = [];
+  bench.answer = () => new Promise((resolve) => held.push(() => resolve({ ok: true, value: "1" })));
+  const hold = async () => {
+    const runs = [bench.start(spec, job(1)), bench.start(spec, job(1))] as const;
+    await until(() => held.length === 2);
+    return runs;
+  };
+  for (const at of [0, 1] as const) {
+    const warm = await hold();
+    for (const answer of held.splice(0)) answer();
+    await Promise.all(warm.map(({ ending }) => ending));
+    // So that more than one may stand in a thread.
+    for (let round = 0; round < 80; round += 1) await bench.run(spec, job(0));
+    const runs = await hold();
+    bench.abort(runs[at].id, "Cancelled");
+    let isDone = false;
+    void bench.run(spec, job(0)).then(() => (isDone = true));
+    const [cancelled, other] = [held[at], held[1 - at]];
+    held.length = 0;
+    other?.();
+    await until(() => isDone);
+    cancelled?.();
+    await Promise.all(runs.map(({ ending }) => ending));
   }
 });

@@ -18,6 +18,13 @@ test("a value is held until its answer, and its place until that has left", () =
   assert.equal(waiting.add(0, ask(1)), true);
 });
 
+test("a name alone is none of what waits, as the thread counts it", () => {
+  const waiting = new WaitingOperations(MAX_WAITING_BYTES);
+  assert.equal(waiting.add(0, ask(MAX_WAITING_BYTES)), true);
+  const alone = { ...ask(0), name: "setting", value: null };
+  for (const number of [1, 2, 3]) assert.equal(waiting.add(number, alone), true);
+});
+
 test("a thread that reads no answers is not asked for ever", () => {
   const waiting = new WaitingOperations(10);
   let count = 0;

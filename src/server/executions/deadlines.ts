@@ -33,9 +33,10 @@ export class Deadlines {
     if (current !== null) this.#checkBy(since + (length > 1 ? STALL_MS : current.timeoutMs));
   }
 
-  /** Tells the current run of a worker to end. */
+  /** Tells the current run of a worker to end; what stands behind it does not wait for that. */
   abort(worker: Worker): void {
     worker.abort(worker.current?.abortReason ?? "");
+    worker.recall();
     this.#checkBy(worker.since + this.#options.cancelGraceMs);
   }
 
@@ -70,8 +71,15 @@ export class Deadlines {
       if (took >= this.#options.cancelGraceMs) worker.end();
       return;
     }
-    if (took >= run.timeoutMs) run.expired();
+    if (took >= run.timeoutMs) this.#expireSoon(worker, run);
     if (took >= STALL_MS && worker.length > 1) this.#recallSoon(worker, run);
+  }
+
+  /** As `#recallSoon`: it may have ended in time. */
+  #expireSoon(worker: Worker, run: Run): void {
+    this.#options.clock.soon(() => {
+      if (worker.current === run && !worker.isEnding) run.expired();
+    });
   }
 
   /** The server itself may have been late: what has come until now is read first. */

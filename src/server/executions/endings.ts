@@ -32,6 +32,8 @@ export class Endings {
   readonly #options: EndingsOptions;
   readonly #journal: Journal;
   readonly #active: ActiveExecutions;
+  /** Of executions whose threads have reported, and that are not decided yet. */
+  readonly #underWay = new Set<Promise<void>>();
 
   constructor(options: EndingsOptions, journal: Journal, active: ActiveExecutions) {
     this.#options = options;
@@ -43,10 +45,18 @@ export class Endings {
   conclude(execution: ActiveExecution, ending: Ending): void {
     const outcome = isJudgedAtOnce(ending) ? this.#judge(execution.id, ending) : null;
     if (outcome !== null && !hasCors(outcome)) return this.write(execution, outcome);
-    this.#concludeLater(execution, ending, outcome).catch((error: unknown) => {
-      const { log } = this.#options;
-      log.error({ execution: execution.id, err: error }, "Cannot carry on with an execution");
-    });
+    const concluded = this.#concludeLater(execution, ending, outcome)
+      .catch((error: unknown) => {
+        const { log } = this.#options;
+        log.error({ execution: execution.id, err: error }, "Cannot carry on with an execution");
+      })
+      .finally(() => this.#underWay.delete(concluded));
+    this.#underWay.add(concluded);
+  }
+
+  /** Resolves once all is decided that threads have reported until now. */
+  async decided(): Promise<void> {
+    await Promise.all(this.#underWay);
   }
 
   /** Writes the ending, unless another was decided before, and tells whoever waits. */

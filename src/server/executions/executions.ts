@@ -325,7 +325,9 @@ export class Executions implements RunEvents {
     this.#journal.close();
     this.#heldBack?.close();
     await atMost(WAIT_MS, this.#scheduler.stop());
+    const idleBy = performance.now() + graceMs;
     await atMost(graceMs, this.#scheduler.whenIdle());
+    await atMost(Math.max(WAIT_MS, idleBy - performance.now()), this.#endings.decided());
     // Those that have ended are told of it, once that is written.
     const ending = [...this.#active].filter(({ decided }) => decided !== null);
     await atMost(WAIT_MS, Promise.all(ending.map(({ ended }) => ended)));
@@ -338,6 +340,7 @@ export class Executions implements RunEvents {
 
   returned(execution: ActiveExecution): void {
     const isWaiting = (): boolean => (execution.run?.link ?? null) !== null;
+    execution.startedAt = null;
     execution.queue?.returned(execution);
     this.#journal.wait(execution, isWaiting);
     this.#overflow.queued();
@@ -347,6 +350,7 @@ export class Executions implements RunEvents {
     // Lost with the service itself: the next start ends it as interrupted.
     if (this.#journal.isStopped) return;
     this.#removals.leaveRun(execution);
+    this.#kept.release(execution);
     this.#endings.conclude(execution, ending);
   }
 

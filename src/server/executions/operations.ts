@@ -19,6 +19,7 @@ import { toEndingText } from "./ending-text.ts";
 import { toInput } from "./input.ts";
 import { grantsOf } from "./permissions.ts";
 import { refuseOperation } from "./refused-operation.ts";
+import type { StartRequest } from "./start-request.ts";
 import { findValueError, isCheckedAtOnce, type ValueJob } from "./value.ts";
 
 /** What the operations of flows need (contract, section 5). */
@@ -157,7 +158,7 @@ async function startChild(
   // Its ending may have been decided meanwhile, and those that it started be looked for.
   if (execution.decided !== null) throw new OperationError("The execution has ended");
   countChild(execution, options.limits.maxChildren);
-  const child = await options.executions.start({
+  const child = await startCounted(options, execution, {
     flowName,
     flow,
     webhook: null,
@@ -203,6 +204,20 @@ async function requireFewAncestors(
   throw new OperationError(
     `${ancestors} executions led to this one, and one more is too many (MAX_CHILD_DEPTH)`,
   );
+}
+
+/** One that was refused may be tried again. */
+async function startCounted(
+  { executions }: OperationsOptions,
+  parent: ActiveExecution,
+  request: StartRequest,
+): Promise<ActiveExecution> {
+  try {
+    return await executions.start(request);
+  } catch (error) {
+    parent.children -= 1;
+    throw error;
+  }
 }
 
 function countChild(execution: ActiveExecution, maxChildren: number): void {

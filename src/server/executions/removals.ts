@@ -55,6 +55,8 @@ export class Removals {
   refuse(execution: ActiveExecution): void {
     execution.isRefused = true;
     if (execution.run !== null) this.#abort(execution, execution.run, "It was not recorded");
+    // Nobody else tells its queue: what was not recorded is not handed over.
+    this.leaveRun(execution);
     execution.queue?.ended(execution);
     this.#kept.release(execution);
     this.#active.delete(execution);

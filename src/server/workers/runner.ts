@@ -24,8 +24,12 @@ import type { ThreadListener } from "./thread-listener.ts";
 import { UsedVersions } from "./used-versions.ts";
 import type { Worker, WorkerEvents } from "./worker.ts";
 
-/** A thread that has not ended so long after it was told to is held by a native call. */
-const STUCK_MS = 2_000;
+/**
+ * A thread that has not ended so long after it was told to is held by a native call. Ticks are
+ * counted: a server that was late itself reads what has come before the next one.
+ */
+const STUCK_TICKS = 4;
+const TICK_MS = 500;
 
 /** A process that has ended is known to have so long after its channel broke. */
 const EXIT_MS = 200;
@@ -185,7 +189,7 @@ export class Runner {
       send: (message) => this.#channel.send(message),
       onStray: (execution, text) => logStray(this.#options, spec, { execution, text }),
       onRun: () => this.#use(spec.key),
-      onEnd: () => void setTimeout(() => this.#abandon(thread), STUCK_MS).unref(),
+      onEnd: () => this.#abandonIn(STUCK_TICKS, thread),
     });
     this.#lines.set(thread, line);
     return line.worker;
@@ -228,6 +232,12 @@ export class Runner {
   #use(key: string): void {
     this.usedAt = performance.now();
     this.#used.use(key, this.usedAt);
+  }
+
+  #abandonIn(ticks: number, thread: number): void {
+    if (ticks === 0) return this.#abandon(thread);
+    if (this.#lines.has(thread))
+      setTimeout(() => this.#abandonIn(ticks - 1, thread), TICK_MS).unref();
   }
 
   /** What a thread ran that does not end has failed, and its runner goes. */

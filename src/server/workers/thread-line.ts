@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { correct } from "../../shared/clock.ts";
 import { FrameReader, toFrame } from "../../shared/wire/frames.ts";
 import {
   failed,
@@ -217,7 +218,7 @@ export class ThreadLine implements WorkerLine {
     // One beyond the limit is the line that says that lines were dropped.
     const isTooLong = this.#lines > this.#options.limits.max_log_lines + 1;
     if (isTooLong || !this.#isCurrent(id)) this.#break();
-    else this.worker.log([line]);
+    else this.worker.log([{ ...line, at: correct(line.at) }]);
   }
 
   #stray({ id, text }: FromThread & { type: "stray" }): void {

@@ -17,9 +17,11 @@ export class WaitingOperations {
 
   /** @returns false where a thread's own program would not have asked */
   add(number: number, { value, name }: OperationRequest): boolean {
-    const { length } = value ?? name;
     const isFull = this.#length > MAX_WAITING_BYTES || this.#lengths.size >= MOST_WAITING;
-    if (isFull || length > this.#longest || this.#lengths.has(number)) return false;
+    const isTooLong = (value ?? name).length > this.#longest;
+    if (isFull || isTooLong || this.#lengths.has(number)) return false;
+    // As the thread counts: a name alone is none of it.
+    const length = value?.length ?? 0;
     this.#lengths.set(number, length);
     this.#length += length;
     return true;

@@ -125,7 +125,10 @@ export class Worker {
 
   /** Whether runs may be handed over. */
   get isOpen(): boolean {
-    return this.#state === "ready" && !this.#isRecalling && !this.#isStalled && !this.#isLeaving;
+    return (
+      this.#state === "ready" &&
+      !(this.#isRecalling || this.#isStalled || this.#isAborting || this.#isLeaving)
+    );
   }
 
   /** Whether its thread is told to end, or has ended. */
