@@ -174,6 +174,19 @@ test("an input schema gives the flow what it makes of the input, or names each f
     error,
     'Input does not fit the flow\'s schema: json.name: Invalid type: Expected string but received 1; json.age: Invalid type: Expected number but received "x"',
   );
+  const ofBody = `import { defineFlow, v } from "flowhook";
+    export default defineFlow({ input: v.object({ name: v.string() }), run: ({ input_value }) => input_value });`;
+  const fault =
+    'Input does not fit the flow\'s schema: name: Invalid key: Expected "name" but received undefined';
+  for (const [input_value, told] of [
+    [
+      '{"method":"POST","json":{"name":"Ada"}}',
+      fault + '. The body is in "json": write v.object({ json: v.object({ ... }) })',
+    ],
+    ['{"method":"POST","json":{"nam":"Ada"}}', fault],
+    ['{"method":"POST","json":["name"]}', fault],
+  ] as const)
+    assert.equal(await runOf(ofBody, {}, { input_value }), told);
 });
 
 test("the operations that shape the response check their arguments", async () => {
