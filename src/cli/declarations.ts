@@ -1,13 +1,21 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { listAssets, readAsset } from "../assets/read.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
 
-/** The part of a tsconfig.json that leads editors to them. */
-export const MAPPING =
-  '"types": ["./types/node"],\n    "paths": {\n      "flowhook": ["./types/flowhook.d.ts"],\n' +
-  '      "flowhook/testing": ["./types/testing.d.ts"]\n    }';
+/**
+ * The part of a tsconfig.json that leads editors to them. Imports name the file, and of the modules
+ * of Node there are only those that flows may use: others are named in their declarations.
+ */
+export const MAPPING = `"allowImportingTsExtensions": true,
+    "noEmit": true,
+    "skipLibCheck": true,
+    "types": ["./types/node"],
+    "paths": {
+      "flowhook": ["./types/flowhook.d.ts"],
+      "flowhook/testing": ["./types/testing.d.ts"]
+    }`;
 
 const NODE = "types/node/";
 const REFERENCE = /^\/\/\/ <reference path="([^"]+)" \/>\n/gm;
@@ -15,8 +23,15 @@ const REFERENCE = /^\/\/\/ <reference path="([^"]+)" \/>\n/gm;
 /** Writes the declaration files of this version in place of those of another one. */
 export function writeTypes(folder = "."): void {
   for (const path of writeDeclarations(folder)) process.stdout.write(`Wrote ${path}\n`);
-  if (existsSync(join(folder, "tsconfig.json")) || existsSync(join(folder, "deno.json"))) return;
-  process.stdout.write(`Put this into the compilerOptions of your tsconfig.json: ${MAPPING}\n`);
+  if (!existsSync(join(folder, "deno.json"))) adviseOnMapping(folder);
+}
+
+/** Says what a tsconfig.json of the folder is to have, unless it leads to them already. */
+export function adviseOnMapping(folder: string): void {
+  const path = join(folder, "tsconfig.json");
+  if (existsSync(path) && readFileSync(path, "utf8").includes("types/flowhook.d.ts")) return;
+  const text = `\nPut this into the compilerOptions of your tsconfig.json:\n    ${MAPPING}\n`;
+  process.stdout.write(text);
 }
 
 /**

@@ -108,16 +108,21 @@ function printFlows(items: readonly Flow[], options: ListOptions & { empty: stri
   const columns = items.some(({ node }) => node !== null) ? [...COLUMNS, NODE] : COLUMNS;
   printList(items, columns, options);
   if (options.json) return;
-  for (const { name, file, error } of items)
+  for (const { name, file, error, version } of items)
     if (error !== null)
       process.stdout.write(
-        `\n${toLine(name)} is broken\n  ${toLine(nameFile(file, error.message))}\n`,
+        `\n${toLine(name)} is broken${toServing(version)}\n  ${toLine(nameFile(file, error.message))}\n`,
       );
   for (const { name, versions } of items)
     if (versions.length > 0)
       process.stdout.write(
         `\n${toLine(name)} differs between nodes\n${versions.map(toVersionLine).join("")}`,
       );
+}
+
+/** The last good version serves all the same, where there is one. */
+function toServing(version: string | null): string {
+  return version === null ? "" : `, version ${version.slice(0, VERSION_LENGTH)} serves`;
 }
 
 function toVersionLine({ node, version }: Flow["versions"][number]): string {

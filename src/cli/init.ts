@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { readAsset } from "../assets/read.ts";
 import { sampleConfig } from "../server/config/sample.ts";
 import { makeFolder } from "../shared/make-folder.ts";
-import { MAPPING, writeDeclarations } from "./declarations.ts";
+import { MAPPING, adviseOnMapping, writeDeclarations } from "./declarations.ts";
 import { CommandError } from "./command-error.ts";
 
 /** `module: preserve` reads flows as the service does: as modules, whatever a package.json says. */
@@ -14,12 +14,9 @@ const TSCONFIG = `{
     "lib": ["esnext", "webworker"],
     "strict": true,
     "noUncheckedIndexedAccess": true,
-    "allowImportingTsExtensions": true,
     "verbatimModuleSyntax": true,
     "erasableSyntaxOnly": true,
     "allowJs": true,
-    "skipLibCheck": true,
-    "noEmit": true,
     ${MAPPING}
   },
   "include": ["plugins"]
@@ -60,6 +57,7 @@ function isEmpty(folder: string): boolean {
 function report(folder: string, wrote: readonly string[], left: readonly string[]): void {
   for (const path of wrote) process.stdout.write(`Wrote ${path}\n`);
   for (const path of left) process.stdout.write(`Left ${path} as it is\n`);
+  adviseOnMapping(folder);
   const go = folder === "." ? "" : `cd ${folder} && `;
   process.stdout.write(
     `\nWrite flows with: ${go}flowhook dev\nServe them with: ${go}flowhook serve\n`,

@@ -25,6 +25,8 @@ const TOO_EARLY = /^Cannot access '[^']+' before initialization$/;
 
 const NOT_DEFINED = /^Export '([^']+)' is not defined in module$/;
 
+const NO_ATTRIBUTE = 'needs an import attribute of "type: json"';
+
 interface Advice {
   readonly words: string;
   readonly instead: string;
@@ -68,6 +70,8 @@ export function adviseOn(message: string): string {
     return `${message}. Where that is a type, write: export type { ${undefinedName[1] as string} }`;
   if (exec(TOO_EARLY, message) !== null)
     return `${message}. Where files import each other, put what both use into a third`;
+  if (endsWith(message, NO_ATTRIBUTE))
+    return `${message}. Write: import NAME from "./FILE.json" with { type: "json" }`;
   if (includes(message, "Identifier '.default' has"))
     return `${message}. A file has one default export: remove the others`;
   for (let at = 0; at < UNERASABLE.length; at += 1) {
@@ -84,6 +88,62 @@ function adviseOnExport(module: string, name: string): string {
   if (name === "default") return "Import what it has by name, or give it a default export";
   return `Where that is a type, write: import type { ${name} } from "${module}"`;
 }
+
+interface Advised {
+  readonly endings: RegExp;
+  readonly instead: string;
+}
+
+const OTHER_FILES: readonly Advised[] = [
+  { endings: /\.[cm]?tsx?$/i, instead: "rename it to .ts" },
+  { endings: /\.[cm]?jsx?$/i, instead: "rename it to .js" },
+  {
+    endings: /\.(?:json5|jsonc|ya?ml|toml)$/i,
+    instead: 'write it as .json, and import it with { type: "json" }',
+  },
+  {
+    endings: /\.wasm$/i,
+    instead:
+      "put its bytes into a .ts file as base64, and compile them there: " +
+      'new WebAssembly.Module(Buffer.from("...", "base64"))',
+  },
+];
+
+/** Why a file of the flow's folder cannot be imported that is neither code nor JSON. */
+export function describeFile(path: string): string {
+  return (
+    `Cannot import "${path}": flows import .ts, .mts, .js, .mjs, .cjs and .json files; ` +
+    adviseOnFile(path)
+  );
+}
+
+function adviseOnFile(path: string): string {
+  for (let at = 0; at < OTHER_FILES.length; at += 1) {
+    const { endings, instead } = OTHER_FILES[at] as Advised;
+    if (exec(endings, path) !== null) return instead;
+  }
+  return "put its text into a .ts file: export default `...`";
+}
+
+const REGISTRY = /^(npm|jsr):\/?((?:@[^/@]+\/)?[^/@]+)/;
+
+/** Why a specifier with a scheme cannot be imported. */
+export function describeUrl(specifier: string): string {
+  const shown = slice(specifier, 0, 100);
+  if (startsWith(specifier, "node:"))
+    return `Cannot import "${shown}" in a flow: it is no module of Node that flows are given`;
+  const message = `Cannot import "${shown}": flows import files and packages, not URLs`;
+  const found = exec(REGISTRY, specifier);
+  if (found !== null) {
+    const command = found[1] === "npm" ? "npm install" : "npx jsr add";
+    const name = found[2] as string;
+    return `${message}; run "${command} ${name}" in PLUGINS_DIR, and import "${name}"`;
+  }
+  if (exec(REMOTE, specifier) === null) return message;
+  return `${message}; install its package in PLUGINS_DIR/node_modules, or save it beside the flow`;
+}
+
+const REMOTE = /^https?:/;
 
 const ENDINGS = [".ts", ".mts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.js"];
 const JS_ENDING = /\.m?js$/;
@@ -114,11 +174,22 @@ export function findMeant(specifier: string, path: string): string | null {
 const PACKAGE = /^(?:@[^/]+\/)?[^./@][^/]*/;
 
 /**
- * Of a package that lies elsewhere: npm links a folder that is installed. Empty for others.
+ * Why what lies elsewhere cannot be imported.
  *
- * @param packages the folder of the packages, with a separator at its end
+ * @param packages their folder, with a separator at its end; null: a file is imported, no package
  */
-export function adviseOnLink(packages: string, specifier: string): string {
+export function describeOutside(specifier: string, packages: string | null): string {
+  const message = `Cannot import "${specifier}": it is outside`;
+  if (packages === null)
+    return (
+      `${message} the folder of the flow; it imports what lies in PLUGINS_DIR, ` +
+      'by a path from its own file, such as "./prices.ts"'
+    );
+  return `${message} PLUGINS_DIR/node_modules${adviseOnLink(packages, specifier)}`;
+}
+
+/** Of a package that npm links, because a folder was installed. Empty for others. */
+function adviseOnLink(packages: string, specifier: string): string {
   const name = exec(PACKAGE, specifier)?.[0];
   try {
     if (name === undefined || !lstatSync(packages + name).isSymbolicLink()) return "";

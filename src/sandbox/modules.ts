@@ -27,7 +27,14 @@ import {
 } from "../shared/intrinsics.ts";
 import { isGiven, requireBuiltin, type Needed } from "./builtin-rules.ts";
 import { mayUseFetch } from "./fetch-classes.ts";
-import { adviseOnLink, findMeant, nameAsWritten, toPath } from "./import-advice.ts";
+import {
+  describeFile,
+  describeOutside,
+  describeUrl,
+  findMeant,
+  nameAsWritten,
+  toPath,
+} from "./import-advice.ts";
 import { closeLoader } from "./loader.ts";
 import { substituteOf } from "./reduced-builtins.ts";
 import { hasStandIn, standInOf } from "./stand-ins.ts";
@@ -177,11 +184,8 @@ function resolve(
   if (specifier === "flowhook") return next(rules.author, context);
   if (specifier === "valibot" && parent === rules.author) return next(specifier, context);
   if (isBuiltin(specifier)) return resolveBuiltin(rules, specifier, context, next);
-  if (exec(SCHEME, specifier) !== null && !startsWith(specifier, FILE)) {
-    throw new Error(
-      `Cannot import "${slice(specifier, 0, 100)}": flows import files and packages, not URLs`,
-    );
-  }
+  if (exec(SCHEME, specifier) !== null && !startsWith(specifier, FILE))
+    throw new Error(describeUrl(specifier));
   const isPath = exec(PATH, specifier) !== null;
   const ofVersion = startsIn(parent, rules.version) || specifier === rules.entry;
   if (isPath) {
@@ -275,17 +279,14 @@ function inside(
 }
 
 function outside(rules: Rules, specifier: string, allowed: string): Error {
-  const where = allowed === rules.version ? "the folder of the flow" : "PLUGINS_DIR/node_modules";
-  const advice = adviseOnLink(rules.packages, specifier);
-  return new Error(`Cannot import "${specifier}": it is outside ${where}${advice}`);
+  const packages = allowed === rules.version ? null : rules.packages;
+  return new Error(describeOutside(specifier, packages));
 }
 
 function formatOf(path: string): string {
   const format = FORMATS[extname(path)];
   if (format !== undefined) return format;
-  throw new Error(
-    `Cannot import "${path}": flows import .ts, .mts, .js, .mjs, .cjs and .json files`,
-  );
+  throw new Error(describeFile(path));
 }
 
 function startsIn(url: string | undefined, prefix: string): boolean {

@@ -67,11 +67,13 @@ export function openOperationClient(
     },
     ask(request, settled) {
       if (mapSize(waiting) >= MAX_WAITING) {
-        throw new Error(`More than ${MAX_WAITING} operations wait for an answer: await them`);
+        throw new Error(
+          `More than ${MAX_WAITING} operations wait for an answer: await some of them before the next`,
+        );
       }
       if (waitingBytes > MAX_WAITING_BYTES) {
         throw new Error(
-          `Operations with more than ${MAX_WAITING_BYTES} bytes wait for an answer: await them`,
+          `Operations with more than ${MAX_WAITING_BYTES} bytes wait for an answer: await them before the next`,
         );
       }
       const bytes = request.value === null ? 0 : byteLength(request.value);

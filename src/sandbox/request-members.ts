@@ -42,6 +42,19 @@ export function fillRequest(input: unknown): unknown {
   return { method: "POST", path: null, headers, query: {}, ...input };
 }
 
+/**
+ * What to say to whose schema is one of the body, where it is to be one of the request; empty where
+ * that is not the mistake.
+ *
+ * @param name of a member that the schema asks the request for
+ */
+export function adviseOnBody(name: string | undefined, request: unknown): string {
+  if (name === undefined || !isPlain(request) || hasOwn(request, name)) return "";
+  const body = hasOwn(request, "json") ? request["json"] : null;
+  if (!isPlain(body) || !hasOwn(body, name)) return "";
+  return '. The body is in "json": write v.object({ json: v.object({ ... }) })';
+}
+
 function isWhole(input: object): boolean {
   for (let at = 0; at < ALWAYS.length; at += 1)
     if (!hasOwn(input, ALWAYS[at] as string)) return false;

@@ -27,7 +27,7 @@ import { parseExactly } from "../shared/parse-exactly.ts";
 import { fromResponse, rawBodyOf, toRequest } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
 import { makeOperations, type OperationClient, type Pending } from "./operations.ts";
-import { fillRequest, keepBeside, makesWhole } from "./request-members.ts";
+import { adviseOnBody, fillRequest, keepBeside, makesWhole } from "./request-members.ts";
 import { cut, shown } from "./text.ts";
 import { toValueText } from "./value-text.ts";
 import { requireShallow, toHtmlResponse, toJsonResponse, toResponse } from "./webhook-response.ts";
@@ -202,7 +202,8 @@ async function validate(
   const errors: string[] = [];
   for (let at = 0; at < issues.length && at < MAX_ISSUES; at += 1)
     push(errors, describeIssue(issues[at]));
-  throw new InputError(`Input does not fit the flow's schema: ${join(errors, "; ")}`);
+  const advice = adviseOnBody(namesOf(issues[0])[0], value);
+  throw new InputError(`Input does not fit the flow's schema: ${join(errors, "; ")}${advice}`);
 }
 
 /** Told of one input. */
@@ -210,17 +211,21 @@ const MAX_ISSUES = 20;
 
 function describeIssue(issue: unknown): string {
   if (!isObject(issue)) return shown(issue);
-  return `${pathOf(get(issue, "path"))}: ${String(get(issue, "message"))}`;
+  const names = namesOf(issue);
+  const path = names.length === 0 ? "input_value" : join(names, ".");
+  return `${path}: ${String(get(issue, "message"))}`;
 }
 
-function pathOf(path: unknown): string {
-  if (!isArray(path) || path.length === 0) return "input_value";
-  const parts: string[] = [];
+/** The way to where an issue is. */
+function namesOf(issue: unknown): string[] {
+  const names: string[] = [];
+  const path: unknown = isObject(issue) ? get(issue, "path") : undefined;
+  if (!isArray(path)) return names;
   for (let at = 0; at < path.length; at += 1) {
     const part: unknown = path[at];
-    push(parts, String(isObject(part) ? get(part, "key") : part));
+    push(names, String(isObject(part) ? get(part, "key") : part));
   }
-  return join(parts, ".");
+  return names;
 }
 
 /** @throws {Error} where JSON cannot say the value, or it is too long or too deep. */

@@ -24,6 +24,7 @@ import { plainError } from "./plain-error.ts";
 // What is imported by its name changes with what a flow does to the module that exports it.
 const [formatWithOptions, inspect] = [formatNow, inspectNow];
 const { isNativeError, isProxy } = types;
+const { toStringTag } = Symbol;
 
 const INSPECT = { depth: 4, maxArrayLength: 50, maxStringLength: MAX_TEXT, breakLength: 120 };
 const CUT = " … (cut)";
@@ -84,7 +85,16 @@ export function toMessage(thrown: unknown): string {
   if (message === FETCH_FAILED) return cut(withReason(message, valueOf(thrown, "cause")));
   if (message !== null && message !== "") return cut(message);
   if (isNativeError(thrown)) return cut(withReason(member(thrown, "name") ?? "Error", thrown));
+  if (isResponse(thrown)) return THREW_RESPONSE;
   return cut(`The flow threw ${format([thrown])}`);
+}
+
+const THREW_RESPONSE =
+  "The flow threw a Response: a fetch handler returns it, and run calls flow.webhook_response";
+
+/** By its tag: to ask for the class would load it for all that have none. */
+export function isResponse(value: object): boolean {
+  return valueOf(value, toStringTag) === "Response";
 }
 
 /** The runtime names a flag of its own. Which file it was is not the caller's to know: the log has it. */
@@ -181,7 +191,7 @@ function member(from: object, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-function valueOf(from: object, name: string): unknown {
+function valueOf(from: object, name: PropertyKey): unknown {
   try {
     return get(from, name);
   } catch {

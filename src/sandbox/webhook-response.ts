@@ -15,7 +15,7 @@ import {
 } from "../shared/intrinsics.ts";
 import { fromHeaders } from "./fetch-flow.ts";
 import type { FlowLog } from "./flow-log.ts";
-import { shown } from "./text.ts";
+import { isResponse, shown } from "./text.ts";
 import { toValueText } from "./value-text.ts";
 
 /**
@@ -27,6 +27,11 @@ import { toValueText } from "./value-text.ts";
 export function toResponse(given: unknown): string {
   if (typeof given !== "object" || given === null) {
     throw new TypeError(`webhook_response takes {status, headers, body}, not ${shown(given)}`);
+  }
+  if (isResponse(given)) {
+    throw new TypeError(
+      "webhook_response takes {status, headers, body}, not a Response: a fetch handler answers with one",
+    );
   }
   const status = toStatus(own(given, "status"));
   return toText(status, toHeaders(own(given, "headers")), toBody(own(given, "body")));

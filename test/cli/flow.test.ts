@@ -152,6 +152,13 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.deepEqual([right.code, right.stderr], [0, ""]);
     assert.match(right.stdout, /"name": "fresh"/);
     assert.equal((await session.run(["flow", "run", "fresh"])).stdout, '"v2"\n');
+    writeFileSync(join(plugins, "fresh.ts"), "export default () => ;\n");
+    const { stdout } = await session.run(["flow", "reload"]);
+    const [, serving] = /^fresh +broken +([0-9a-f]{12}) /m.exec(stdout) ?? [];
+    assert.ok(
+      stdout.includes(`\nfresh is broken, version ${serving} serves\n  fresh.ts:1`),
+      stdout,
+    );
   });
 
   for (const name of ["a/b", "_a", "a..b", "../a", "node_modules.a", ".a", "a.index", ""]) {

@@ -125,14 +125,21 @@ export default defineFlow({
   test("types: writes the declarations anew, and says how editors find them", async () => {
     const first = await run(["types"]);
     assert.equal(first.code, 0, all(first));
-    assert.match(
-      first.stdout,
-      /tsconfig\.json: "types": \["\.\/types\/node"\],\n +"paths": \{\n +"flowhook"/,
-    );
+    const [, told = ""] = /tsconfig\.json:\n( +"allow[^]*)$/.exec(first.stdout) ?? [];
     await writeFile(join(folder, "types/flowhook.d.ts"), "old");
-    await writeFile(join(folder, "tsconfig.json"), "{}");
-    const second = await run(["types"]);
-    assert.doesNotMatch(second.stdout, /tsconfig/);
+    await writeFile(join(folder, "tsconfig.json"), '{ "compilerOptions": { "strict": true } }');
+    for (const command of ["types", "init"]) {
+      const again = await run([command]);
+      assert.match(again.stdout, /compilerOptions of your tsconfig\.json:\n +"allow/, command);
+    }
+    // Someone's own, with what they were told.
+    const own = `{ "compilerOptions": { "strict": true, "module": "esnext",\n${told}\n} }`;
+    await writeFile(join(folder, "tsconfig.json"), own);
+    await run(["flow", "new", "greet", "--test"]);
+    const compiled = await compile();
+    assert.equal(compiled.code, 0, all(compiled));
+    for (const command of ["types", "init"])
+      assert.doesNotMatch((await run([command])).stdout, /compilerOptions/, command);
     const text = await readFile(join(folder, "types/flowhook.d.ts"), "utf8");
     const source = join(ROOT, "src/assets/types/flowhook.d.ts");
     assert.equal(text, await readFile(source, "utf8"));

@@ -156,7 +156,10 @@ test("the clock of a test waits for operations, and all that tells the time tell
 test("more operations at once than anybody needs are refused", async () => {
   bench.answer = () => ({ ok: true, value: "null" });
   const code = `export default async (flow) => { for (let i = 0; i < 1000; i++) await flow.setting("s"); await Promise.all(Array.from({ length: 101 }, () => flow.setting("s"))); }`;
-  assert.match(String(await runOf(code)), /More than 100 operations wait for an answer/);
+  assert.match(
+    String(await runOf(code)),
+    /More than 100 operations wait for an answer: await some/,
+  );
 });
 
 test("an input schema gives the flow what it makes of the input, or names each fault", async () => {
@@ -171,6 +174,19 @@ test("an input schema gives the flow what it makes of the input, or names each f
     error,
     'Input does not fit the flow\'s schema: json.name: Invalid type: Expected string but received 1; json.age: Invalid type: Expected number but received "x"',
   );
+  const ofBody = `import { defineFlow, v } from "flowhook";
+    export default defineFlow({ input: v.object({ name: v.string() }), run: ({ input_value }) => input_value });`;
+  const fault =
+    'Input does not fit the flow\'s schema: name: Invalid key: Expected "name" but received undefined';
+  for (const [input_value, told] of [
+    [
+      '{"method":"POST","json":{"name":"Ada"}}',
+      fault + '. The body is in "json": write v.object({ json: v.object({ ... }) })',
+    ],
+    ['{"method":"POST","json":{"nam":"Ada"}}', fault],
+    ['{"method":"POST","json":["name"]}', fault],
+  ] as const)
+    assert.equal(await runOf(ofBody, {}, { input_value }), told);
 });
 
 test("the operations that shape the response check their arguments", async () => {
@@ -200,6 +216,10 @@ test("the operations that shape the response check their arguments", async () =>
     /integer from 200 to 599 as status, not null/,
   );
   assert.match(String(await shaped(`webhook_response({ status: 199 })`)), /not 199/);
+  assert.match(
+    String(await shaped(`webhook_response(new Response("b"))`)),
+    /not a Response: a fetch handler answers with one$/,
+  );
   assert.match(
     String(await shaped(`webhook_response({ status: 200, headers: { a: 1 } })`)),
     /"a" is 1/,
@@ -353,6 +373,12 @@ test("a fetch flow answers bytes, nothing, and what is no response", async () =>
     body: "\ufeffA",
   });
   assert.match(String(await answered(`"text"`)), /returned "text", expected a Response/);
+  assert.match(
+    String(
+      await runOf(`export default { fetch() { throw new Response(null, { status: 404 }); } }`),
+    ),
+    /^The flow threw a Response: a fetch handler returns it/,
+  );
   assert.match(String(await answered(`Response.error()`)), /has status 0, expected 200 to 599/);
   assert.match(
     String(await answered(`new Response("x".repeat(2e6))`)),
@@ -531,6 +557,53 @@ const BROKEN: readonly { name: string; code: string; options?: FlowOptions; mess
     name: "a missing package",
     code: `import "nowhere-at-all"; export default () => 1`,
     message: /^Cannot find package "nowhere-at-all": install it in PLUGINS_DIR/,
+  },
+  ...(
+    [
+      ["x.txt", "", /^Cannot import "x\.txt": .* put its text into a \.ts file: export default `/],
+      ["x.wasm", "", /put its bytes into a \.ts file as base64, .* new WebAssembly\.Module\(/],
+      ["x.yaml", "", /write it as \.json, and import it with \{ type: "json" \}$/],
+      ["x.cts", "", /rename it to \.ts$/],
+      [
+        "x.json",
+        "{}",
+        /"type: json"\. Write: import NAME from "\.\/FILE\.json" with \{ type: "json" \}$/,
+      ],
+    ] as const
+  ).map(([file, text, message]) => ({
+    name: `a file of another kind, ${file}`,
+    code: `import x from "./${file}"; export default () => x`,
+    options: { files: { [file]: text } },
+    message,
+  })),
+  ...(
+    [
+      ["npm:lodash@4/x.js", /; run "npm install lodash" in PLUGINS_DIR, and import "lodash"$/],
+      [
+        "jsr:@std/path@1",
+        /; run "npx jsr add @std\/path" in PLUGINS_DIR, and import "@std\/path"$/,
+      ],
+      [
+        "https://a.example/x.js",
+        /not URLs; install its package in PLUGINS_DIR\/node_modules, or save/,
+      ],
+      ["data:text/javascript,", /not URLs$/],
+      [
+        "node:crypt",
+        /^Cannot import "node:crypt" in a flow: it is no module of Node that flows are/,
+      ],
+      ["../x.ts", /outside the folder of the flow; it imports what lies in PLUGINS_DIR, by a path/],
+    ] as const
+  ).map(([specifier, message]) => ({
+    name: `what is no file of the flow, ${specifier}`,
+    code: `import x from "${specifier}"; export default () => x`,
+    message,
+  })),
+  {
+    name: "a throw of a Response",
+    code: `throw new Response("no", { status: 404 })`,
+    message:
+      /^The flow threw a Response: a fetch handler returns it, and run calls flow\.webhook_r/,
   },
   {
     name: "a throw",

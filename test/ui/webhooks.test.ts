@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
@@ -267,6 +267,30 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
       "null",
       "an opaque origin",
     );
+  });
+
+  test("say that each call fails where their flow is gone or broken", async () => {
+    const file = join(service.directory, "plugins/passing.ts");
+    const put = async (text: string): Promise<void> => {
+      writeFileSync(file, text);
+      await service.api("POST", "/flow/reload");
+    };
+    await put("export default () => 1;\n");
+    await service.createWebhook("passing", "passing");
+    await visit(page, service, "/ui/webhooks/passing");
+    await page.getByRole("heading", { name: "Call it" }).waitFor();
+    assert.equal(await page.locator("#flow-trouble").count(), 0);
+    rmSync(file);
+    await service.api("POST", "/flow/reload");
+    await visit(page, service, "/ui/webhooks/passing");
+    const trouble = page.locator("#flow-trouble");
+    await trouble.filter({ hasText: "The flow passing is not in the plugins folder" }).waitFor();
+    await put("export default 1;\n");
+    await trouble.filter({ hasText: "is broken, and no version of it serves" }).waitFor();
+    await put("export default () => 2;\n");
+    await trouble.waitFor({ state: "detached" });
+    // That a flow is not there is an answer of 404, which the browser tells too.
+    errors.splice(0);
   });
 
   test("show each leg of a call that waits, and the flow's failure as it is", async () => {

@@ -4,6 +4,7 @@ import { call, read, type List } from "../api.ts";
 import { useCallChanges } from "../call-changes.ts";
 import { RangeChart, RangeChoice } from "../call-chart.tsx";
 import { EXECUTION_COLUMNS } from "../execution-list.tsx";
+import { FlowTrouble } from "../flow-trouble.tsx";
 import { useLoaded } from "../loaded.ts";
 import { may, PARAMS, pagePath } from "../page.ts";
 import { RANGES, type Range } from "../range.ts";
@@ -52,6 +53,7 @@ function WebhookPage({ first }: { first: ShownWebhook }) {
           <WebhookBadges webhook={webhook} />
         </span>
       </PageHead>
+      <FlowTrouble flow={webhook.flow} />
       <Tabs label="Webhook" tabs={tabs} />
     </>
   );
