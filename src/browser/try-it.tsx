@@ -72,7 +72,7 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
         <CallFields key={asked.flow} webhook={webhook} asked={asked} />
       </Form>
       <div>
-        <Announced text={describe(tried)} />
+        <Announced text={describe(tried)} of={tried?.since ?? ""} />
         {tried === null ? null : (
           <Result webhook={webhook} tried={tried} clear={() => setTried(null)} />
         )}
