@@ -3,6 +3,7 @@ import type { FieldError, Problem } from "../shared/contract/problem.ts";
 import { parseExact } from "../shared/json-exact.ts";
 import { exchange, type Exchange } from "./exchange.ts";
 import { apiPath, USER_ID } from "./page.ts";
+import { followServiceClock } from "./service-clock.ts";
 
 /** A refusal of the management API: problem details (RFC 9457). */
 export class ApiError extends Error {
@@ -86,6 +87,7 @@ export async function call<Body>(
 
 /** @throws ApiError */
 function take<Body>({ response, text }: Exchange): ApiAnswer<Body> {
+  followServiceClock(response.headers.get("date"));
   tellSession(response);
   if (!response.ok) throw toError(response.status, text);
   const isJson = /json/.test(response.headers.get("content-type") ?? "");

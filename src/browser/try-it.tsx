@@ -1,3 +1,4 @@
+import { now as timeNow, toIso } from "../shared/clock.ts";
 import { Table, type Column } from "./table.tsx";
 import { useState } from "hono/jsx/dom";
 import { Announced } from "./announced.tsx";
@@ -49,7 +50,7 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
   if (asked === null) return null;
   const send = async (values: FormData): Promise<void> => {
     const request = toRequest(values, webhook, asked.fields);
-    let now: Tried = { ...BEGUN, since: new Date().toISOString() };
+    let now: Tried = { ...BEGUN, since: toIso(timeNow()) };
     const add = (more: Partial<Tried>): void => {
       now = { ...now, ...more };
       setTried(now);
