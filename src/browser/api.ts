@@ -1,7 +1,9 @@
 import type { List as ListOfContract } from "../shared/contract/list.ts";
 import type { FieldError, Problem } from "../shared/contract/problem.ts";
 import { parseExact } from "../shared/json-exact.ts";
+import { exchange, type Exchange } from "./exchange.ts";
 import { apiPath, USER_ID } from "./page.ts";
+import { followServiceClock } from "./service-clock.ts";
 
 /** A refusal of the management API: problem details (RFC 9457). */
 export class ApiError extends Error {
@@ -32,6 +34,8 @@ interface ApiOptions {
   readonly text?: string;
   readonly etag?: string | null;
   readonly signal?: AbortSignal;
+  /** How long the service may be silent, in milliseconds; any time unless told. */
+  readonly limitMs?: number;
 }
 
 /** Of the window, each time the service answers that it knows the visitor no more. */
@@ -82,8 +86,8 @@ export async function call<Body>(
 }
 
 /** @throws ApiError */
-async function take<Body>(response: Response): Promise<ApiAnswer<Body>> {
-  const text = await response.text();
+function take<Body>({ response, text }: Exchange): ApiAnswer<Body> {
+  followServiceClock(response.headers.get("date"));
   tellSession(response);
   if (!response.ok) throw toError(response.status, text);
   const isJson = /json/.test(response.headers.get("content-type") ?? "");
@@ -109,7 +113,7 @@ export async function read<Body>(
  */
 export async function isThere(limit: number): Promise<boolean> {
   try {
-    await take(await send("GET", ["auth", "me"], { signal: AbortSignal.timeout(limit) }));
+    take(await send("GET", ["auth", "me"], { limitMs: limit }));
     return true;
   } catch (error) {
     return error instanceof ApiError && !isUnreached(error);
@@ -122,8 +126,7 @@ export async function isThere(limit: number): Promise<boolean> {
  * @throws ApiError also where nobody is logged in
  */
 export async function requireVisitor(): Promise<void> {
-  const response = await sendAgain(["auth", "me"], {});
-  const { body: visitor } = await take<Visitor>(response);
+  const { body: visitor } = take<Visitor>(await sendAgain(["auth", "me"], {}));
   dispatchEvent(new CustomEvent(SESSION_OF, { detail: visitor }));
   if (visitor.id === USER_ID) return;
   const text = `You are signed in as ${visitor.name} now, so nothing was done. Load this page again.`;
@@ -146,6 +149,9 @@ const READS = 3;
 const TURNS = 5;
 const TURN_MS = 1000;
 
+/** How long the service may be silent where something is read, in milliseconds: it may stand still. */
+const SILENCE_MS = 20_000;
+
 let reading = 0;
 const waiting: (() => void)[] = [];
 
@@ -162,39 +168,42 @@ async function sendInTurn(method: Method, path: readonly string[], options: ApiO
   }
 }
 
-async function sendAgain(path: readonly string[], options: ApiOptions): Promise<Response> {
+async function sendAgain(path: readonly string[], options: ApiOptions): Promise<Exchange> {
   for (let turn = 1; ; turn += 1) {
-    const response = await send("GET", path, options);
-    if (response.status !== 429 || turn === TURNS) return response;
+    const answer = await send("GET", path, { ...options, limitMs: SILENCE_MS });
+    if (answer.response.status !== 429 || turn === TURNS) return answer;
     await new Promise((resolve) => setTimeout(resolve, TURN_MS));
   }
 }
 
 async function send(method: Method, path: readonly string[], options: ApiOptions) {
-  const { query = {}, body, text, etag, signal } = options;
+  const { query = {}, body, text, etag, signal, limitMs } = options;
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     if (value !== undefined && value !== "") search.append(name, value);
   const target = apiPath(...path) + (search.size === 0 ? "" : `?${search}`);
   const type = text === undefined ? "application/json" : "application/yaml";
   const content = text ?? (body === undefined ? null : JSON.stringify(body));
+  const headers = {
+    ...(content === null ? {} : { "content-type": type }),
+    ...(etag ? { "if-match": etag } : {}),
+  };
+  const request = { method, body: content, headers, signal: signal ?? null };
+  let isSilent = false;
   try {
-    const response = await fetch(target, {
-      method,
-      body: content,
-      headers: {
-        ...(content === null ? {} : { "content-type": type }),
-        ...(etag ? { "if-match": etag } : {}),
-      },
-      ...(signal === undefined ? {} : { signal }),
-    });
-    if (!isOfGateway(response)) return response;
+    const answer = await exchange(target, request, limitMs);
+    if (!isOfGateway(answer.response)) return answer;
   } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    if (signal?.aborted === true) throw error;
+    isSilent = error instanceof DOMException && error.name === "TimeoutError";
   }
   dispatchEvent(new Event(SERVICE_GONE));
-  throw new ApiError(0, UNREACHABLE, "The service cannot be reached. Is it running?", []);
+  throw new ApiError(0, UNREACHABLE, isSilent ? SILENT : GONE, []);
 }
+
+const GONE = "The service cannot be reached. Is it running?";
+
+const SILENT = "The service does not answer. What is missing here is read again once it does.";
 
 /** Whether a proxy answered in place of the service, whose own refusals are problem details. */
 function isOfGateway({ status, headers }: Response): boolean {

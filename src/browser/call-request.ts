@@ -37,7 +37,18 @@ export function toRequest(
   const isKeyed = webhook.is_key_required;
   const sendsKey = headers.has("authorization") || new URL(url).searchParams.has("key");
   const canFollow = webhook.signature?.mode !== "enforce" && (!isKeyed || sendsKey);
-  return { webhook: webhook.name, url, method, headers, body, canFollow, isKeyed };
+  const isIdempotent = hasIdempotencyKey(webhook, headers, url);
+  return { webhook: webhook.name, url, method, headers, body, canFollow, isKeyed, isIdempotent };
+}
+
+/** Where it is not required, and is in the body, that is not looked for. */
+function hasIdempotencyKey({ idempotency }: Webhook, headers: Headers, url: string): boolean {
+  if (idempotency === null) return false;
+  const { from, required } = idempotency;
+  const [place = "", name = ""] = from.split(/:(.*)/s);
+  if (place === "header" && headers.has(name)) return true;
+  if (place === "query" && new URL(url).searchParams.has(name)) return true;
+  return required;
 }
 
 function toBody(values: FormData, fields: readonly InputField[]): string {

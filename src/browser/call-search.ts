@@ -101,7 +101,8 @@ function newId(): string {
     .reduce((hex, byte) => hex + byte.toString(16).padStart(2, "0"), "");
 }
 
-function traceOf(input: unknown): string | null {
+/** The trace that came with a call; null: there was none. */
+export function traceOf(input: unknown): string | null {
   const { headers } = input as { headers?: Record<string, string> };
   return headers?.["traceparent"] ?? null;
 }

@@ -10,8 +10,8 @@ const MOST_PAUSE_MS = 60_000;
 /** How long an answer is waited for, in milliseconds: a network may hang instead of refusing. */
 const LIMIT_MS = 10_000;
 
-/** Lost again within so many milliseconds, it was not the service that was away. */
-const SOON_MS = 10_000;
+/** Lost again within so many milliseconds, as after a read that waits for nothing, it was not away. */
+const SOON_MS = 30_000;
 
 /**
  * Asks until the service is there again, while the page is looked at. What could not be read is read

@@ -4,7 +4,7 @@ export function number(value: number): string {
   return NUMBER.format(value);
 }
 
-/** A duration as people read it: `12 ms`, `1.4 s`, `3 min 5 s`, `2 h 5 min`. */
+/** A duration as people read it: `12 ms`, `1.4 s`, `3 min 5 s`, `2 h 5 min`, `5 d 3 h`. */
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "–";
   if (ms < 1) return `${ms === 0 ? "0" : ms.toFixed(1)} ms`;
@@ -14,7 +14,9 @@ export function duration(ms: number | null | undefined): string {
   const sec = Math.round(ms / 1000);
   if (sec < 60) return `${sec} s`;
   if (sec < 3600) return `${Math.floor(sec / 60)} min ${sec % 60} s`;
-  return `${Math.floor(sec / 3600)} h ${Math.floor((sec % 3600) / 60)} min`;
+  const hours = Math.floor(sec / 3600);
+  if (hours < 24) return `${hours} h ${Math.floor((sec % 3600) / 60)} min`;
+  return `${number(Math.floor(hours / 24))} d ${hours % 24} h`;
 }
 
 /** Milliseconds between two times; null where one is not there yet. */
@@ -35,9 +37,11 @@ export function size(bytes: number | null): string {
   return `${value.toFixed(at > 0 && value < 10 ? 1 : 0)} ${units[at]}`;
 }
 
-/** A part of a whole: `0%`, `0.4%`, `44%`. */
+/** A part of a whole: `0%`, `< 0.1%`, `0.4%`, `44%`; only the whole is `100%`. */
 export function percent(part: number, whole: number): string {
   if (whole === 0) return "–";
   const share = (100 * part) / whole;
-  return `${share > 0 && share < 10 ? share.toFixed(1) : Math.round(share)}%`;
+  if (share > 0 && share < 0.05) return "< 0.1%";
+  if (part < whole && share >= 99.5) return "> 99%";
+  return `${share > 0 && share < 9.95 ? share.toFixed(1) : Math.round(share)}%`;
 }

@@ -139,13 +139,14 @@ function JsonBranch(props: { value: object; title: Child; level: number; goal: J
   const { value, title, level, goal } = props;
   const names = Object.keys(value);
   const [isOpen, setOpen] = useState(level < OPEN_LEVELS && names.length <= OPEN_MEMBERS);
-  const [limit, setLimit] = useState(MEMBERS_AT_ONCE);
+  const [part, setPart] = useState(FIRST);
   const goalAt = goal === null ? -1 : names.indexOf(goal[level] ?? "");
-  const shown = Math.max(limit, goalAt + 1);
+  const shown = goalAt === -1 ? part : partWith(goalAt, part);
+  const { from, to } = shown;
   useLayoutEffect(() => {
     if (goalAt === -1) return;
     setOpen(true);
-    setLimit(shown);
+    setPart(shown);
   }, [goal]);
   const toggled = ({ target, currentTarget }: Event): void => {
     if (target === currentTarget) setOpen((target as HTMLDetailsElement).open);
@@ -158,23 +159,55 @@ function JsonBranch(props: { value: object; title: Child; level: number; goal: J
       </summary>
       {isOpen || goalAt >= 0 ? (
         <div class="json-members">
-          {names.slice(0, shown).map((name, at) => (
+          {from === 0 ? null : (
+            <More count={from} where="more above" act={() => setPart({ from: less(from), to })} />
+          )}
+          {names.slice(from, to).map((name, at) => (
             <JsonNode
               key={name}
               value={Reflect.get(value, name)}
               name={name}
               level={level + 1}
-              goal={at === goalAt ? goal : null}
+              goal={from + at === goalAt ? goal : null}
             />
           ))}
-          {names.length <= shown ? null : (
-            <Button style="quiet json-more" act={() => setLimit(shown + MEMBERS_AT_ONCE)}>
-              {plural(names.length - shown, "more", "more")}
-            </Button>
+          {names.length <= to ? null : (
+            <More
+              count={names.length - to}
+              where="more"
+              act={() => setPart({ from, to: to + MEMBERS_AT_ONCE })}
+            />
           )}
         </div>
       ) : null}
     </details>
+  );
+}
+
+/** The members of a value that are shown, by their place. */
+interface Part {
+  readonly from: number;
+  readonly to: number;
+}
+
+const FIRST: Part = { from: 0, to: MEMBERS_AT_ONCE };
+
+/** As it is where it has the member; else around that: all up to it may be very many. */
+function partWith(at: number, part: Part): Part {
+  if (at >= part.from && at < part.to) return part;
+  const from = less(at + MEMBERS_AT_ONCE / 2);
+  return { from, to: from + MEMBERS_AT_ONCE };
+}
+
+function less(at: number): number {
+  return Math.max(0, at - MEMBERS_AT_ONCE);
+}
+
+function More({ count, where, act }: { count: number; where: string; act: () => void }) {
+  return (
+    <Button style="quiet json-more" act={act}>
+      {plural(count, where, where)}
+    </Button>
   );
 }
 

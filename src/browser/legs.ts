@@ -1,5 +1,5 @@
 import { read, requireVisitor } from "./api.ts";
-import { pollFor, openSearch, withTrace } from "./call-search.ts";
+import { openSearch, pollFor, traceOf, withTrace } from "./call-search.ts";
 import { may } from "./page.ts";
 import type { Execution } from "./resources.ts";
 
@@ -22,6 +22,8 @@ export interface CallRequest {
   readonly canFollow: boolean;
   /** Whether each leg needs a key, which no frame sends. */
   readonly isKeyed: boolean;
+  /** Whether it is certain that it carries an idempotency key: sent again, it starts nothing. */
+  readonly isIdempotent: boolean;
 }
 
 export interface CallAnswer {
@@ -31,6 +33,8 @@ export interface CallAnswer {
   readonly executionId: string | null;
   /** Where the final leg can be asked for again; null where there was none. */
   readonly finalUrl: string | null;
+  /** Whether it is the answer of an earlier call with the same idempotency key. */
+  readonly isReplayed: boolean;
 }
 
 /** More legs than any call has: an hour of poll windows. */
@@ -66,10 +70,25 @@ export async function callByLegs(
   const found = pollFor(search, answered.signal, progress.onExecution);
   const answer = await callFirst(traced, start, progress.onLeg).finally(() => answered.abort());
   if (answer !== null) return answer;
-  const id = (await found) ?? (await search());
+  const own = (await found) ?? (await search());
+  const id = own ?? (request.isIdempotent ? await askAgain(traced) : null);
   if (id === null) throw new Error(NOT_FOUND);
   progress.onExecution(id);
-  return follow(request, id, start, progress.onLeg);
+  const last = await follow(request, id, start, progress.onLeg);
+  return own === null ? { ...last, isReplayed: !(await isOf(trace, id)) } : last;
+}
+
+/** An execution that an earlier call has started does not know the trace: the service tells which it is. */
+async function askAgain({ url, method, headers, body }: CallRequest): Promise<string | null> {
+  const target = new URL(url);
+  target.searchParams.append("async", "");
+  const response = await fetch(target, { method, headers, body });
+  return response.ok ? response.headers.get(EXECUTION_ID) : null;
+}
+
+/** Whether a call with this trace has started it. */
+async function isOf(trace: string, id: string): Promise<boolean> {
+  return traceOf((await read<Execution>(["execution", id])).input_value) === trace;
 }
 
 /** @returns null: the call is redirected */
@@ -90,6 +109,8 @@ async function callFirst(
 
 const NOT_FOUND =
   "The call was accepted, but its execution was not found among those that came after it was sent";
+
+const EXECUTION_ID = "flowhook-execution-id";
 
 /** The browser follows, which sees each Location and shows none: the legs are one. */
 async function callWhole(
@@ -143,7 +164,14 @@ async function findOwnRedirect(id: string): Promise<CallAnswer | null> {
     ([name, value]) => [name, String(value)] as const,
   );
   const { body: text } = response;
-  return { status: response.status, headers, text, executionId: id, finalUrl: null };
+  return {
+    status: response.status,
+    headers,
+    text,
+    executionId: id,
+    finalUrl: null,
+    isReplayed: false,
+  };
 }
 
 async function timed(what: string, start: number, send: () => Promise<Response>) {
@@ -159,7 +187,8 @@ async function toAnswer(response: Response, finalUrl: string | null): Promise<Ca
     status: response.status,
     headers: [...response.headers],
     text: await response.text(),
-    executionId: response.headers.get("flowhook-execution-id"),
+    executionId: response.headers.get(EXECUTION_ID),
     finalUrl,
+    isReplayed: response.headers.get("idempotent-replayed") === "true",
   };
 }

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
+import { isUnreached } from "./api.ts";
 import { useServiceBack } from "./connection.ts";
 import { complain } from "./notice.tsx";
 import { track } from "./shown.ts";
@@ -16,21 +17,26 @@ export function useLoaded<Value>(
   count = 0,
 ): [value: Value | null, reload: () => Promise<void>] {
   const [value, setValue] = useState<Value | null>(null);
+  const [isMissing, setMissing] = useState(true);
   const asked = useRef({ of, last: 0, shown: 0 });
   const reload = async (): Promise<void> => {
     const now = asked.current;
     now.of = of;
     const mine = (now.last += 1);
-    const answer = await load();
+    const answer = await load().catch((error: unknown) => {
+      if (isUnreached(error)) setMissing(true);
+      throw error;
+    });
     const isOfThis = of.every((one, at) => one === now.of[at]);
     if (mine < now.shown || !isOfThis) return;
     now.shown = mine;
+    setMissing(false);
     setValue(answer);
   };
   useLayoutEffect(() => {
     track(reload()).catch(complain);
   }, [...of, count]);
-  useServiceBack(value === null, () => void reload().catch(complain));
+  useServiceBack(isMissing, () => void reload().catch(complain));
   return [value, reload];
 }
 

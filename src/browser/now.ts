@@ -2,7 +2,7 @@ import { useLayoutEffect, useState } from "hono/jsx/dom";
 import { now } from "../shared/clock.ts";
 
 /**
- * The time of the browser's clock in milliseconds since the epoch, read again as time passes.
+ * Milliseconds since the epoch by the clock of the service, read again as time passes.
  *
  * @param everyMs how often; null: once
  */

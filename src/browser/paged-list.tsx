@@ -43,6 +43,8 @@ interface Shown<Item> {
   readonly next: string | null;
   /** Whether rows were pushed off the page since it was read, so that `next` does not follow it. */
   readonly isCut: boolean;
+  /** Whether what was asked for last is not there: the items, if any, may be those of other filters. */
+  readonly isMissing: boolean;
 }
 
 /** A page that is being read. */
@@ -74,6 +76,7 @@ export function usePages<Item>(
     const mine = { cursors, abort: new AbortController(), missed: [], isAgain: false };
     reading.current = mine;
     setBusy(true);
+    show({ ...latest.current, isMissing: true });
     const wanted = { limit: String(PAGE), ...query, cursor: cursors.at(-1) };
     try {
       const { items, next_cursor } = await read<List<Item>>(path, wanted, mine.abort.signal);
@@ -81,7 +84,7 @@ export function usePages<Item>(
       // All that was on it may have been deleted since its cursor was kept.
       if (items.length === 0 && cursors.length > 0) return await load([]);
       const atFirst = isSame ? latest.current.atFirst : items;
-      const page = { items, atFirst, cursors, next: next_cursor, isCut: false };
+      const page = { items, atFirst, cursors, next: next_cursor, isCut: false, isMissing: false };
       show(mine.missed.reduce(changed<Item>, page));
     } catch (error) {
       if (!mine.abort.signal.aborted) throw error;
@@ -121,7 +124,7 @@ export function usePages<Item>(
     show({ ...latest.current, cursors });
     track(load(cursors)).catch(complain);
   });
-  useServiceBack(shown.items === null, () => void refresh().catch(complain));
+  useServiceBack(shown.isMissing, () => void refresh().catch(complain));
   return { ...ends(shown), isBusy, reload: () => load([]), refresh, turn, change };
 }
 
@@ -131,7 +134,14 @@ function ends<Item>({ items, atFirst, cursors, next, isCut }: Shown<Item>) {
   return { items, atFirst, number, isFirst: number === 1, isLast: next === null && !isCut };
 }
 
-const NOTHING = { items: null, atFirst: [], cursors: [], next: null, isCut: false };
+const NOTHING = {
+  items: null,
+  atFirst: [],
+  cursors: [],
+  next: null,
+  isCut: false,
+  isMissing: true,
+};
 
 function changed<Item>(now: Shown<Item>, by: Change<Item>): Shown<Item> {
   if (now.items === null) return now;

@@ -1,4 +1,5 @@
-import { duration, number, percent } from "./format.ts";
+import { FAILURES } from "../shared/contract/status.ts";
+import { duration, number, percent, plural } from "./format.ts";
 import { pagePath } from "./page.ts";
 import { readIntervals, type Range } from "./range.ts";
 import type { Interval } from "./resources.ts";
@@ -11,6 +12,8 @@ export interface RangeFigures {
   readonly whole: Interval | undefined;
   /** Of each webhook, the slowest first. */
   readonly slowest: readonly Interval[];
+  /** Of each webhook that had failures, the one with the most first. */
+  readonly failing: readonly Interval[];
 }
 
 /** Webhooks that are listed. */
@@ -22,7 +25,11 @@ export async function readRange(range: Range): Promise<RangeFigures> {
     readIntervals(range, { interval_sec: "all", by: "webhook" }),
   ]);
   const slowest = webhooks.toSorted((a, b) => slownessOf(b) - slownessOf(a)).slice(0, MOST);
-  return { whole, slowest };
+  const failing = webhooks
+    .filter(({ failures }) => failures > 0)
+    .toSorted((a, b) => b.failures - a.failures)
+    .slice(0, MOST);
+  return { whole, slowest, failing };
 }
 
 function slownessOf({ duration_p95_ms }: Interval): number {
@@ -62,7 +69,32 @@ export function Slowest({ slowest }: RangeFigures) {
   return <Table caption="Slowest webhooks" columns={COLUMNS} items={slowest} />;
 }
 
+const FAILING_COLUMNS: readonly Column<Interval>[] = [
+  ["Webhook", ({ webhook }) => <Called webhook={webhook} />, "head"],
+  ["Failures", (item) => <FailuresOf item={item} />, "figure"],
+  ["Failed", ({ calls, failures }) => percent(failures, calls), "figure"],
+  ["Calls", ({ calls }) => number(calls), "figure"],
+];
+
+/** The webhooks whose calls fail most. */
+export function Failing({ failing }: RangeFigures) {
+  return <Table caption="Webhooks with failures" columns={FAILING_COLUMNS} items={failing} />;
+}
+
+/** Their number, which leads to them; no filter finds those without a webhook. */
+function FailuresOf({ item: { at, webhook, failures } }: { item: Interval }) {
+  if (webhook === null) return <>{number(failures)}</>;
+  const query = new URLSearchParams({ webhook, status: FAILURES.join(","), from: at });
+  const label = `${plural(failures, "failure")} of ${webhook}`;
+  return (
+    <a href={`${pagePath("executions")}?${query}`} aria-label={label}>
+      {number(failures)}
+    </a>
+  );
+}
+
+/** Leads to when it was, in the chart of the webhook's calls. */
 function Called({ webhook }: { webhook: string | null }) {
   if (webhook === null) return <>without a webhook</>;
-  return <a href={pagePath("webhooks", webhook)}>{webhook}</a>;
+  return <a href={`${pagePath("webhooks", webhook)}#calls`}>{webhook}</a>;
 }

@@ -1,3 +1,4 @@
+import { now } from "../shared/clock.ts";
 import { read } from "./api.ts";
 import type { Interval, Statistics } from "./resources.ts";
 
@@ -17,7 +18,7 @@ export const RANGES: readonly [Range, ...Range[]] = [
 
 /** The times that a chart of a range begins and ends at, in seconds since the epoch. */
 export function timesOf({ spanSec, interval_sec }: Range): { from: number; to: number } {
-  const to = (Math.floor(new Date().getTime() / 1000 / interval_sec) + 1) * interval_sec;
+  const to = (Math.floor(now() / 1000 / interval_sec) + 1) * interval_sec;
   return { from: to - spanSec, to };
 }
 
@@ -32,9 +33,9 @@ export function readIntervals(
 
 /** What today's calls of each webhook were like, by its name: a day of the browser's zone. */
 export async function readToday(): Promise<ReadonlyMap<string | null, Interval>> {
-  const now = new Date();
+  const today = new Date(now());
   const dayFrom = (days: number) =>
-    new Date(now.getFullYear(), now.getMonth(), now.getDate() + days);
+    new Date(today.getFullYear(), today.getMonth(), today.getDate() + days);
   const query = { interval_sec: "all", by: "webhook" } as const;
   const items = await readBetween(dayFrom(0), dayFrom(1), query);
   return new Map(items.map((item) => [item.webhook, item]));

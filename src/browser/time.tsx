@@ -1,4 +1,5 @@
 import type { Child } from "hono/jsx/dom";
+import { now } from "../shared/clock.ts";
 import { duration } from "./format.ts";
 import { useNow } from "./now.ts";
 
@@ -82,7 +83,7 @@ function zoneOf(at: Date): string {
 }
 
 function dayBefore(at: Date): string {
-  const today = new Date();
+  const today = new Date(now());
   if (at.toDateString() === today.toDateString()) return "";
   const day = at.getFullYear() === today.getFullYear() ? DAY : DAY_OF_YEAR;
   return `${day.format(at)}, `;

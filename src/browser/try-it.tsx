@@ -1,3 +1,4 @@
+import { now as timeNow, toIso } from "../shared/clock.ts";
 import { Table, type Column } from "./table.tsx";
 import { useState } from "hono/jsx/dom";
 import { Announced } from "./announced.tsx";
@@ -49,7 +50,7 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
   if (asked === null) return null;
   const send = async (values: FormData): Promise<void> => {
     const request = toRequest(values, webhook, asked.fields);
-    let now: Tried = { ...BEGUN, since: new Date().toISOString() };
+    let now: Tried = { ...BEGUN, since: toIso(timeNow()) };
     const add = (more: Partial<Tried>): void => {
       now = { ...now, ...more };
       setTried(now);
@@ -72,7 +73,7 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
         <CallFields key={asked.flow} webhook={webhook} asked={asked} />
       </Form>
       <div>
-        <Announced text={describe(tried)} />
+        <Announced text={describe(tried)} of={tried?.since ?? ""} />
         {tried === null ? null : (
           <Result webhook={webhook} tried={tried} clear={() => setTried(null)} />
         )}
@@ -81,11 +82,16 @@ export function TryIt({ webhook }: { webhook: Webhook }) {
   );
 }
 
+const REPLAYED =
+  "This is the answer of an earlier call with the same idempotency key: no execution was started.";
+
 /** What is heard of it: all else is there to be read. */
 function describe(tried: Tried | null): string {
   if (tried === null) return "";
   if (tried.error !== null) return sentenceOf(tried.error);
-  return tried.answer === null ? "Sent" : `Answered with ${tried.answer.status}`;
+  if (tried.answer === null) return "Sent";
+  const { status, isReplayed } = tried.answer;
+  return `Answered with ${status}${isReplayed ? `. ${REPLAYED}` : ""}`;
 }
 
 /** Of the body of a flow; none where it has no input schema, or the visitor may not see it. */
@@ -150,6 +156,7 @@ function Result(props: { webhook: Webhook; tried: Tried; clear: () => void }) {
       {isUnderWay ? <UnderWay webhook={webhook} tried={tried} /> : null}
       {error === null ? null : <p class="fault">{sentenceOf(error)}</p>}
       {answer === null ? null : <Verdict status={answer.status} webhook={webhook} />}
+      {answer?.isReplayed === true ? <p>{REPLAYED}</p> : null}
       {isUnderWay || executionId === null ? null : <ExecutionLine id={executionId} />}
       {answer === null ? null : (
         <>

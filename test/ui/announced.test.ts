@@ -78,6 +78,19 @@ describe("what screen readers hear", { skip: noBrowser }, () => {
     );
   });
 
+  test("the answer of the next call too, where it is the same and comes soon", async () => {
+    await visit(page, service, "/ui/webhooks/hello#try");
+    const send = page.getByRole("button", { name: "Send" });
+    await send.click();
+    await until("Answered with 200");
+    await page.getByRole("link", { name: "Open its execution" }).waitFor();
+    await send.click();
+    await poll("it to be heard again", async () => {
+      const said = (await heard()).filter((text) => text === "Answered with 200");
+      return said.length === 2 ? true : null;
+    });
+  });
+
   test("the end of an execution", async () => {
     const id = await seconds(60);
     await visit(page, service, `/ui/executions/${id}`);

@@ -137,6 +137,28 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     await said().waitFor({ state: "detached" });
   });
 
+  test("does not wait for ever for a service that stands still, and reads once it goes on", async () => {
+    const window = await openWindow(browser, service);
+    const { page: other } = await openPage(window);
+    await other.clock.install();
+    await visit(other, service, "/ui/webhooks?text=nosuch");
+    const silent = other.locator(".complaint", { hasText: "does not answer" });
+    process.kill(service.pid, "SIGSTOP");
+    try {
+      const asked = other.waitForRequest(/text=answer/);
+      await other.locator(".filters input[type=search]").fill("answer");
+      await asked;
+      await other.clock.fastForward(20_000);
+      await silent.waitFor();
+    } finally {
+      process.kill(service.pid, "SIGCONT");
+    }
+    await other.clock.fastForward(2000);
+    await other.getByRole("rowheader", { name: "answer" }).waitFor();
+    await silent.waitFor({ state: "detached" });
+    await window.close();
+  });
+
   test("knows what a proxy answers in its place from what it refuses itself", async () => {
     const api = /\/api\/latest\//;
     await page.route(api, (route) =>

@@ -236,6 +236,20 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.locator("#output", { hasText: "Again" }).waitFor();
   });
 
+  test("finds the last of very many members, and shows those around it", async () => {
+    const input_value = { json: Array.from({ length: 20_000 }, (_, at) => `item ${at}`) };
+    const { body } = await service.api("POST", "/flow/hello/execution", { input_value });
+    await visit(page, service, `/ui/executions/${(body as { id: string }).id}`);
+    await page.getByLabel("Search the input").fill("item 19999");
+    const found = page.locator(".json-found", { hasText: "item 19999" });
+    await found.waitFor();
+    const input = page.getByRole("group", { name: "the input" });
+    assert.ok((await input.locator(".json-leaf").count()) < 200);
+    await input.getByRole("button", { name: "more above" }).click();
+    await input.locator(".json-leaf", { hasText: "item 19850" }).waitFor();
+    assert.equal(await found.count(), 1);
+  });
+
   test("8: a response that was not sent says what the caller got", async () => {
     const newest = async (query: string): Promise<string> => {
       const { body } = await service.api("GET", `/execution?limit=1&${query}`);

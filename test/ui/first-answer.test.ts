@@ -4,7 +4,16 @@ import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { ADMIN_PASSWORD, startService, type Service } from "../blackbox/service.ts";
-import { logIn, noBrowser, openBrowser, openPage, openStrangeWindow, settled } from "./browser.ts";
+import {
+  logIn,
+  noBrowser,
+  openBrowser,
+  openPage,
+  openStrangeWindow,
+  openWindow,
+  settled,
+  visit,
+} from "./browser.ts";
 import { openWorkshop } from "./workshop.ts";
 
 /** Counts what a person does: clicks, and texts that are typed. */
@@ -114,6 +123,22 @@ describe("the way", { skip: noBrowser }, () => {
     await settled(page);
     assert.match(await page.getByRole("log").innerText(), /The shelf is empty/);
     await context.close();
+  });
+
+  test("from the overview to the failures of the webhook that fails most is one click", async () => {
+    const service = await open(openWorkshop());
+    const { page } = await openPage(await openWindow(browser, service));
+    await visit(page, service, "/ui/");
+    const row = page.locator("#failing tbody tr").first();
+    await row.getByRole("link", { name: "failing", exact: true }).waitFor();
+    assert.match(await row.innerText(), /failing\s+3\s+100%\s+3/);
+    await row.getByRole("link", { name: "3 failures of failing" }).click();
+    await settled(page);
+    const rows = page.locator(".list tbody tr");
+    assert.equal(await rows.count(), 3);
+    assert.equal(await rows.getByText("failing").count(), 3);
+    await page.goBack();
+    await page.locator("#failing").waitFor();
   });
 
   test("loads its first page in less than 100 KB and 200 ms of script", async (t) => {

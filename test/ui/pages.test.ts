@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import axe, { type AxeResults, type RunOptions } from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { poll } from "../blackbox/scenario.ts";
-import type { Service } from "../blackbox/service.ts";
+import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
 import {
   noBrowser,
   openBrowser,
@@ -54,6 +54,27 @@ describe("the pages", { skip: noBrowser }, () => {
           assert.notEqual(await page.title(), "owned", "script of a caller stays inert");
         }),
       );
+    await context.close();
+  });
+
+  test("break no name of a role on the smallest phones", async () => {
+    const roles = ["operator", "developer"];
+    const { status } = await service.api("POST", "/user", {
+      name: "ada",
+      password: "a password of ada",
+      roles,
+      own_password: ADMIN_PASSWORD,
+    });
+    assert.equal(status, 201);
+    const context = await openWindow(browser, service);
+    await withPage(context, "roles", async (page) => {
+      await page.setViewportSize({ width: NARROWEST, height: 900 });
+      for (const path of ["/ui/admin/users", "/ui/admin/roles"]) {
+        await visit(page, service, path);
+        for (const name of roles)
+          assert.equal(await page.evaluate(linesOf(name)), 1, `${name} on ${path}`);
+      }
+    });
     await context.close();
   });
 
@@ -156,4 +177,21 @@ async function violationsOf(page: Page, rules: string[] = []): Promise<string[]>
   const act = `axe.run(document, ${JSON.stringify(options)})`;
   const { violations } = await page.evaluate<AxeResults>(act);
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+}
+
+/** Over how many lines the first of this word in a table is broken. */
+function linesOf(word: string): string {
+  return `(() => {
+    const table = document.querySelector(".list table");
+    const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const at = texts.currentNode.data.indexOf("${word}");
+      if (at === -1) continue;
+      const range = document.createRange();
+      range.setStart(texts.currentNode, at);
+      range.setEnd(texts.currentNode, at + ${word.length});
+      return new Set([...range.getClientRects()].map(({ top }) => top)).size;
+    }
+    return 0;
+  })()`;
 }

@@ -108,6 +108,20 @@ describe("7: times in the browser", { skip: noBrowser }, () => {
     await context.close();
   });
 
+  test("7: are those of the service where the browser's clock is wrong", async () => {
+    const window = await openWindow(browser, service);
+    for (const aheadMs of [3_600_000, -7_200_000]) {
+      const { page } = await openPage(window);
+      await page.clock.install({ time: new Date(new Date().getTime() + aheadMs) });
+      await visit(page, service, "/ui/");
+      const when = page.locator("#failures time").first();
+      assert.match(await when.innerText(), /^(?:just now|\d+ s ago|\d min ago)$/);
+      assert.doesNotMatch(await page.locator(".tiles").innerText(), /Calls\s+0\s/);
+      await page.close();
+    }
+    await window.close();
+  });
+
   test("7: charts tell 24 hours too, and cut no label", async () => {
     const db = new Database(join(service.directory, "data/flowhook.db"));
     db.prepare("update execution set ended_at = started_at + 140000 where id = ?").run(failed);

@@ -80,6 +80,33 @@ describe("a call from its page that takes long", { skip: noBrowser }, () => {
     await result().getByText("ENDED_CANCELLED: Cancelled by the user admin").waitFor();
   });
 
+  test("has the answer of an earlier call with its key, and says so", async () => {
+    await service.createWebhook("once", "slow", {
+      idempotency: { from: "header:idempotency-key" },
+    });
+    await visit(page, service, "/ui/webhooks/once#try");
+    await page.getByLabel("Query").fill("seconds=0");
+    await page.getByLabel("Headers").first().fill("Idempotency-Key: order-1");
+    const note = result().getByText("the answer of an earlier call");
+    const opened = result().getByRole("link", { name: "Open its execution" });
+    const isFinal = result().locator(".legs", { hasText: "Final leg" });
+    await page.getByRole("button", { name: "Send" }).click();
+    await opened.waitFor();
+    const first = await opened.getAttribute("href");
+    assert.equal(await note.count(), 0);
+    await result().getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("button", { name: "Send" }).click();
+    await note.waitFor();
+    await isFinal.waitFor();
+    assert.equal(await opened.getAttribute("href"), first);
+    await result().getByRole("button", { name: "Clear" }).click();
+    await page.getByLabel("Asynchronous").check();
+    await page.getByRole("button", { name: "Send" }).click();
+    await note.waitFor();
+    const { body } = await service.api("GET", "/execution?webhook=once");
+    assert.equal((body as { items: unknown[] }).items.length, 1);
+  });
+
   test("is sent where nothing can be looked for", async () => {
     const isList = /\/execution\?webhook=/;
     await page.route(isList, (route) => route.fulfill({ status: 500 }));

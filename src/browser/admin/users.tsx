@@ -24,8 +24,8 @@ export function Users() {
       note="People and programs that log in. What they may do is the sum of their roles."
       canChange={may("user.write")}
       columns={[
-        ["Roles", ({ roles }) => roles.join(", ") || "none"],
-        ["State", ({ is_enabled }) => <EnabledBadge isEnabled={is_enabled} />],
+        ["Roles", (user) => <Roles user={user} />],
+        ["State", ({ is_enabled }) => <EnabledBadge isEnabled={is_enabled} />, "wide"],
         ["Last active", ({ active_at }) => <Time of={active_at} />, "wide"],
       ]}
       fields={(user) => <UserFields user={user} />}
@@ -33,6 +33,18 @@ export function Users() {
       ownPassword="own_password"
       deletion="The user's sessions end at once. What the user made stays."
     />
+  );
+}
+
+/** On a phone with the state below them, where there is no column for that. */
+function Roles({ user: { roles, is_enabled } }: { user: User }) {
+  return (
+    <>
+      {roles.join(", ") || "none"}
+      <div class="phone">
+        <EnabledBadge isEnabled={is_enabled} />
+      </div>
+    </>
   );
 }
 

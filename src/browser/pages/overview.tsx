@@ -10,7 +10,7 @@ import { ButtonLink, PageHead } from "../head.tsx";
 import { useLoaded } from "../loaded.ts";
 import { apiPath, may, pagePath } from "../page.ts";
 import { RANGES, type Range } from "../range.ts";
-import { RangeTiles, readRange, Slowest } from "../range-figures.tsx";
+import { Failing, RangeTiles, readRange, Slowest } from "../range-figures.tsx";
 import type { ExecutionSummary, Flow, Workspace } from "../resources.ts";
 import { start } from "../start.tsx";
 import { Badge } from "../status.tsx";
@@ -95,6 +95,12 @@ function Calls(props: {
         </Tiles>
         <RangeChart range={range} count={count} withLatency />
       </section>
+      {figures === null || figures.failing.length === 0 ? null : (
+        <section id="failing">
+          <h2>Failing</h2>
+          <Failing {...figures} />
+        </section>
+      )}
       <section id="slowest">
         <h2>Slowest</h2>
         {figures === null ? null : <Slowest {...figures} />}
