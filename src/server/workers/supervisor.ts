@@ -67,6 +67,8 @@ class Supervisor implements Runners {
   /** When something was last inspected, as performance.now(). */
   #usedAt = -Infinity;
   #restarts = 0;
+  /** Why the last one could not be started, as the log says; null where all is well. */
+  #told: string | null = null;
   #closed = false;
 
   constructor(options: RunnersOptions, listener: ThreadListener | null) {
@@ -191,16 +193,21 @@ class Supervisor implements Runners {
   }
 
   /** The spare is there, or is started. */
-  #prepare(): void {
-    if (!this.#closed) this.#attempt(() => this.#takeForInspections());
+  #prepare(): boolean {
+    return this.#closed || this.#attempt(() => this.#takeForInspections());
   }
 
-  /** Nobody waits for it: it is tried again with the next tidying. */
-  #attempt(act: () => unknown): void {
+  /** Nobody waits for it: it is tried again with the next tidying, and told once until it is well. */
+  #attempt(act: () => unknown): boolean {
     try {
       act();
+      return true;
     } catch (error) {
-      this.#options.log.error({ err: error }, "Cannot start a runner");
+      const { message } = error as Error;
+      if (message !== this.#told)
+        this.#options.log.error({ err: error }, "Cannot start a runner; tried again each second");
+      this.#told = message;
+      return false;
     }
   }
 
@@ -264,25 +271,24 @@ class Supervisor implements Runners {
   }
 
   /** What runs nothing loses nothing: a spare comes with the first use, and is kept while there is some. */
-  #keepSpare(): void {
+  #keepSpare(): boolean {
     const spareMs = this.#options.spareMs ?? SPARE_MS;
     const usedAt = Math.max(this.#usedAt, ...this.#users().map((runner) => runner.usedAt));
     const isBusy = this.#inspecting > 0 || this.#users().some((runner) => !runner.isIdle);
     const isUsed = isBusy || performance.now() - usedAt < spareMs;
-    if (isUsed) this.#prepare();
-    else if (this.#spare !== null) {
-      this.#spare.leave();
-      this.#spare = null;
-    }
+    if (isUsed) return this.#prepare();
+    this.#spare?.leave();
+    this.#spare = null;
+    return true;
   }
 
   /** Replaces who is missing, and lets go who is no longer needed. */
   #reap(): void {
-    this.#attempt(() => {
+    const isWhole = this.#attempt(() => {
       this.#verifyProgram();
       return this.#take();
     });
-    this.#keepSpare();
+    if (this.#keepSpare() && isWhole) this.#told = null;
     for (const [key, runner] of this.#own) {
       const isUsed = !runner.isIdle || performance.now() - runner.usedAt < OWN_IDLE_MS;
       if (isUsed && !runner.leaving) continue;
