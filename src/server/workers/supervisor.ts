@@ -1,6 +1,7 @@
 import { now } from "../../shared/clock.ts";
 import type { FlowSpec, Inspection, RunnerSetup } from "../../shared/wire/protocol.ts";
 import { withDebugger } from "./debugged-flow.ts";
+import { LastingFault } from "./lasting-fault.ts";
 import { DEATHS, Quarantine } from "./quarantine.ts";
 import { Runner, type RunnerDeath } from "./runner.ts";
 import type { RunnersOptions, Runners, RunnerStatus, VersionKeeper } from "./runners.ts";
@@ -53,6 +54,8 @@ class Supervisor implements Runners {
   readonly #setup: RunnerSetup;
   readonly #listener: ThreadListener | null;
   readonly #quarantine = new Quarantine();
+  /** Of starts that nobody waits for: they are tried again with the next tidying. */
+  readonly #starting: LastingFault;
   readonly #all = new Set<Runner>();
   /** Runners of one version each. */
   readonly #own = new Map<string, Runner>();
@@ -67,13 +70,15 @@ class Supervisor implements Runners {
   /** When something was last inspected, as performance.now(). */
   #usedAt = -Infinity;
   #restarts = 0;
-  /** Why the last one could not be started, as the log says; null where all is well. */
-  #told: string | null = null;
   #closed = false;
 
   constructor(options: RunnersOptions, listener: ThreadListener | null) {
     this.#options = options;
     this.#listener = listener;
+    this.#starting = new LastingFault(
+      options.log,
+      "Cannot start a runner; tried again each second",
+    );
     const { thread, author, readable, limits, inspect_ms = 10_000 } = options;
     this.#setup = { thread, author, readable, limits, inspect_ms };
     this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
@@ -194,21 +199,7 @@ class Supervisor implements Runners {
 
   /** The spare is there, or is started. */
   #prepare(): boolean {
-    return this.#closed || this.#attempt(() => this.#takeForInspections());
-  }
-
-  /** Nobody waits for it: it is tried again with the next tidying, and told once until it is well. */
-  #attempt(act: () => unknown): boolean {
-    try {
-      act();
-      return true;
-    } catch (error) {
-      const { message } = error as Error;
-      if (message !== this.#told)
-        this.#options.log.error({ err: error }, "Cannot start a runner; tried again each second");
-      this.#told = message;
-      return false;
-    }
+    return this.#closed || this.#starting.attempt(() => this.#takeForInspections());
   }
 
   /** @throws Error where its program was changed and cannot be put right, or nobody would end it */
@@ -284,11 +275,11 @@ class Supervisor implements Runners {
 
   /** Replaces who is missing, and lets go who is no longer needed. */
   #reap(): void {
-    const isWhole = this.#attempt(() => {
+    const isWhole = this.#starting.attempt(() => {
       this.#verifyProgram();
       return this.#take();
     });
-    if (this.#keepSpare() && isWhole) this.#told = null;
+    if (this.#keepSpare() && isWhole) this.#starting.isOver();
     for (const [key, runner] of this.#own) {
       const isUsed = !runner.isIdle || performance.now() - runner.usedAt < OWN_IDLE_MS;
       if (isUsed && !runner.leaving) continue;
