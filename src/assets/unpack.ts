@@ -46,7 +46,7 @@ export function unpack(unpacking: Unpacking): string {
   const folder = folderOf(unpacking);
   if (!isIntact(folder, unpacking.files)) {
     mkdirSync(unpacking.parent, { recursive: true, mode: 0o700 });
-    settle(write(unpacking), folder, unpacking.files);
+    replace(folder, unpacking);
   }
   return realpathSync(folder);
 }
@@ -56,6 +56,8 @@ export function unpack(unpacking: Unpacking): string {
  * where anything changed since, and what is altered is replaced.
  *
  * @returns whether another one lies there now: whoever stands in it is nowhere
+ * @throws Error where it cannot be replaced: a data folder that was moved away is not made anew, and
+ *   can be moved back
  */
 export function openCheck(unpacking: Unpacking, folder: string): () => boolean {
   let signature = signFolder(folder);
@@ -63,12 +65,28 @@ export function openCheck(unpacking: Unpacking, folder: string): () => boolean {
   return () => {
     if (signature !== null && signFolder(folder) === signature) return false;
     const isWhole = isIntact(folder, unpacking.files);
-    if (!isWhole) unpack(unpacking);
+    if (!isWhole) {
+      makeOne(unpacking.parent);
+      replace(folder, unpacking);
+    }
     const before = identity;
     signature = signFolder(folder);
     identity = identify(folder);
     return !isWhole || identity !== before;
   };
+}
+
+function replace(folder: string, unpacking: Unpacking): void {
+  settle(write(unpacking), folder, unpacking.files);
+}
+
+/** Makes a folder where the one above it is there. */
+function makeOne(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
 }
 
 /** A folder that is made after another one was removed may get the number of that. */

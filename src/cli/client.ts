@@ -47,6 +47,9 @@ export class RefusedFailure extends CommandError {
 /** Members that are lists, wherever they stand. */
 const LISTS: readonly string[] = ["items", "nodes"];
 
+/** After this long, in milliseconds, people wonder whether anything happens. */
+const WAITING_MS = 5000;
+
 /** Most items of one page. */
 const PAGE = 500;
 
@@ -155,7 +158,9 @@ async function send(
   const init = { method, headers, redirect: "manual" as const };
   const sent = { ...init, ...(content === undefined ? {} : { body: content }) };
   const limitMs = mayRedirect || mayTakeLong ? null : ANSWER_MS;
-  const answer = await reach(`${url}/api/latest${path}${toSearch(query)}`, sent, limitMs);
+  const asked = reach(`${url}/api/latest${path}${toSearch(query)}`, sent, limitMs);
+  // A wait takes the time of what it waits for.
+  const answer = await (mayRedirect ? asked : tellWaiting(url, asked));
   if (mayRedirect && isRedirect(answer)) return answer;
   if (!answer.ok) throw await toFailure(answer, url, token);
   if (answer.status === 204 || isOfApi(answer)) return answer;
@@ -188,6 +193,17 @@ function toSearch(query: Query): string {
     for (const item of [value].flat()) search.append(name, String(item));
   }
   return search.size === 0 ? "" : `?${search.toString()}`;
+}
+
+/** Says on standard error that the service is waited for, where that takes a while. */
+async function tellWaiting<T>(url: string, asked: Promise<T>): Promise<T> {
+  const tell = () => process.stderr.write(`Waiting for the service at ${url}\n`);
+  const timer = setTimeout(tell, WAITING_MS);
+  try {
+    return await asked;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const START = 'Start the service with "flowhook serve", or name another with --url or FLOWHOOK_URL';

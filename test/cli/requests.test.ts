@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";
@@ -7,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { runCommand, type Finished } from "../blackbox/command.ts";
-import { openTarget } from "../blackbox/target.ts";
+import { environment, openTarget } from "../blackbox/target.ts";
 import { all } from "./session.ts";
 
 const target = openTarget();
@@ -30,7 +31,11 @@ const ANSWERS: Readonly<Record<string, (response: ServerResponse) => void>> = {
       .end('{"items":[{"name":"a"}],"next_cursor":"again"}'),
   broken: (response) =>
     response.writeHead(200, { "content-length": "100" }).write("cut", () => response.destroy()),
+  slow: (response) => slow.push(response),
 };
+
+/** Not answered before a test does. */
+const slow: ServerResponse[] = [];
 
 const PAGE = /^Found text\/html at http.*Is the URL right\?/;
 
@@ -111,6 +116,20 @@ describe("requests that come to nothing", { skip: target.skip ?? false, concurre
     test(name, async () =>
       assert.match(await refuse([...args, "--url", `${origin}/${service}`], 1), says),
     );
+
+  test("a service that takes its time is said to be waited for", async () => {
+    const [program, ...leading] = target.command;
+    const url = `${origin}/slow`;
+    const args = [...leading, "flow", "reload", "--json", "--url", url];
+    const child = spawn(program, args, { cwd: folder, env: environment() });
+    let printed = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text));
+    const [told] = (await once(child.stderr.setEncoding("utf8"), "data")) as [string];
+    assert.equal(told, `Waiting for the service at ${url}\n`);
+    slow.pop()?.writeHead(200, { "content-type": "application/json" }).end('{"items":[]}');
+    assert.deepEqual(await once(child, "close"), [0, null]);
+    assert.equal(printed, "[]\n");
+  });
 
   test("what cannot be sent", async () => {
     const call = ["call", "a", "--url", `${origin}/other`];

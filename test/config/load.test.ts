@@ -217,6 +217,13 @@ describe("a configuration that cannot be used is refused with exit code 78", () 
     assert.match(error.message, /none\.yaml: File cannot be read: ENOENT/);
   });
 
+  test("a flowhook.yaml that is a link to nothing", () => {
+    const cwd = mkdtempSync(join(folder, "link-"));
+    symlinkSync("nowhere.yaml", join(cwd, "flowhook.yaml"));
+    const error = refused(() => loadConfig({ env: {}, cwd }));
+    assert.match(error.message, /flowhook\.yaml: File cannot be read: ENOENT/);
+  });
+
   test("bytes that are not UTF-8", () => {
     const error = refused(() => load(Uint8Array.of(0x4c, 0xff)));
     assert.match(error.message, /not UTF-8/);

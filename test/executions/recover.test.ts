@@ -5,6 +5,7 @@ import type { RunnableFlow } from "../../src/server/executions/start-request.ts"
 import type { Store } from "../../src/server/store/store.ts";
 import type { ExecutionRow } from "../../src/server/store/execution-row.ts";
 import { findExecution, insertExecution } from "../../src/server/store/executions.ts";
+import { cancelUnended } from "../../src/server/store/unended.ts";
 import { INPUT, newRow, toId } from "../store/rows.ts";
 import { testStores } from "../store/stores.ts";
 
@@ -48,6 +49,20 @@ testStores("what had started ends as interrupted, once, and what has ended stays
   assert.equal((await findExecution(store, ended))?.status, "ENDED_SUCCESS");
   assert.equal((await findExecution(store, waiting))?.status, "PENDING");
   assert.equal((await recoverFrom(store)).counts.interrupted, 0);
+});
+
+testStores("what is ended for it by a clock that was set back ends when it began", async (open) => {
+  await using store = await open("set-back.db");
+  const [running, waiting] = [toId(1, 1), toId(2, 2)];
+  const later = Date.now() + 3_600_000;
+  await insert(store, [
+    newRow(running, { ...RUNNING, created_at: later - 5, started_at: later }),
+    newRow(waiting, { ...PENDING, created_at: later }),
+  ]);
+  await recoverFrom(store);
+  await store.commit([cancelUnended(store, waiting, "cancelled", Date.now())]);
+  for (const id of [running, waiting])
+    assert.equal((await findExecution(store, id))?.ended_at, later);
 });
 
 testStores(

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { poll } from "../blackbox/scenario.ts";
 import { startService, type Service } from "../blackbox/service.ts";
 import { NODE, openTarget, ROOT } from "../blackbox/target.ts";
 
@@ -34,9 +35,10 @@ async function open(stack: AsyncDisposableStack): Promise<Shifted> {
     command: [NODE, "--import", preload, ...bundle] as [string, ...string[]],
     skip: null,
   };
-  const service = await startService({ flows: ["echo"], target, env: { CLOCK_FILE: file } });
+  const env = { CLOCK_FILE: file, FLOWHOOK_LOG_CALLS: "true", FLOWHOOK_WORKER_THREADS: "1" };
+  const service = await startService({ flows: ["echo", "sleep"], target, env });
   stack.defer(() => service.stop().then(() => undefined));
-  await service.createWebhook("echo", "echo");
+  for (const name of ["echo", "sleep"]) await service.createWebhook(name, name);
   return { service, now: () => Date.now() + offset, set };
 }
 
@@ -74,3 +76,36 @@ test("L8: statistics and lists show what is called after the clock was set back"
   const last = await call(service);
   assert.deepEqual(await listed(service, "limit=1"), [last]);
 });
+
+interface Times {
+  readonly status: string;
+  readonly created_at: string;
+  readonly started_at: string;
+  readonly ended_at: string;
+}
+
+test("L8: nothing starts before it is created, or ends before it starts", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { service, set } = await open(stack);
+  const started: string[] = [];
+  for (const name of ["sleep", "echo"]) {
+    const { text } = await service.api("POST", `/webhook/${name}/call?async&ms=1500`);
+    started.push(text);
+  }
+  await poll("the first to run", async () =>
+    (await timesOf(service, started[0]!)).status === "RUNNING" ? true : null,
+  );
+  assert.equal((await timesOf(service, started[1]!)).status, "PENDING");
+  await set(-HOUR_MS);
+  for (const id of started) {
+    await service.api("GET", `/execution/${id}/wait`);
+    const { created_at, started_at, ended_at } = await timesOf(service, id);
+    assert.ok(created_at <= started_at && started_at <= ended_at, `${started_at} to ${ended_at}`);
+  }
+  assert.match(service.logs(), /"duration_ms":/);
+  assert.doesNotMatch(service.logs(), /"(duration|wait)_ms":-/);
+});
+
+async function timesOf(service: Service, id: string): Promise<Times> {
+  return JSON.parse((await service.api("GET", `/execution/${id}`)).text) as Times;
+}

@@ -4,6 +4,7 @@ import {
   chmod,
   chown,
   copyFile,
+  lchown,
   link,
   lstat,
   mkdir,
@@ -370,6 +371,32 @@ describe("DATA_DIR", { skip: faultsTarget().skip ?? false }, () => {
             /flowhook\.yaml:6: Found ".+key\.pem", which cannot be read \(it belongs to root, mode 600, and the service runs as nobody\) for TLS_KEY_FILE/;
           assert.match(finished.stderr, says);
         }
+      });
+
+      test("M10: a folder behind a link, which root or the service's user has placed", async () => {
+        for (const uid of [0, NOBODY]) {
+          const folder = await furnish({}, async (path) => {
+            await mkdir(join(path, "elsewhere"), { mode: 0o700 });
+            await give(join(path, "elsewhere"));
+            await symlink("elsewhere", join(path, "data"));
+            await lchown(join(path, "data"), uid, uid);
+          });
+          assert.doesNotMatch(await serve(folder), /"level":"(warn|error)"/);
+        }
+      });
+
+      test("M10: a link that another user has placed", async () => {
+        const folder = await furnish({}, async (path) => {
+          await mkdir(join(path, "elsewhere"), { mode: 0o700 });
+          await give(join(path, "elsewhere"));
+          await symlink("elsewhere", join(path, "data"));
+          await lchown(join(path, "data"), 1, 1);
+        });
+        await assertRefused(
+          folder,
+          /the link \S+data" of \S+, expected one of nobody.+, or of root/,
+          /sudo chown -h nobody \S+data$/m,
+        );
       });
 
       test("M10: a key of another user that is open to us", async () => {

@@ -175,6 +175,41 @@ describe("store in PostgreSQL", () => {
     assert.equal((await service.call("held", "")).status, 200);
   });
 
+  test("while the user has no rights calls get 503, what runs ends later, and all goes on", async () => {
+    const database = await server.createDatabase();
+    const own = new URL(database);
+    const tables = new pg.Client(database);
+    await tables.connect();
+    try {
+      const role = `lowly_${process.pid}`;
+      await tables.query(`create role ${role} login password 'lowly'`);
+      await tables.query(`grant all on schema public to ${role}`);
+      [own.username, own.password] = [role, "lowly"];
+      await using service = await openRecording({ DATABASE_URL: own.href });
+      const running = service.call("held", "?ms=1500");
+      await poll("the start of the flow", async () =>
+        (await readStarted(service)).length > 0 ? true : null,
+      );
+      await tables.query(`reassign owned by ${role} to current_user`);
+      const refused = await service.call("recording", "?async");
+      assert.equal(refused.status, 503, refused.text);
+      assert.match(refused.text, /store_unavailable/);
+      await poll("an ending that cannot be written", async () =>
+        service.logs().includes("Cannot write a record") ? true : null,
+      );
+      const { rows } = await tables.query<{ name: string }>(
+        "select tablename as name from pg_tables where schemaname = 'public'",
+      );
+      for (const { name } of rows) await tables.query(`alter table "${name}" owner to ${role}`);
+      const ended = await running;
+      assert.equal(ended.status, 200, ended.text);
+      assert.equal((await service.call("held", "")).status, 200);
+      assert.doesNotMatch(service.logs(), /"stack"/);
+    } finally {
+      await tables.end();
+    }
+  });
+
   test("services share a database: each answers for what another runs", async () => {
     const shared = { NODE_LEASE_SEC: 6, FLOW_MAX_CONCURRENT: 2, DATA_KEY: "5e".repeat(32) };
     await using one = await openRecording(shared);

@@ -98,8 +98,10 @@ describe("storage", () => {
     assert.equal((await service.api("GET", "/webhook/echo")).status, 200, "reading goes on");
     assert.equal((await running).status, 200, "what has begun ends");
     await service.assertAlive();
-    // What the service made anew meanwhile.
-    await rm(service.data, { recursive: true, force: true });
+    await poll("the log to say it", async () =>
+      service.logs().includes("Cannot start a runner") ? true : null,
+    );
+    // No service makes it anew: it would be moved into that one.
     await rename(away, service.data);
     await poll("readiness", async () => ((await readiness(service)) === 200 ? true : null));
     // Runners that were started meanwhile stand in a folder that is gone: the first call may find out.
@@ -109,6 +111,7 @@ describe("storage", () => {
       /flowhook\.db.* was moved, deleted or replaced.*A file of the database/,
     );
     assert.match(service.logs(), /Calls are taken again: the files/);
+    assert.equal(service.logs().split("Cannot start a runner").length, 2, "told once");
     await service.kill();
     await service.start();
     const kept = await service.api("GET", "/execution?status=ENDED_SUCCESS");

@@ -351,6 +351,9 @@ suite("catalog", () => {
       await gone;
       assert.deepEqual(catalog.list(), []);
     }
+    await catalog.idle();
+    const told = fixture.logged.filter((line) => line.includes("There is no folder"));
+    assert.equal(told.length, 2, "each time that flows went with it");
   });
 
   test("a folder that is swapped as a whole is followed", async () => {

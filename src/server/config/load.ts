@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
@@ -64,7 +64,17 @@ export function loadConfig(options: LoadOptions): Loaded {
 function findFile(options: LoadOptions): string | null {
   if (options.file !== undefined) return resolve(options.cwd, options.file);
   const usual = resolve(options.cwd, "flowhook.yaml");
-  return existsSync(usual) ? usual : null;
+  return isThere(usual) ? usual : null;
+}
+
+/** A link to nothing is there too: its file is away, and nobody meant the defaults. */
+function isThere(path: string): boolean {
+  try {
+    lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function parseSettings(given: ReadonlyMap<string, Given>): Settings {

@@ -41,7 +41,9 @@ export function narrow(path: string, place: string): string | null {
 export function findOurs(path: string, place: string): Stats | null {
   const stats = targetOf(path);
   if (stats === null) return null;
-  for (const found of [lstatSync(path), stats]) requireOurs(path, found, place);
+  const link = lstatSync(path);
+  if (link.isSymbolicLink()) requireLinkOfTrusted(path, link, place);
+  requireOurs(path, stats, place);
   return stats;
 }
 
@@ -54,6 +56,17 @@ export function narrowAll(path: string, place: string): string | null {
     if (!entry.isSymbolicLink()) narrowAll(join(path, entry.name), place);
   }
   return sentence;
+}
+
+/** Root may place links, as whoever sets up a machine does: it can lead us anywhere without one. */
+function requireLinkOfTrusted(path: string, stats: Stats, place: string): void {
+  if (isOurs(stats) || stats.uid === 0) return;
+  const us = nameOfUser(ownId());
+  refuse(
+    place,
+    `Found the link "${path}" of ${nameOfUser(stats.uid)}, expected one of ${us}, who runs the ` +
+      `service, or of root. Run: sudo chown -h ${quotePath(us)} ${quotePath(path)}`,
+  );
 }
 
 /** What another user put here could be a trap: a database, or code that is run. */

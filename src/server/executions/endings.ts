@@ -64,7 +64,9 @@ export class Endings {
     if (execution.decided !== null) return this.#forget(execution);
     execution.decided = outcome;
     execution.queue?.ended(execution);
-    const endedAt = now();
+    const { handedOverAt, startedAt, row } = execution;
+    // Not before it began, where the clock was set back meanwhile.
+    const endedAt = Math.max(now(), row.created_at, handedOverAt ?? 0, startedAt ?? 0);
     this.#journal.end(outcome, endedAt, {
       synced: () => this.synced(execution, outcome, endedAt),
       applied: () => this.applied(execution),

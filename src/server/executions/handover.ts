@@ -75,10 +75,10 @@ export class Handover {
   }
 
   #onStarted(all: readonly ExecutionRun[], handOver: HandOver): void {
-    const startedAt = now();
+    const at = now();
     const runs = all.filter(({ execution }) => !execution.isElsewhere);
     for (const { execution } of runs) {
-      execution.startedAt = startedAt;
+      execution.startedAt = Math.max(at, execution.row.created_at);
       this.#deps.kept.release(execution);
     }
     handOver(runs.filter(({ execution }) => !execution.isRefused));
@@ -109,7 +109,14 @@ function listLimited(runs: readonly ExecutionRun[]): LimitedStart[] {
   );
 }
 
-/** Later than all before: what undoes one of them undoes no other, though it comes late. */
+/**
+ * Later than all before: what undoes one of them undoes no other, though it comes late. Nothing
+ * starts before it is created, whatever is done to the clock.
+ */
 function handOverTime(runs: readonly ExecutionRun[]): number {
-  return runs.reduce((at, { execution }) => Math.max(at, (execution.handedOverAt ?? 0) + 1), now());
+  return runs.reduce(
+    (at, { execution: { handedOverAt, row } }) =>
+      Math.max(at, (handedOverAt ?? 0) + 1, row.created_at),
+    now(),
+  );
 }

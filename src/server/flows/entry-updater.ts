@@ -91,11 +91,14 @@ export class EntryUpdater {
     return rest <= 0;
   }
 
-  remove(entry: Entry): void {
-    if (!this.isGone(entry)) return;
+  /** @returns whether a flow is gone with it */
+  remove(entry: Entry): boolean {
+    if (!this.isGone(entry)) return false;
     entry.attempt++;
+    const wasFlow = this.#options.registry.find(entry.name) !== undefined;
     this.#options.registry.remove(entry);
     if (this.#options.versions.serving(entry.name) !== undefined) this.remember(entry.name, null);
+    return wasFlow;
   }
 
   async #take(entry: Entry, candidate: Candidate): Promise<void> {

@@ -31,6 +31,13 @@ export function describeUnreadable(folder: string, why: string): string {
   return `Cannot read ${what}: ${why}`;
 }
 
+export function describeGone(folder: string): string {
+  return (
+    `There is no folder "${folder}" (PLUGINS_DIR) any more, and its flows are gone with it. ` +
+    `They come back with the folder`
+  );
+}
+
 export function describeLink(path: string): string {
   return (
     `'${path}' is a link to a folder outside of PLUGINS_DIR: its flows are not loaded; ` +

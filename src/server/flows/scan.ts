@@ -17,6 +17,8 @@ export interface Scan {
   readonly links: readonly string[];
   /** Why a folder could not be read, by its path; PLUGINS_DIR itself is "". */
   readonly unreadable: ReadonlyMap<string, string>;
+  /** Whether there is no PLUGINS_DIR. */
+  readonly isMissing: boolean;
 }
 
 /**
@@ -27,7 +29,7 @@ export async function scan(paths: FlowPaths): Promise<Scan> {
   const flows = new Map<string, string[]>();
   const misplaced = new Map<string, string>();
   const bundles: string[] = [];
-  const { files, links, unreadable } = await listFiles(paths);
+  const { files, ...others } = await listFiles(paths);
   for (const path of files) {
     const name = flowName(path);
     if (name !== null) flows.set(name, [...(flows.get(name) ?? []), path]);
@@ -35,7 +37,7 @@ export async function scan(paths: FlowPaths): Promise<Scan> {
     if (meant !== null) misplaced.set(meant, path);
     if (isBundleFile(path)) bundles.push(path.slice(0, path.lastIndexOf("/")));
   }
-  return { flows, misplaced, bundles, links, unreadable };
+  return { flows, misplaced, bundles, ...others };
 }
 
 async function listFiles({ root, own }: FlowPaths) {
@@ -43,13 +45,15 @@ async function listFiles({ root, own }: FlowPaths) {
   const links: string[] = [];
   const unreadable = new Map<string, string>();
   const folders = [""];
+  let isMissing = false;
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const entries = await entriesOf(join(root, folder)).catch(messageOf);
     if (typeof entries === "string") {
       unreadable.set(folder, entries);
       continue;
     }
-    for (const entry of entries) {
+    if (folder === "") isMissing = entries === null;
+    for (const entry of entries ?? []) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isSymbolicLink() && (await isFolderElsewhere(root, path))) links.push(path);
       if (!entry.isDirectory()) files.push(path);
@@ -57,7 +61,7 @@ async function listFiles({ root, own }: FlowPaths) {
       else if (!isHidden(entry.name) && join(root, path) !== own) folders.push(path);
     }
   }
-  return { files: files.toSorted(), links, unreadable };
+  return { files: files.toSorted(), links, unreadable, isMissing };
 }
 
 /** Of a link that is not meant as a flow's file. */
@@ -76,7 +80,7 @@ async function entriesOf(folder: string) {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {
     // Gone between two steps of the walk, or not there yet: the next event tells.
-    if (isMissing(error)) return [];
+    if (isMissing(error)) return null;
     throw error;
   }
 }

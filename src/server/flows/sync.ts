@@ -5,7 +5,13 @@ import { closureOf, type Closure } from "./closure.ts";
 import { Debounce } from "./debounce.ts";
 import { EntryUpdater } from "./entry-updater.ts";
 import type { Entry } from "./flow.ts";
-import { describeLink, describeUnreadable, FolderFaults, sharedName } from "./folder-faults.ts";
+import {
+  describeGone,
+  describeLink,
+  describeUnreadable,
+  FolderFaults,
+  sharedName,
+} from "./folder-faults.ts";
 import type { Loader } from "./loader.ts";
 import { describeExtension } from "./misplaced.ts";
 import { nameError } from "./names.ts";
@@ -119,7 +125,7 @@ export class FolderSync {
   }
 
   async #scan(): Promise<void> {
-    const { plugins_dir, dataDir, registry, versions, sources, offers } = this.#options;
+    const { plugins_dir, dataDir, registry, versions, sources, offers, log } = this.#options;
     this.#paths = await findPaths(plugins_dir, dataDir);
     this.onMove(this.#paths.root);
     const found = await scan(this.#paths);
@@ -134,9 +140,10 @@ export class FolderSync {
     const own = new Set([...found.flows.keys(), ...(await this.#takeFound(found, pass))]);
     for (const name of await this.#holdUnreadable(found, own, offered)) own.add(name);
     for (const [name, offer] of offered) if (!own.has(name)) this.#borrow(name, offer);
-    for (const name of new Set([...registry.names(), ...versions.names()])) {
-      if (!own.has(name) && !offered.has(name)) this.#updater.remove(registry.entry(name));
-    }
+    const gone = [...new Set([...registry.names(), ...versions.names()])]
+      .filter((name) => !own.has(name) && !offered.has(name))
+      .filter((name) => this.#updater.remove(registry.entry(name)));
+    if (found.isMissing && gone.length > 0) log.error({ flows: gone }, describeGone(plugins_dir));
     sources.sweep();
   }
 
@@ -226,7 +233,7 @@ export class FolderSync {
     try {
       const closure = await closureOf(this.#options.sources, this.#paths, entry.file);
       // A link to nothing, or deleted since the scan.
-      if (closure === null) return this.#updater.remove(entry);
+      if (closure === null) return void this.#updater.remove(entry);
       if (closure.cut !== null && this.#wasFlow(entry)) {
         const fault = `The file '${entry.file}' ${closure.cut}; delete it to remove the flow`;
         return this.#updater.refuse(entry, fault);

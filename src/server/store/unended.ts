@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import type { UNENDED } from "../../shared/contract/status.ts";
 import { requireKey, toKey } from "./execution-key.ts";
 import type { ExecutionRow } from "./execution-row.ts";
@@ -43,7 +43,7 @@ export const INTERRUPTED = "interrupted by a restart";
 export function interruptRunning(store: Pick<Store, "rows">, at: number): Statement {
   const query = store.rows
     .updateTable("execution")
-    .set({ status: "ENDED_ERROR", status_message: INTERRUPTED, ended_at: at })
+    .set({ status: "ENDED_ERROR", status_message: INTERRUPTED, ended_at: notBeforeStart(at) })
     .where("status", "=", "RUNNING")
     .where("ended_at", "is", null);
   return toStatement(query);
@@ -53,9 +53,15 @@ export function interruptRunning(store: Pick<Store, "rows">, at: number): Statem
 export function cancelUnended(store: Store, id: string, reason: string, at: number): Statement {
   const query = store.rows
     .updateTable("execution")
-    .set({ status: "ENDED_CANCELLED", status_message: reason, ended_at: at })
+    .set({ status: "ENDED_CANCELLED", status_message: reason, ended_at: notBeforeStart(at) })
     .where("key", "=", requireKey(id))
     .where("id", "=", id)
     .where("ended_at", "is", null);
   return toStatement(query);
+}
+
+/** A clock that was set back since lets nothing end before it began. */
+function notBeforeStart(at: number): RawBuilder<number> {
+  const begun = sql`coalesce(started_at, created_at)`;
+  return sql<number>`case when ${begun} > ${at} then ${begun} else ${at} end`;
 }

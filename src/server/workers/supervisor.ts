@@ -1,6 +1,7 @@
 import { now } from "../../shared/clock.ts";
 import type { FlowSpec, Inspection, RunnerSetup } from "../../shared/wire/protocol.ts";
 import { withDebugger } from "./debugged-flow.ts";
+import { LastingFault } from "./lasting-fault.ts";
 import { DEATHS, Quarantine } from "./quarantine.ts";
 import { Runner, type RunnerDeath } from "./runner.ts";
 import type { RunnersOptions, Runners, RunnerStatus, VersionKeeper } from "./runners.ts";
@@ -53,6 +54,8 @@ class Supervisor implements Runners {
   readonly #setup: RunnerSetup;
   readonly #listener: ThreadListener | null;
   readonly #quarantine = new Quarantine();
+  /** Of starts that nobody waits for: they are tried again with the next tidying. */
+  readonly #starting: LastingFault;
   readonly #all = new Set<Runner>();
   /** Runners of one version each. */
   readonly #own = new Map<string, Runner>();
@@ -72,6 +75,10 @@ class Supervisor implements Runners {
   constructor(options: RunnersOptions, listener: ThreadListener | null) {
     this.#options = options;
     this.#listener = listener;
+    this.#starting = new LastingFault(
+      options.log,
+      "Cannot start a runner; tried again each second",
+    );
     const { thread, author, readable, limits, inspect_ms = 10_000 } = options;
     this.#setup = { thread, author, readable, limits, inspect_ms };
     this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
@@ -191,17 +198,8 @@ class Supervisor implements Runners {
   }
 
   /** The spare is there, or is started. */
-  #prepare(): void {
-    if (!this.#closed) this.#attempt(() => this.#takeForInspections());
-  }
-
-  /** Nobody waits for it: it is tried again with the next tidying. */
-  #attempt(act: () => unknown): void {
-    try {
-      act();
-    } catch (error) {
-      this.#options.log.error({ err: error }, "Cannot start a runner");
-    }
+  #prepare(): boolean {
+    return this.#closed || this.#starting.attempt(() => this.#takeForInspections());
   }
 
   /** @throws Error where its program was changed and cannot be put right, or nobody would end it */
@@ -264,25 +262,24 @@ class Supervisor implements Runners {
   }
 
   /** What runs nothing loses nothing: a spare comes with the first use, and is kept while there is some. */
-  #keepSpare(): void {
+  #keepSpare(): boolean {
     const spareMs = this.#options.spareMs ?? SPARE_MS;
     const usedAt = Math.max(this.#usedAt, ...this.#users().map((runner) => runner.usedAt));
     const isBusy = this.#inspecting > 0 || this.#users().some((runner) => !runner.isIdle);
     const isUsed = isBusy || performance.now() - usedAt < spareMs;
-    if (isUsed) this.#prepare();
-    else if (this.#spare !== null) {
-      this.#spare.leave();
-      this.#spare = null;
-    }
+    if (isUsed) return this.#prepare();
+    this.#spare?.leave();
+    this.#spare = null;
+    return true;
   }
 
   /** Replaces who is missing, and lets go who is no longer needed. */
   #reap(): void {
-    this.#attempt(() => {
+    const isWhole = this.#starting.attempt(() => {
       this.#verifyProgram();
       return this.#take();
     });
-    this.#keepSpare();
+    if (this.#keepSpare() && isWhole) this.#starting.isOver();
     for (const [key, runner] of this.#own) {
       const isUsed = !runner.isIdle || performance.now() - runner.usedAt < OWN_IDLE_MS;
       if (isUsed && !runner.leaving) continue;

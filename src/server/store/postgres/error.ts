@@ -1,11 +1,16 @@
 import type { StoreErrorKind, UnitError } from "../store-error.ts";
 
+/** The user, its password, its rights, or the database itself. */
+const DENIED = /^(28...|42501|3D000)$/;
+
 /** SQLSTATE codes (PostgreSQL, appendix A) and errors of the connection, in the store's own words. */
 const KINDS: readonly (readonly [RegExp, StoreErrorKind])[] = [
   [/^23505$/, "unique"],
   [/^23503$/, "reference"],
   // Connections, resources, shutdown, a read-only server, and what a second try can do.
   [/^(08...|53...|57P..|57014|25006|25P0[34]|40001|40P01|55P03)$/, "unavailable"],
+  // What an administrator of the server has taken away, and can give back.
+  [DENIED, "unavailable"],
   [/^(ECONN\w+|EPIPE|ETIMEDOUT|EHOST\w+|ENET\w+|ENOTFOUND|EAI_AGAIN|ENOENT)$/, "unavailable"],
 ];
 
@@ -32,7 +37,12 @@ function kindOf(code: unknown, message: string): StoreErrorKind {
 /** Whether it is known that the connection is gone, or worth nothing any more. */
 export function isLost(error: unknown): boolean {
   const { kind, code } = toUnitError(error);
-  return kind === "unavailable" && !/^(40001|40P01|55P03|53...|57014)$/.test(code);
+  return kind === "unavailable" && !/^(40001|40P01|42501|55P03|53...|57014)$/.test(code);
+}
+
+/** Whether a service that starts need not wait for it to pass: somebody has to act. */
+export function isDenied(error: unknown): boolean {
+  return DENIED.test(toUnitError(error).code);
 }
 
 /** Whether the server gave a statement up, which changed nothing. */

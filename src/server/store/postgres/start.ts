@@ -6,7 +6,7 @@ import { apply, listDue, openProgress, refuseNewer } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { toDialect } from "./compiler.ts";
 import { ANSWER_MS, describePlace, transact, type Session, type TimedQuery } from "./connection.ts";
-import { toUnitError } from "./error.ts";
+import { isDenied, toUnitError } from "./error.ts";
 import { NODES_LOCK, tryNodesLock } from "./locks.ts";
 import type { Opened, ThreadData } from "./thread-protocol.ts";
 
@@ -35,7 +35,7 @@ export async function reach(
     if (error === null) return;
     if (error instanceof StartError) throw error;
     const { kind, message, code } = toUnitError(error);
-    if (kind !== "unavailable" || code === "25006")
+    if (kind !== "unavailable" || code === "25006" || isDenied(error))
       throw new StartError(`Cannot open the ${place}: ${message}. ${adviceFor(code)}`, 78);
     if (performance.now() >= until)
       throw new StartError(`Cannot reach the ${place} within 30 s: ${message}`);
