@@ -109,13 +109,14 @@ function latencySeries(points: readonly Point[]) {
 /** One point for each interval: those without a call are zero, and the service leaves them out. */
 async function readPoints(range: Range, webhook: string | undefined): Promise<Point[]> {
   const step = range.interval_sec;
+  // Before it is waited: the answer is of these times.
+  const { from } = timesOf(range);
   const items = await readIntervals(range, {
     interval_sec: String(step),
     by: webhook === undefined ? undefined : "webhook",
   });
   const own = items.filter((item) => webhook === undefined || item.webhook === webhook);
   const known = new Map(own.map((item) => [Date.parse(item.at) / 1000, item]));
-  const { from } = timesOf(range);
   return Array.from({ length: range.spanSec / step }, (_, count) =>
     toPoint(from + count * step, known),
   );
