@@ -65,7 +65,13 @@ async function runTrial(trial: Trial): Promise<TrialResult> {
         throw new Error(`${depth} executions led to this one, one more is too many`);
       const { input_value } = toInput(text ?? undefined);
       const childId = newExecutionId();
-      const ended = perform(childId, child, { ...given, input_value, raw_body: null }, depth + 1);
+      // As in a service, one that cannot run has ended with an error.
+      const ended = perform(
+        childId,
+        child,
+        { ...given, input_value, raw_body: null },
+        depth + 1,
+      ).catch((error: Error) => decide(childId, "ENDED_ERROR", error.message));
       children.push(ended);
       return { id: childId, ended };
     }
