@@ -171,6 +171,10 @@ test("mistakes of a test say what was meant", async () => {
   await assert.rejects(testFlow({ run() {} }), /default export of no flow/);
   await assert.rejects(testFlow(wrong), /Flow "wrong" is broken: The default export has 'run'/);
   await assert.rejects(testFlow(order, {}, { now: "soon" }), /expected a time/);
+  await assert.rejects(testFlow(order, {}, { secrets: { SHOP: 1234 } }),
+    /^TypeError: Found a value of the type number for options\\.secrets\\.SHOP, expected a text$/);
+  await assert.rejects(testFlow(raw, { raw_body: Buffer.from("hi") }),
+    /^TypeError: Found bytes for raw_body, expected a text$/);
   const text = new Request("http://x/", { method: "POST", body: "hi" });
   await assert.rejects(testFlow(order, text), /type "text\\/plain[^]*expected application\\/json or a form/);
 });
