@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { WAIT } from "../server/webhooks/target.ts";
 import { setToken, toPath } from "./client.ts";
 import { openConnection } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
@@ -116,13 +117,17 @@ async function follow(url: string, init: RequestInit): Promise<Response> {
     const target = URL.parse(location, next);
     if (target === null || !/^https?:$/.test(target.protocol))
       throw new CommandError(`Cannot follow the redirect to "${location}"`);
-    if (answer.status === 303) request = toGet(request);
-    if (target.origin !== new URL(next).origin) request = withoutSecrets(request);
+    if (becomesGet(answer.status, request.method)) request = toGet(request);
+    if (target.origin !== new URL(next).origin) request = forAnotherOrigin(request);
     next = target.href;
   }
-  throw new CommandError(
-    `Stopped after ${MOST_REDIRECTS} redirects: the execution goes on. Use --async for long ones`,
-  );
+  throw new CommandError(`Stopped after ${MOST_REDIRECTS} redirects${describeEnd(url, next)}`);
+}
+
+/** As `fetch` and `curl -L` do: a repeated POST would start one more execution. */
+function becomesGet(status: number, method = "GET"): boolean {
+  if (status === 303) return method !== "GET" && method !== "HEAD";
+  return (status === 301 || status === 302) && method === "POST";
 }
 
 function toGet({ headers }: RequestInit): RequestInit {
@@ -131,11 +136,26 @@ function toGet({ headers }: RequestInit): RequestInit {
   return { method: "GET", headers: kept };
 }
 
-/** Only the service itself gets the login token and the key: a flow may redirect anywhere. */
-function withoutSecrets({ headers, ...request }: RequestInit): RequestInit {
-  const kept = new Headers(headers);
-  for (const name of ["x-service-token", "authorization", "cookie"]) kept.delete(name);
+/**
+ * Any header may hold a secret, as that of a signature does, and a flow may redirect anywhere. The
+ * body goes on: the flow that says where had it as well.
+ */
+function forAnotherOrigin({ headers, ...request }: RequestInit): RequestInit {
+  const given = new Headers(headers);
+  const names = "body" in request ? ["accept", "content-type"] : ["accept"];
+  const kept = names.flatMap((name): [string, string][] => {
+    const value = given.get(name);
+    return value === null ? [] : [[name, value]];
+  });
   return { ...request, headers: kept };
+}
+
+/** Only the service's own redirects lead to an execution that runs. */
+function describeEnd(first: string, last: string): string {
+  const { origin, searchParams } = new URL(last);
+  if (origin !== new URL(first).origin || !searchParams.has(WAIT))
+    return `: the last leads to "${last}"`;
+  return ": the execution goes on. Use --async for long ones";
 }
 
 async function send(url: string, init: RequestInit): Promise<Response> {

@@ -3,7 +3,13 @@ import type { Problem } from "../shared/contract/problem.ts";
 import { parseExact } from "../shared/json-exact.ts";
 import { isNamed, openConnection, type Connection, type ConnectionOptions } from "./connection.ts";
 import { CommandError } from "./command-error.ts";
-import { ANSWER_MS, NO_ANSWER, readBody, toUnsentError } from "./unsent-request.ts";
+import {
+  ANSWER_MS,
+  NO_ANSWER,
+  readBody,
+  toUnsentError,
+  UnansweredError,
+} from "./unsent-request.ts";
 
 type Query = Readonly<Record<string, string | readonly string[] | number | undefined>>;
 
@@ -219,7 +225,7 @@ async function reach(url: string, init: RequestInit, limitMs: number | null): Pr
     return await fetch(url, { ...init, signal: late.signal });
   } catch (error) {
     if (late.signal.aborted)
-      throw new CommandError(`${NO_ANSWER} at ${new URL(url).origin}. Is the URL right?`);
+      throw new UnansweredError(`${NO_ANSWER} at ${new URL(url).origin}. Is the URL right?`);
     throw toUnsentError(url, error as Error, START);
   } finally {
     clearTimeout(timer);

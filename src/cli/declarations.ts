@@ -22,7 +22,8 @@ const REFERENCE = /^\/\/\/ <reference path="([^"]+)" \/>\n/gm;
 
 /** Writes the declaration files of this version in place of those of another one. */
 export function writeTypes(folder = "."): void {
-  for (const path of writeDeclarations(folder)) process.stdout.write(`Wrote ${path}\n`);
+  const { wrote } = writeDeclarations(folder, { renew: true });
+  for (const path of wrote) process.stdout.write(`Wrote ${path}\n`);
   if (!existsSync(join(folder, "deno.json"))) adviseOnMapping(folder);
 }
 
@@ -34,17 +35,28 @@ export function adviseOnMapping(folder: string): void {
   process.stdout.write(text);
 }
 
+/** Paths of declarations; a folder for those of Node. */
+interface Declarations {
+  readonly wrote: readonly string[];
+  readonly left: readonly string[];
+}
+
 /**
  * What editors read to understand `import 'flowhook'` and the modules of Node that flows may use.
  *
- * @returns the paths that were written; a folder for those of Node
+ * @param options.renew whether those that are there are replaced
  */
-export function writeDeclarations(folder: string): string[] {
+export function writeDeclarations(folder: string, options: { renew: boolean }): Declarations {
+  const wrote = new Set<string>();
+  const left = new Set<string>();
   try {
-    const names = listAssets("types/");
-    for (const name of names) write(join(folder, name), readDeclaration(name));
-    const own = names.filter((name) => !name.startsWith(NODE));
-    return [...own, NODE].map((name) => join(folder, name));
+    for (const name of listAssets("types/")) {
+      const path = join(folder, name);
+      const isLeft = !options.renew && existsSync(path);
+      if (!isLeft) write(path, readDeclaration(name));
+      (isLeft ? left : wrote).add(name.startsWith(NODE) ? join(folder, NODE) : path);
+    }
+    return { wrote: [...wrote], left: [...left] };
   } catch (error) {
     throw new CommandError(`Cannot write the declarations: ${(error as Error).message}`);
   }

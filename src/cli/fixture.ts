@@ -1,3 +1,4 @@
+import { ExactNumber } from "../shared/json-exact.ts";
 import { SECRET_HEADER } from "../shared/secret-header.ts";
 import { openClient, toPath } from "./client.ts";
 import type { ConnectionOptions } from "./connection.ts";
@@ -62,6 +63,8 @@ function withoutOwn(value: unknown): unknown {
   return typeof value === "string" ? value.replace(OWN, REMOVED) : value;
 }
 
+/** A number whose digits are kept is an object too. */
 function isRecord(value: unknown): value is Record<string, unknown> {
+  if (value instanceof ExactNumber) return false;
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,20 +1,24 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { flowName, nameError } from "../server/flows/names.ts";
+import type { Config } from "../server/config/resolve.ts";
 import { quotePath } from "../server/config/unwritable.ts";
+import { flowName, nameError } from "../server/flows/names.ts";
+import { findPaths } from "../server/flows/paths.ts";
+import { scan } from "../server/flows/scan.ts";
 import { findAuthorFolder } from "./author-folder.ts";
 import { readConfiguration } from "./configuration.ts";
 import { makeFolder } from "../shared/make-folder.ts";
 import { CommandError } from "./command-error.ts";
-
-const EXTENSIONS = ["ts", "mts", "js", "mjs"];
 
 /**
  * Writes the first version of a flow: folders are the parts of its name before the last dot.
  *
  * @throws CommandError where there is a flow of this name, or none can have it
  */
-export function newFlow(name: string, options: { config?: string; test?: true }): void {
+export async function newFlow(
+  name: string,
+  options: { config?: string; test?: true },
+): Promise<void> {
   const { config } = readConfiguration({ ...options, folder: findAuthorFolder() });
   const path = `${name.split(".").join("/")}.ts`;
   const error = nameError(name);
@@ -26,8 +30,8 @@ export function newFlow(name: string, options: { config?: string; test?: true })
           `are not "node_modules", and the last is not "index"`,
       2,
     );
-  const taken = findTaken(config.PLUGINS_DIR, path);
-  if (taken !== null) throw new CommandError(`There is a flow "${name}" already: "${taken}"`);
+  const taken = await findTaken(config, name);
+  if (taken !== undefined) throw new CommandError(`There is a flow "${name}" already: "${taken}"`);
   const file = join(config.PLUGINS_DIR, path);
   makeFolder(dirname(file));
   writeFileSync(file, template(name), { flag: "wx" });
@@ -49,13 +53,10 @@ function writeTest(file: string, name: string): void {
   process.stdout.write(`Wrote ${relative(process.cwd(), path)}\nRun it with: flowhook flow test\n`);
 }
 
-function findTaken(plugins_dir: string, path: string): string | null {
-  const stem = path.slice(0, -".ts".length);
-  const paths = EXTENSIONS.flatMap((extension) => [
-    `${stem}.${extension}`,
-    `${stem}/index.${extension}`,
-  ]);
-  return paths.find((taken) => existsSync(join(plugins_dir, taken))) ?? null;
+/** Two files of one name break the flow: `a.b.ts` is `a.b` as well as `a/b.ts` is. */
+async function findTaken({ PLUGINS_DIR, DATA_DIR }: Config, name: string) {
+  const { flows } = await scan(await findPaths(PLUGINS_DIR, DATA_DIR));
+  return flows.get(name.normalize("NFC"))?.[0];
 }
 
 function template(name: string): string {

@@ -1,4 +1,5 @@
 import type { Execution, Started } from "../shared/contract/execution.ts";
+import { quotePath } from "../server/config/unwritable.ts";
 import { createClient, readJson, toPath, type Client } from "./client.ts";
 import { findConnection } from "./author-connection.ts";
 import { isNamed, openConnection, type ConnectionOptions } from "./connection.ts";
@@ -7,7 +8,7 @@ import { printLog, readLog } from "./execution-log.ts";
 import { CommandError } from "./command-error.ts";
 import { readJsonOr } from "./input.ts";
 import { printJson, toLine } from "./table.ts";
-import { UnreachableError } from "./unsent-request.ts";
+import { UnansweredError, UnreachableError } from "./unsent-request.ts";
 
 export interface RunOptions extends ConnectionOptions {
   readonly local?: true;
@@ -36,6 +37,7 @@ export async function runFlow(name: string, options: RunOptions): Promise<void> 
   const client = createClient(connection);
   const id = await start(client, run).catch((error: unknown) => {
     if (isHere && error instanceof UnreachableError) return null;
+    if (error instanceof UnansweredError) throw withDoubt(error, name, options);
     throw isNamed(options)
       ? error
       : withPlace(error, url, isHere && findConnection(folder) === null);
@@ -64,6 +66,15 @@ function withPlace(error: unknown, url: string, isHere: boolean): unknown {
   if (!(error instanceof CommandError)) return error;
   const here = isHere ? ". Flows of this folder run with --local" : "";
   return new CommandError(`${error.message}\nThat is what ${url} says${here}`, error.exitCode);
+}
+
+/** Run once more, here or there, it may run twice. */
+function withDoubt({ message }: UnansweredError, name: string, { url }: RunOptions): CommandError {
+  const service = url === undefined ? "" : ` --url ${quotePath(url)}`;
+  return new CommandError(
+    `${message}\nIt may run there all the same. This shows it: ` +
+      `flowhook execution list --flow ${quotePath(name)}${service}`,
+  );
 }
 
 /** What is asked of the service. */

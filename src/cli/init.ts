@@ -46,8 +46,10 @@ export function init(folder = "."): void {
   } catch (error) {
     throw new CommandError(`Cannot set up "${folder}": ${(error as Error).message}`);
   }
-  wrote.push(...writeDeclarations(folder));
-  report(folder, wrote, left);
+  const declarations = writeDeclarations(folder, { renew: false });
+  report(folder, [...wrote, ...declarations.wrote], [...left, ...declarations.left]);
+  if (declarations.left.length > 0)
+    process.stdout.write(`Renew the declarations with: ${inFolder(folder)}flowhook types\n`);
 }
 
 function isEmpty(folder: string): boolean {
@@ -58,8 +60,12 @@ function report(folder: string, wrote: readonly string[], left: readonly string[
   for (const path of wrote) process.stdout.write(`Wrote ${path}\n`);
   for (const path of left) process.stdout.write(`Left ${path} as it is\n`);
   adviseOnMapping(folder);
-  const go = folder === "." ? "" : `cd ${folder} && `;
+  const go = inFolder(folder);
   process.stdout.write(
     `\nWrite flows with: ${go}flowhook dev\nServe them with: ${go}flowhook serve\n`,
   );
+}
+
+function inFolder(folder: string): string {
+  return folder === "." ? "" : `cd ${folder} && `;
 }

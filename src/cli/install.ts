@@ -35,13 +35,9 @@ export async function install({ dryRun = false }: { dryRun?: boolean }): Promise
   if (!isOneFile()) requireSeen([source, ...words]);
   const isCopied = isOneFile() && source !== PROGRAM;
   const program = isCopied ? [PROGRAM] : [source, ...words];
-  const installed = { password: null };
-  await takeSteps(
-    planSteps({ program, source: isCopied ? source : null, loaded }, installed),
-    dryRun,
-  );
+  await takeSteps(planSteps({ program, source: isCopied ? source : null, loaded }), dryRun);
   if (dryRun) return void process.stdout.write("\nNothing was done: this was a dry run\n");
-  await reportStart(loaded.config, installed);
+  await reportStart(loaded.config);
 }
 
 /** Unless the configuration says otherwise. */
@@ -71,18 +67,13 @@ function requireSeen(words: readonly string[]): void {
 const START_MS = 30_000;
 const ASK_MS = 200;
 
-async function reportStart(
-  config: Config,
-  { password }: { password: string | null },
-): Promise<void> {
+async function reportStart(config: Config): Promise<void> {
   const until = performance.now() + START_MS;
   let [found] = await examineService(config, { isRunning: true, key: null });
   while (found?.state !== "ok" && performance.now() < until) {
     await wait(ASK_MS);
     [found] = await examineService(config, { isRunning: true, key: null });
   }
-  if (password !== null)
-    process.stderr.write(`\nLog in as "admin" with the password ${password} (shown this once)\n`);
   if (found?.state === "ok") process.stdout.write(`\n${found.message}\n`);
   else throw new CommandError(`${found?.message}. Its log: journalctl --unit flowhook`);
 }

@@ -1,54 +1,105 @@
 import { toEndingText } from "../server/executions/ending-text.ts";
-import { refuseOperation } from "../server/executions/refused-operation.ts";
+import {
+  countChild,
+  OperationError,
+  requireDeclared,
+  requireFewAncestors,
+  requireOther,
+  requireSettingName,
+  requireValue,
+  type OperationLimits,
+} from "../server/executions/operation-checks.ts";
 import type { Outcome } from "../server/executions/outcome.ts";
-import type { OperationAnswer, OperationRequest } from "../shared/wire/protocol.ts";
+import { refuseOperation } from "../server/executions/refused-operation.ts";
+import type { Flow } from "../server/flows/catalog.ts";
+import {
+  MAX_SETTING_BYTES,
+  type OperationAnswer,
+  type OperationRequest,
+} from "../shared/wire/protocol.ts";
 
-/** What surrounds a flow in a test. */
+/** One execution of a test. */
+export interface TrialExecution {
+  readonly flow: Flow;
+  /** The one that started it; null: the test did. */
+  readonly parent: TrialExecution | null;
+  /** Whether its parent waits for it. */
+  readonly isAwaited: boolean;
+  /** How many it has started. */
+  children: number;
+}
+
+/** What surrounds the flows in a test. */
 export interface TrialSurroundings {
-  /** Names of the secrets that the flow declares. */
-  readonly declared: readonly string[];
   readonly secrets: Readonly<Record<string, string>>;
   /** JSON texts, by name; what the flow sets is here afterwards. */
   readonly settings: Map<string, string>;
-  /** @throws Error where the flow cannot be started */
+  readonly limits: OperationLimits;
+  find(name: string): Flow | undefined;
   start(
-    flow: string,
+    execution: TrialExecution,
     input_value: string | null,
   ): { readonly id: string; readonly ended: Promise<Outcome> };
 }
 
-/** Answers the operations of a flow as the service does for a role that may do everything. */
-export function openTrialOperations(
+/** Answers an operation of a flow as the service does for a role that may do everything. */
+export async function operateInTrial(
   surroundings: TrialSurroundings,
-): (request: OperationRequest) => Promise<OperationAnswer> {
-  return async (request) => {
-    try {
-      return { ok: true, value: await perform(surroundings, request) };
-    } catch (error) {
-      return refuseOperation(request, error);
-    }
-  };
+  execution: TrialExecution,
+  request: OperationRequest,
+): Promise<OperationAnswer> {
+  try {
+    return { ok: true, value: await perform(surroundings, execution, request) };
+  } catch (error) {
+    return refuseOperation(request, error);
+  }
 }
 
 async function perform(
-  { declared, secrets, settings, start }: TrialSurroundings,
-  { operation, name, value, wait }: OperationRequest,
+  surroundings: TrialSurroundings,
+  execution: TrialExecution,
+  request: OperationRequest,
 ): Promise<string> {
+  const { secrets, settings } = surroundings;
+  const { operation, name, value } = request;
   switch (operation) {
     case "setting":
       return settings.get(name) ?? "null";
     case "set_setting":
+      requireSettingName(name);
+      requireValue({ text: value ?? "null", mostBytes: MAX_SETTING_BYTES });
       settings.set(name, value ?? "null");
       return "null";
     case "secret":
-      if (declared.includes(name))
-        return JSON.stringify(Object.hasOwn(secrets, name) ? secrets[name] : null);
-      throw new Error(
-        `The flow does not declare it. Add permissions: { secrets: [${JSON.stringify(name)}] }`,
-      );
-    case "start_execution": {
-      const { id, ended } = start(name, value);
-      return wait ? toEndingText(await ended) : JSON.stringify(id);
-    }
+      requireDeclared(execution.flow.spec?.grants.secrets ?? [], name);
+      return JSON.stringify(Object.hasOwn(secrets, name) ? secrets[name] : null);
+    case "start_execution":
+      return startChild(surroundings, execution, request);
   }
+}
+
+async function startChild(
+  { limits, find, start }: TrialSurroundings,
+  parent: TrialExecution,
+  { name, value, wait }: OperationRequest,
+): Promise<string> {
+  const flow = find(name);
+  if (flow === undefined) throw new OperationError(`There is no flow "${name}"`);
+  if (value !== null) requireValue({ text: value, mostBytes: limits.max_input_bytes });
+  requireFewAncestors(ancestorsOf(parent), limits);
+  if (wait) requireOther(waitingFlows(parent), name);
+  countChild(parent, limits);
+  const { id, ended } = start({ flow, parent, isAwaited: wait, children: 0 }, value);
+  return wait ? toEndingText(await ended) : JSON.stringify(id);
+}
+
+/** How many led to an execution. */
+export function ancestorsOf({ parent }: TrialExecution): number {
+  return parent === null ? 0 : ancestorsOf(parent) + 1;
+}
+
+/** The flow of an execution, and those of the ones that wait for it, one for the other. */
+function* waitingFlows({ flow, parent, isAwaited }: TrialExecution): Generator<string> {
+  yield flow.name;
+  if (isAwaited && parent !== null) yield* waitingFlows(parent);
 }

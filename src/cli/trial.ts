@@ -9,7 +9,12 @@ import type { Flows } from "../server/flows.ts";
 import { newExecutionId } from "../shared/id.ts";
 import type { FlowSpec, Job, LogLine } from "../shared/wire/protocol.ts";
 import type { TrialRequest, TrialResult } from "../shared/wire/trial.ts";
-import { openTrialOperations } from "./trial-operations.ts";
+import {
+  ancestorsOf,
+  operateInTrial,
+  type TrialExecution,
+  type TrialSurroundings,
+} from "./trial-operations.ts";
 import { runInThread, type ThreadEnding } from "./trial-thread.ts";
 
 /** Runs flows for tests: in the real sandbox, without a store. */
@@ -18,65 +23,76 @@ export interface Trials {
   run(request: TrialRequest): Promise<TrialResult>;
 }
 
-/** Tests whose flows run at the same time. */
+/** Executions that run at the same time: those of tests, and of each depth below them. */
 const MOST = 4;
 
 export function openTrials(flows: Flows, config: Config): Trials {
-  const limit = openLimit(MOST);
-  return { run: (request) => limit(() => runTrial({ flows, config, request })) };
+  // Those of one depth wait for none but deeper ones: none holds up what it waits for.
+  const limits: Limit[] = [];
+  const limitAt = (depth: number): Limit => (limits[depth] ??= openLimit(MOST));
+  return { run: (request) => limitAt(0)(() => runTrial({ flows, config, request, limitAt })) };
 }
+
+type Limit = ReturnType<typeof openLimit>;
 
 interface Trial {
   readonly flows: Flows;
   readonly config: Config;
   readonly request: TrialRequest;
+  readonly limitAt: (depth: number) => Limit;
 }
 
 /** What one execution of a test is given. */
 type Given = Pick<Job, "input_value" | "raw_body" | "base_url" | "target">;
 
 async function runTrial(trial: Trial): Promise<TrialResult> {
-  const { input_value, raw_body, origin: base_url, target_end } = trial.request;
+  const { config, flows, limitAt, request } = trial;
+  const { input_value, raw_body, origin: base_url, target_end } = request;
   const flow = findFlow(trial);
   const target = `/api/latest/webhook/${encodeURIComponent(flow.name)}/call${target_end}`;
-  const settings = new Map(Object.entries(trial.request.settings));
+  const settings = new Map(Object.entries(request.settings));
   const children: Promise<Outcome>[] = [];
   const lines: LogLine[] = [];
+  const given = { input_value, raw_body, base_url, target };
+  const surroundings: TrialSurroundings = {
+    secrets: request.secrets,
+    settings,
+    limits: {
+      max_input_bytes: config.MAX_BODY_BYTES,
+      maxChildDepth: config.MAX_CHILD_DEPTH,
+      maxChildren: config.MAX_CHILDREN,
+    },
+    find: (name) => flows.catalog.find(name),
+    start,
+  };
 
-  async function perform(id: string, one: Flow, given: Given, depth: number): Promise<Outcome> {
-    const { secrets } = trial.request;
-    const declared = one.spec?.grants.secrets ?? [];
-    const operate = openTrialOperations({ declared, secrets, settings, start });
-    const job = toJob(id, one, given);
-    const ending = await runInThread(trial.flows.runners, toSpec(one, trial.request), {
-      job,
-      timeoutMs: one.timeoutMs,
-      graceMs: trial.config.CANCEL_GRACE_SEC * 1000,
-      log: (more) => (depth === 0 ? lines.push(...more) : null),
-      operate,
-    });
-    return toEnd(id, ending, trial.config);
-
-    /** A child has what the test gave its parent. */
-    function start(name: string, text: string | null) {
-      const child = trial.flows.catalog.find(name);
-      if (child === undefined) throw new Error(`There is no flow "${name}"`);
-      if (depth >= trial.config.MAX_CHILD_DEPTH)
-        throw new Error(`${depth} executions led to this one, one more is too many`);
-      const { input_value } = toInput(text ?? undefined);
-      const childId = newExecutionId();
-      const ended = perform(childId, child, { ...given, input_value, raw_body: null }, depth + 1);
-      children.push(ended);
-      return { id: childId, ended };
-    }
+  /** A child has what the test gave its parent. */
+  function start(child: TrialExecution, text: string | null) {
+    const id = newExecutionId();
+    const input = { ...given, input_value: toInput(text ?? undefined).input_value, raw_body: null };
+    const limit = limitAt(ancestorsOf(child));
+    // As in a service, one that cannot run has ended with an error.
+    const ended = limit(() => perform(id, child, input)).catch((error: Error) =>
+      decide(id, "ENDED_ERROR", error.message),
+    );
+    children.push(ended);
+    return { id, ended };
   }
 
-  const outcome = await perform(
-    newExecutionId(),
-    flow,
-    { input_value, raw_body, base_url, target },
-    0,
-  );
+  async function perform(id: string, execution: TrialExecution, input: Given): Promise<Outcome> {
+    const { flow: one, parent } = execution;
+    const ending = await runInThread(flows.runners, toSpec(one, request), {
+      job: toJob(id, one, input),
+      timeoutMs: one.timeoutMs,
+      graceMs: config.CANCEL_GRACE_SEC * 1000,
+      log: (more) => (parent === null ? lines.push(...more) : null),
+      operate: (asked) => operateInTrial(surroundings, execution, asked),
+    });
+    return toEnd(id, ending, config);
+  }
+
+  const execution = { flow, parent: null, isAwaited: false, children: 0 };
+  const outcome = await perform(newExecutionId(), execution, given);
   // What it started and did not wait for belongs to the test as well.
   for (let child = children.pop(); child !== undefined; child = children.pop()) await child;
   return toResult(outcome, lines, settings);

@@ -1,7 +1,10 @@
 import { CommandError } from "./command-error.ts";
 
-/** There is no answer: no service runs there. */
+/** Nothing was sent: no service runs there. */
 export class UnreachableError extends CommandError {}
+
+/** There is no answer, or a part of one: what was asked for may have been done. */
+export class UnansweredError extends CommandError {}
 
 /** Longest wait for an answer: that of the service's own REST connector (section 8), in milliseconds. */
 export const ANSWER_MS = 30_000;
@@ -19,10 +22,10 @@ const CERTIFICATE =
   "SSL_CERT_FILE";
 
 /**
- * Why a request got no answer: it cannot be sent as it is, the certificate is refused, or nobody
- * answers.
+ * Why a request got no answer: it cannot be sent as it is, the certificate is refused, nobody is
+ * there, or the connection broke.
  *
- * @param advice for the last of these
+ * @param advice where nobody is there
  */
 export function toUnsentError(url: string, error: Error, advice: string): CommandError {
   const { cause } = error;
@@ -36,9 +39,19 @@ export function toUnsentError(url: string, error: Error, advice: string): Comman
   if (REFUSED.test(code)) return new CommandError(`${what}. Its certificate is refused`);
   if (/^ERR_SSL_|^EPROTO$/.test(code))
     return new CommandError(`${what}. Does it speak HTTP? Then its URL begins with "http:"`);
+  if (isUnconnected(cause)) return new UnreachableError(`${what}. ${advice}`);
   if (protocol === "http:" && /^HPE_|^UND_ERR_SOCKET$/.test(code))
-    return new CommandError(`${what}. Does it speak HTTPS? Then its URL begins with "https:"`);
-  return new UnreachableError(`${what}. ${advice}`);
+    return new UnansweredError(`${what}. Does it speak HTTPS? Then its URL begins with "https:"`);
+  return new UnansweredError(`No answer of ${origin}: ${reason}`);
+}
+
+/** Whether there was no connection: all else may come after the request was sent. */
+function isUnconnected(cause: unknown): boolean {
+  if (cause instanceof AggregateError) return cause.errors.every(isUnconnected);
+  const { code, syscall = "", message } = cause as NodeJS.ErrnoException;
+  if (code === "UND_ERR_CONNECT_TIMEOUT" || /^(connect|getaddrinfo)$/.test(syscall)) return true;
+  // Of a port that fetch calls nowhere, and of Deno.
+  return message === "bad port" || message.includes("client error (Connect)");
 }
 
 /** Why no answer came: the system's words are in the cause. */
@@ -50,7 +63,7 @@ function reasonOf({ message, cause }: Error): string {
 /**
  * An answer's body, read to its end.
  *
- * @throws CommandError where it breaks off
+ * @throws UnansweredError where it breaks off
  */
 export async function readBody<T>(answer: Response, read: () => Promise<T>): Promise<T> {
   try {
@@ -58,6 +71,6 @@ export async function readBody<T>(answer: Response, read: () => Promise<T>): Pro
   } catch (error) {
     if ((error as Error).name === "TimeoutError") throw error;
     const from = URL.parse(answer.url)?.origin ?? "the service";
-    throw new CommandError(`The answer of ${from} broke off: ${reasonOf(error as Error)}`);
+    throw new UnansweredError(`The answer of ${from} broke off: ${reasonOf(error as Error)}`);
   }
 }

@@ -6,6 +6,7 @@ import { commitKeepingAdmin, toUser } from "../server/api/user.ts";
 import { now } from "../shared/clock.ts";
 import { PASSWORD_LENGTH } from "../shared/password-length.ts";
 import type { User } from "../shared/contract/user.ts";
+import { findEmailError } from "../shared/email.ts";
 import { RequestError } from "../shared/errors.ts";
 import { newId } from "../shared/id.ts";
 import { findNameError, toResourceName } from "../shared/resource-name.ts";
@@ -72,7 +73,7 @@ async function* readUsers(store: Store): AsyncGenerator<User> {
   }
 }
 
-/** @throws CommandError where the name is none, or taken, or a role is not there */
+/** @throws CommandError where name or address is none, the name is taken, or a role is not there */
 export async function createUser(
   given: string,
   options: UserOptions & { email: string; role?: readonly string[] },
@@ -80,6 +81,8 @@ export async function createUser(
   const name = toResourceName(given);
   const error = findNameError(name);
   if (error !== null) throw new CommandError(`As the name of a user, expected ${error}`);
+  const emailError = findEmailError(options.email);
+  if (emailError !== null) throw new CommandError(`--email: ${emailError}`);
   const roleNames = new Set((options.role ?? ["viewer"]).map(toResourceName));
   const { password, isGenerated } = readPassword();
   await using store = await openFilledStore(options, null);

@@ -49,6 +49,10 @@ function withFormat(url: string, context: LoadHookContext): LoadHookContext {
   return format === undefined ? context : { ...context, format };
 }
 
+// Without the command nobody runs its flows, or waits for it. To listen alone keeps no process.
+process.once("disconnect", () => process.exit(1));
+process.channel?.unref();
+
 if (!("Deno" in globalThis)) runTests(setup);
 
 function runTests({ name, files, reporter }: TestSetup): void {

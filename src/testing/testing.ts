@@ -73,6 +73,8 @@ export async function testFlow(
   const files = await findFiles(flow);
   const made = input instanceof Request ? await fromRequest(input) : fromInput(input);
   const { secrets = {}, settings = {}, now } = options;
+  for (const [name, value] of Object.entries(secrets))
+    requireText(`options.secrets.${name}`, value);
   const result = await ask({
     files,
     ...made,
@@ -100,6 +102,7 @@ function fromInput(input: TestInput): Made {
   const unknown = Object.keys(input).find((name) => !MEMBERS.includes(name));
   if (unknown !== undefined) throw new TypeError(describeUnknown(unknown, "input", MEMBERS));
   const { raw_body, ...given } = input;
+  requireText("raw_body", raw_body ?? undefined);
   const { json } = given;
   const hasBody = json !== undefined;
   const value = {
@@ -122,6 +125,14 @@ function describeUnknown(name: string, of: string, known: readonly string[]): st
   const nearest = nearestWord(name, known);
   const hint = nearest === null ? `known are ${known.join(", ")}` : `did you mean "${nearest}"?`;
   return `Unknown member "${name}" of the ${of}: ${hint}`;
+}
+
+/** What it is may be a secret: the value is not told. @throws TypeError */
+function requireText(name: string, value: unknown): void {
+  if (value === undefined || typeof value === "string") return;
+  const kind = value === null ? "null" : `a value of the type ${typeof value}`;
+  const found = value instanceof Uint8Array ? "bytes" : kind;
+  throw new TypeError(`Found ${found} for ${name}, expected a text`);
 }
 
 /** Its path is what follows `/call`, or the whole where it has none. */

@@ -303,6 +303,15 @@ describe(`user (${target.name})`, { skip }, () => {
     }
   });
 
+  test("create, with an address that the API would not take", async () => {
+    for (const email of ["ada", "a b@example.org", `${"a".repeat(250)}@example.org`]) {
+      const args = ["user", "create", "grace", "--email", email];
+      const finished = await runCommand(target, args, { cwd: service.directory });
+      assert.deepEqual([finished.code, finished.stdout], [1, ""], all(finished));
+      assert.match(finished.stderr, /^--email: expected (an e-mail address|at most 254 char).*\n$/);
+    }
+  });
+
   test("password, on the data folder of a stopped service", async () => {
     const finished = await runCommand(target, ["user", "password", "admin"], {
       cwd: service.directory,

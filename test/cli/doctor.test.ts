@@ -19,6 +19,8 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import Database from "better-sqlite3";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { examineFlows } from "../../src/cli/doctor/sandbox.ts";
+import { loadConfig } from "../../src/server/config/load.ts";
 import { runCommand } from "../blackbox/command.ts";
 import { startService, type Service } from "../blackbox/service.ts";
 import { openTarget, ROOT } from "../blackbox/target.ts";
@@ -441,6 +443,13 @@ describe("doctor without a service", { skip: target.skip ?? false }, () => {
     const after = readdirSync(join(closed, "data"), { recursive: true, encoding: "utf8" });
     assert.deepEqual(after.sort(), files.sort(), "it leaves nothing there");
   });
+});
+
+test("flows that cannot be loaded at all are a finding beside the others", async () => {
+  const { config } = loadConfig({ env: {}, cwd: tmpdir() });
+  const [finding] = await examineFlows(config, "/dev/null/nothing");
+  assert.deepEqual([finding?.subject, finding?.state], ["flows", "error"]);
+  assert.match(finding?.message ?? "", /^They cannot be loaded: E/);
 });
 
 test("outside of the sandbox its flow can do everything that must fail in it", async () => {

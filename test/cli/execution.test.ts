@@ -266,4 +266,14 @@ describe("execution", { skip: openTarget().skip ?? false }, () => {
     ]);
     assert.match(none.stderr, /^There is no execution/);
   });
+
+  test("fixture: numbers as they were sent", async () => {
+    const numbers = '{"id":12345678901234567890,"price":19.90,"rate":1.0,"pin_token":4.0}';
+    const input = `{"json":${numbers}}`;
+    const run = await session.run(["flow", "run", "echo", "--json", "--input", "-"], { input });
+    const { id } = JSON.parse(run.stdout) as { id: string };
+    const made = await session.run(["execution", "fixture", id]);
+    const found = made.stdout.slice(made.stdout.indexOf('"json"')).replaceAll(/\s/g, "");
+    assert.equal(found, `"json":${numbers.replace("4.0", '"removed"')}}`, all(made));
+  });
 });

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { environment, openTarget } from "../blackbox/target.ts";
+import { HUNG_MS } from "../hung.ts";
 import { openWorkplace, type Workplace } from "./dev-session.ts";
 import { all } from "./session.ts";
 
@@ -64,6 +65,12 @@ export default defineFlow({
   return { refused, env: Object.keys(process.env) };
 };
 `,
+  "plugins/starter.ts": `export default async (flow) => {
+  await flow.start_execution("wrong");
+  const { status, status_message } = await flow.start_execution("wrong", {}, { wait: true });
+  return { status, status_message };
+};
+`,
   "plugins/wrong.ts": "export const a = 1;\nexport default { run() {} };\n",
 };
 
@@ -77,6 +84,7 @@ import raw from "./raw.ts";
 import fails from "./fails.ts";
 import stuck from "./stuck.ts";
 import parent from "./parent.ts";
+import starter from "./starter.ts";
 import walls from "./walls.ts";
 import wrong from "./wrong.ts";
 
@@ -142,6 +150,13 @@ test("other flows are started, and waited for", async () => {
   assert.deepEqual(output_value, { child: { query: { n: "1" }, raw: null }, failed: "no more lamps", id: "string" });
 });
 
+test("a broken flow that is started ends with an error", async () => {
+  const { status, output_value } = await testFlow(starter);
+  assert.equal(status, "ENDED_SUCCESS");
+  assert.equal(output_value.status, "ENDED_ERROR");
+  assert.match(output_value.status_message, /^Flow "wrong" is broken: The default export has 'run'/);
+});
+
 test("the sandbox is the real one", async () => {
   const { output_value } = await testFlow(walls);
   assert.match(output_value.refused, /node:fs.* without a permission/);
@@ -156,6 +171,10 @@ test("mistakes of a test say what was meant", async () => {
   await assert.rejects(testFlow({ run() {} }), /default export of no flow/);
   await assert.rejects(testFlow(wrong), /Flow "wrong" is broken: The default export has 'run'/);
   await assert.rejects(testFlow(order, {}, { now: "soon" }), /expected a time/);
+  await assert.rejects(testFlow(order, {}, { secrets: { SHOP: 1234 } }),
+    /^TypeError: Found a value of the type number for options\\.secrets\\.SHOP, expected a text$/);
+  await assert.rejects(testFlow(raw, { raw_body: Buffer.from("hi") }),
+    /^TypeError: Found bytes for raw_body, expected a text$/);
   const text = new Request("http://x/", { method: "POST", body: "hi" });
   await assert.rejects(testFlow(order, text), /type "text\\/plain[^]*expected application\\/json or a form/);
 });
@@ -172,8 +191,8 @@ describe("flow test", { skip: openTarget().skip ?? false }, () => {
   test("testFlow runs flows in the sandbox", async () => {
     const finished = await place.run(["flow", "test", "--reporter", "tap"]);
     assert.equal(finished.code, 0, all(finished));
-    assert.equal(finished.stdout.match(/^ok \d+ - /gm)?.length, 9, finished.stdout);
-    assert.match(finished.stdout, /^1\.\.9$/m);
+    assert.equal(finished.stdout.match(/^ok \d+ - /gm)?.length, 10, finished.stdout);
+    assert.match(finished.stdout, /^1\.\.10$/m);
     assert.ok(!existsSync(join(place.folder, "data")));
     assert.ok(!existsSync(join(place.folder, ".flowhook")));
   });
@@ -230,6 +249,30 @@ describe("flow test", { skip: openTarget().skip ?? false }, () => {
       assert.ok(existsSync(join(many.folder, "last")));
     },
   );
+
+  test("tests end with the command that runs them", async () => {
+    await using hung = await openWorkplace({
+      "hung.ts": "export default () => 1;\n",
+      "hung.test.ts":
+        'import { test } from "node:test";\n' +
+        'test("hung", () => new Promise(() => setInterval(() => console.error(process.pid), 10)));\n',
+    });
+    const [program, ...leading] = openTarget().command;
+    const args = [...leading, "flow", "test"];
+    const env = environment({ TMPDIR: hung.folder });
+    const child = spawn(program, args, { cwd: hung.folder, env });
+    child.stdout.resume();
+    const [pid] = (await once(child.stderr.setEncoding("utf8"), "data")) as [string];
+    child.stderr.resume();
+    child.kill("SIGKILL");
+    try {
+      // The tests write to the same streams, which close with the last of their writers.
+      await once(child, "close", { signal: AbortSignal.timeout(HUNG_MS) });
+    } catch (error) {
+      process.kill(parseInt(pid, 10));
+      throw error;
+    }
+  });
 
   test("a folder without tests says how to write one", async () => {
     await using empty = await openWorkplace({ "plugins/hello.ts": "export default () => 1;\n" });

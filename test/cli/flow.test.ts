@@ -125,6 +125,22 @@ describe("flow", { skip: openTarget().skip ?? false }, () => {
     assert.match(spaced.stdout, /flowhook webhook create 'the bill' --flow 'the bill'\n/);
   });
 
+  test("new: a name that a file has in whatever form", async () => {
+    await using place = await openWorkplace({
+      "plugins/orders.v2.ts": "export default () => 1;\n",
+      "plugins/shop/till.open/index.js": "export default () => 1;\n",
+    });
+    for (const [name, file] of [
+      ["orders.v2", "orders.v2.ts"],
+      ["shop.till.open", "shop/till.open/index.js"],
+    ] as const) {
+      const finished = await place.run(["flow", "new", name]);
+      assert.equal(finished.code, 1, all(finished));
+      assert.equal(finished.stderr, `There is a flow "${name}" already: "${file}"\n`);
+    }
+    assert.equal((await place.run(["flow", "new", "orders.v3"])).code, 0);
+  });
+
   test("what a broken flow says acts on no terminal: check, flow run", async () => {
     await using place = await openWorkplace({
       "plugins/evil.ts":

@@ -72,6 +72,17 @@ describe("init and types", { skip: target.skip ?? false }, () => {
     assert.match(finished.stdout, /^Wrote sub\/tsconfig\.json$/m);
     assert.equal(await readFile(join(folder, "sub/flowhook.yaml"), "utf8"), "LISTEN_PORT: 1\n");
     assert.deepEqual(await readdir(join(folder, "sub/plugins")), ["mine.ts"]);
+    assert.doesNotMatch(finished.stdout, /^Renew/m);
+    const own = ["sub/types/testing.d.ts", "sub/types/node/fs.d.ts"];
+    for (const name of own) await writeFile(join(folder, name), "export {};\n");
+    await rm(join(folder, "sub/types/flowhook.d.ts"));
+    const again = await run(["init", "sub"]);
+    assert.match(again.stdout, /^Wrote sub\/types\/flowhook\.d\.ts$/m);
+    assert.match(again.stdout, /^Left sub\/types\/testing\.d\.ts as it is$/m);
+    assert.match(again.stdout, /^Left sub\/types\/node\/ as it is$/m);
+    assert.match(again.stdout, /^Renew the declarations with: cd sub && flowhook types$/m);
+    for (const name of own)
+      assert.equal(await readFile(join(folder, name), "utf8"), "export {};\n");
   });
 
   test("a folder that cannot be made", async () => {

@@ -7,6 +7,7 @@ import { readAsset } from "../../assets/read.ts";
 import { openRuntime } from "../../assets/runtime.ts";
 import type { Config } from "../../server/config/resolve.ts";
 import { Scheduler } from "../../server/executions/scheduler.ts";
+import type { Flow } from "../../server/flows/catalog.ts";
 import { openFlows, type Flows } from "../../server/flows.ts";
 import type { Run } from "../../server/workers/worker.ts";
 import { newId } from "../../shared/id.ts";
@@ -145,8 +146,15 @@ function open(config: Config): Promise<Flows> {
  */
 export async function examineFlows(config: Config, scratch: string): Promise<Finding[]> {
   const given = { ...config, DATA_DIR: scratch };
-  await using opened = await open(given);
-  const list = opened.catalog.list();
+  try {
+    await using opened = await open(given);
+    return judgeFlows(config, opened.catalog.list());
+  } catch (error) {
+    return [flows.error(`They cannot be loaded: ${(error as Error).message}`, START)];
+  }
+}
+
+function judgeFlows(config: Config, list: readonly Flow[]): Finding[] {
   const broken = list.filter(({ state }) => state === "broken");
   const action = "flowhook check shows where. Mend it; the service takes the file up at once";
   if (broken.length > 0)

@@ -42,14 +42,8 @@ export interface Plan {
   readonly loaded: Loaded;
 }
 
-/** What came of it. */
-export interface Installed {
-  /** Of `admin`; null where the database was there. */
-  password: string | null;
-}
-
 /** Everything in the order in which one needs the other. */
-export function planSteps(plan: Plan, installed: Installed): Step[] {
+export function planSteps(plan: Plan): Step[] {
   const { PLUGINS_DIR, DATA_DIR } = plan.loaded.config;
   const file = databaseFile(plan.loaded.config);
   const folders = [...new Set([DATA_DIR, ...(file === null ? [] : [dirname(file)])])];
@@ -61,7 +55,7 @@ export function planSteps(plan: Plan, installed: Installed): Step[] {
     writeConfiguration(),
     writeFlow(PLUGINS_DIR),
     ...folders.map(makeDataFolder),
-    setPassword(plan, installed),
+    setPassword(plan),
     writeUnit(plan),
     enable(),
     start(),
@@ -166,7 +160,7 @@ function makeDataFolder(folder: string): Step {
 }
 
 /** Before the first start, as the service's user: a start would show the password in the journal. */
-function setPassword({ program, loaded }: Plan, installed: Installed): Step {
+function setPassword({ program, loaded }: Plan): Step {
   return {
     what: "make the database, with a password for the user admin",
     isRead: true,
@@ -187,7 +181,8 @@ function setPassword({ program, loaded }: Plan, installed: Installed): Step {
       const done = runUser(program, args, { ...requireUser(), input: password });
       if (done.status !== 0)
         throw new CommandError(`Cannot make the database: ${done.stderr || String(done.error)}`);
-      installed.password = password;
+      // At once: a later step may fail, and nobody can read it again.
+      process.stderr.write(`Log in as "admin" with the password ${password} (shown this once)\n`);
     },
   };
 }

@@ -3,7 +3,6 @@ import { isAllowed } from "../access/permission.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import type { Flow } from "../flows/catalog.ts";
 import { now } from "../../shared/clock.ts";
-import { findNameError } from "../../shared/resource-name.ts";
 import {
   MAX_SETTING_BYTES,
   type OperationAnswer,
@@ -18,9 +17,19 @@ import type { Executions } from "./executions.ts";
 import { toEndingText } from "./ending-text.ts";
 import { toInput } from "./input.ts";
 import { grantsOf } from "./permissions.ts";
+import {
+  countChild,
+  OperationError,
+  requireDeclared,
+  requireFewAncestors,
+  requireOther,
+  requireSettingName,
+  requireValue,
+  type OperationLimits,
+} from "./operation-checks.ts";
 import { refuseOperation } from "./refused-operation.ts";
 import type { StartRequest } from "./start-request.ts";
-import { findValueError, isCheckedAtOnce, type ValueJob } from "./value.ts";
+import { isCheckedAtOnce, type ValueJob } from "./value.ts";
 
 /** What the operations of flows need (contract, section 5). */
 export interface OperationsOptions {
@@ -32,18 +41,6 @@ export interface OperationsOptions {
   /** `findValueFault` of what is large, elsewhere. */
   readonly checkLarge: (job: ValueJob) => Promise<string | null>;
 }
-
-export interface OperationLimits {
-  /** MAX_BODY_BYTES, for a child's input_value. */
-  readonly max_input_bytes: number;
-  /** MAX_CHILD_DEPTH: ancestors of one execution. */
-  readonly maxChildDepth: number;
-  /** MAX_CHILDREN: of one execution. */
-  readonly maxChildren: number;
-}
-
-/** What a flow sees thrown. */
-class OperationError extends Error {}
 
 /** Answers an operation that a running flow asked for; a refusal is an answer too. */
 export async function operate(
@@ -79,8 +76,9 @@ async function perform(
 }
 
 /** @throws OperationError */
-async function requireValue({ checkLarge }: OperationsOptions, job: ValueJob): Promise<void> {
-  const error = isCheckedAtOnce(job) ? findValueError(job) : await checkLarge(job);
+async function checkValue({ checkLarge }: OperationsOptions, job: ValueJob): Promise<void> {
+  if (isCheckedAtOnce(job)) return requireValue(job);
+  const error = await checkLarge(job);
   if (error !== null) throw new OperationError(error);
 }
 
@@ -113,9 +111,8 @@ async function writeSetting(
   value: string,
 ): Promise<string> {
   await requirePermission(options, row, "setting.write");
-  const error = findNameError(name);
-  if (error !== null) throw new OperationError(`As the name of a setting, expected ${error}`);
-  await requireValue(options, { text: value, mostBytes: MAX_SETTING_BYTES });
+  requireSettingName(name);
+  await checkValue(options, { text: value, mostBytes: MAX_SETTING_BYTES });
   const at = now();
   const setting = { name, value, created_at: at, modified_at: at };
   await options.store.commit([putSetting(options.store, setting)]);
@@ -128,11 +125,7 @@ async function readSecret(
   { row, execution }: { row: ExecutionRow; execution: ActiveExecution },
   name: string,
 ): Promise<string> {
-  const declared = execution.spec?.grants.secrets ?? [];
-  if (!declared.includes(name))
-    throw new OperationError(
-      `The flow does not declare it. Add permissions: { secrets: [${JSON.stringify(name)}] }`,
-    );
+  requireDeclared(execution.spec?.grants.secrets ?? [], name);
   await requirePermission(options, row, "secret.use");
   const secret = await findSecret(options.store, name);
   return JSON.stringify(secret === undefined ? null : options.secrets.open(name, secret.sealed));
@@ -152,12 +145,12 @@ async function startChild(
   const flow = await options.findFlow(flowName);
   if (flow === undefined) throw new OperationError(`There is no flow "${flowName}"`);
   const mostBytes = options.limits.max_input_bytes;
-  if (input_value !== null) await requireValue(options, { text: input_value, mostBytes });
-  await requireFewAncestors(options, row);
-  if (wait) requireOther(options, execution, flowName);
+  if (input_value !== null) await checkValue(options, { text: input_value, mostBytes });
+  requireFewAncestors(await ancestorsOf(options, row), options.limits);
+  if (wait) requireOther(waitingFlows(options, execution), flowName);
   // Its ending may have been decided meanwhile, and those that it started be looked for.
   if (execution.decided !== null) throw new OperationError("The execution has ended");
-  countChild(execution, options.limits.maxChildren);
+  countChild(execution, options.limits);
   const child = await startCounted(options, execution, {
     flowName,
     flow,
@@ -178,32 +171,23 @@ async function startChild(
   return toEndingText(await child.ended);
 }
 
-/** Executions of one flow that wait for each other could hold all threads of that flow. */
-function requireOther(
+/** The flow of an execution, and those of the ones that wait for it, one for the other. */
+function* waitingFlows(
   { executions }: OperationsOptions,
   execution: ActiveExecution,
-  flowName: string,
-): void {
+): Generator<string> {
   let one: ActiveExecution | undefined = execution;
   while (one !== undefined) {
-    if (one.flow === flowName)
-      throw new OperationError(
-        `An execution of "${flowName}" would wait for another one of it: start it without waiting`,
-      );
+    yield one.flow;
     one = one.isAwaited ? executions.find(one.row.parent_id ?? "") : undefined;
   }
 }
 
-/** A flow that starts itself would go on for ever (contract, section 7, number 1). */
-async function requireFewAncestors(
-  { store, limits: { maxChildDepth } }: OperationsOptions,
+async function ancestorsOf(
+  { store }: OperationsOptions,
   { id, parent_id }: ExecutionRow,
-): Promise<void> {
-  const ancestors = parent_id === null ? 0 : await countAncestors(store, id);
-  if (ancestors < maxChildDepth) return;
-  throw new OperationError(
-    `${ancestors} executions led to this one, and one more is too many (MAX_CHILD_DEPTH)`,
-  );
+): Promise<number> {
+  return parent_id === null ? 0 : countAncestors(store, id);
 }
 
 /** One that was refused may be tried again. */
@@ -218,12 +202,4 @@ async function startCounted(
     parent.children -= 1;
     throw error;
   }
-}
-
-function countChild(execution: ActiveExecution, maxChildren: number): void {
-  if (execution.children >= maxChildren)
-    throw new OperationError(
-      `It has started ${maxChildren} executions, as many as one may (MAX_CHILDREN)`,
-    );
-  execution.children += 1;
 }

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { EMAIL } from "../email.ts";
 import type { Read } from "./read.ts";
 import { NAME } from "./name.ts";
 import { NEW_PASSWORD, OWN_PASSWORD } from "./own-password.ts";
@@ -21,16 +22,6 @@ export const USER = v.strictObject({
 });
 
 export type User = Read<typeof USER>;
-
-const EMAIL_RULE = "expected an e-mail address, or an empty string";
-
-const EMAIL = v.union(
-  [
-    v.literal(""),
-    v.pipe(v.string(), v.email(EMAIL_RULE), v.maxLength(254, "expected at most 254 characters")),
-  ],
-  EMAIL_RULE,
-);
 
 const ROLES = v.array(v.string("expected the name of a role"));
 

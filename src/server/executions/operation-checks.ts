@@ -1,0 +1,71 @@
+import { findNameError } from "../../shared/resource-name.ts";
+import { findValueError, type ValueJob } from "./value.ts";
+
+/** What an operation of a flow is refused for, in a service and in a test alike. */
+
+export interface OperationLimits {
+  /** MAX_BODY_BYTES, for a child's input_value. */
+  readonly max_input_bytes: number;
+  /** MAX_CHILD_DEPTH: ancestors of one execution. */
+  readonly maxChildDepth: number;
+  /** MAX_CHILDREN: of one execution. */
+  readonly maxChildren: number;
+}
+
+/** What a flow sees thrown. */
+export class OperationError extends Error {}
+
+/** @throws OperationError */
+export function requireSettingName(name: string): void {
+  const error = findNameError(name);
+  if (error !== null) throw new OperationError(`As the name of a setting, expected ${error}`);
+}
+
+/** @throws OperationError */
+export function requireValue(job: ValueJob): void {
+  const error = findValueError(job);
+  if (error !== null) throw new OperationError(error);
+}
+
+/** @throws OperationError where the running version does not declare the secret */
+export function requireDeclared(declared: readonly string[], name: string): void {
+  if (declared.includes(name)) return;
+  throw new OperationError(
+    `The flow does not declare it. Add permissions: { secrets: [${JSON.stringify(name)}] }`,
+  );
+}
+
+/**
+ * A flow that starts itself would go on for ever (contract, section 7, number 1).
+ *
+ * @throws OperationError
+ */
+export function requireFewAncestors(ancestors: number, { maxChildDepth }: OperationLimits): void {
+  if (ancestors < maxChildDepth) return;
+  throw new OperationError(
+    `${ancestors} executions led to this one, and one more is too many (MAX_CHILD_DEPTH)`,
+  );
+}
+
+/**
+ * Executions of one flow that wait for each other could hold all threads of that flow.
+ *
+ * @param waiting flows of the execution, and of those that wait for it
+ * @throws OperationError
+ */
+export function requireOther(waiting: Iterable<string>, flow: string): void {
+  for (const one of waiting)
+    if (one === flow)
+      throw new OperationError(
+        `An execution of "${flow}" would wait for another one of it: start it without waiting`,
+      );
+}
+
+/** @throws OperationError where it has started as many as it may */
+export function countChild(parent: { children: number }, { maxChildren }: OperationLimits): void {
+  if (parent.children >= maxChildren)
+    throw new OperationError(
+      `It has started ${maxChildren} executions, as many as one may (MAX_CHILDREN)`,
+    );
+  parent.children += 1;
+}
