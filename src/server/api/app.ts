@@ -71,7 +71,18 @@ async function serve(
     address,
     params: c.req.param(),
   });
-  try {
+  const answer = await act().catch(async (error: unknown) => {
+    const refused = toRequestError(error);
+    await entry.close(refused instanceof RequestError ? refused.code : "internal");
+    throw error;
+  });
+  // What is done is done: its caller is told so, whatever becomes of the entry.
+  await entry.close(String(answer.status), answer).catch((error: unknown) => {
+    api.log.error({ action: route.action, err: error }, "Cannot write an entry of the audit");
+  });
+  return answer;
+
+  async function act(): Promise<Answer> {
     const sender = await identify(api, route, c, address);
     entry.actor(sender);
     if (sender !== null) requirePermission(sender, route.needs);
@@ -82,15 +93,9 @@ async function serve(
     entry.given(body);
     const principal = route.body === null ? sender : await whoStillMay(api, route, sender);
     const request = toRequest(api, route, c, { principal, address, isSecure, body });
-    const answer = await readFor(readingOf(route, principal, c.env.outgoing), () =>
+    return await readFor(readingOf(route, principal, c.env.outgoing), () =>
       route.act(api, request as ApiRequest<never, never>),
     );
-    await entry.close(String(answer.status), answer);
-    return answer;
-  } catch (error) {
-    const refused = toRequestError(error);
-    await entry.close(refused instanceof RequestError ? refused.code : "internal");
-    throw error;
   }
 }
 

@@ -149,11 +149,12 @@ export class WebhookQueue<Execution extends QueuedExecution> {
 
   /** One that was there before the webhook had limits. */
   adopt(execution: Execution): void {
-    const { run, decided } = execution;
+    const { run, decided, startedAt } = execution;
+    // It is being replaced: it has no place any more, or comes back by itself.
+    if (decided !== null && startedAt === null) return;
     if (run !== null) this.#passed.add(run);
     if (decided !== null) return;
-    if (execution.startedAt === null || (run !== null && run.link !== null))
-      this.#pending.add(execution);
+    if (startedAt === null || (run !== null && run.link !== null)) this.#pending.add(execution);
     else this.#running.add(execution);
   }
 
