@@ -23,7 +23,7 @@ import { ImportNames } from "./import-names.ts";
 import { requireMembers } from "./member-checks.ts";
 import { invalid, nextTime } from "./named.ts";
 import { toSignature } from "./signature-member.ts";
-import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
+import { requireSecrets, toSignatureColumn } from "./signature-secrets.ts";
 import { mayRead, projectOf } from "./webhook-record.ts";
 
 /** What the import does with one webhook. */
@@ -194,7 +194,7 @@ async function readGuarded(
   const path = `webhooks.${at}.signature`;
   const member = toSignature(signature, api.base_url, path);
   await requireSecrets(api, member, path);
-  return { ...addresses, ...toSignatureColumns({ signature_revision: 0 }, member) };
+  return { ...addresses, ...toSignatureColumn(member) };
 }
 
 /** The webhook stays as enabled, and keeps the key and login that it has here. */
