@@ -128,6 +128,18 @@ test("conflicts are skipped, replaced or renamed", async () => {
   assert.ok(String(itemsOf(cut.json)[0]?.["name"]).length <= 128);
 });
 
+test("what is renamed takes the name of no other in the document", async () => {
+  const documentOf = (...names: string[]) =>
+    `format: flowhook/export/v1\nwebhooks:\n` +
+    names.map((name) => `  - { name: ${name}, flow: echo }\n`).join("");
+  await take("", documentOf("one"));
+  const { json } = await take("?conflicts=rename", documentOf("one", "one-2"));
+  assert.deepEqual(
+    itemsOf(json).map(({ name }) => name),
+    ["one-3", "one-2"],
+  );
+});
+
 test("an import that fails anywhere changes nothing", async () => {
   const good = "  - { name: never, flow: echo }\n";
   const head = "format: flowhook/export/v1\nwebhooks:\n";

@@ -61,8 +61,10 @@ export async function plan(
   const roles = new Map<string, Promise<RoleRow>>();
   const all = { api, principal, conflicts, names, roles, projects, webhookNames };
   const steps: Step[] = [];
+  // All of them first: what is renamed takes the name of none that comes later.
+  for (const [at, { name }] of webhooks.entries())
+    if (!webhookNames.add(name)) throw invalid(`webhooks.${at}.name`, "is there twice");
   for (const [at, webhook] of webhooks.entries()) {
-    if (!webhookNames.add(webhook.name)) throw invalid(`webhooks.${at}.name`, "is there twice");
     steps.push(await planOne(all, webhook, at));
     if (at % SLICE === SLICE - 1) await yieldTurn();
   }
