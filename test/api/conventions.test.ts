@@ -273,6 +273,13 @@ test("bytes that are not UTF-8 are refused, not changed", async () => {
   assert.equal(marked.status, 201, "a byte order mark is none of it");
 });
 
+test("a role that is named twice is said, and nobody is made", async () => {
+  const make = { name: "bob", password: PASSWORD, roles: ["operator", "operator"] };
+  const { text } = await service.want(422, "POST", "/user", { body: make });
+  assert.match(text, /roles: has a role twice/);
+  await service.want(404, "GET", "/user/bob");
+});
+
 test("a permission is an object, or in short the string", async () => {
   const permissions = ["webhook.read", { permission: "flow.*" }];
   const { json } = await service.want(201, "POST", "/role", {
