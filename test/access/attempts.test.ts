@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { openLockout } from "../../src/server/access/lockout.ts";
@@ -46,6 +47,50 @@ test("attempts at once are counted before they are checked", async () => {
     Array.from({ length: 10 }, () => lockout.guard({ subject: "a", address: "1" }, fail)),
   );
   assert.equal(all.filter(({ status }) => status === "rejected").length, 7);
+});
+
+test("those at once that are right all pass, also with wrong ones among them", async () => {
+  const lockout = openLockout(LIMITS);
+  const guard = (check: () => Promise<string | null>) =>
+    lockout.guard({ subject: "a", address: "1" }, check);
+  const passed = await Promise.all(Array.from({ length: 50 }, () => guard(pass)));
+  assert.equal(passed.length, 50);
+  const mixed = [fail, fail, pass, ...Array.from({ length: 10 }, () => pass)].map(guard);
+  assert.deepEqual((await Promise.all(mixed)).slice(0, 4), [null, null, "in", "in"]);
+});
+
+test("what waits for others is checked no more once they have failed", async () => {
+  const lockout = openLockout(LIMITS);
+  let checks = 0;
+  const ends = Array.from({ length: 3 }, () => Promise.withResolvers<null>());
+  const check = () => {
+    checks += 1;
+    return (ends[checks - 1] as PromiseWithResolvers<null>).promise;
+  };
+  const all = Array.from({ length: 120 }, () =>
+    lockout.guard({ subject: "a", address: "1" }, check).then(String, (error: RequestError) => {
+      assert.ok(isRefused(error));
+      return String(error.headers?.["retry-after"]);
+    }),
+  );
+  await turn();
+  for (const { resolve } of ends) resolve(null);
+  const told = Object.groupBy(await Promise.all(all), (one) => one);
+  assert.equal(checks, 3);
+  const counts = Object.entries(told).map(([one, these = []]) => [one, these.length]);
+  assert.deepEqual(Object.fromEntries(counts), { null: 3, 1: 17, 60: 100 });
+});
+
+test("a failure that is slowed holds up no other", async () => {
+  const lockout = openLockout({ ...LIMITS, free: 0, most: 1 });
+  const guard = (check: () => Promise<string | null>) =>
+    lockout.guard({ subject: "a", address: "1" }, check);
+  const order: string[] = [];
+  await Promise.all([
+    guard(fail).then(() => order.push("failed")),
+    guard(pass).catch(() => order.push("refused")),
+  ]);
+  assert.deepEqual(order, ["refused", "failed"]);
 });
 
 test("M1: names as long as one likes cost no memory", async () => {

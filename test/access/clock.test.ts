@@ -6,6 +6,8 @@ import { after, afterEach, mock, test } from "node:test";
 import { openActivity } from "../../src/server/access/activity.ts";
 import { openLockout } from "../../src/server/access/lockout.ts";
 import { openThrottle } from "../../src/server/access/throttle.ts";
+import { openAuditRateLimit } from "../../src/server/api/audit-rate-limit.ts";
+import { openLogFor } from "../../src/shared/log.ts";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { insertUser, updateActivity } from "../../src/server/store/people.ts";
@@ -55,6 +57,20 @@ for (const by_ms of [-DAY_MS, DAY_MS])
     await assert.rejects(guess(), { code: "too_many_attempts" });
     passTime(LIMITS.windowMs + 1);
     assert.equal(await guess(), null, "and is over when its time is");
+  });
+
+for (const by_ms of [-DAY_MS, DAY_MS])
+  test(`refused attempts are audited as before when the time is set by ${by_ms} ms`, () => {
+    const rateLimit = openAuditRateLimit(
+      openLogFor("silent", () => {}),
+      2,
+    );
+    const admitted = () => [1, 2, 3].map(() => rateLimit.admits());
+    assert.deepEqual(admitted(), [true, true, false]);
+    setTime(by_ms);
+    assert.equal(rateLimit.admits(), false);
+    passTime(60_001);
+    assert.deepEqual(admitted(), [true, true, false]);
   });
 
 for (const by_ms of [-DAY_MS, DAY_MS])

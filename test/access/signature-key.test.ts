@@ -9,6 +9,7 @@ const b64 = (bytes: number) => Buffer.alloc(bytes, 0xfb).toString("base64");
 const standard = preset("standard_webhooks");
 const hex = custom({ header: "x", secret_encoding: "hex" });
 const base64 = custom({ header: "x", secret_encoding: "base64" });
+const token = preset("gitlab_token");
 const ed25519 = custom({ header: "x", algorithm: "ed25519", secret_encoding: "base64" });
 
 const KEYS: readonly (readonly [
@@ -29,6 +30,12 @@ const KEYS: readonly (readonly [
   ["a public key of 31 bytes", standard, `whpk_${b64(31)}`, false],
   ["8 characters", preset("github"), "12345678", true],
   ["7 characters", preset("github"), "1234567", false],
+  ["an HMAC with a line feed", preset("github"), "12345678\n", true],
+  ["a token with blanks and tabs in it", token, "1234 \t5678é", true],
+  ["a token with a line feed", token, "12345678\n", false],
+  ["a token with a line feed in it", token, "1234\n5678", false],
+  ["a token with a blank before it", token, " 12345678", false],
+  ["a token with a tab behind it", token, "12345678\t", false],
   ["whsec_ of Stripe, as it is", preset("stripe"), "whsec_ab", true],
   ["hexadecimal", hex, "0f".repeat(16), true],
   ["too little hexadecimal", hex, "0f".repeat(15), false],

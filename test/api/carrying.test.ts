@@ -128,6 +128,39 @@ test("conflicts are skipped, replaced or renamed", async () => {
   assert.ok(String(itemsOf(cut.json)[0]?.["name"]).length <= 128);
 });
 
+test("what is renamed takes the name of no other in the document", async () => {
+  const documentOf = (...names: string[]) =>
+    `format: flowhook/export/v1\nwebhooks:\n` +
+    names.map((name) => `  - { name: ${name}, flow: echo }\n`).join("");
+  await take("", documentOf("one"));
+  const { json } = await take("?conflicts=rename", documentOf("one", "one-2"));
+  assert.deepEqual(
+    itemsOf(json).map(({ name }) => name),
+    ["one-3", "one-2"],
+  );
+});
+
+test("a webhook that is named twice is exported once", async () => {
+  assert.equal(await exported("?webhook=orders&webhook=orders"), await exported("?webhook=orders"));
+});
+
+test("of imports at once that make the same, those that are late say what to do", async () => {
+  const text = "format: flowhook/export/v1\nwebhooks:\n  - { name: raced, flow: echo }\n";
+  const late = [];
+  for (let round = 0; late.length === 0 && round < 20; round += 1) {
+    const race = text.replace("raced", `raced-${round}`);
+    const all = await Promise.all(
+      Array.from({ length: 8 }, () => service.ask("POST", "/import", { text: race })),
+    );
+    late.push(...all.filter(({ status }) => status !== 200));
+  }
+  assert.ok(late.length > 0, "none was late");
+  for (const { status, text: said } of late) {
+    assert.equal(status, 409, said);
+    assert.match(said, /Import the document again/);
+  }
+});
+
 test("an import that fails anywhere changes nothing", async () => {
   const good = "  - { name: never, flow: echo }\n";
   const head = "format: flowhook/export/v1\nwebhooks:\n";

@@ -249,6 +249,37 @@ test("bodies: not JSON is 400, too large 413, another method 405, an unknown pat
   await service.want(404, "GET", "/nothing");
 });
 
+test("bytes that are not UTF-8 are refused, not changed", async () => {
+  const post = (path: string, text: string) =>
+    fetch(`${service.url}/api/latest${path}`, {
+      method: "POST",
+      headers: { "x-service-token": token, "content-type": "application/json" },
+      body: Buffer.from(text, "latin1"),
+    });
+  const token = await service.login();
+  const large = "x".repeat(100_000);
+  for (const [path, text] of [
+    ["/setting", '{"name":"latin-1","value":"Z\u00fcrich"}'],
+    ["/setting", `{"name":"latin-1","value":"Z\u00fcrich${large}"}`],
+    ["/import", "format: flowhook/webhooks/v2\nwebhooks: [] # Z\u00fcrich"],
+  ] as const) {
+    const answer = await post(path, text);
+    assert.equal(answer.status, 400, path);
+    const problem = (await answer.json()) as { detail: string };
+    assert.equal(problem.detail, "The body is not valid UTF-8");
+  }
+  await service.want(404, "GET", "/setting/latin-1");
+  const marked = await post("/setting", '\u00ef\u00bb\u00bf{"name":"marked","value":1}');
+  assert.equal(marked.status, 201, "a byte order mark is none of it");
+});
+
+test("a role that is named twice is said, and nobody is made", async () => {
+  const make = { name: "bob", password: PASSWORD, roles: ["operator", "operator"] };
+  const { text } = await service.want(422, "POST", "/user", { body: make });
+  assert.match(text, /roles: has a role twice/);
+  await service.want(404, "GET", "/user/bob");
+});
+
 test("a permission is an object, or in short the string", async () => {
   const permissions = ["webhook.read", { permission: "flow.*" }];
   const { json } = await service.want(201, "POST", "/role", {

@@ -148,6 +148,9 @@ test("one execution is followed: states and log lines, and resumed after an even
   });
   const again = (await resume()).filter(({ event }) => event === "log");
   assert.deepEqual(again, [logs[1]]);
+  const other = await follow(`/execution/${id}/events`, () => false, { "last-event-id": "1e300" });
+  const all = (await other()).filter(({ event }) => event === "log");
+  assert.deepEqual(all, logs, "what is no event of it");
 });
 
 test("one execution is followed whose starting request is over", async () => {

@@ -181,6 +181,36 @@ test("a signature admits one execution, also after a restart", async () => {
   assert.equal(await again.text(), first);
 });
 
+test("legs that were signed before a secret's change are void, whatever is changed beside it", async () => {
+  const value = (round: number) => `whsec_${Buffer.alloc(24, round).toString("base64")}`;
+  await set({ scheme: "standard_webhooks", secrets: ["standard"] });
+  await enable(service, "w", { key: null });
+  for (let round = 1; round <= 5; round += 1) {
+    await service.want(200, "PATCH", "/secret/standard", { body: { value: value(round) } });
+    const [id, at] = [`msg_leg_${round}`, new Date()];
+    const leads = await fetch(`${service.url}/api/latest/webhook/w/call`, {
+      method: "POST",
+      body: "{}",
+      redirect: "manual",
+      headers: {
+        "content-type": "application/json",
+        "webhook-id": id,
+        "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+        "webhook-signature": new Webhook(value(round)).sign(id, at, "{}"),
+      },
+    });
+    assert.equal(leads.status, 303, await leads.text());
+    const leg = new URL(leads.headers.get("location") ?? "", leads.url);
+    assert.equal((await fetch(leg)).status, 200);
+    await Promise.all([
+      enable(service, "w", {}),
+      service.want(200, "PATCH", "/secret/standard", { body: { value: value(round + 100) } }),
+    ]);
+    assert.equal((await fetch(leg)).status, 401);
+  }
+  await service.want(200, "PATCH", "/secret/standard", { body: { value: SECRETS.standard } });
+});
+
 test("it is carried with its secrets' names, and set where the webhook is created", async () => {
   await set(custom({}));
   const signature = await read();

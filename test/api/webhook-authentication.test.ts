@@ -162,6 +162,21 @@ test("when each key was last used is recorded, for as long as it is a key", asyn
   assert.deepEqual(await timesOf(), ["null", "null"]);
 });
 
+test("a use of the key that is written while the webhook is changed stays", async () => {
+  const password = ADMIN_PASSWORD;
+  for (const name of ["beside-1", "beside-2", "beside-3"]) {
+    const key = await makeWebhook(name);
+    await authenticate(name, { password, is_enabled: true });
+    const change = authenticate(name, { password, is_enabled: true });
+    assert.equal(await call(name, key), 201);
+    assert.equal((await change).status, 200);
+    await poll("the use to be written", async () => {
+      const { json } = await service.want(200, "GET", `/webhook/${name}`);
+      return memberOf(json, "key_used_at") === "null" ? null : true;
+    });
+  }
+});
+
 test("PATCH of what is guarded is refused, and names the endpoint", async () => {
   const key = await makeWebhook("patched");
   for (const body of [{ is_enabled: true }, { require_login: true }, { key: null }, { key }]) {

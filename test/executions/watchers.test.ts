@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { newActive, type ActiveExecution } from "../../src/server/executions/active.ts";
+import { decide } from "../../src/server/executions/outcome.ts";
 import { Watchers } from "../../src/server/executions/watchers.ts";
 import { newExecutionId, newId } from "../../src/shared/id.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
@@ -150,4 +151,23 @@ test("whoever leaves acts once nobody waits at either node", async () => {
   second.whenAlone(other, () => acts.push("second"));
   await poll("it to act", async () => acts.length > 0 || null);
   assert.deepEqual(acts, ["second"]);
+});
+
+test("what was promised counts as waited for until its end, at both nodes", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { here, there, told } = await openBoth(stack);
+  const one = newOne();
+  const [own, other] = [newActive(one.row, undefined, null), newActive(one.row, undefined, null)];
+  const [first, second] = [new Watchers(here), new Watchers(there)];
+  for (let time = 0; time < 3; time += 1) second.promise(other);
+  await poll("it to be known", async () => (await asks(here, one)) || null);
+  first.add(own);
+  first.delete(own);
+  const acts: string[] = [];
+  first.whenAlone(own, () => acts.push("first"));
+  await wait(2000);
+  assert.deepEqual(acts, []);
+  other.settle(decide(one.id, "ENDED_SUCCESS", ""));
+  await poll("it to be taken back", async () => (await told()) === 0 || null);
+  assert.equal(other.watchers, 0);
 });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { RequestError } from "../../shared/errors.ts";
+import { CheckTurns } from "./check-turns.ts";
 import { openOwnCounts, type FailureCounts } from "./failure-counts.ts";
 import { networkOf } from "./network.ts";
 
@@ -49,16 +50,22 @@ export function openLockout(
   limits: AttemptLimits,
   counts: FailureCounts = openOwnCounts(limits),
 ): Lockout {
+  const turns = new CheckTurns();
   return {
     async guard({ subject, address }, check, onFailed = () => {}) {
       const all = networkOf(address);
       const keys = { pair: `${all} ${hashOf(subject)}`, address: all };
-      const failed = await counts.add(keys);
+      const failed = await turns.begin(keys.pair, () => counts.add(keys));
       if (failed === null) throw refuse(limits.windowMs);
-      const passed = await check();
-      if (passed !== null) {
-        await counts.forgive(keys);
-        return passed;
+      if (failed === "crowded") throw refuseCrowded();
+      try {
+        const passed = await check();
+        if (passed !== null) {
+          await counts.forgive(keys);
+          return passed;
+        }
+      } finally {
+        turns.end(keys.pair);
       }
       const { ofPair, ofAddress } = failed;
       // Each attempt knows its own number: of many at once, one is the last.
@@ -73,6 +80,12 @@ export function openLockout(
 /** A subject is as long as whoever guesses wants it to be. */
 function hashOf(subject: string): string {
   return createHash("sha256").update(subject).digest("base64url");
+}
+
+function refuseCrowded(): RequestError {
+  return new RequestError("too_many_attempts", "Too many attempts at once. Try again in a second", {
+    headers: { "retry-after": "1" },
+  });
 }
 
 function refuse(windowMs: number): RequestError {

@@ -22,6 +22,9 @@ const ED25519_BYTES = 32;
 /** Of a secret that is used as it is, in characters. */
 const LEAST_TEXT = 8;
 
+/** What no value of a header has: blanks at its ends, and control characters. */
+const UNSENDABLE = /^[ \t]|[ \t]$|[^\P{Cc}\t]/u;
+
 /**
  * A secret as a scheme uses it.
  *
@@ -32,6 +35,8 @@ export function readKey(name: string, secret: string, scheme: Scheme): Signature
   const { algorithm, secret_encoding, prefix } = scheme;
   if (secret_encoding === "utf8" && algorithm !== "ed25519") {
     if (secret.length < LEAST_TEXT) return `expected at least ${LEAST_TEXT} characters`;
+    if (algorithm === "token" && UNSENDABLE.test(secret))
+      return "expected no blanks at its ends and no line feed, which no header can hold";
     return { name, algorithm, bytes: Buffer.from(secret), publicKey: null, prefix };
   }
   const bytes =

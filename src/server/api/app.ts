@@ -15,7 +15,7 @@ import { requirePermission, requireStill } from "./access.ts";
 import type { Api } from "./api.ts";
 import { check } from "./field-errors.ts";
 import { invalid } from "./named.ts";
-import { AT_ONCE, joinMembers, readBody } from "./json-body.ts";
+import { AT_ONCE, joinMembers, readBody, toText } from "./json-body.ts";
 import type { Answer, ApiRequest, Route } from "./route.ts";
 import { openAuditRateLimit, type AuditRateLimit } from "./audit-rate-limit.ts";
 import { openEntry } from "./audit-entry.ts";
@@ -196,8 +196,6 @@ function refuseLogin(isElsewhere: boolean): RequestError {
   return new RequestError("not_authenticated", isElsewhere ? needed + advice : needed);
 }
 
-const UTF8 = new TextDecoder();
-
 /** @throws RequestError body_too_large, bad_body, overloaded */
 async function readJson(
   api: Api,
@@ -207,7 +205,7 @@ async function readJson(
 ) {
   const bytes = await api.bodies.read(incoming, needs === "anyone" ? LOGIN_LIMIT : LIMIT);
   if (bytes === null) return {};
-  if (bytes.length <= AT_ONCE) return readBody(UTF8.decode(bytes), schema);
+  if (bytes.length <= AT_ONCE) return readBody(toText(bytes), schema);
   const owner = { client: networkOf(address), isWanted: () => !outgoing.destroyed };
   return joinMembers(await api.largeBodies.members(bytes, owner), schema);
 }

@@ -44,7 +44,7 @@ export function openEntry(
     async close(result, { target: actedOn, changes = [] } = {}) {
       if (action === null) return;
       const isRefused = !result.startsWith("2");
-      if (isRefused && actor === null && !auditRateLimit.admits(now())) return;
+      if (isRefused && actor === null && !auditRateLimit.admits()) return;
       const target = actedOn ?? named ?? (await findKnown(store, loginName));
       const entry = {
         at: now(),

@@ -5,18 +5,19 @@ import type { Log } from "../../shared/log.ts";
  * to fill neither the disk nor the writer. What is left out is counted in the log.
  */
 export interface AuditRateLimit {
-  /** @param at milliseconds since the epoch */
-  admits(at: number): boolean;
+  admits(): boolean;
 }
 
 const MINUTE_MS = 60_000;
 
 /** @param most Entries of one minute */
 export function openAuditRateLimit(log: Log, most: number): AuditRateLimit {
-  let since = 0;
+  /** By the monotonic clock: one that is set back would begin no minute for long. */
+  let since = performance.now();
   let count = 0;
   return {
-    admits(at) {
+    admits() {
+      const at = performance.now();
       if (at - since >= MINUTE_MS) {
         if (count > most)
           log.warn({ left_out: count - most }, "Refused attempts left out of the audit");

@@ -32,7 +32,7 @@ export const getExecutionEvents = defineRoute({
     const { id } = await requireExecution(api, principal, params["id"] ?? "");
     const after = Number(lastEventId ?? 0);
     return api.streams.open(listener, (stream) =>
-      followOne(api, stream, id, Number.isInteger(after) ? after : 0),
+      followOne(api, stream, id, Number.isSafeInteger(after) ? after : 0),
     );
   },
 });

@@ -19,7 +19,7 @@ export const getExport = defineRoute({
   needs: "webhook.read",
   type: "application/yaml",
   async act(api, { principal, search }) {
-    const names = search.getAll("webhook");
+    const names = [...new Set(search.getAll("webhook"))];
     const unknown = [...search.keys()].filter((name) => name !== "webhook");
     const [name] = unknown;
     if (name !== undefined) throw invalid(name, describeUnknown(name, ["webhook"]));

@@ -22,7 +22,7 @@ export function describeExpected({ expected, message }: BaseIssue<unknown>): str
   const kinds = (expected ?? "").replace(/^\((.*)\)$/, "$1").split(" | ");
   if (kinds.every((kind) => kind in KINDS || /^["\d]/.test(kind)))
     return `expected ${kinds.map((kind) => KINDS[kind] ?? kind).join(" or ")}`;
-  return message.replace(/^Invalid \w+: Expected (.*?)(?: but received .*)?$/, "expected $1");
+  return message.replace(/^Invalid \w+: Expected (.*?)(?: but received .*)?$/s, "expected $1");
 }
 
 export function describeFound(issue: BaseIssue<unknown>): string {

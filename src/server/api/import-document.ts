@@ -6,6 +6,7 @@ import {
 import { CORE_SCHEMA, load } from "js-yaml";
 import { RequestError } from "../../shared/errors.ts";
 import { check } from "./field-errors.ts";
+import { toText } from "./json-body.ts";
 import { invalid } from "./named.ts";
 
 /**
@@ -14,7 +15,7 @@ import { invalid } from "./named.ts";
  * @throws RequestError bad_body, invalid
  */
 export function readDocument(bytes: Uint8Array): CarriedWebhook[] {
-  const document = parse(new TextDecoder().decode(bytes));
+  const document = parse(toText(bytes));
   refuseMany(document);
   return check(WEBHOOK_DOCUMENT, document).webhooks;
 }

@@ -23,7 +23,7 @@ import { ImportNames } from "./import-names.ts";
 import { requireMembers } from "./member-checks.ts";
 import { invalid, nextTime } from "./named.ts";
 import { toSignature } from "./signature-member.ts";
-import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
+import { requireSecrets, toSignatureColumn } from "./signature-secrets.ts";
 import { mayRead, projectOf } from "./webhook-record.ts";
 
 /** What the import does with one webhook. */
@@ -61,8 +61,10 @@ export async function plan(
   const roles = new Map<string, Promise<RoleRow>>();
   const all = { api, principal, conflicts, names, roles, projects, webhookNames };
   const steps: Step[] = [];
+  // All of them first: what is renamed takes the name of none that comes later.
+  for (const [at, { name }] of webhooks.entries())
+    if (!webhookNames.add(name)) throw invalid(`webhooks.${at}.name`, "is there twice");
   for (const [at, webhook] of webhooks.entries()) {
-    if (!webhookNames.add(webhook.name)) throw invalid(`webhooks.${at}.name`, "is there twice");
     steps.push(await planOne(all, webhook, at));
     if (at % SLICE === SLICE - 1) await yieldTurn();
   }
@@ -194,7 +196,7 @@ async function readGuarded(
   const path = `webhooks.${at}.signature`;
   const member = toSignature(signature, api.base_url, path);
   await requireSecrets(api, member, path);
-  return { ...addresses, ...toSignatureColumns({ signature_revision: 0 }, member) };
+  return { ...addresses, ...toSignatureColumn(member) };
 }
 
 /** The webhook stays as enabled, and keeps the key and login that it has here. */

@@ -5,6 +5,9 @@ import {
 } from "../../shared/contract/webhook-document.ts";
 import * as v from "valibot";
 import { networkOf } from "../access/network.ts";
+import { RequestError } from "../../shared/errors.ts";
+import type { Unit } from "../store/statement.ts";
+import type { Api } from "./api.ts";
 import { requireStill } from "./access.ts";
 import { importedOf } from "./audit-changes.ts";
 import { readDocument } from "./import-document.ts";
@@ -12,6 +15,20 @@ import { commitNamed } from "./named.ts";
 import { plan } from "./import-plan.ts";
 import { flag } from "./parameters.ts";
 import { defineRoute } from "./route.ts";
+
+/** @throws RequestError conflict, changed_meanwhile where the unit was planned by what is no more so */
+async function commitImport({ store }: Api, unit: Unit): Promise<void> {
+  try {
+    await commitNamed(store, "import", unit);
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.code !== "conflict") throw error;
+    throw new RequestError("conflict", CHANGED, { cause: error });
+  }
+}
+
+const CHANGED =
+  "Webhooks, roles, projects or secrets were made or deleted meanwhile, and nothing was imported. " +
+  "Import the document again";
 
 /** A document up to this size is parsed at once, in bytes. */
 const AT_ONCE = 16 * 1024;
@@ -46,7 +63,7 @@ export const importWebhooks = defineRoute({
     const steps = await plan(api, importer, webhooks, query.conflicts);
     const unit = steps.flatMap(({ statements }) => statements);
     if (!query.dry_run && unit.length > 0) {
-      await commitNamed(api.store, "import", unit);
+      await commitImport(api, unit);
       for (const { row } of steps) api.executions.limit(row);
     }
     const items = steps.map(({ statements: _statements, row: _row, key, ...step }) =>

@@ -4,6 +4,7 @@ import { RequestError } from "../../shared/errors.ts";
 import { findTooDeep } from "../../shared/json-text.ts";
 import { parseExactly } from "../../shared/parse-exactly.ts";
 import { MAX_DEPTH } from "../../shared/wire/protocol.ts";
+import { decodeText } from "../request/body.ts";
 import type { JobOwner } from "../request/job-thread.ts";
 import { membersOf } from "../request/json-members.ts";
 
@@ -37,6 +38,12 @@ export function toJsonText(value: unknown): string {
 
 /** What flows may give and get, in the one member of a body that may hold it. */
 const DEEPEST = MAX_DEPTH + 1;
+
+/** @throws RequestError bad_body where the bytes are not UTF-8: else other texts would be stored */
+export function toText(bytes: Uint8Array): string {
+  const text = decodeText(bytes);
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}
 
 /** @throws RequestError bad_body */
 export function parseBody(text: string): unknown {
@@ -97,7 +104,7 @@ const MOST_MEMBERS = 1000;
  * @throws RequestError bad_body
  */
 export function readMembers(bytes: Uint8Array): [name: string, text: string][] | null {
-  const text = new TextDecoder().decode(bytes);
+  const text = toText(bytes);
   const value = parseBody(text);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
   if (Object.keys(value).length > MOST_MEMBERS)

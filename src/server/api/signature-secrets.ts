@@ -13,15 +13,8 @@ import { mayRead } from "./webhook-record.ts";
 
 /** Secrets that webhooks check signatures with. */
 
-/** The columns of the member, with a new revision: legs that were signed before are void. */
-export function toSignatureColumns(
-  row: Pick<WebhookRow, "signature_revision">,
-  member: SignatureMember | null,
-): Partial<WebhookRow> {
-  return {
-    signature: member === null ? null : JSON.stringify(member),
-    signature_revision: row.signature_revision + 1,
-  };
+export function toSignatureColumn(member: SignatureMember | null): Pick<WebhookRow, "signature"> {
+  return { signature: member === null ? null : JSON.stringify(member) };
 }
 
 /** @throws RequestError invalid for one that is not here, or that the scheme cannot use */

@@ -6,7 +6,7 @@ import {
 import { generateKey, hashKey } from "../access/api-key.ts";
 import { requirePassword, type Principal } from "../access/login.ts";
 import type { SignatureMember } from "../access/signature-scheme.ts";
-import { putWebhookSecrets } from "../store/webhook-secrets.ts";
+import { putWebhookSecrets, raiseRevision } from "../store/webhook-secrets.ts";
 import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
@@ -18,7 +18,7 @@ import { commitNamed, nextTime, requireMatch, toEtag } from "./named.ts";
 import { answerWebhook, projectOf, requireWebhook } from "./webhook-record.ts";
 import { requireLimits } from "./webhook-limits.ts";
 import { toSignature } from "./signature-member.ts";
-import { requireSecrets, toSignatureColumns } from "./signature-secrets.ts";
+import { requireSecrets, toSignatureColumn } from "./signature-secrets.ts";
 
 /** The webhook authentication endpoint (section 4.8). */
 export const authenticateWebhook = defineRoute({
@@ -43,26 +43,29 @@ export const authenticateWebhook = defineRoute({
     requireMatch(row, ifMatch);
     const key = newKey(body);
     const signature = await newSignature(api, principal, row, body);
-    const changed: WebhookRow = {
-      ...row,
+    // Nothing else: when a key was used, and what secrets are worth, may be written meanwhile.
+    const change: Partial<WebhookRow> = {
       is_enabled: Number(body.is_enabled ?? row.is_enabled === 1),
       require_login: Number(body.require_login ?? row.require_login === 1),
       ...(key === undefined ? {} : toKeyColumns(row, key, body.keep_previous_sec)),
       ...(body.allowed_addresses === undefined
         ? {}
         : { allowed_addresses: toAddressColumn(body.allowed_addresses) }),
-      ...(signature === undefined ? {} : toSignatureColumns(row, signature)),
+      ...(signature === undefined ? {} : toSignatureColumn(signature)),
       modified_by: principal.user_id,
       modified_at: nextTime(row),
     };
+    const changed = { ...row, ...change };
     requireIdempotency(changed);
     requireLimits(changed);
-    const { id: _id, ...change } = changed;
     await commitNamed(api.store, row.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),
       ...(signature === undefined
         ? []
-        : putWebhookSecrets(api.store, row.id, signature?.secrets ?? [])),
+        : [
+            raiseRevision(api.store, row.id),
+            ...putWebhookSecrets(api.store, row.id, signature?.secrets ?? []),
+          ]),
     ]);
     const webhook = await answerWebhook(api, changed, base_url);
     const answer = typeof key === "string" ? { ...webhook, key } : webhook;

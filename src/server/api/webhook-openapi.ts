@@ -191,11 +191,12 @@ const UNAUTHORIZED = {
 
 /** Statuses of the refusals that its settings allow. */
 function refusalsOf({ webhook }: Parts, hasBody: boolean): number[] {
-  const { idempotency, input_check, is_productive, allowed_addresses, limits } = webhook;
+  const { idempotency, input_check, is_productive, limits } = webhook;
+  const isForbidding = webhook.allowed_addresses !== null || webhook.require_login === 1;
   const statuses = [
     [400, true],
     [402, is_productive !== 1],
-    [403, allowed_addresses !== null],
+    [403, isForbidding],
     [404, true],
     [405, true],
     [408, hasBody],
@@ -203,6 +204,7 @@ function refusalsOf({ webhook }: Parts, hasBody: boolean): number[] {
     [415, hasBody],
     [422, idempotency !== null || input_check === "refuse"],
     [429, limits !== null || is_productive === 1],
+    [431, true],
     [503, true],
   ] as const;
   return statuses.filter(([, can]) => can).map(([status]) => status);

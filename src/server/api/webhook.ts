@@ -155,11 +155,11 @@ export const patchWebhook = defineRoute({
     await requireUsable(api.store, principal, api.permissionsOf(row));
     requireMatch(row, ifMatch);
     if (body.flow !== undefined && body.flow !== row.flow) requireFlow(api, principal, body.flow);
-    const changed = { ...row, ...(await toChange(api, principal, row, body)) };
+    const change = await toChange(api, principal, row, body);
+    const changed = { ...row, ...change };
     await requirePlace(api, principal, changed);
     requireMembers(api, changed);
     requireInputCheck(api.catalog, changed, row);
-    const { id: _id, ...change } = changed;
     await commitNamed(api.store, changed.name, [
       updateWebhook(api.store, row.id, row.modified_at, change),
     ]);

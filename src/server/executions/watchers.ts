@@ -17,6 +17,7 @@ export class Watchers {
   readonly #node: StoreNode | null;
   /** Since when somebody waits here, as performance.now(). */
   readonly #watched = new Map<ActiveExecution, number>();
+  readonly #promised = new WeakSet<ActiveExecution>();
   /** Ids of which the others were told: two may wait here on one, each found by itself. */
   readonly #told = new Set<string>();
   #renewedAt = Number.NEGATIVE_INFINITY;
@@ -38,6 +39,15 @@ export class Watchers {
   delete(execution: ActiveExecution): void {
     execution.watchers -= 1;
     if (execution.watchers === 0) this.#watched.delete(execution);
+  }
+
+  /** Somebody was told that it runs, and does not wait: it counts as one who waits until its end. */
+  promise(execution: ActiveExecution): void {
+    if (this.#promised.has(execution)) return;
+    this.#promised.add(execution);
+    this.add(execution);
+    const end = (): void => this.delete(execution);
+    execution.ended.then(end, end);
   }
 
   /** Acts once it is known that nobody waits on it, here or elsewhere. */

@@ -16,7 +16,7 @@ export function describeExtension(path: string): string {
   return `'${path}' is no flow: flows are .ts, .mts, .js and .mjs files. Rename it to '${meant}'${jsx}`;
 }
 
-const COMMON_JS = /\bmodule\.exports\b|^\s*exports\.\w+\s*=/m;
+const COMMON_JS = /\bmodule\.exports\b|^[ \t]*exports\.\w+\s*=/m;
 const NAMED =
   /\bexport\s+(?:async\s+)?(?:function|const|let|var)\s+(run|fetch|handler|handle|main|flow|GET|POST)\b/;
 const DEFINED = /\bexport\s+const\s+(\w+)\s*=\s*defineFlow\s*\(/;

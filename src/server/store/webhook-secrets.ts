@@ -28,13 +28,22 @@ export function webhooksOfSecret(store: Store, secret: string): Promise<WebhookR
     .execute();
 }
 
+/** Legs that were signed before are void. */
+export function raiseRevision(store: Store, webhook_id: string): Statement {
+  return toStatement(raised(store).where("id", "=", webhook_id), { changes: "webhook" });
+}
+
 /** What was signed under an older value of a secret is void. */
 export function raiseRevisions(store: Store, secret: string): Statement {
-  const query = store.rows
-    .updateTable("webhook")
-    .set((e) => ({ signature_revision: e("signature_revision", "+", 1) }))
-    .where("id", "in", (e) =>
-      e.selectFrom("webhook_secret").select("webhook_id").where("secret", "=", secret),
-    );
+  const query = raised(store).where("id", "in", (e) =>
+    e.selectFrom("webhook_secret").select("webhook_id").where("secret", "=", secret),
+  );
   return toStatement(query, { changes: "webhook" });
+}
+
+/** By the row as it is then: others may raise it at the same time. */
+function raised({ rows }: Store) {
+  return rows
+    .updateTable("webhook")
+    .set((e) => ({ signature_revision: e("signature_revision", "+", 1) }));
 }

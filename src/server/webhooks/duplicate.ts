@@ -24,7 +24,10 @@ export async function followDuplicate(
     executionId,
     `A duplicate call came from ${call.address}, request ${redact(call.request_id)}`,
   );
-  return toFollowing(admission, mode, await findFollowed(deps, executionId));
+  const followed = await findFollowed(deps, executionId);
+  // Its caller does not come back: whoever waits for it beside them does not take it along.
+  if (mode.is_async && followed.live !== null) deps.executions.watchers.promise(followed.live);
+  return toFollowing(admission, mode, followed);
 }
 
 async function findFollowed({ executions, store }: CallDeps, id: string): Promise<Followed> {

@@ -4,6 +4,8 @@ import type { Payload } from "./payload.ts";
 
 /** Longest challenge, in bytes. */
 const MOST_BYTES = 1024;
+/** A body with one is no longer, in UTF-16 units: events are, and are not parsed for it again. */
+const LONGEST = 8 * 1024;
 
 /**
  * Slack asks a new URL to repeat a challenge, signed as its events are: no execution is started.
@@ -13,7 +15,9 @@ const MOST_BYTES = 1024;
  */
 export function readChallenge(signed: SignedCall, payload: Payload | null): string | null {
   if (signed.scheme !== "slack" || signed.verified === null || payload === null) return null;
-  const body: unknown = JSON.parse(payload.json ?? payload.text);
+  const text = payload.json ?? payload.text;
+  if (text.length > LONGEST) return null;
+  const body: unknown = JSON.parse(text);
   const { type, challenge } = (body ?? {}) as { type?: unknown; challenge?: unknown };
   if (type !== "url_verification") return null;
   if (typeof challenge === "string" && Buffer.byteLength(challenge) <= MOST_BYTES) return challenge;

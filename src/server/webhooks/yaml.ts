@@ -9,7 +9,7 @@ const MAX_ALIASES = 100;
  * Parses a body as YAML 1.2: the core schema, one document, no custom tags.
  *
  * @param limit bytes that the value may have with its aliases expanded
- * @throws RequestError bad_body naming line and column
+ * @throws RequestError bad_body, of what cannot be parsed with line and column
  */
 export function parseYaml(text: string, limit: number): unknown {
   const options = { schema: CORE_SCHEMA, maxDepth: MAX_DEPTH, maxAliases: MAX_ALIASES };
@@ -44,5 +44,5 @@ function requireSmall(value: unknown, size: { left: number }, depth: number): vo
 }
 
 function refuse(what: string): RequestError {
-  return new RequestError("bad_body", `The body ${what} (line 1, column 1)`);
+  return new RequestError("bad_body", `The body ${what}`);
 }

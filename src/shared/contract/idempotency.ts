@@ -6,7 +6,7 @@ import { FLAG } from "./scalar.ts";
 const FROM = v.pipe(
   v.string("expected a string"),
   v.regex(
-    /^(?:header:[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}|query:[\x21-\x7e]{1,128}|json:(?:\/[^\n]{0,128})+|scheme)$/,
+    /^(?:header:[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}|query:[\x21-\x7e]{1,128}|json:(?:\/[^\n/]{0,128})+|scheme)$/,
     'expected "header:<name>", "query:<name>", "json:/<pointer>" or "scheme"',
   ),
   v.transform((from) => (from.startsWith("header:") ? from.toLowerCase() : from)),

@@ -23,7 +23,13 @@ export const USER = v.strictObject({
 
 export type User = Read<typeof USER>;
 
-const ROLES = v.array(v.string("expected the name of a role"));
+const ROLES = v.pipe(
+  v.array(v.string("expected the name of a role")),
+  v.check(
+    (roles) => new Set(roles.map((name) => name.normalize("NFC"))).size === roles.length,
+    "has a role twice",
+  ),
+);
 
 export const NEW_USER = v.strictObject({
   name: NAME,

@@ -95,6 +95,31 @@ const ROWS: StoryRow[] = [
     },
   },
   {
+    name: "what a duplicate was told to have started runs on, whoever leaves",
+    covers: ["D2 duplicate", "C9 async"],
+    async run(service) {
+      await using gates = await openGates();
+      const key = fresh();
+      const path = `?${gates.query(key)}`;
+      const leaving = new AbortController();
+      const headers = { ...JSON_TYPE, "idempotency-key": key };
+      const held = { method: "POST", body: "{}", headers, signal: leaving.signal };
+      const first = call(service, "gate-held", path, held).catch(() => null);
+      await gates.arrived(key);
+      const second = await post(service, "gate-held", key, "{}", `${path}&async`);
+      assert.equal(second.status, 201, second.text);
+      assert.equal(second.headers["idempotent-replayed"], "true");
+      leaving.abort();
+      assert.equal(await first, null);
+      // By then the service has taken notice of it.
+      for (let turn = 0; turn < 6; turn += 1)
+        assertReplayed(second, await post(service, "gate-held", key, "{}", `${path}&async`));
+      gates.open(key);
+      const record = await endedExecution(service, executionId(second));
+      assert.equal(record["status"], "ENDED_SUCCESS");
+    },
+  },
+  {
     name: "no key is an ordinary call; where it is required it is refused, and so is one that is none",
     covers: ["D2 key"],
     async run(service) {
@@ -290,6 +315,7 @@ export const IDEMPOTENT: Group = {
   webhooks: {
     plain: { flow: "echo", idempotency: HEADER },
     gate: { flow: "gate", idempotency: HEADER },
+    "gate-held": { flow: "gate", idempotency: HEADER, sync_mode: "hold" },
     required: { flow: "echo", idempotency: { ...HEADER, required: true } },
     lenient: { flow: "echo", idempotency: { ...HEADER, compare: false } },
     failing: { flow: "answer", idempotency: HEADER },
