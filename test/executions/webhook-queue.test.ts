@@ -115,6 +115,14 @@ test("limits that come later count what runs already", () => {
     limited.adopt({ ...execution, startedAt: execution === first ? 1 : null });
   limited.limit({ ...NONE, max_concurrent: 2 });
   assert.deepEqual([limited.waiting, limited.running, limited.isFree], [1, 1, false]);
+  const again = new WebhookQueue<ActiveExecution>((run) => passed.push(run));
+  const ended = {
+    id: second.id,
+    status: "ENDED_CANCELLED",
+  } as unknown as ActiveExecution["decided"];
+  again.adopt({ ...second, startedAt: null, decided: ended });
+  again.limit({ ...NONE, max_concurrent: 1 });
+  assert.deepEqual([again.waiting, again.running, again.isFree], [0, 0, true], "it is replaced");
 });
 
 test("what the store holds back waits in its order, until it is said that it may start", () => {

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
 import { after, before, describe, test } from "node:test";
+import type { Origin } from "../blackbox/client.ts";
 import { ADMIN_PASSWORD } from "../blackbox/service.ts";
 import { openTestService, type TestService } from "./test-service.ts";
 import { figure, GUESSES, quantile } from "./sizes.ts";
@@ -7,6 +10,21 @@ import { figure, GUESSES, quantile } from "./sizes.ts";
 /** Wrong keys and wrong passwords in bulk: guesses become slow, and who is right is let in. */
 
 const KEY = "faults-suite-key-that-is-right";
+
+/** A call whose body has not come; its end resolves with the status. */
+async function beginCall({ host, port }: Origin, webhook: string): Promise<() => Promise<number>> {
+  const headers = { "content-type": "application/json", expect: "100-continue" };
+  const path = `/api/latest/webhook/${webhook}/call?async&key=${KEY}`;
+  const sent = request({ host, port, path, method: "POST", headers });
+  sent.flushHeaders();
+  await once(sent, "continue");
+  return async () => {
+    sent.end("{}");
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    answer.resume();
+    return answer.statusCode ?? 0;
+  };
+}
 
 describe("guesses", () => {
   let service: TestService;
@@ -38,6 +56,27 @@ describe("guesses", () => {
     figure("wrong keys: the right key meanwhile, median", quantile(right, 0.5), "ms");
     assert.ok(answers.every(({ status }) => status === 401));
     assert.ok(Math.max(...answers.map((a) => a.ms)) > 2000, "many guesses become slow");
+  });
+
+  test("what is taken from a webhook admits no call whose body still comes", async () => {
+    for (const name of ["deleted", "locked"])
+      await service.createWebhook(name, "echo", { key: KEY, is_productive: true });
+    const replace = (fields: object) =>
+      service.api("PUT", "/webhook/locked/authentication", {
+        ...{ password: ADMIN_PASSWORD, is_enabled: true, require_login: false },
+        ...fields,
+      });
+    const kept = await beginCall(service.origin, "locked");
+    await replace({ key: `${KEY}-next`, keep_previous_sec: 60 });
+    assert.equal(await kept(), 201, "the previous key is kept for a while");
+    await replace({ key: KEY });
+    const [gone, locked] = [
+      await beginCall(service.origin, "deleted"),
+      await beginCall(service.origin, "locked"),
+    ];
+    assert.equal((await service.api("DELETE", "/webhook/deleted")).status, 204);
+    assert.equal((await replace({ key: `${KEY}-other` })).status, 200);
+    assert.deepEqual([await gone(), await locked()], [404, 401]);
   });
 
   test("wrong passwords in bulk", async () => {
