@@ -5,17 +5,21 @@ import {
   existsSync,
   fdatasync,
   ftruncateSync,
+  lstatSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { STATUS, type Status } from "../../src/shared/contract/status.ts";
@@ -807,4 +811,64 @@ test("a backup has what the ledger has, and a restore leaves none of it behind",
     );
     db.close();
   }
+});
+
+/** As where an operator has moved the database to another disk. @returns where it lies now */
+function moveBehindLink(name: string): string {
+  const far = pathOf(`far-${name}`);
+  mkdirSync(far);
+  for (const end of ["", "-wal"])
+    if (existsSync(pathOf(name) + end)) renameSync(pathOf(name) + end, join(far, `moved.db${end}`));
+  symlinkSync(join(far, "moved.db"), pathOf(name));
+  return join(far, "moved.db");
+}
+
+test("a store that is opened by a link has one ledger, beside the file", async () => {
+  {
+    await using _ = await open("link.db");
+  }
+  for (const path of ledgerPaths(pathOf("link.db"))) rmSync(path);
+  const path = moveBehindLink("link.db");
+  const file = { path: pathOf("link.db"), durability: "full", addon: null } as const;
+  const ids: string[] = [];
+  for (const name of [path, file.path, path]) {
+    await using store = await open("link.db", { path: name });
+    const id = newExecutionId();
+    ids.push(id);
+    await append(store.ledger, begin(id), '"in"', "applied");
+    for (const one of ids) assert.equal((await findExecution(store, one))?.status, "PENDING");
+    const { wal, ledger } = await store.fileSizes();
+    assert.ok(wal !== null && (ledger ?? 0) > 2 * MAGIC.length);
+    for (const other of ledgerPaths(file.path)) assert.equal(existsSync(other), false);
+  }
+  await backupTo(file, pathOf("link-backup.db"));
+  const old = await restoreFrom(file, pathOf("link-backup.db"));
+  assert.ok(lstatSync(file.path).isSymbolicLink());
+  assert.deepEqual([dirname(old ?? ""), lstatSync(old ?? "").isFile()], [dirname(path), true]);
+});
+
+test("what a release before has left beside a link is taken over, and is in a backup", async () => {
+  const id = await leaveLedger("beside-link.db");
+  const path = moveBehindLink("killed-beside-link.db");
+  const file = { path: pathOf("killed-beside-link.db"), durability: "full", addon: null } as const;
+  await backupTo(file, pathOf("beside-link-backup.db"));
+  const [[row]] = dump("beside-link-backup.db") as [[{ status: string }]];
+  assert.equal(row?.status, "ENDED_SUCCESS");
+  for (const name of [file.path, path]) {
+    await using store = await open("beside-link.db", { path: name });
+    assert.equal((await findPayload(store, id))?.output_value, '"out"');
+  }
+  for (const left of ledgerPaths(file.path)) assert.equal(existsSync(left), false);
+});
+
+test("of two ledgers that both have what the database lacks none is passed over", async () => {
+  await leaveLedger("two.db");
+  const path = moveBehindLink("killed-two.db");
+  for (const [at, left] of ledgerPaths(pathOf("killed-two.db")).entries())
+    copyFileSync(left, ledgerPaths(path)[at] as string);
+  await assert.rejects(open("killed-two.db"), (error) => {
+    assert.ok(error instanceof StartError);
+    assert.match(error.message, /has two ledgers, ".*moved\.db-ledger-0" and ".*killed-two\.db-l/);
+    return true;
+  });
 });

@@ -17,12 +17,12 @@ import { pipeline } from "node:stream/promises";
 import type { Database } from "better-sqlite3";
 import { now } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
-import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
 import { isDamage } from "./error.ts";
-import { readEarlier } from "./earlier-ledger.ts";
+import { fileAt } from "./file-place.ts";
 import { moveLedger } from "./ledger-file.ts";
-import { LedgerReader, unbroken } from "./ledger-reader.ts";
+import { unbroken } from "./ledger-reader.ts";
+import { openLeft } from "./left-ledger.ts";
 import { refuseNewer } from "../migrate.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
@@ -91,14 +91,15 @@ export async function restoreFrom(file: SqliteFile, backup: string): Promise<str
   const applied = requireOurs(file, backup);
   refuseNewer(applied);
   const beside = restoringOf(file);
-  mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+  const path = fileAt(file.path);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
     await copyTo(beside, backup);
     await inspectSchema(beside, applied, file.addon);
     settle(beside, file.addon, endWhatWasOpen);
     const old = setAside(file);
-    renameSync(beside, file.path);
-    sync(dirname(file.path));
+    renameSync(beside, path);
+    sync(dirname(path));
     return old;
   } finally {
     removePartial(beside);
@@ -107,7 +108,7 @@ export async function restoreFrom(file: SqliteFile, backup: string): Promise<str
 
 /** Where a backup is copied to before it takes the database's place. */
 export function restoringOf({ path }: Pick<SqliteFile, "path">): string {
-  return `${path}.restoring`;
+  return `${fileAt(path)}.restoring`;
 }
 
 /** Before anything is written to the copy, which would set triggers off. */
@@ -178,13 +179,15 @@ function endWhatWasOpen(db: Database): void {
  * The database under another name, with what its WAL and its ledger held. It keeps its own until
  * the new one takes that: without a database the next start would begin with an empty one.
  */
-function setAside({ path, addon }: Pick<SqliteFile, "path" | "addon">): string | null {
-  const old = `${path}.before-restore-${now()}`;
+function setAside(file: Pick<SqliteFile, "path" | "addon">): string | null {
+  const path = fileAt(file.path);
+  const end = `.before-restore-${now()}`;
+  const old = path + end;
   const isThere = existsSync(path);
-  if (isThere) takeInLogs({ path, addon });
+  if (isThere) takeInLogs(file);
   // The ledger first: it is never taken for that of the database that comes.
-  moveLedger(path, old);
-  for (const end of ["-wal", "-shm"]) if (existsSync(path + end)) renameSync(path + end, old + end);
+  for (const name of new Set([path, file.path])) moveLedger(name, name + end);
+  for (const log of ["-wal", "-shm"]) if (existsSync(path + log)) renameSync(path + log, old + log);
   if (!isThere) return null;
   nameToo(path, old);
   return old;
@@ -221,9 +224,9 @@ function takeInLedger(db: Database, file: Pick<SqliteFile, "path" | "addon">): v
   const tables = db.prepare("select name from sqlite_master where name = 'ledger'").all();
   if (tables.length === 0) return;
   const applier = new Applier(db);
-  applier.applyAll((position) => unbroken(readEarlier(file, position), position));
-  using reader = new LedgerReader(ledgerPaths(file.path).filter((path) => existsSync(path)));
-  applier.applyAll((position) => unbroken(reader.read(position), position));
+  const { path, addon } = file;
+  using left = openLeft({ path: fileAt(path), addon }, path, applier.position);
+  applier.applyAll((position) => unbroken(left.read(position), position));
 }
 
 function sync(path: string): void {

@@ -11,6 +11,7 @@ import { interruptRunning } from "../unended.ts";
 import { backupTo } from "./backup.ts";
 import { openConnection, type SqliteFile } from "./connection.ts";
 import { FileDialect } from "./file-dialect.ts";
+import { fileAt } from "./file-place.ts";
 import { inspectDatabase } from "./damage.ts";
 
 /**
@@ -51,13 +52,14 @@ export async function openMoveSource(
 
 /** Removes the copy, also what a move left that was killed. */
 export function removeMoved(path: string): void {
-  const folder = dirname(path);
-  for (const name of readdirSync(folder).filter((name) => name.startsWith(basename(toCopy(path)))))
+  const copy = toCopy(path);
+  const folder = dirname(copy);
+  for (const name of readdirSync(folder).filter((name) => name.startsWith(basename(copy))))
     rmSync(join(folder, name), { force: true });
 }
 
 function toCopy(path: string): string {
-  return `${path}.moving`;
+  return `${fileAt(path)}.moving`;
 }
 
 interface Column {
