@@ -43,6 +43,8 @@ import { BEGINNING, LedgerReader, scanRows } from "../../src/server/store/sqlite
 import { MAGIC, RowBytes, RowEncoder } from "../../src/server/store/sqlite/ledger-row.ts";
 import type { EndedStatus } from "../../src/shared/contract/status.ts";
 import type { Applied } from "../../src/server/store/sqlite/thread-protocol.ts";
+import { openMoveSource } from "../../src/server/store/sqlite/move-source.ts";
+import { makeOldStore } from "./old-store.ts";
 import { INPUT, newRow } from "./rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-ledger-"));
@@ -716,7 +718,7 @@ function leaveEarlier(name: string, files: readonly (readonly [LedgerRecord, str
   let seq = 0;
   for (const [at, records] of files.entries()) {
     const path = ledgerPaths(pathOf(name))[at] as string;
-    rmSync(path);
+    rmSync(path, { force: true });
     const db = new Database(path);
     db.pragma("journal_mode = WAL");
     db.exec(
@@ -871,4 +873,58 @@ test("of two ledgers that both have what the database lacks none is passed over"
     assert.match(error.message, /has two ledgers, ".*moved\.db-ledger-0" and ".*killed-two\.db-l/);
     return true;
   });
+});
+
+const MIGRATIONS_OF_0_1 = ["0001-first", "0002-key-use", "0003-execution-key", "0004-ledger"];
+
+/** How it is opened by who copies it. */
+const toFile = (path: string) => ({ path, durability: "full", addon: null }) as const;
+
+test("a copy of a store of release 0.1 has what its ledger has", async () => {
+  const id = newExecutionId();
+  await makeOldStore(pathOf("old.db"), () => {}, MIGRATIONS_OF_0_1);
+  leaveEarlier("old.db", [[[begin(id), '"in"']], []]);
+  const file = toFile(pathOf("old.db"));
+  await backupTo(file, pathOf("old-backup.db"));
+  {
+    using source = await openMoveSource(file, () => {});
+    assert.equal(source.waiting, 1);
+  }
+  const old = await restoreFrom(file, pathOf("old-backup.db"));
+  for (const path of [pathOf("old-backup.db"), old as string]) {
+    const db = new Database(path, { readonly: true });
+    assert.deepEqual(db.prepare("select id from execution").pluck().all(), [id]);
+    db.close();
+  }
+});
+
+test("a copy that could not take a record of the ledger is not made", async () => {
+  const id = newExecutionId();
+  for (const name of ["untaken.db", "taken.db"]) await (await open(name))[Symbol.asyncDispose]();
+  const row = newRow(newExecutionId(), { ...PENDING, flow: null as unknown as string });
+  const broken = { ...begin(id), row } as LedgerRecord;
+  leaveEarlier("untaken.db", [
+    [
+      [begin(id), '"in"'],
+      [broken, '"in"'],
+    ],
+    [],
+  ]);
+  const [file, copy] = [toFile(pathOf("untaken.db")), pathOf("untaken-backup.db")];
+  const expected =
+    /^The tables cannot take 1 of the records .*: begin: .*NOT NULL.* Start the service once/;
+  await assert.rejects(backupTo(file, copy), { message: expected });
+  await assert.rejects(
+    openMoveSource(file, () => {}),
+    { message: expected },
+  );
+  assert.equal(existsSync(copy), false);
+  // What is set aside keeps its ledger whole: a start on it takes what can be taken.
+  await backupTo(toFile(pathOf("taken.db")), copy);
+  const old = (await restoreFrom(file, copy)) as string;
+  const skipped: string[] = [];
+  const onDamage = ({ message }: Error): void => void skipped.push(message);
+  await using store = await open("untaken.db", { path: old, onDamage });
+  assert.equal((await findExecution(store, id))?.status, "PENDING");
+  assert.equal(skipped.length, 1);
 });

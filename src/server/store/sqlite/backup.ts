@@ -15,6 +15,7 @@ import {
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Database } from "better-sqlite3";
+import { Kysely } from "kysely";
 import { now } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
 import { Applier } from "./applier.ts";
@@ -22,12 +23,14 @@ import { isDamage } from "./error.ts";
 import { fileAt } from "./file-place.ts";
 import { moveLedger } from "./ledger-file.ts";
 import { unbroken } from "./ledger-reader.ts";
-import { openLeft } from "./left-ledger.ts";
-import { refuseNewer } from "../migrate.ts";
+import { LedgerError, openLeft } from "./left-ledger.ts";
+import { apply, listDue, refuseNewer } from "../migrate.ts";
+import type { Schema } from "../schema.ts";
+import { FileDialect } from "./file-dialect.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
 import { openDatabase, type SqliteFile } from "./connection.ts";
-import { inspectDatabase } from "./damage.ts";
+import { inspectDatabase, listApplied } from "./damage.ts";
 
 /** Copies of the database: whole, checked, and in one file without a WAL beside it. */
 
@@ -38,7 +41,8 @@ const STEP_PAGES = 2000;
  * Copies the database to a new file, also while a service writes to it, and checks the copy.
  *
  * @param beside where it lies until it is whole: `partialOf(path)`
- * @throws Error where there is no database, the file is there already, or the copy is damaged
+ * @throws Error where there is no database, the file is there already, the copy is damaged, or
+ *   what the ledger has cannot be put into it
  */
 export async function backupTo(
   file: SqliteFile,
@@ -60,7 +64,7 @@ export async function backupTo(
     } finally {
       source.close();
     }
-    settle(beside, file.addon, (copy) => takeInLedger(copy, file));
+    await settle(beside, file.addon, (copy) => takeInLedger(copy, file));
     renameSync(beside, path);
     sync(dirname(path));
   } finally {
@@ -96,8 +100,8 @@ export async function restoreFrom(file: SqliteFile, backup: string): Promise<str
   try {
     await copyTo(beside, backup);
     await inspectSchema(beside, applied, file.addon);
-    settle(beside, file.addon, endWhatWasOpen);
-    const old = setAside(file);
+    await settle(beside, file.addon, endWhatWasOpen);
+    const old = await setAside(file);
     renameSync(beside, path);
     sync(dirname(path));
     return old;
@@ -152,13 +156,17 @@ function readApplied(file: SqliteFile): string[] {
 }
 
 /** Checks a copy whole, and leaves it in one file, on disk. */
-function settle(path: string, addon: string | null, change?: (db: Database) => void): void {
+async function settle(
+  path: string,
+  addon: string | null,
+  change: (db: Database) => void | Promise<void>,
+): Promise<void> {
   const db = openDatabase(path, addon, { fileMustExist: true });
   try {
     db.pragma("journal_mode = DELETE");
     const found = db.pragma("integrity_check(1)", { simple: true });
     if (found !== "ok") throw new Error(`The copy is damaged: ${String(found)}`);
-    change?.(db);
+    await change(db);
   } finally {
     db.close();
   }
@@ -179,12 +187,12 @@ function endWhatWasOpen(db: Database): void {
  * The database under another name, with what its WAL and its ledger held. It keeps its own until
  * the new one takes that: without a database the next start would begin with an empty one.
  */
-function setAside(file: Pick<SqliteFile, "path" | "addon">): string | null {
+async function setAside(file: Pick<SqliteFile, "path" | "addon">): Promise<string | null> {
   const path = fileAt(file.path);
   const end = `.before-restore-${now()}`;
   const old = path + end;
   const isThere = existsSync(path);
-  if (isThere) takeInLogs(file);
+  if (isThere) await takeInLogs(file);
   // The ledger first: it is never taken for that of the database that comes.
   for (const name of new Set([path, file.path])) moveLedger(name, name + end);
   for (const log of ["-wal", "-shm"]) if (existsSync(path + log)) renameSync(path + log, old + log);
@@ -202,31 +210,50 @@ function nameToo(path: string, name: string): void {
   }
 }
 
-/** A damaged database is a reason to restore: it is kept as it is, with its WAL and its ledger. */
-function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): void {
+/**
+ * A damaged database is a reason to restore: it is kept as it is, with its WAL and its ledger. So is
+ * one that cannot take what its ledger has.
+ */
+async function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): Promise<void> {
   const db = openDatabase(path, addon);
   try {
-    takeInLedger(db, { path, addon });
+    await takeInLedger(db, { path, addon });
     db.pragma("wal_checkpoint(TRUNCATE)");
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isDamage(error) && !(error instanceof LedgerError)) throw error;
   } finally {
     db.close();
   }
 }
 
 /**
- * What the ledger of a database has and its tables lack, put into the tables of it or of a copy.
- * Where a service has gone on meanwhile, and the ledger with it, the copy stays as it is: whole, as
- * of the moment in which it was made.
+ * What the ledger of a database has and its tables lack, put into the tables of it or of a copy,
+ * which are brought up to date for it. Where a service has gone on meanwhile, and the ledger with
+ * it, the copy stays as it is: whole, as of the moment in which it was made.
+ *
+ * @throws LedgerError where a record cannot be put into them: none was
  */
-function takeInLedger(db: Database, file: Pick<SqliteFile, "path" | "addon">): void {
+async function takeInLedger(
+  db: Database,
+  { path, addon }: Pick<SqliteFile, "path" | "addon">,
+): Promise<void> {
   const tables = db.prepare("select name from sqlite_master where name = 'ledger'").all();
   if (tables.length === 0) return;
+  const applied = db.prepare("select applied from ledger").pluck().get() as number;
+  using left = openLeft({ path: fileAt(path), addon }, path, applied);
+  const read = (position: number) => unbroken(left.read(position), position);
+  if (read(applied).next().done === true) return;
+  const rows = new Kysely<Schema>({ dialect: new FileDialect(db) });
+  await apply(rows, listDue(listApplied(db)));
   const applier = new Applier(db);
-  const { path, addon } = file;
-  using left = openLeft({ path: fileAt(path), addon }, path, applier.position);
-  applier.applyAll((position) => unbroken(left.read(position), position));
+  db.transaction(() => {
+    const [first, ...more] = applier.applyAll(read);
+    if (first === undefined) return;
+    throw new LedgerError(
+      `The tables cannot take ${more.length + 1} of the records in the ledger: ${first}. Start the ` +
+        `service once, which passes over them and says so in its log`,
+    );
+  }).immediate();
 }
 
 function sync(path: string): void {

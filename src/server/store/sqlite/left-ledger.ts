@@ -28,15 +28,13 @@ export class LeftLedger {
     yield* this.#reader.read(after);
   }
 
-  hasMore(after: number): boolean {
-    for (const _ of this.read(after)) return true;
-    return false;
-  }
-
   [Symbol.dispose](): void {
     this.#reader[Symbol.dispose]();
   }
 }
+
+/** What a ledger has cannot be put into the tables: it stays as it is. */
+export class LedgerError extends StartError {}
 
 /**
  * The ledger that has what the tables lack: beside the file, or beside a link to it, where releases
@@ -44,7 +42,7 @@ export class LeftLedger {
  *
  * @param link by which the database is opened, or its own path
  * @param applied number of the last row that the tables have
- * @throws StartError where both have something, and nobody knows which came first
+ * @throws LedgerError where both have something, and nobody knows which came first
  */
 export function openLeft(
   { path, addon }: Pick<SqliteFile, "path" | "addon">,
@@ -54,12 +52,12 @@ export function openLeft(
   const own = new LeftLedger({ path, addon });
   if (link === path) return own;
   const linked = new LeftLedger({ path: link, addon });
-  const [isOwn, isLinked] = [own.hasMore(applied), linked.hasMore(applied)];
+  const [isOwn, isLinked] = [own, linked].map((left) => left.read(applied).next().done !== true);
   (isLinked ? own : linked)[Symbol.dispose]();
   if (!isLinked) return own;
   if (!isOwn) return linked;
   linked[Symbol.dispose]();
-  throw new StartError(
+  throw new LedgerError(
     `The database "${path}" has two ledgers, "${ledgerPaths(path)[0]}" and ` +
       `"${ledgerPaths(link)[0]}", each with executions that the database lacks. It was opened by ` +
       `both names. Keep the files of one of them elsewhere, and start again`,

@@ -12,7 +12,7 @@ import { backupTo } from "./backup.ts";
 import { openConnection, type SqliteFile } from "./connection.ts";
 import { FileDialect } from "./file-dialect.ts";
 import { fileAt } from "./file-place.ts";
-import { inspectDatabase } from "./damage.ts";
+import { inspectDatabase, listApplied } from "./damage.ts";
 
 /**
  * Opens a copy of a database whose service has stopped, with all that its ledger has, brought up to
@@ -36,7 +36,7 @@ export async function openMoveSource(
   const db = openConnection({ ...file, path: toCopy(path), durability: "normal" });
   opened.defer(() => void db.close());
   const rows = new Kysely<Schema>({ dialect: new FileDialect(db) });
-  await apply(rows, listDue(applied), openProgress(tell));
+  await apply(rows, listDue(listApplied(db)), openProgress(tell));
   const { text, parameters } = interruptRunning({ rows }, now());
   const { changes } = db.prepare(text.sql).run(...parameters);
   const disposal = opened.move();
