@@ -101,7 +101,10 @@ async function writeTogether(
     const begun = leaveOut(limited.entries, others);
     const { write } = prepareWrite(client, recorder, begun);
     const overtaken = await write();
-    await replaceWaiting(client, begun, limited.replacing);
+    // One that an earlier try has begun, and that was replaced since, is not the newest any more.
+    const gone = new Set(overtaken);
+    const newest = begun.filter(({ record }) => !gone.has(idOf(record)));
+    await replaceWaiting(client, newest, limited.replacing);
     return {
       errors: toErrors(entries, refused),
       overtaken: overtaken.filter((id) => !refused.has(id)),
