@@ -50,8 +50,7 @@ export async function backupTo(
   beside = partialOf(path),
 ): Promise<void> {
   // A link counts, wherever it leads.
-  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
-    throw new Error(`The file "${path}" is there already`);
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw newTaken(path);
   // Nobody else may read what is in it.
   closeSync(openSync(beside, "wx", 0o600));
   try {
@@ -65,11 +64,26 @@ export async function backupTo(
       source.close();
     }
     await settle(beside, file.addon, (copy) => takeInLedger(copy, file));
-    renameSync(beside, path);
+    nameAnew(beside, path);
     sync(dirname(path));
   } finally {
     removePartial(beside);
   }
+}
+
+/** A name that somebody has taken meanwhile, as another backup to it, stays theirs. */
+function nameAnew(beside: string, path: string): void {
+  try {
+    linkSync(beside, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw newTaken(path);
+    // A file system whose files have one name each.
+    renameSync(beside, path);
+  }
+}
+
+function newTaken(path: string): Error {
+  return new Error(`The file "${path}" is there already`);
 }
 
 /** A half-written file never has the name of a backup, nor one at which somebody has put a link. */
