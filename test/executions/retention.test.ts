@@ -3,12 +3,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
+import pg from "pg";
 import { pino } from "pino";
 import { Retention, type RetentionLimits } from "../../src/server/executions/retention.ts";
+import { newId } from "../../src/shared/id.ts";
+import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { openSqliteStore } from "../../src/server/store/sqlite/store.ts";
 import type { Store } from "../../src/server/store/store.ts";
 import { countExecutions } from "../../src/server/store/retention.ts";
 import { insertExecution } from "../../src/server/store/executions.ts";
+import { openPostgres } from "../postgres-server.ts";
+import { POSTGRES_THREAD } from "../store/postgres-thread.ts";
 import { INPUT, newRow, toId } from "../store/rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-retention-"));
@@ -183,3 +188,62 @@ describe("L8: retention by age", () => {
     );
   });
 });
+
+describe("what is beyond the limits goes, whatever else cannot be deleted", () => {
+  test("more executions than one list may count", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { store, client } = await openPostgresSweep(stack, { listMs: 1800 });
+    await fill(client, 120_000);
+    await client.query("analyze execution");
+    // All of them take 2.4 s to read.
+    await client.query("alter table execution rename to stored");
+    await client.query(`create view execution as select * from stored
+      where case when key % 10000 = 0 then pg_sleep(0.2) is not null else true end`);
+    assert.equal(await countExecutions(store), 120_000);
+    await client.query("drop view execution");
+    await client.query("alter table stored rename to execution");
+  });
+
+  test("what is old, where none can be counted", async () => {
+    await using stack = new AsyncDisposableStack();
+    const { store, client, sweep } = await openPostgresSweep(stack);
+    await insert(store, [Date.now() - 1000, Date.now()]);
+    await client.query(`insert into execution_claim (hash, execution_key, expires_at)
+      values ('h', 1, 5)`);
+    await client.query(`create function refuse() returns trigger language plpgsql as
+      $$ begin raise 'refused'; end $$`);
+    await client.query(`create trigger refuse before delete on execution
+      for each row execute function refuse()`);
+    await assert.rejects(sweep({ maxExecutions: 1, maxBytes: 1 }), /refused/);
+    const { rows } = await client.query("select hash from execution_claim");
+    assert.deepEqual(rows, []);
+  });
+});
+
+/** A store of PostgreSQL that is swept once, some time after its last entry. */
+async function openPostgresSweep(stack: AsyncDisposableStack, { listMs = 5000 } = {}) {
+  const server = await openPostgres();
+  stack.defer(() => server.stop());
+  const url = await server.createDatabase();
+  const node = { name: "n", version: "0", leaseMs: 60_000, folderId: newId(), folderPlace: "1:1" };
+  const own = { url, durability: "normal", connections: 8, thread: POSTGRES_THREAD } as const;
+  const store = stack.use(await openPostgresStore({ ...own, name: "t", node, listMs }));
+  const client = new pg.Client(url);
+  await client.connect();
+  stack.defer(() => client.end());
+  const log = pino({ base: null }, { write: () => {} });
+  return {
+    store,
+    client,
+    sweep(limits: Partial<RetentionLimits>): Promise<number> {
+      const whole = { days: null, maxExecutions: null, maxBytes: null, ...limits };
+      return stack.use(new Retention(store, whole, log)).sweep();
+    },
+  };
+}
+
+async function fill(client: pg.Client, count: number): Promise<void> {
+  await client.query(`insert into execution (key, id, status, flow, is_productive, is_async,
+      project_id, created_at, started_at, ended_at)
+    select n, 'x' || n, 'ENDED_SUCCESS', 'f', 1, 0, 'p', 1, 1, 1 from generate_series(1, ${count}) n`);
+}

@@ -63,7 +63,9 @@ describe("guesses", () => {
       await service.createWebhook(name, "echo", { key: KEY, is_productive: true });
     const replace = (fields: object) =>
       service.api("PUT", "/webhook/locked/authentication", {
-        ...{ password: ADMIN_PASSWORD, is_enabled: true, require_login: false },
+        password: ADMIN_PASSWORD,
+        is_enabled: true,
+        require_login: false,
         ...fields,
       });
     const kept = await beginCall(service.origin, "locked");

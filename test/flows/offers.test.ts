@@ -172,6 +172,19 @@ suite("flows on all nodes", () => {
     assert.equal((await until(two, "a", ({ state }) => state === "ready")).version, spec?.version);
   });
 
+  test("a flow is offered with all that its bundle says", async () => {
+    await using cluster = await Cluster.open();
+    // In JSON it is twice as long.
+    const description = '"'.repeat(63 * 1024);
+    await cluster.join("one", {
+      "shop/bundle.yaml": `name: Shop\ndescription: '${description}'`,
+      "shop/a.ts": greet("one"),
+    });
+    const two = await cluster.join("two", {});
+    await until(two, "shop.a", ({ state }) => state === "ready");
+    assert.equal(two.catalog.bundles()[0]?.description, description);
+  });
+
   test("a flow that another node has just got is known to who asks for it", async () => {
     await using cluster = await Cluster.open();
     const one = await cluster.join("one", {}, { askMs: HOUR_MS });

@@ -262,6 +262,8 @@ const SEARCHES: readonly [text: string, found: readonly string[]][] = [
   ["a.b|\\(", ["A.B|\\("]],
   ["a_b", []],
   [".*", []],
+  ["\0", []],
+  ["a\0", []],
 ];
 
 testStores("a text is found in any case, in every script, and means itself", async (open) => {

@@ -5,17 +5,21 @@ import {
   existsSync,
   fdatasync,
   ftruncateSync,
+  lstatSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { STATUS, type Status } from "../../src/shared/contract/status.ts";
@@ -39,6 +43,8 @@ import { BEGINNING, LedgerReader, scanRows } from "../../src/server/store/sqlite
 import { MAGIC, RowBytes, RowEncoder } from "../../src/server/store/sqlite/ledger-row.ts";
 import type { EndedStatus } from "../../src/shared/contract/status.ts";
 import type { Applied } from "../../src/server/store/sqlite/thread-protocol.ts";
+import { openMoveSource } from "../../src/server/store/sqlite/move-source.ts";
+import { makeOldStore } from "./old-store.ts";
 import { INPUT, newRow } from "./rows.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-ledger-"));
@@ -712,7 +718,7 @@ function leaveEarlier(name: string, files: readonly (readonly [LedgerRecord, str
   let seq = 0;
   for (const [at, records] of files.entries()) {
     const path = ledgerPaths(pathOf(name))[at] as string;
-    rmSync(path);
+    rmSync(path, { force: true });
     const db = new Database(path);
     db.pragma("journal_mode = WAL");
     db.exec(
@@ -807,4 +813,118 @@ test("a backup has what the ledger has, and a restore leaves none of it behind",
     );
     db.close();
   }
+});
+
+/** As where an operator has moved the database to another disk. @returns where it lies now */
+function moveBehindLink(name: string): string {
+  const far = pathOf(`far-${name}`);
+  mkdirSync(far);
+  for (const end of ["", "-wal"])
+    if (existsSync(pathOf(name) + end)) renameSync(pathOf(name) + end, join(far, `moved.db${end}`));
+  symlinkSync(join(far, "moved.db"), pathOf(name));
+  return join(far, "moved.db");
+}
+
+test("a store that is opened by a link has one ledger, beside the file", async () => {
+  {
+    await using _ = await open("link.db");
+  }
+  for (const path of ledgerPaths(pathOf("link.db"))) rmSync(path);
+  const path = moveBehindLink("link.db");
+  const file = { path: pathOf("link.db"), durability: "full", addon: null } as const;
+  const ids: string[] = [];
+  for (const name of [path, file.path, path]) {
+    await using store = await open("link.db", { path: name });
+    const id = newExecutionId();
+    ids.push(id);
+    await append(store.ledger, begin(id), '"in"', "applied");
+    for (const one of ids) assert.equal((await findExecution(store, one))?.status, "PENDING");
+    const { wal, ledger } = await store.fileSizes();
+    assert.ok(wal !== null && (ledger ?? 0) > 2 * MAGIC.length);
+    for (const other of ledgerPaths(file.path)) assert.equal(existsSync(other), false);
+  }
+  await backupTo(file, pathOf("link-backup.db"));
+  const old = await restoreFrom(file, pathOf("link-backup.db"));
+  assert.ok(lstatSync(file.path).isSymbolicLink());
+  assert.deepEqual([dirname(old ?? ""), lstatSync(old ?? "").isFile()], [dirname(path), true]);
+});
+
+test("what a release before has left beside a link is taken over, and is in a backup", async () => {
+  const id = await leaveLedger("beside-link.db");
+  const path = moveBehindLink("killed-beside-link.db");
+  const file = { path: pathOf("killed-beside-link.db"), durability: "full", addon: null } as const;
+  await backupTo(file, pathOf("beside-link-backup.db"));
+  const [[row]] = dump("beside-link-backup.db") as [[{ status: string }]];
+  assert.equal(row?.status, "ENDED_SUCCESS");
+  for (const name of [file.path, path]) {
+    await using store = await open("beside-link.db", { path: name });
+    assert.equal((await findPayload(store, id))?.output_value, '"out"');
+  }
+  for (const left of ledgerPaths(file.path)) assert.equal(existsSync(left), false);
+});
+
+test("of two ledgers that both have what the database lacks none is passed over", async () => {
+  await leaveLedger("two.db");
+  const path = moveBehindLink("killed-two.db");
+  for (const [at, left] of ledgerPaths(pathOf("killed-two.db")).entries())
+    copyFileSync(left, ledgerPaths(path)[at] as string);
+  await assert.rejects(open("killed-two.db"), (error) => {
+    assert.ok(error instanceof StartError);
+    assert.match(error.message, /has two ledgers, ".*moved\.db-ledger-0" and ".*killed-two\.db-l/);
+    return true;
+  });
+});
+
+const MIGRATIONS_OF_0_1 = ["0001-first", "0002-key-use", "0003-execution-key", "0004-ledger"];
+
+/** How it is opened by who copies it. */
+const toFile = (path: string) => ({ path, durability: "full", addon: null }) as const;
+
+test("a copy of a store of release 0.1 has what its ledger has", async () => {
+  const id = newExecutionId();
+  await makeOldStore(pathOf("old.db"), () => {}, MIGRATIONS_OF_0_1);
+  leaveEarlier("old.db", [[[begin(id), '"in"']], []]);
+  const file = toFile(pathOf("old.db"));
+  await backupTo(file, pathOf("old-backup.db"));
+  {
+    using source = await openMoveSource(file, () => {});
+    assert.equal(source.waiting, 1);
+  }
+  const old = await restoreFrom(file, pathOf("old-backup.db"));
+  for (const path of [pathOf("old-backup.db"), old as string]) {
+    const db = new Database(path, { readonly: true });
+    assert.deepEqual(db.prepare("select id from execution").pluck().all(), [id]);
+    db.close();
+  }
+});
+
+test("a copy that could not take a record of the ledger is not made", async () => {
+  const id = newExecutionId();
+  for (const name of ["untaken.db", "taken.db"]) await (await open(name))[Symbol.asyncDispose]();
+  const row = newRow(newExecutionId(), { ...PENDING, flow: null as unknown as string });
+  const broken = { ...begin(id), row } as LedgerRecord;
+  leaveEarlier("untaken.db", [
+    [
+      [begin(id), '"in"'],
+      [broken, '"in"'],
+    ],
+    [],
+  ]);
+  const [file, copy] = [toFile(pathOf("untaken.db")), pathOf("untaken-backup.db")];
+  const expected =
+    /^The tables cannot take 1 of the records .*: begin: .*NOT NULL.* Start the service once/;
+  await assert.rejects(backupTo(file, copy), { message: expected });
+  await assert.rejects(
+    openMoveSource(file, () => {}),
+    { message: expected },
+  );
+  assert.equal(existsSync(copy), false);
+  // What is set aside keeps its ledger whole: a start on it takes what can be taken.
+  await backupTo(toFile(pathOf("taken.db")), copy);
+  const old = (await restoreFrom(file, copy)) as string;
+  const skipped: string[] = [];
+  const onDamage = ({ message }: Error): void => void skipped.push(message);
+  await using store = await open("untaken.db", { path: old, onDamage });
+  assert.equal((await findExecution(store, id))?.status, "PENDING");
+  assert.equal(skipped.length, 1);
 });

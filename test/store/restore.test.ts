@@ -32,3 +32,15 @@ test("a restore that is killed at the last moment leaves the database that was t
     [],
   );
 });
+
+test("of two backups to one path the second replaces nothing", async () => {
+  const file = { path: join(folder, "twice.db"), durability: "full", addon: null } as const;
+  await makeOldStore(file.path, (db) => fillOldStore(db, 10));
+  const backup = join(folder, "twice-backup.db");
+  const told = await Promise.allSettled([backupTo(file, backup), backupTo(file, backup)]);
+  const refused = told.flatMap((one) => (one.status === "rejected" ? [String(one.reason)] : []));
+  assert.deepEqual(refused, [`Error: The file "${backup}" is there already`]);
+  assert.deepEqual(inspectDatabase({ ...file, path: backup }), ["0001-first", "0002-key-use"]);
+  const names = readdirSync(folder).filter((name) => name.startsWith("twice-backup.db"));
+  assert.deepEqual(names, ["twice-backup.db"]);
+});

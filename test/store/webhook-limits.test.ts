@@ -256,6 +256,18 @@ test("the newest takes the place of what waits on the other node, and of nothing
   assert.equal(await start(both[1], newest), "written");
 });
 
+test("a begin that is written again, its answer lost, replaces nothing that has replaced it", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { both } = await openBoth(stack, { max_concurrent: 1, when_busy: "replace" });
+  await start(both[0], await begin(both[0]));
+  const record = newBegin();
+  assert.equal(await append(both[0], record, "1"), "written");
+  const newest = await begin(both[1]);
+  assert.equal(await append(both[0], record, "1"), "overtaken");
+  assert.equal(await statusOf(both[0], record.row.id), "ENDED_CANCELLED");
+  assert.equal(await statusOf(both[0], newest), "PENDING");
+});
+
 test("a node that holds a webhook's lock and says no more keeps nobody else's calls waiting", async () => {
   await using stack = new AsyncDisposableStack();
   const { url, both } = await openBoth(stack, { max_concurrent: 5, max_queued: 5 });

@@ -3,6 +3,7 @@ import { openSecretBox, listUnreadable } from "../../server/access/secret-box.ts
 import { nameOfKey, readDataKey } from "../../server/access/data-key.ts";
 import type { Config } from "../../server/config/resolve.ts";
 import { databaseFile, showDatabase } from "../../server/config/resolve.ts";
+import { fileAt } from "../../server/store/sqlite/file-place.ts";
 import {
   inspectCopy,
   inspectLive,
@@ -50,7 +51,7 @@ export async function examineDatabase(
 }
 
 function reasonToSkip(path: string, { isRunning, scratch }: DatabaseDeps): string | null {
-  if (isRunning) return existsSync(`${path}-shm`) ? null : "The service starts: look again";
+  if (isRunning) return existsSync(`${fileAt(path)}-shm`) ? null : "The service starts: look again";
   const { bavail, bsize } = statfsSync(scratch);
   if (bavail * bsize > sizeOf(path)) return null;
   return (

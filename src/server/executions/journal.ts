@@ -16,7 +16,7 @@ import type { ActiveExecution } from "./active.ts";
 import { openChanges, type Changes } from "./changes.ts";
 import type { Input } from "./input.ts";
 import type { Outcome } from "./outcome.ts";
-import { toStorable } from "./storable-text.ts";
+import { toStorable } from "../store/storable-text.ts";
 
 /** How long to wait before what could not be written or read is tried again. */
 const RETRY_MS = 1000;

@@ -5,7 +5,7 @@ import type { PayloadRow } from "../store/executions.ts";
 import type { CustomResponse } from "../../shared/contract/execution.ts";
 import { bodyOf, checkResponse } from "./custom-response.ts";
 import { isEnded, type EndedStatus } from "../../shared/contract/status.ts";
-import { toStorable } from "./storable-text.ts";
+import { toStorable } from "../store/storable-text.ts";
 
 /** How an execution ended: a value, whatever happened. */
 export interface Outcome {

@@ -2,6 +2,7 @@ import { now, toIso } from "../../shared/clock.ts";
 import { ClockWatch, type Clocks } from "./clock-watch.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Store } from "../store/store.ts";
+import type { Unit } from "../store/statement.ts";
 import { deleteOldAttempts } from "../store/attempts.ts";
 import { deleteExpiredClaims } from "../store/claims.ts";
 import { deleteExpiredTokens } from "../store/tokens.ts";
@@ -95,24 +96,40 @@ export class Retention {
     return turn === null ? 0 : this.#deleteAll(at, isTrusted);
   }
 
+  /** One that fails keeps no other back. @throws the first error */
   async #deleteAll(at: number, isTrusted: boolean): Promise<number> {
-    const { days, maxExecutions, maxBytes } = this.#limits;
-    let deleted = days === null || !isTrusted ? 0 : await this.#deleteOld(at - days * DAY_MS);
-    if (maxExecutions !== null) deleted += await this.#deleteSurplus(maxExecutions);
-    if (maxBytes !== null) deleted += await this.#deleteLarge(maxBytes);
-    if (isTrusted)
-      await this.#store.commit([
-        deleteExpiredTokens(this.#store, at),
-        deleteExpiredClaims(this.#store, at),
-      ]);
-    if (this.#store.shared !== null) {
-      await this.#store.commit([deleteOldAttempts(this.#store)]);
-      if (days !== null && isTrusted)
-        await this.#store.commit([deleteOldRefusals(this.#store, at - days * DAY_MS)]);
-    }
+    const failed: unknown[] = [];
+    let deleted = 0;
+    for (const act of this.#listActs(at, isTrusted))
+      try {
+        deleted += await act();
+      } catch (error) {
+        failed.push(error);
+      }
     const { free } = await this.#store.maintain();
     if (deleted > 0) this.#log.info({ deleted, free_bytes: free }, "Old executions were deleted");
+    if (failed.length > 0) throw failed[0];
     return deleted;
+  }
+
+  /** What takes long comes last. Each tells how many executions it deleted. */
+  #listActs(at: number, isTrusted: boolean): (() => Promise<number>)[] {
+    const { days, maxExecutions, maxBytes } = this.#limits;
+    const before = days === null || !isTrusted ? null : at - days * DAY_MS;
+    const store = this.#store;
+    const commit = (unit: Unit) => async () => (await store.commit(unit), 0);
+    return [
+      ...(isTrusted
+        ? [commit([deleteExpiredTokens(store, at), deleteExpiredClaims(store, at)])]
+        : []),
+      ...(store.shared === null ? [] : [commit([deleteOldAttempts(store)])]),
+      ...(store.shared === null || before === null
+        ? []
+        : [commit([deleteOldRefusals(store, before)])]),
+      ...(before === null ? [] : [() => this.#deleteOld(before)]),
+      ...(maxBytes === null ? [] : [() => this.#deleteLarge(maxBytes)]),
+      ...(maxExecutions === null ? [] : [() => this.#deleteSurplus(maxExecutions)]),
+    ];
   }
 
   /** Says in the log why nothing is deleted by its age. */
@@ -162,7 +179,7 @@ export class Retention {
   }
 
   async #deleteSurplus(max: number): Promise<number> {
-    let surplus = (await countExecutions(this.#store)) - max;
+    let surplus = (await countExecutions(this.#store, () => !this.#isClosed)) - max;
     return this.#repeat(async () => {
       if (surplus <= 0) return 0;
       const deleted = await this.#deleteBatch(null, surplus);

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
+import { toStorable } from "./storable-text.ts";
 
 /** A text that is looked for in any case, as patterns that both stores read the same way. */
 
@@ -11,7 +12,9 @@ export function containsAny(
   text: string,
   test: (written: string) => RawBuilder<SqlBool>,
 ): RawBuilder<SqlBool> {
-  const ways = new Set([text, text.normalize("NFC"), text.normalize("NFD")]);
+  // A pattern of SQLite ends at U+0000.
+  const stored = toStorable(text);
+  const ways = new Set([stored, stored.normalize("NFC"), stored.normalize("NFD")]);
   return sql<SqlBool>`(${sql.join([...ways].map(test), sql` or `)})`;
 }
 

@@ -8,8 +8,11 @@ export type FlowVersionRow = Omit<Selectable<FlowVersionTable>, "offered_at">;
 export type NodeFlowRow = Omit<Selectable<NodeFlowTable>, "taken_at">;
 export type OfferRow = NodeFlowRow & Pick<FlowVersionRow, "entry">;
 
-/** What is longer was put there by somebody else, and is not read; bytes. */
-const [OFFER_BYTES_MAX, VERSION_BYTES_MAX] = [64 * 1024, 8 * 1024 * 1024];
+/**
+ * What is longer was put there by somebody else, and is not read; bytes. An offer has what a
+ * `bundle.yaml` of 64 KB says, as JSON: of some characters that is several times as long.
+ */
+const [OFFER_BYTES_MAX, VERSION_BYTES_MAX] = [512 * 1024, 8 * 1024 * 1024];
 
 /** How long these columns of a row are together. */
 function bytesOf(...columns: readonly string[]): RawBuilder<number> {

@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import type { Store } from "./store.ts";
 import { firstKeyOf } from "../../shared/id.ts";
 import { toKey } from "./execution-key.ts";
@@ -49,12 +48,47 @@ export async function oldestEnded(
   return (await query.execute()).map(({ id }) => id);
 }
 
-export async function countExecutions(store: Store): Promise<number> {
+/** Of all that there are. @param isWanted asked before each part that is counted by itself */
+export async function countExecutions(
+  store: Store,
+  isWanted: () => boolean = () => true,
+): Promise<number> {
+  const { countedAtOnce: most } = store.dialect;
+  if (most === null) return countAll(store);
+  let [total, count, last] = [0, most, Number.MIN_SAFE_INTEGER];
+  while (count === most && isWanted()) {
+    [count, last] = await countAfter(store, last, most);
+    total += count;
+  }
+  return total;
+}
+
+async function countAll(store: Store): Promise<number> {
   const { count } = await store.lists
     .selectFrom("execution")
-    .select(sql<number>`count(*)`.as("count"))
+    .select((of) => of.fn.countAll<number>().as("count"))
     .executeTakeFirstOrThrow();
   return count;
+}
+
+async function countAfter(
+  store: Store,
+  key: number,
+  most: number,
+): Promise<[count: number, last: number]> {
+  const { count, last } = await store.lists
+    .selectFrom((from) =>
+      from
+        .selectFrom("execution")
+        .select("key")
+        .where("key", ">", key)
+        .orderBy("key")
+        .limit(most)
+        .as("part"),
+    )
+    .select((of) => [of.fn.countAll<number>().as("count"), of.fn.max("key").as("last")])
+    .executeTakeFirstOrThrow();
+  return [count, last ?? key];
 }
 
 export function deleteExecutions(store: Store, ids: readonly string[]): Unit {

@@ -57,6 +57,8 @@ export interface Store {
 
 /** SQL that Kysely has no words for, and that each store says otherwise. */
 export interface StoreDialect {
+  /** Most rows that one list counts: more could take longer than a list may; null: all. */
+  readonly countedAtOnce: number | null;
   /** The first condition of a list that may look at many rows: ends it once nobody waits for it. */
   whileWanted(): RawBuilder<SqlBool>;
   /** Whether a column contains a text, whatever its case. */

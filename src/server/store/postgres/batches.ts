@@ -82,6 +82,19 @@ export const CHANGED_BEFORE: Readonly<Record<string, string>> = {
 const LOG = `insert into execution_log (${columns(LOG_TYPES)})
   select ${columns(LOG_TYPES)} from ${unnest(LOG_TYPES)} order by place`;
 
+/**
+ * Without those of executions whose last line is the last one in the tables already: all lines of an
+ * execution were written together. The sum keeps the server from reading all logs, newest first.
+ */
+const LOG_AGAIN = `with given as materialized (select * from ${unnest(LOG_TYPES)}),
+  last as (select distinct on (execution_key) * from given order by execution_key, place desc),
+  there as (select execution_key from last where (at, level, text) = (select at, level, text
+    from execution_log as log where log.execution_key = last.execution_key
+    order by seq + 0 desc limit 1))
+  insert into execution_log (${columns(LOG_TYPES)})
+  select ${columns(LOG_TYPES)} from given
+  where execution_key not in (select execution_key from there) order by place`;
+
 /** Of one execution the first ending holds. */
 export function toEndBatch(ended: readonly EndedRow[], node: string): Batch {
   const rows = new Map<string, Cells & { readonly id: string }>();
@@ -109,9 +122,11 @@ export function toMoveBatch(moves: readonly Move[], node: string): Batch {
   return { ...batch, ids: moves.filter(({ at }) => at !== null).map(({ id }) => id) };
 }
 
-export function toLogBatch(records: readonly LogRecord[]): Batch {
+/** @param isAgain they may be in the tables: nobody knows */
+export function toLogBatch(records: readonly LogRecord[], isAgain: boolean): Batch {
   const rows = records.flatMap(({ id, lines }) =>
     lines.map((line) => ({ ...line, execution_key: requireKey(id) })),
   );
-  return toBatch("log", LOG, LOG_TYPES, rows);
+  const [name, text] = isAgain ? ["log-again", LOG_AGAIN] : ["log", LOG];
+  return toBatch(name, text, LOG_TYPES, rows);
 }

@@ -81,7 +81,11 @@ export class Lanes {
     entries: readonly LedgerEntry[],
     unanswered: Set<string>,
   ): Promise<Recorded> {
-    const recorder: Recorder = { node: this.#membership.id, counting: this.#counting };
+    const recorder: Recorder = {
+      node: this.#membership.id,
+      counting: this.#counting,
+      isAgain: unanswered.size > 0,
+    };
     try {
       return await writeRecords(client, recorder, entries);
     } catch (error) {

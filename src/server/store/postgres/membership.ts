@@ -207,7 +207,10 @@ export class Membership {
     return this.#endGone(client, "id", this.#id);
   }
 
-  /** Two folders with one number: one is a copy of the other. */
+  /**
+   * Two folders with one number: one is a copy of the other. Or the disk of a machine that was reset
+   * has another number since, for which the folder is taken for another until the lease is over.
+   */
   async #refuseCopy(client: Client): Promise<void> {
     const { folderId, folderPlace } = this.#data.node;
     const { rows } = await client.query<{ name: string }>(
@@ -219,8 +222,9 @@ export class Membership {
     if (other === undefined) return;
     throw new StartError(
       `The node "${other.name}" of the ${describePlace(this.#data.url)} has the same ` +
-        `DATA_DIR/node.id: this folder is a copy of its folder. Remove node.id here, and start again`,
-      78,
+        `DATA_DIR/node.id. If this folder is a copy of its folder, remove node.id here. If it is its ` +
+        `folder, after a reset of the machine, a start goes well within ` +
+        `${Math.ceil(this.#data.node.leaseMs / 1000)} s`,
     );
   }
 

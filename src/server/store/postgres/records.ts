@@ -16,6 +16,8 @@ export interface Recorder {
   /** Id of the node. */
   readonly node: string;
   readonly counting: Counting;
+  /** Whether the answer to an earlier try of the same records was lost. */
+  readonly isAgain: boolean;
 }
 
 /**
@@ -101,7 +103,10 @@ async function writeTogether(
     const begun = leaveOut(limited.entries, others);
     const { write } = prepareWrite(client, recorder, begun);
     const overtaken = await write();
-    await replaceWaiting(client, begun, limited.replacing);
+    // One that an earlier try has begun, and that was replaced since, is not the newest any more.
+    const gone = new Set(overtaken);
+    const newest = begun.filter(({ record }) => !gone.has(idOf(record)));
+    await replaceWaiting(client, newest, limited.replacing);
     return {
       errors: toErrors(entries, refused),
       overtaken: overtaken.filter((id) => !refused.has(id)),
@@ -138,7 +143,7 @@ function prepareWrite(
     entry.record.kind === "begin" ? [entry, ...listReplaced(entry.record)] : entry,
   );
   const { begun, later } = gatherRecords(whole);
-  const writes = toWrites(begun, toBatches(later, recorder.node), recorder);
+  const writes = toWrites(begun, toBatches(later, recorder), recorder);
   return {
     count: writes.length,
     async write() {
@@ -253,14 +258,14 @@ function leaveOutKeys(ids: readonly string[], rows: readonly Changed[]): readonl
 }
 
 /** Neighbours of one kind are one statement, which has each execution once; their order stays. */
-function toBatches(later: readonly Later[], node: string): Batch[] {
+function toBatches(later: readonly Later[], recorder: Recorder): Batch[] {
   const groups: Later[][] = [];
   for (const one of later) {
     const group = groups.at(-1);
     if (group !== undefined && fitsInto(group, one)) group.push(one);
     else groups.push([one]);
   }
-  return groups.map((group) => toBatchOf(group, node));
+  return groups.map((group) => toBatchOf(group, recorder));
 }
 
 function fitsInto(group: readonly Later[], one: Later): boolean {
@@ -268,7 +273,7 @@ function fitsInto(group: readonly Later[], one: Later): boolean {
   return one.kind !== "move" || group.every((other) => !("id" in other) || other.id !== one.id);
 }
 
-function toBatchOf(later: readonly Later[], node: string): Batch {
+function toBatchOf(later: readonly Later[], { node, isAgain }: Recorder): Batch {
   const [first] = later;
   if (first?.kind === "end")
     return toEndBatch(
@@ -276,7 +281,10 @@ function toBatchOf(later: readonly Later[], node: string): Batch {
       node,
     );
   if (first?.kind === "log")
-    return toLogBatch(later.flatMap((one) => (one.kind === "log" ? one.record : [])));
+    return toLogBatch(
+      later.flatMap((one) => (one.kind === "log" ? one.record : [])),
+      isAgain,
+    );
   return toMoveBatch(
     later.flatMap((one) => (one.kind === "move" ? one : [])),
     node,

@@ -15,19 +15,22 @@ import {
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Database } from "better-sqlite3";
+import { Kysely } from "kysely";
 import { now } from "../../../shared/clock.ts";
 import { StartError } from "../../../shared/errors.ts";
-import { ledgerPaths } from "../../../shared/ledger-paths.ts";
 import { Applier } from "./applier.ts";
 import { isDamage } from "./error.ts";
-import { readEarlier } from "./earlier-ledger.ts";
+import { fileAt } from "./file-place.ts";
 import { moveLedger } from "./ledger-file.ts";
-import { LedgerReader, unbroken } from "./ledger-reader.ts";
-import { refuseNewer } from "../migrate.ts";
+import { unbroken } from "./ledger-reader.ts";
+import { LedgerError, openLeft } from "./left-ledger.ts";
+import { apply, listDue, refuseNewer } from "../migrate.ts";
+import type { Schema } from "../schema.ts";
+import { FileDialect } from "./file-dialect.ts";
 import { makeFile } from "./new-file.ts";
 import { requireOwnSchema } from "./own-schema.ts";
 import { openDatabase, type SqliteFile } from "./connection.ts";
-import { inspectDatabase } from "./damage.ts";
+import { inspectDatabase, listApplied } from "./damage.ts";
 
 /** Copies of the database: whole, checked, and in one file without a WAL beside it. */
 
@@ -38,7 +41,8 @@ const STEP_PAGES = 2000;
  * Copies the database to a new file, also while a service writes to it, and checks the copy.
  *
  * @param beside where it lies until it is whole: `partialOf(path)`
- * @throws Error where there is no database, the file is there already, or the copy is damaged
+ * @throws Error where there is no database, the file is there already, the copy is damaged, or
+ *   what the ledger has cannot be put into it
  */
 export async function backupTo(
   file: SqliteFile,
@@ -46,8 +50,7 @@ export async function backupTo(
   beside = partialOf(path),
 ): Promise<void> {
   // A link counts, wherever it leads.
-  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined)
-    throw new Error(`The file "${path}" is there already`);
+  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw newTaken(path);
   // Nobody else may read what is in it.
   closeSync(openSync(beside, "wx", 0o600));
   try {
@@ -60,12 +63,27 @@ export async function backupTo(
     } finally {
       source.close();
     }
-    settle(beside, file.addon, (copy) => takeInLedger(copy, file));
-    renameSync(beside, path);
+    await settle(beside, file.addon, (copy) => takeInLedger(copy, file));
+    nameAnew(beside, path);
     sync(dirname(path));
   } finally {
     removePartial(beside);
   }
+}
+
+/** A name that somebody has taken meanwhile, as another backup to it, stays theirs. */
+function nameAnew(beside: string, path: string): void {
+  try {
+    linkSync(beside, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw newTaken(path);
+    // A file system whose files have one name each.
+    renameSync(beside, path);
+  }
+}
+
+function newTaken(path: string): Error {
+  return new Error(`The file "${path}" is there already`);
 }
 
 /** A half-written file never has the name of a backup, nor one at which somebody has put a link. */
@@ -91,14 +109,15 @@ export async function restoreFrom(file: SqliteFile, backup: string): Promise<str
   const applied = requireOurs(file, backup);
   refuseNewer(applied);
   const beside = restoringOf(file);
-  mkdirSync(dirname(file.path), { recursive: true, mode: 0o700 });
+  const path = fileAt(file.path);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
     await copyTo(beside, backup);
     await inspectSchema(beside, applied, file.addon);
-    settle(beside, file.addon, endWhatWasOpen);
-    const old = setAside(file);
-    renameSync(beside, file.path);
-    sync(dirname(file.path));
+    await settle(beside, file.addon, endWhatWasOpen);
+    const old = await setAside(file);
+    renameSync(beside, path);
+    sync(dirname(path));
     return old;
   } finally {
     removePartial(beside);
@@ -107,7 +126,7 @@ export async function restoreFrom(file: SqliteFile, backup: string): Promise<str
 
 /** Where a backup is copied to before it takes the database's place. */
 export function restoringOf({ path }: Pick<SqliteFile, "path">): string {
-  return `${path}.restoring`;
+  return `${fileAt(path)}.restoring`;
 }
 
 /** Before anything is written to the copy, which would set triggers off. */
@@ -151,13 +170,17 @@ function readApplied(file: SqliteFile): string[] {
 }
 
 /** Checks a copy whole, and leaves it in one file, on disk. */
-function settle(path: string, addon: string | null, change?: (db: Database) => void): void {
+async function settle(
+  path: string,
+  addon: string | null,
+  change: (db: Database) => void | Promise<void>,
+): Promise<void> {
   const db = openDatabase(path, addon, { fileMustExist: true });
   try {
     db.pragma("journal_mode = DELETE");
     const found = db.pragma("integrity_check(1)", { simple: true });
     if (found !== "ok") throw new Error(`The copy is damaged: ${String(found)}`);
-    change?.(db);
+    await change(db);
   } finally {
     db.close();
   }
@@ -178,13 +201,15 @@ function endWhatWasOpen(db: Database): void {
  * The database under another name, with what its WAL and its ledger held. It keeps its own until
  * the new one takes that: without a database the next start would begin with an empty one.
  */
-function setAside({ path, addon }: Pick<SqliteFile, "path" | "addon">): string | null {
-  const old = `${path}.before-restore-${now()}`;
+async function setAside(file: Pick<SqliteFile, "path" | "addon">): Promise<string | null> {
+  const path = fileAt(file.path);
+  const end = `.before-restore-${now()}`;
+  const old = path + end;
   const isThere = existsSync(path);
-  if (isThere) takeInLogs({ path, addon });
+  if (isThere) await takeInLogs(file);
   // The ledger first: it is never taken for that of the database that comes.
-  moveLedger(path, old);
-  for (const end of ["-wal", "-shm"]) if (existsSync(path + end)) renameSync(path + end, old + end);
+  for (const name of new Set([path, file.path])) moveLedger(name, name + end);
+  for (const log of ["-wal", "-shm"]) if (existsSync(path + log)) renameSync(path + log, old + log);
   if (!isThere) return null;
   nameToo(path, old);
   return old;
@@ -199,31 +224,50 @@ function nameToo(path: string, name: string): void {
   }
 }
 
-/** A damaged database is a reason to restore: it is kept as it is, with its WAL and its ledger. */
-function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): void {
+/**
+ * A damaged database is a reason to restore: it is kept as it is, with its WAL and its ledger. So is
+ * one that cannot take what its ledger has.
+ */
+async function takeInLogs({ path, addon }: Pick<SqliteFile, "path" | "addon">): Promise<void> {
   const db = openDatabase(path, addon);
   try {
-    takeInLedger(db, { path, addon });
+    await takeInLedger(db, { path, addon });
     db.pragma("wal_checkpoint(TRUNCATE)");
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isDamage(error) && !(error instanceof LedgerError)) throw error;
   } finally {
     db.close();
   }
 }
 
 /**
- * What the ledger of a database has and its tables lack, put into the tables of it or of a copy.
- * Where a service has gone on meanwhile, and the ledger with it, the copy stays as it is: whole, as
- * of the moment in which it was made.
+ * What the ledger of a database has and its tables lack, put into the tables of it or of a copy,
+ * which are brought up to date for it. Where a service has gone on meanwhile, and the ledger with
+ * it, the copy stays as it is: whole, as of the moment in which it was made.
+ *
+ * @throws LedgerError where a record cannot be put into them: none was
  */
-function takeInLedger(db: Database, file: Pick<SqliteFile, "path" | "addon">): void {
+async function takeInLedger(
+  db: Database,
+  { path, addon }: Pick<SqliteFile, "path" | "addon">,
+): Promise<void> {
   const tables = db.prepare("select name from sqlite_master where name = 'ledger'").all();
   if (tables.length === 0) return;
+  const applied = db.prepare("select applied from ledger").pluck().get() as number;
+  using left = openLeft({ path: fileAt(path), addon }, path, applied);
+  const read = (position: number) => unbroken(left.read(position), position);
+  if (read(applied).next().done === true) return;
+  const rows = new Kysely<Schema>({ dialect: new FileDialect(db) });
+  await apply(rows, listDue(listApplied(db)));
   const applier = new Applier(db);
-  applier.applyAll((position) => unbroken(readEarlier(file, position), position));
-  using reader = new LedgerReader(ledgerPaths(file.path).filter((path) => existsSync(path)));
-  applier.applyAll((position) => unbroken(reader.read(position), position));
+  db.transaction(() => {
+    const [first, ...more] = applier.applyAll(read);
+    if (first === undefined) return;
+    throw new LedgerError(
+      `The tables cannot take ${more.length + 1} of the records in the ledger: ${first}. Start the ` +
+        `service once, which passes over them and says so in its log`,
+    );
+  }).immediate();
 }
 
 function sync(path: string): void {

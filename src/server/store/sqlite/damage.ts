@@ -42,6 +42,11 @@ function readMigrations(db: Database.Database): string[] {
   const size = pages * (db.pragma("page_size", { simple: true }) as number);
   const found = size > CHECKED_SIZE ? "ok" : db.pragma("quick_check(1)", { simple: true });
   if (found !== "ok") throw Object.assign(new Error(String(found)), { code: "SQLITE_CORRUPT" });
+  return listApplied(db);
+}
+
+/** Names of the migrations that a database of Flowhook has. */
+export function listApplied(db: Database.Database): string[] {
   return db.prepare("select name from migration").pluck().all() as string[];
 }
 

@@ -5,6 +5,7 @@ import { GO_ON } from "./go-on.ts";
 import { RANKED, SORTED } from "./nearest-rank.ts";
 
 export const SQLITE_DIALECT: StoreDialect = {
+  countedAtOnce: null,
   // SQLite offers no other way to end a read.
   whileWanted: () => sql<SqlBool>`${sql.raw(GO_ON)}()`,
   contains: (column, text) =>

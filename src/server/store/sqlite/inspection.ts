@@ -6,6 +6,7 @@ import { listDue } from "../migrate.ts";
 import { MIGRATIONS } from "../migrations/migrations.ts";
 import { compareSchema } from "./own-schema.ts";
 import { openDatabase, type SqliteFile } from "./connection.ts";
+import { fileAt } from "./file-place.ts";
 
 /** What a database is like; found without writing to its folder. */
 export interface Inspection {
@@ -40,16 +41,16 @@ export function inspectLive({ path, addon }: Path): Promise<Inspection> {
  * @param scratch a folder for the copy, with as much room as the database takes
  * @throws Error where it cannot be read or copied
  */
-export function inspectCopy({ path, addon }: Path, scratch: string): Promise<Inspection> {
-  const copy = join(scratch, "inspected.db");
+export function inspectCopy(file: Path, scratch: string): Promise<Inspection> {
+  const [path, copy] = [fileAt(file.path), join(scratch, "inspected.db")];
   for (const end of ["", "-wal"]) if (existsSync(path + end)) copyFileSync(path + end, copy + end);
-  return inspect(openDatabase(copy, addon, { fileMustExist: true }), addon);
+  return inspect(openDatabase(copy, file.addon, { fileMustExist: true }), file.addon);
 }
 
 /** Bytes of a database with its WAL, as far as they are there and can be seen. */
 export function sizeOf(path: string): number {
   // Where the folder is closed to who asks, the size alone would throw.
-  const files = [path, `${path}-wal`].filter((file) => existsSync(file));
+  const files = [path, `${fileAt(path)}-wal`].filter((file) => existsSync(file));
   return files.reduce(
     (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
     0,

@@ -1,10 +1,11 @@
-import { closeSync, existsSync, lstatSync, mkdirSync, readlinkSync, realpathSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { closeSync, existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { StartError } from "../../../shared/errors.ts";
 import { makeFile } from "./new-file.ts";
 import { openDatabase } from "./connection.ts";
 import { isDamage } from "./error.ts";
+import { resolveLinks } from "./file-place.ts";
 
 /** Holds what a service has for one process; the operating system gives it up when the process ends. */
 export interface DataLock {
@@ -76,14 +77,6 @@ function locksOf(dataDir: string, database: string | null): LockFile[] {
   if (database === null) return [folder];
   const what = `the database "${database}"`;
   return [folder, { path: `${resolveLinks(database)}-lock`, what, key: "DATABASE_URL" }];
-}
-
-/** Where a database is, or will be made: a link may lead to what is not there yet. */
-function resolveLinks(path: string): string {
-  if (existsSync(path)) return realpathSync(path);
-  const file = join(realpathSync(dirname(path)), basename(path));
-  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
-  return isLink ? resolveLinks(resolve(dirname(file), readlinkSync(file))) : file;
 }
 
 /** @throws StartError */

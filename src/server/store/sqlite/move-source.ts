@@ -11,7 +11,8 @@ import { interruptRunning } from "../unended.ts";
 import { backupTo } from "./backup.ts";
 import { openConnection, type SqliteFile } from "./connection.ts";
 import { FileDialect } from "./file-dialect.ts";
-import { inspectDatabase } from "./damage.ts";
+import { fileAt } from "./file-place.ts";
+import { inspectDatabase, listApplied } from "./damage.ts";
 
 /**
  * Opens a copy of a database whose service has stopped, with all that its ledger has, brought up to
@@ -35,7 +36,7 @@ export async function openMoveSource(
   const db = openConnection({ ...file, path: toCopy(path), durability: "normal" });
   opened.defer(() => void db.close());
   const rows = new Kysely<Schema>({ dialect: new FileDialect(db) });
-  await apply(rows, listDue(applied), openProgress(tell));
+  await apply(rows, listDue(listApplied(db)), openProgress(tell));
   const { text, parameters } = interruptRunning({ rows }, now());
   const { changes } = db.prepare(text.sql).run(...parameters);
   const disposal = opened.move();
@@ -51,13 +52,14 @@ export async function openMoveSource(
 
 /** Removes the copy, also what a move left that was killed. */
 export function removeMoved(path: string): void {
-  const folder = dirname(path);
-  for (const name of readdirSync(folder).filter((name) => name.startsWith(basename(toCopy(path)))))
+  const copy = toCopy(path);
+  const folder = dirname(copy);
+  for (const name of readdirSync(folder).filter((name) => name.startsWith(basename(copy))))
     rmSync(join(folder, name), { force: true });
 }
 
 function toCopy(path: string): string {
-  return `${path}.moving`;
+  return `${fileAt(path)}.moving`;
 }
 
 interface Column {

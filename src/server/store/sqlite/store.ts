@@ -18,8 +18,10 @@ import { syncTables } from "./applied-ledger.ts";
 import { hasEarlier, readEarlier, removeEarlier } from "./earlier-ledger.ts";
 import { SQLITE_DIALECT } from "./dialect.ts";
 import { FileDialect } from "./file-dialect.ts";
+import { fileAt } from "./file-place.ts";
 import { SqliteLedger } from "./ledger.ts";
 import { moveLedger, type Write } from "./ledger-file.ts";
+import { takeOverLinked } from "./left-ledger.ts";
 import { OpenFiles } from "./open-files.ts";
 import { openReader, ReaderDialect } from "./reader.ts";
 import type { Schema } from "../schema.ts";
@@ -29,7 +31,7 @@ import type { Statement } from "../statement.ts";
 import { startWriter, type Writer } from "./writer.ts";
 
 export interface SqliteOptions {
-  /** The database file; its folder is made when missing. */
+  /** The database file, or a link to it; its folder is made when missing. */
   readonly path: string;
   readonly durability: Durability;
   readonly addon: string | null;
@@ -64,13 +66,15 @@ export interface SqliteOptions {
  * @throws the reason of `stopping`
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { path, durability, addon, thread, listMs, stopping, tell = () => {} } = options;
+  const { durability, addon, thread, listMs, stopping, tell = () => {} } = options;
+  const path = fileAt(options.path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file: SqliteFile = { path, durability, addon };
   const applied = explainOpening(path, () => inspectDatabase(file));
   refuseNewer(applied);
   // A new database has no ledger yet: what lies there is that of one that was taken away.
-  if (applied.length === 0) moveLedger(path, `${path}.before-${now()}`);
+  if (applied.length === 0)
+    for (const name of new Set([path, options.path])) moveLedger(name, `${name}.before-${now()}`);
   await using opened = new AsyncDisposableStack();
   const connection = explainOpening(path, () => openConnection(file));
   opened.defer(() => void connection.close());
@@ -159,10 +163,14 @@ interface Opened {
 /** @throws StartError where a file of the ledger is damaged; it stays as it is */
 async function recoverLedger(
   { connection, file, writer, files }: Opened,
-  { write, onRoom, onFailing, onDamage = fail }: SqliteOptions,
+  { path: link, write, onRoom, onFailing, onDamage = fail }: SqliteOptions,
 ): Promise<SqliteLedger> {
   try {
-    for (const why of takeOverEarlier(connection, file)) onDamage(new Error(why), false);
+    const skipped = [
+      ...takeOverLinked(connection, file, link),
+      ...takeOverEarlier(connection, file),
+    ];
+    for (const why of skipped) onDamage(new Error(why), false);
     const ledger = new SqliteLedger({
       file,
       applied: connection.prepare("select applied from ledger").pluck().get() as number,
