@@ -11,13 +11,26 @@ export function fileAt(path: string): string {
   return isLink(path) ? resolveLinks(path) : path;
 }
 
-/** Where a database is, or will be made: a link may lead to what is not there yet. */
-export function resolveLinks(path: string): string {
+/** More lead in a circle, as Linux has it. */
+const MOST_LINKS = 40;
+
+/**
+ * Where a database is, or will be made: a link may lead to what is not there yet.
+ *
+ * @returns some path of a circle, which opens nothing and says why
+ */
+export function resolveLinks(path: string, most = MOST_LINKS): string {
   if (existsSync(path)) return realpathSync(path);
   const file = join(realpathSync(dirname(path)), basename(path));
-  return isLink(file) ? resolveLinks(resolve(dirname(file), readlinkSync(file))) : file;
+  if (most === 0 || !isLink(file)) return file;
+  return resolveLinks(resolve(dirname(file), readlinkSync(file)), most - 1);
 }
 
+/** Of what cannot be looked at whoever opens it says why. */
 function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  } catch {
+    return false;
+  }
 }
