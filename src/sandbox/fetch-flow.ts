@@ -1,4 +1,5 @@
 import { Buffer, isUtf8 as isUtf8Now } from "node:buffer";
+import { types } from "node:util";
 import type { Job } from "../shared/wire/protocol.ts";
 import {
   Error,
@@ -27,6 +28,7 @@ import { shown } from "./text.ts";
 
 const { alloc, concat } = Buffer;
 const isUtf8 = isUtf8Now;
+const { isUint8Array } = types;
 const toString = uncurry(Buffer.prototype.toString);
 const lengthOf = uncurry(
   getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype) as object, "byteLength")?.get as (
@@ -119,6 +121,10 @@ async function readBody(response: Response, maxBytes: number | null): Promise<Bu
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return concat(chunks);
+    if (!isUint8Array(value)) {
+      letGo(reader);
+      throw new TypeError(NO_BYTES);
+    }
     size += lengthOf(value);
     if (size > maxBytes) {
       letGo(reader);
@@ -127,6 +133,10 @@ async function readBody(response: Response, maxBytes: number | null): Promise<Bu
     push(chunks, value);
   }
 }
+
+const NO_BYTES =
+  "The flow's Response has a stream whose chunks are no Uint8Array: " +
+  "pipe texts through a TextEncoderStream";
 
 /** Tells the flow's stream that it is read no further: whatever it makes of that is not waited for. */
 function letGo(reader: ReadableStreamDefaultReader): void {

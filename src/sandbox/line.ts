@@ -15,6 +15,8 @@ const CHUNK = 64 * 1024;
 
 const write = uncurry<Socket, [data: Buffer | string], boolean>(Socket.prototype.write);
 
+const destroy = uncurry<Socket, [], Socket>(Socket.prototype.destroy);
+
 type Receive = (message: ToThread) => void;
 
 export interface Line {
@@ -33,9 +35,18 @@ export async function connectLine(address: LineAddress, receive: Receive): Promi
   const frames = new FrameReader("");
   const buffer = Buffer.alloc(CHUNK);
   const callback = (length: number): boolean => {
-    const texts = frames.complete(opener.open(subarray(buffer, 0, length)));
+    const texts = readFrames(length);
     for (let at = 0; at < texts.length; at += 1) receive(decode(texts[at] as string));
     return true;
+  };
+  /** Where nothing more can be read the thread is of no use: the server has it ended. */
+  const readFrames = (length: number): string[] => {
+    try {
+      return frames.complete(opener.open(subarray(buffer, 0, length)));
+    } catch {
+      destroy(socket);
+      return [];
+    }
   };
   const socket = new Socket({ onread: { buffer, callback } });
   await new Promise<void>((resolve, reject) => {

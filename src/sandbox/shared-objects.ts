@@ -91,6 +91,7 @@ function isObject(value: unknown): value is object {
 
 /** Those that no global names. */
 function hiddenPrototypes(): { readonly name: string; readonly object: object }[] {
+  const made = async function* () {}.prototype as object;
   const of = (name: string, made: object) => ({
     name: `the prototype of ${name}`,
     object: getPrototypeOf(made) as object,
@@ -107,7 +108,8 @@ function hiddenPrototypes(): { readonly name: string; readonly object: object }[
     of("iterators of texts", ""[Symbol.iterator]()),
     of("iterators of patterns", "".matchAll(/./g)),
     of("iterators of URLSearchParams", new URLSearchParams().keys()),
-    of("what generators make", (function* () {})()),
-    of("what async generators make", (async function* () {})()),
+    of("what generators make", function* () {}.prototype as object),
+    of("what async generators make", made),
+    of("async iterators", getPrototypeOf(made) as object),
   ];
 }

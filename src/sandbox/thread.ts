@@ -272,9 +272,12 @@ function end(execution: Execution, ending: Ending, ms: number, is_last: boolean)
   return true;
 }
 
-/** An error that nobody caught: it fails the execution that it belongs to, and no other. */
+/**
+ * An error that nobody caught: it fails the execution that it belongs to, and no other. What the
+ * engine calls by itself, as when an object is collected, may be of any execution before.
+ */
 function onStray(thrown: unknown): void {
-  const execution = belonging.getStore() ?? current;
+  const execution = belonging.getStore() ?? (runs === 0 ? current : null);
   if (execution === null || execution.ended) taint(execution, thrown);
   else end(execution, failure(execution, thrown), 0, true);
 }

@@ -8,6 +8,7 @@ import type { Log } from "../shared/log.ts";
 import type { Runners } from "./workers/runners.ts";
 import { startRunnersOf, type RunnersParts } from "./runners.ts";
 import type { Store } from "./store/store.ts";
+import { listUnendedVersions } from "./store/unended.ts";
 
 /** The flows and the runners that load them, for what looks at flows and does not serve. */
 export interface Flows {
@@ -25,22 +26,24 @@ export async function openFlows(options: RunnersParts): Promise<Flows> {
   return { runners, catalog, [Symbol.asyncDispose]: () => disposal.disposeAsync() };
 }
 
-/** Where nodes offer each other their flows, sealed with the key. */
-interface SharedPlace {
+/** Where nodes offer each other their flows, sealed with the key, and what waits for which. */
+interface ServicePlace {
   readonly store: Store;
   readonly dataKey: DataKey;
 }
 
-/** @param shared of a service; null without one */
+/** @param place of a service; null without one */
 export async function openCatalogOf(
   { config, log }: Pick<RunnersParts, "config" | "log">,
   runners: Runners,
-  shared: SharedPlace | null,
+  place: ServicePlace | null,
   stripper?: Stripper,
 ): Promise<Catalog> {
-  const offers = shared && (await openOffersOf(config, log, shared));
+  const offers = place && (await openOffersOf(config, log, place));
+  const pinned = new Set(place && (await listUnendedVersions(place.store)));
   const catalog = await openCatalog({
     ...(offers && { offers }),
+    isPinned: (key) => pinned.has(key),
     ...(stripper && { stripper }),
     plugins_dir: config.PLUGINS_DIR,
     dataDir: config.DATA_DIR,
@@ -61,7 +64,7 @@ export async function openCatalogOf(
 async function openOffersOf(
   config: Config,
   log: Log,
-  { store, dataKey }: SharedPlace,
+  { store, dataKey }: ServicePlace,
 ): Promise<Offers | undefined> {
   const { node } = store;
   if (node === null) return undefined;

@@ -19,6 +19,12 @@ interface Unended {
 
 /** What the last stop, or a crash, left unended; of several nodes, what others leave. */
 export async function putInOrder(parts: Unended, opened: AsyncDisposableStack): Promise<void> {
+  await queueLeft(parts, opened);
+  // What waits is known now, and need not be read.
+  parts.catalog.pin((key) => parts.executions.hasVersion(key));
+}
+
+async function queueLeft(parts: Unended, opened: AsyncDisposableStack): Promise<void> {
   const { store, executions, catalog, log } = parts;
   const findFlow = (name: string, version: string | null) => findVersion(catalog, name, version);
   for (const webhook of await listLimited(store)) executions.limit(webhook);

@@ -3,7 +3,7 @@ import { appendFile, mkdir, rename, rm, symlink, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { openGate } from "../api/gate.ts";
-import { poll } from "../blackbox/scenario.ts";
+import { executionId, poll } from "../blackbox/scenario.ts";
 import { openTestService, type TestService } from "./test-service.ts";
 import { figure, RELOADS } from "./sizes.ts";
 
@@ -42,6 +42,12 @@ export default defineFlow({
 const PRICED = `import prices from "prices/package.json" with { type: "json" };
 export default () => prices.version;
 `;
+
+const edition = (number: number): string =>
+  GATED.replace("defineFlow({", 'defineFlow({ isolation: "execution",').replace(
+    ").text()",
+    `).text().then(() => ${number})`,
+  );
 
 /** Written into the folder of a service that runs: each import has its time. */
 const ENDLESS: Readonly<Record<string, string>> = {
@@ -135,6 +141,43 @@ describe("plugins", () => {
     gate.open();
     const answer = await call;
     assert.equal(answer.status, 200, answer.text);
+  });
+
+  test("what waits runs the version that it was called with, whatever is edited, also after a kill", async () => {
+    await using gate = await openGate();
+    await using own = await openTestService({
+      config: { FLOW_MAX_CONCURRENT: 1 },
+      files: { "edited.ts": edition(0) },
+    });
+    await own.createWebhook("edited", "edited", { is_productive: true });
+    const start = async () => executionId(await own.call("edited", `?async&gate=${gate.url}`));
+    const ids = [await start()];
+    await gate.arrived;
+    ids.push(await start(), await start());
+    for (let number = 1; number <= 12; number += 1) {
+      const version = async () => JSON.parse((await own.api("GET", "/flow/edited")).text).version;
+      const before = await version();
+      await writeFile(join(own.plugins, "edited.ts"), edition(number));
+      await poll("the new version", async () => ((await version()) === before ? null : true));
+    }
+    await own.kill();
+    gate.open();
+    await own.start();
+    const ended = await poll("all to have ended", async () => {
+      const found = await Promise.all(ids.map((id) => own.api("GET", `/execution/${id}`)));
+      const all = found.map(({ text }) => JSON.parse(text) as Record<string, unknown>);
+      return all.every(({ ended_at }) => ended_at !== null) ? all : null;
+    });
+    assert.deepEqual(
+      ended.map(({ status_message, output_value }) => status_message ?? output_value),
+      ["interrupted by a restart", 0, 0],
+    );
+    await own.api("POST", "/flow/reload");
+    const first = await own.api(
+      "GET",
+      `/flow/edited/version/${String(ended[1]?.["flow_version"])}`,
+    );
+    assert.equal(first.status, 200, "until the next edit");
   });
 
   test("many reloads under calls", async () => {

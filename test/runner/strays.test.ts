@@ -56,6 +56,29 @@ for (const [way, options] of Object.entries({
     }
   });
 
+test("what the engine calls for an earlier run costs a later one nothing", async () => {
+  const { bench, strays } = await openStrays();
+  await using _ = bench;
+  const spec = bench.flow(
+    `let runs = 0;
+const kept = new FinalizationRegistry(() => { throw new Error("cleanup failed"); });
+export default async () => {
+  if ((runs += 1) === 1) kept.register({}, 0);
+  else for (let n = 0; n < 300; n += 1) {
+    Array.from({ length: 20_000 }, () => ({ n }));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return runs;
+};`,
+  );
+  assert.equal((await bench.run(spec)).output_value, "1");
+  assert.equal((await bench.run(spec)).output_value, "2");
+  assert.deepEqual(
+    strays.map(({ error }) => error),
+    ["Error: cleanup failed"],
+  );
+});
+
 test("what fails while the next run is under way costs that one nothing", async () => {
   const { bench, strays } = await openStrays();
   await using _ = bench;

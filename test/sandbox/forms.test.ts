@@ -373,6 +373,10 @@ test("a fetch flow answers bytes, nothing, and what is no response", async () =>
     body: "\ufeffA",
   });
   assert.match(String(await answered(`"text"`)), /returned "text", expected a Response/);
+  const chunk = (code: string) =>
+    answered(`new Response(new ReadableStream({ start(c) { c.enqueue(${code}); c.close(); } }))`);
+  for (const code of [`"text"`, "new ArrayBuffer(1)", "new Uint16Array(1)", "null"])
+    assert.match(String(await chunk(code)), /no Uint8Array: pipe texts through/, code);
   assert.match(
     String(
       await runOf(`export default { fetch() { throw new Response(null, { status: 404 }); } }`),

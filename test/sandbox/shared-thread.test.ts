@@ -103,6 +103,18 @@ const PLACES: Readonly<Record<string, { leave: string; find: string }>> = {
     leave: "Object.getPrototypeOf([].values()).x = 1",
     find: "[].values().x",
   },
+  "what generators make": {
+    leave: "Object.getPrototypeOf(function* () {}).prototype.x = 1",
+    find: "(function* () {})().x",
+  },
+  "what async generators make": {
+    leave: "Object.getPrototypeOf(async function* () {}).prototype.x = 1",
+    find: "(async function* () {})().x",
+  },
+  "an async iterator's prototype": {
+    leave: "Object.getPrototypeOf(Object.getPrototypeOf(async function* () {}).prototype).x = 1",
+    find: "(async function* () {})().x",
+  },
   "a namespace": { leave: "Math.x = 1", find: "Math.x" },
   "a class in a namespace": {
     leave: "Intl.NumberFormat.prototype.x = 1",

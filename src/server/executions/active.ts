@@ -114,6 +114,12 @@ export class ActiveExecutions {
     return this.#lasting.get(id) ?? this.#latest.find((execution) => execution.id === id);
   }
 
+  /** Whether one that has not ended is of a version. @param key of its FlowSpec */
+  hasVersion(key: string): boolean {
+    for (const { spec, run } of this) if (spec?.key === key && run !== null) return true;
+    return false;
+  }
+
   delete(execution: ActiveExecution): void {
     if (execution.slot === null) this.#lasting.delete(execution.id);
     else this.#latest.delete(execution.slot);

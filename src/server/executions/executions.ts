@@ -16,7 +16,7 @@ import type { Changes } from "./changes.ts";
 import { DuplicateLog } from "./duplicate-log.ts";
 import { findPlace } from "../../shared/error-place.ts";
 import { ExecutionRun, type RunEvents } from "./execution-run.ts";
-import { toJob, type Input } from "./input.ts";
+import { requireCarried, toJob, type Input } from "./input.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { Endings, type EndingsOptions } from "./endings.ts";
 import { Handover } from "./handover.ts";
@@ -140,6 +140,11 @@ export class Executions implements RunEvents {
     this.#heldBack = node === null ? null : new HeldBack({ ...polled, node });
   }
 
+  /** Whether an execution of a version waits here, or runs. @param key of its FlowSpec */
+  hasVersion(key: string): boolean {
+    return this.#active.hasVersion(key);
+  }
+
   /** Starts a thread of a version before there is an execution for it. */
   warm(spec: FlowSpec): void {
     this.#scheduler.warm(spec);
@@ -172,10 +177,12 @@ export class Executions implements RunEvents {
   /**
    * Resolves when the record is written, or is on disk too; a later failure is a value of `ended`.
    *
-   * @throws RequestError queue_full, webhook_busy, shutting_down, allowance_used, store_unavailable
+   * @throws RequestError queue_full, webhook_busy, shutting_down, allowance_used, store_unavailable,
+   *   body_too_large
    */
   async start(request: StartRequest, until: Recorded = "synced"): Promise<ActiveExecution> {
     const { flow, flowName, input } = request;
+    requireCarried(input);
     await this.#journal.requireRoom();
     this.requireRoom(flowName, request.webhook);
     const row = toRow(request, this.#options.store.node?.name ?? null);

@@ -1,8 +1,32 @@
+import { RequestError } from "../../shared/errors.ts";
+import { MAX_FRAME } from "../../shared/wire/frames.ts";
 import type { Job } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow, PayloadInput } from "../store/execution-row.ts";
 
 /** What an execution receives, as texts: they are stored and cross the wall unparsed. */
 export type Input = PayloadInput;
+
+/** Beside the texts a frame has the rest of its job. */
+const MOST_BYTES = MAX_FRAME - 2 ** 20;
+
+/** Of each of its UTF-16 units a text has at most so many bytes. */
+const UNIT_BYTES = 3;
+
+/**
+ * What a body says can be several times as long as its bytes.
+ *
+ * @throws RequestError body_too_large where no thread could be given it
+ */
+export function requireCarried({ input_value, raw_body }: Input): void {
+  const units = input_value.length + (raw_body?.length ?? 0);
+  if (units * UNIT_BYTES <= MOST_BYTES) return;
+  const bytes = Buffer.byteLength(input_value) + Buffer.byteLength(raw_body ?? "");
+  if (bytes <= MOST_BYTES) return;
+  throw new RequestError(
+    "body_too_large",
+    `As the input of a flow the body has ${bytes} bytes, expected at most ${MOST_BYTES}`,
+  );
+}
 
 /** What a call without parameters gives: a flow that was made for calls runs without one too. */
 const EMPTY_REQUEST = JSON.stringify({ method: "GET", path: null, headers: {}, query: {} });

@@ -16,7 +16,7 @@ import { UnknownFlows } from "./unknown-flows.ts";
 import type { Stripper } from "./stripper.ts";
 import type { VersionFile } from "./version-file.ts";
 import { isOutOfFiles } from "./version-folder.ts";
-import { Versions } from "./versions.ts";
+import { Versions, type IsPinned } from "./versions.ts";
 import { openWatch } from "./watch.ts";
 
 export type { Flow } from "./flow.ts";
@@ -35,6 +35,8 @@ export interface CatalogOptions extends Limits {
   readonly log: Log;
   /** Where it was prepared already. */
   readonly stripper?: Stripper;
+  /** Until `pin`; none unless told. */
+  readonly isPinned?: IsPinned;
   /** What other nodes have, and are told of this one; alone without it. */
   readonly offers?: Offers;
   /** Between two looks at PLUGINS_DIR without an event, in milliseconds; 5000 unless told. */
@@ -80,6 +82,8 @@ export interface Catalog {
   reload(): Promise<void>;
   /** The runner gave a version up: it does not serve until its flow changes or is reloaded. */
   markBroken(key: string, message: string): void;
+  /** Versions that executions wait for are kept from now on, whatever is edited meanwhile. */
+  pin(isPinned: IsPinned): void;
   /** Resolves when no load is in progress. */
   idle(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -90,7 +94,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const { plugins_dir, dataDir, log, offers = null } = options;
   const registry = openRegistry(options);
   const sources = new Sources();
-  const versions = await Versions.open(dataDir, options.stripper);
+  const versions = await Versions.open(dataDir, options.stripper, options.isPinned);
   const loader = new Loader({ versions, limits: options, inspect: options.inspect });
   const parts = { registry, sources, loader, versions, offers };
   const sync = await FolderSync.open({ ...options, ...parts });
@@ -139,6 +143,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
       const entry = registry.giveUp(key, message);
       if (entry !== null) sync.remember(entry.name, null);
     },
+    pin: (isPinned) => versions.pin(isPinned),
     idle: () => debounce.idle(),
     async [Symbol.asyncDispose]() {
       await offers?.[Symbol.asyncDispose]();

@@ -11,7 +11,7 @@ import { readVersionFile, type VersionFile } from "./version-file.ts";
 import { isWhole, isWholeNow, makeFolder } from "./version-folder.ts";
 import { writeWhole } from "./version-record.ts";
 
-/** How many versions of a flow are kept beside the one that serves. */
+/** How many versions of a flow are kept beside the one that serves, and those that are pinned. */
 export const KEPT_VERSIONS = 10;
 
 /** A version that was taken up before. */
@@ -31,6 +31,9 @@ export interface VersionFolder {
   readonly entry: string;
 }
 
+/** Whether an execution that has not ended is of a version. @param key of its FlowSpec */
+export type IsPinned = (key: string) => boolean;
+
 type Content = (path: string, hash: string) => Promise<Buffer>;
 
 /** The version folders under DATA_DIR/versions: one folder and one record for each. */
@@ -41,18 +44,29 @@ export class Versions {
   /** Of the folders whose contents were compared, by their path. */
   readonly #signatures = new Map<string, string | null>();
   #lastServe: Promise<void> = Promise.resolve();
+  #isPinned: IsPinned;
 
-  private constructor(root: string, stripper: Stripper) {
+  private constructor(root: string, stripper: Stripper, isPinned: IsPinned) {
     this.#root = root;
     this.#stripper = stripper;
+    this.#isPinned = isPinned;
   }
 
   /** Opens the versions of a data folder, and removes what a crash left behind. */
-  static async open(dataDir: string, stripper = new Stripper()): Promise<Versions> {
+  static async open(
+    dataDir: string,
+    stripper = new Stripper(),
+    isPinned: IsPinned = () => false,
+  ): Promise<Versions> {
     await mkdir(join(dataDir, "versions"), { recursive: true, mode: 0o700 });
-    const versions = new Versions(await realpath(join(dataDir, "versions")), stripper);
+    const versions = new Versions(await realpath(join(dataDir, "versions")), stripper, isPinned);
     await versions.#load();
     return versions;
+  }
+
+  /** From now on these are kept, however many newer ones there are. */
+  pin(isPinned: IsPinned): void {
+    this.#isPinned = isPinned;
   }
 
   find(flow: string, version: string): KeptVersion | undefined {
@@ -160,7 +174,9 @@ export class Versions {
       else await writeWhole(pointer, version);
       kept.serving = version;
     }
-    const others = [...kept.records.keys()].filter((other) => other !== version);
+    const others = [...kept.records.keys()].filter(
+      (other) => other !== version && !this.#isPinned(`${flow}@${other}`),
+    );
     for (const old of others.slice(0, -KEPT_VERSIONS)) await this.discard(flow, old);
   }
 

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from "kysely";
-import type { UNENDED } from "../../shared/contract/status.ts";
+import { UNENDED } from "../../shared/contract/status.ts";
 import { requireKey, toKey } from "./execution-key.ts";
 import type { ExecutionRow } from "./execution-row.ts";
 import { COLUMNS } from "./executions.ts";
@@ -22,6 +22,19 @@ export function listUnended(
     .orderBy("key")
     .limit(page.limit)
     .execute();
+}
+
+/** Versions of flows of which executions wait, or were in a thread, as `name@version`. */
+export async function listUnendedVersions(store: Pick<Store, "rows">): Promise<string[]> {
+  const rows = await store.rows
+    .selectFrom("execution")
+    .select(["flow", "flow_version"])
+    .distinct()
+    .where("status", "in", UNENDED)
+    .where("ended_at", "is", null)
+    .where("flow_version", "is not", null)
+    .execute();
+  return rows.map(({ flow, flow_version }) => `${flow}@${flow_version}`);
 }
 
 /** Executions that wait on a node, oldest first. */

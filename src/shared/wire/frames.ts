@@ -18,8 +18,8 @@ import {
  */
 
 const HEAD = 4;
-/** A frame that is larger was made by nobody here. */
-const MAX_FRAME = 2 ** 28;
+/** A frame that is larger was made by nobody here; bytes. */
+export const MAX_FRAME = 2 ** 28;
 
 /** Stands where the length is written. */
 const ROOM_FOR_HEAD = "\0".repeat(HEAD);
