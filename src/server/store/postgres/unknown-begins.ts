@@ -27,8 +27,8 @@ export class UnknownBegins {
   }
 
   /**
-   * Ends those that were recorded, before another node takes them: one that was found waiting and
-   * has started runs on. Whoever sends the same again starts it anew: their claims are free.
+   * Ends those that were recorded, before another node takes them. Whoever sends the same again
+   * starts it anew: their claims are free.
    *
    * @param client of whose lane no earlier statement is under way any more
    */
@@ -44,19 +44,7 @@ async function endBegun(client: Client, node: string, ids: readonly string[]): P
   const ended = { status: "ENDED_ERROR", ended_at: now(), output_value: null } as const;
   const status_message = "not started: the database was away when it was recorded";
   const rows = ids.map((id) => ({ id, ...ended, status_message, response: null }));
-  const pending = await client.query<{ id: string }>(
-    `select id from execution where key = any($1::bigint[]) and id = any($2::text[])
-        and status = 'PENDING' for update`,
-    [ids.map(requireKey), ids],
-  );
-  const unstarted = new Set(pending.rows.map(({ id }) => id));
-  await runBatch(
-    client,
-    toEndBatch(
-      rows.filter(({ id }) => unstarted.has(id)),
-      node,
-    ),
-  );
+  await runBatch(client, toEndBatch(rows, node));
   await client.query(
     `delete from execution_claim using execution
       where execution_claim.execution_key = any($1::bigint[])
