@@ -21,7 +21,8 @@ test("H5: a flow's operations that wait hold 16 MB and the latest at most", asyn
   await using bench = await openBench(LARGE);
   bench.answer = () => ({ ok: true, value: '"started"' });
   const { output_value, status_message } = await bench.run(bench.flow(AT_ONCE, { memory_mb: 256 }));
-  const refused = "Operations with more than 16777216 bytes wait for an answer: await them before the next";
+  const refused =
+    "Operations with more than 16777216 bytes wait for an answer: await them before the next";
   assert.deepEqual(
     JSON.parse(output_value ?? "null"),
     ["started", ["fulfilled", refused], 2],
