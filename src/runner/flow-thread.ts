@@ -129,8 +129,8 @@ export class FlowThread {
 
 /** Without the paths that are in it: whoever calls the flow is told. */
 function toSetupError(error: unknown): Error {
-  const [code = "see the log"] = /\bE[A-Z]{3,}\b/.exec(String(error)) ?? [];
-  return new Error(`it could not be set up (${code})`);
+  const [code] = /\bE[A-Z]{3,}\b/.exec(String(error)) ?? [];
+  return new Error(`it could not be set up${code === undefined ? "" : ` (${code})`}`);
 }
 
 /** undefined: nothing has come. What cannot be read has no message in it. */

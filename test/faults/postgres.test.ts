@@ -210,6 +210,24 @@ describe("store in PostgreSQL", () => {
     }
   });
 
+  test("what is done is answered as done, though the audit cannot be written", async () => {
+    const database = await server.createDatabase();
+    await using service = await openTestService({
+      config: { DATABASE_URL: database },
+      flows: ["echo"],
+    });
+    const client = new pg.Client(database);
+    await client.connect();
+    await client.query("alter table audit rename to away");
+    const made = await service.api("POST", "/webhook", { name: "made", flow: "echo" });
+    await client.query("alter table away rename to audit");
+    await client.end();
+    assert.equal(made.status, 201, made.text);
+    assert.equal((await service.api("GET", "/webhook/made")).status, 200);
+    assert.match(service.logs(), /"action":"webhook.create".*Cannot write an entry of the audit/);
+    assert.doesNotMatch((await service.api("GET", "/audit")).text, /"made"/, "nor called failed");
+  });
+
   test("services share a database: each answers for what another runs", async () => {
     const shared = { NODE_LEASE_SEC: 6, FLOW_MAX_CONCURRENT: 2, DATA_KEY: "5e".repeat(32) };
     await using one = await openRecording(shared);

@@ -174,10 +174,9 @@ export class Versions {
       else await writeWhole(pointer, version);
       kept.serving = version;
     }
-    const others = [...kept.records.keys()].filter(
-      (other) => other !== version && !this.#isPinned(`${flow}@${other}`),
-    );
-    for (const old of others.slice(0, -KEPT_VERSIONS)) await this.discard(flow, old);
+    const others = [...kept.records.keys()].filter((other) => other !== version);
+    for (const old of others.slice(0, -KEPT_VERSIONS))
+      if (!this.#isPinned(`${flow}@${old}`)) await this.discard(flow, old);
   }
 
   async #remove(flow: string, version: string): Promise<void> {
