@@ -86,13 +86,13 @@ export async function call<Body>(
 }
 
 /** @throws ApiError */
-function take<Body>({ response, text }: Exchange): ApiAnswer<Body> {
-  followServiceClock(response.headers.get("date"));
-  tellSession(response);
-  if (!response.ok) throw toError(response.status, text);
-  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+function take<Body>({ status, headers, text }: Exchange): ApiAnswer<Body> {
+  followServiceClock(headers.get("date"));
+  tellSession(status);
+  if (!isOk(status)) throw toError(status, text);
+  const isJson = /json/.test(headers.get("content-type") ?? "");
   const body = (isJson && text !== "" ? parseExact(text) : text) as Body;
-  return { body, etag: response.headers.get("etag") };
+  return { body, etag: headers.get("etag") };
 }
 
 /** @throws ApiError */
@@ -171,7 +171,7 @@ async function sendInTurn(method: Method, path: readonly string[], options: ApiO
 async function sendAgain(path: readonly string[], options: ApiOptions): Promise<Exchange> {
   for (let turn = 1; ; turn += 1) {
     const answer = await send("GET", path, { ...options, limitMs: SILENCE_MS });
-    if (answer.response.status !== 429 || turn === TURNS) return answer;
+    if (answer.status !== 429 || turn === TURNS) return answer;
     await new Promise((resolve) => setTimeout(resolve, TURN_MS));
   }
 }
@@ -192,7 +192,7 @@ async function send(method: Method, path: readonly string[], options: ApiOptions
   let isSilent = false;
   try {
     const answer = await exchange(target, request, limitMs);
-    if (!isOfGateway(answer.response)) return answer;
+    if (!isOfGateway(answer)) return answer;
   } catch (error) {
     if (signal?.aborted === true) throw error;
     isSilent = error instanceof DOMException && error.name === "TimeoutError";
@@ -206,14 +206,18 @@ const GONE = "The service cannot be reached. Is it running?";
 const SILENT = "The service does not answer. What is missing here is read again once it does.";
 
 /** Whether a proxy answered in place of the service, whose own refusals are problem details. */
-function isOfGateway({ status, headers }: Response): boolean {
+function isOfGateway({ status, headers }: Exchange): boolean {
   const type = headers.get("content-type") ?? "";
   return [502, 503, 504].includes(status) && !type.startsWith("application/problem+json");
 }
 
-function tellSession({ status, ok }: Response): void {
-  const isBack = hasEnded && ok;
-  hasEnded = status === 401 || (hasEnded && !ok);
+function isOk(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function tellSession(status: number): void {
+  const isBack = hasEnded && isOk(status);
+  hasEnded = status === 401 || (hasEnded && !isOk(status));
   if (status === 401) dispatchEvent(new Event(SESSION_END));
   if (isBack) dispatchEvent(new Event(SESSION_BACK));
 }
