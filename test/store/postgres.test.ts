@@ -13,7 +13,10 @@ import {
   insertRole,
   insertUserRole,
 } from "../../src/server/store/people.ts";
-import { toListBytes } from "../../src/server/store/postgres/list-bytes.ts";
+import { BEGIN_ROW } from "../../src/server/store/postgres/begin-batch.ts";
+import { END_ROW, LOG_ROW, MOVE_ROW } from "../../src/server/store/postgres/batches.ts";
+import { CLAIM_ROW } from "../../src/server/store/postgres/claim-batch.ts";
+import { toRowBytes, type RowType } from "../../src/server/store/postgres/row-bytes.ts";
 import { toUnitError } from "../../src/server/store/postgres/error.ts";
 import { openPostgresStore } from "../../src/server/store/postgres/store.ts";
 import { readFor } from "../../src/server/store/reading.ts";
@@ -302,44 +305,86 @@ test("postgres: a transaction that was left idle too long is tried again later",
   assert.equal(toUnitError(await ended).kind, "unavailable");
 });
 
-test("postgres: lists of parameters arrive as they were, whatever is in them", async () => {
+const SAMPLE_ROW: RowType = {
+  name: "sample_row",
+  columns: { number: "bigint", label: "text", content: "bytea" },
+};
+
+test("postgres: lists of rows arrive as they were, whatever is in them", async () => {
   const client = new pg.Client({ connectionString: await urlOf("lists.db") });
   await client.connect();
+  await client.query("create type sample_row as (number bigint, label text, content bytea)");
+  const { rows: types } = await client.query("select 'sample_row'::regtype::oid as oid");
+  const oid: number = types[0].oid;
   const numbers = [0, 1, -1, 255, 2 ** 31, -(2 ** 31), 2 ** 32, -(2 ** 32) - 1, null];
   const bounds = [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
-  const texts = ["", "NULL", null, '"{},\\', "\ta b\n", "ä€😀", "x".repeat(70_000)];
+  const texts = [
+    "",
+    "NULL",
+    null,
+    '"{},\\',
+    "\ta b\n",
+    "ä€😀",
+    "x".repeat(70_000),
+    "a\0",
+    "\ud800",
+  ];
   const bytes = [Buffer.from([0, 255, 92]), Buffer.alloc(0), null];
-  const { rows } = await client.query<Record<string, unknown[]>>({
-    text: `select $1::bigint[]::text[] as numbers, $2::text[] as texts, $3::bytea[] as bytes,
-      $4::json[]::text[] as objects, $5::text[] as none`,
-    values: [
-      toListBytes("bigint", [...numbers, ...bounds]),
-      toListBytes("text", [...texts, "a\0", "\ud800", ""]),
-      toListBytes("bytea", bytes),
-      toListBytes("json", ['{"a": "\\""}', null]),
-      toListBytes("text", []),
-    ],
+  const sent = [
+    ...[...numbers, ...bounds].map((number) => ({ number })),
+    ...texts.map((label) => ({ label })),
+    ...bytes.map((content) => ({ content })),
+    { number: 7, label: "seven", content: Buffer.from("7") },
+  ];
+  const { rows } = await client.query<Record<string, unknown>>({
+    text: "select number::text, label, content from unnest($1::sample_row[])",
+    values: [toRowBytes({ type: SAMPLE_ROW, rows: sent }, oid)],
+  });
+  const none = await client.query({
+    text: "select from unnest($1::sample_row[])",
+    values: [toRowBytes({ type: SAMPLE_ROW, rows: [] }, oid)],
   });
   await client.end();
-  assert.deepEqual(rows, [
-    {
-      numbers: [...numbers, ...bounds].map((one) => (one === null ? null : String(one))),
-      texts: [...texts, "a\u{fffd}", "\u{fffd}", ""],
-      bytes,
-      objects: ['{"a": "\\""}', null],
-      none: [],
-    },
-  ]);
+  const read = (text: string | null = null) =>
+    text?.replace("\0", "\u{fffd}").toWellFormed() ?? text;
+  const expected = sent.map(
+    (row: { number?: number | null; label?: string | null; content?: unknown }) => ({
+      number: row.number === null || row.number === undefined ? null : String(row.number),
+      label: read(row.label),
+      content: row.content ?? null,
+    }),
+  );
+  assert.deepEqual(rows, expected);
+  assert.equal(none.rowCount, 0);
 });
 
-test("postgres: a value that is not of its list's type is refused before it is sent", () => {
-  for (const [type, value] of [
-    ["bigint", 1.5],
-    ["bigint", "1"],
-    ["text", 1],
-    ["bytea", "a"],
-  ] as const)
-    assert.throws(() => toListBytes(type, [value]), /A list of (bigint|text|bytea) cannot hold/);
+test("postgres: the types of rows in the database have the columns that are sent", async () => {
+  await using store = await openStoreOf("postgres", "types.db");
+  assert.ok(store);
+  const client = new pg.Client({ connectionString: await urlOf("types.db") });
+  await client.connect();
+  const { rows } = await client.query<{ name: string; columns: string }>(
+    `select typname as name, (select string_agg(attname || ' ' || format_type(atttypid, null), ', '
+      order by attnum) from pg_attribute where attrelid = typrelid) as columns
+    from pg_type where typtype = 'c' and typname like '%\\_row'`,
+  );
+  await client.end();
+  const found = Object.fromEntries(rows.map(({ name, columns }) => [name, columns]));
+  const sent = [BEGIN_ROW, END_ROW, MOVE_ROW, LOG_ROW, CLAIM_ROW].map(({ name, columns }) => [
+    name,
+    Object.entries(columns)
+      .map((column) => column.join(" "))
+      .join(", "),
+  ]);
+  assert.deepEqual(found, Object.fromEntries(sent));
+});
+
+test("postgres: a value that is not of its column's type is refused before it is sent", () => {
+  for (const row of [{ number: 1.5 }, { number: "1" }, { label: 1 }, { content: "a" }])
+    assert.throws(
+      () => toRowBytes({ type: SAMPLE_ROW, rows: [row] }, 1),
+      /A column of (bigint|text|bytea) cannot hold/,
+    );
 });
 
 test("postgres: a text with U+0000 is no error, wherever it comes from", async () => {

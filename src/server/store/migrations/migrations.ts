@@ -17,6 +17,7 @@ import * as auditNode from "./0016-audit-node.ts";
 import * as sharedLimits from "./0017-shared-limits.ts";
 import * as executionNode from "./0018-execution-node.ts";
 import * as waitingByWebhook from "./0019-waiting-by-webhook.ts";
+import * as recordRows from "./0020-record-rows.ts";
 import type { Migration } from "./migration.ts";
 
 /** In order. A static map, because a scan of a folder does not survive bundling. */
@@ -40,6 +41,7 @@ export const MIGRATIONS: ReadonlyMap<string, Migration> = new Map<string, Migrat
   ["0017-shared-limits", sharedLimits.up],
   ["0018-execution-node", executionNode.up],
   ["0019-waiting-by-webhook", waitingByWebhook.up],
+  ["0020-record-rows", recordRows.up],
 ]);
 
 /** Those that SQLite has no use for, and does not apply. */
@@ -50,4 +52,5 @@ export const POSTGRES_ONLY: ReadonlySet<string> = new Set([
   "0015-shared-flows",
   "0017-shared-limits",
   "0019-waiting-by-webhook",
+  "0020-record-rows",
 ]);

@@ -1,94 +1,73 @@
 import { COLUMNS } from "../executions.ts";
 import { requireKey, toKey } from "../execution-key.ts";
 import type { Begun } from "../gathered-records.ts";
-import {
-  columns,
-  isNode,
-  nodeAfter,
-  toNodeBatch,
-  unnest,
-  type Batch,
-  type Cells,
-  type Types,
-} from "./batch.ts";
-import { toValue } from "./connection.ts";
+import { isNode, nodeAfter, unnest, type Batch } from "./batch.ts";
+import type { RowType, Types } from "./row-bytes.ts";
 
 /** The statement that executions begin with: their rows, inputs, and what has ended already. */
 
-const ROW_TYPES: Types = Object.fromEntries(
+const EXECUTION: Types = Object.fromEntries(
   ["key", "parent_key", ...COLUMNS].map((name) => [
     name,
     /^is_|_at$|key$/.test(name) ? "bigint" : "text",
   ]),
 );
 
-const BEGIN_TYPES: Types = {
-  ...ROW_TYPES,
-  input_value: "text",
-  raw_body_at: "bigint",
-  raw_body: "bytea",
-  target: "text",
-  output_value: "text",
-  response: "text",
-  month: "text",
-  part: "bigint",
+export const BEGIN_ROW: RowType = {
+  name: "begin_row",
+  columns: {
+    ...EXECUTION,
+    input_value: "text",
+    raw_body_at: "bigint",
+    raw_body: "bytea",
+    target: "text",
+    output_value: "text",
+    response: "text",
+    month: "text",
+    part: "bigint",
+  },
 };
 
-/**
- * Of most executions these are null. They come as one object, or none: each list costs the server
- * about 10 us, however short it is.
- */
-const RARE: readonly string[] = [
-  "parent_key",
-  "status_message",
-  "project_id",
-  "role_id",
-  "acts_for",
-  "created_by",
-  "parent_id",
-  "replay_of",
-  "verified",
-  "ended_at",
-  "output_value",
-  "response",
-];
-
-const COMMON_TYPES: Types = Object.fromEntries(
-  Object.entries(BEGIN_TYPES).filter(([name]) => !RARE.includes(name)),
-);
-
-export const BEGIN_LISTS: Types = { ...COMMON_TYPES, rare: "json" };
-
-/** The columns that come together. */
-function fromRare(): string {
-  return RARE.map((name) => `(rare ->> '${name}')::${BEGIN_TYPES[name]} as ${name}`).join(", ");
-}
+const INSERTED = Object.keys(EXECUTION).join(", ");
 
 /**
- * Those that are there already were inserted by a try whose answer was lost, or are another's.
  * Where the node is none any more, nothing is inserted.
+ *
+ * @param mayBeThere those that are there already were inserted by a try whose answer was lost, or are
+ *   another's; else what is there is an error
  */
-export const BEGUN = `given as materialized (select ${columns(COMMON_TYPES)}, ${fromRare()}, place
-    from ${unnest(BEGIN_LISTS)}),
-  begun as (insert into execution (${columns(ROW_TYPES)}, node_id)
-    select ${columns(ROW_TYPES)}, ${nodeAfter(BEGIN_LISTS)} from given
-    where ${isNode(nodeAfter(BEGIN_LISTS))}
-    order by place on conflict (key) do nothing returning key),
+export function begun(node: string, mayBeThere: boolean): string {
+  const rows = mayBeThere ? "given join begun using (key)" : "given";
+  return `given as materialized (select * from ${unnest(BEGIN_ROW)} where ${isNode(node)}),
+  begun as (insert into execution (${INSERTED}, node_id) select ${INSERTED}, ${node} from given
+    ${mayBeThere ? "on conflict (key) do nothing" : ""} returning key),
   input as (insert into execution_input (execution_key, input_value, raw_body_at, raw_body, target)
-    select key, input_value, raw_body_at, raw_body, target from given join begun using (key)),
+    select key, input_value, raw_body_at, raw_body, target from ${rows}),
   output as (insert into execution_output (execution_key, output_value, response)
-    select key, output_value, response from given join begun using (key)
+    select key, output_value, response from ${rows}
     where output_value is not null or response is not null),
   usage as (insert into connection_usage (month, part, used)
-    select month, part, count(*) from given join begun using (key) where month is not null
+    select month, part, count(*) from ${rows} where month is not null
     group by month, part on conflict (month, part) do update set used = connection_usage.used + excluded.used)`;
+}
 
 /** Answers the keys that were inserted. */
-const BEGIN = `with ${BEGUN} select key from begun`;
+const toBegin = (mayBeThere: boolean) =>
+  `with ${begun(nodeAfter(1), mayBeThere)} select key from begun`;
 
-/** @param part of its month that connections are counted in */
-export function toBeginBatch(begun: readonly Begun[], node: string, part: number): Batch {
-  const rows = begun.map(({ row, begin, input_value, output }) => ({
+const [BEGIN, BEGIN_AGAIN] = [toBegin(false), toBegin(true)];
+
+/**
+ * @param part of its month that connections are counted in
+ * @param mayBeThere some may be there: the answer to an earlier try was lost
+ */
+export function toBeginBatch(
+  begins: readonly Begun[],
+  node: string,
+  part: number,
+  mayBeThere: boolean,
+): Batch {
+  const rows = begins.map(({ row, begin, input_value, output }) => ({
     ...row,
     key: requireKey(row.id),
     parent_key: row.parent_id === null ? null : toKey(row.parent_id),
@@ -100,18 +79,7 @@ export function toBeginBatch(begun: readonly Begun[], node: string, part: number
     month: begin.month,
     part,
   }));
-  const given = rows.map((row) => ({ ...row, rare: toRare(row) }));
-  return toNodeBatch(["begin", BEGIN, BEGIN_LISTS], node, given);
-}
-
-function toRare(row: Cells): string | null {
-  const set = RARE.filter((name) => (row[name] ?? null) !== null);
-  if (set.length === 0) return null;
-  return JSON.stringify(Object.fromEntries(set.map((name) => [name, toJsonValue(row[name])])));
-}
-
-/** A list, which is UTF-8, has U+FFFD for half of a character; in JSON it would be an error. */
-function toJsonValue(value: unknown): unknown {
-  const own = toValue(value);
-  return typeof own === "string" ? own.toWellFormed() : own;
+  const ids = rows.map(({ id }) => id);
+  const [name, text] = mayBeThere ? ["begin-again", BEGIN_AGAIN] : ["begin", BEGIN];
+  return { name, text, lists: [{ type: BEGIN_ROW, rows }], values: [node], ids };
 }

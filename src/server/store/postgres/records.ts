@@ -20,6 +20,11 @@ export interface Recorder {
   readonly isAgain: boolean;
 }
 
+/** What could not be written together is written apart: the key of one that begins may be taken. */
+interface Writer extends Recorder {
+  readonly isApart: boolean;
+}
+
 /**
  * Writes records, together where that is possible. Each may be written once more after its
  * answer was lost: what is there stays as it is.
@@ -31,15 +36,12 @@ export async function writeRecords(
   recorder: Recorder,
   entries: readonly LedgerEntry[],
 ): Promise<Recorded> {
-  const write: WriteEntries = (some) => writeTogether(client, recorder, some);
   try {
-    return await write(entries);
+    return await writeTogether(client, { ...recorder, isApart: false }, entries);
   } catch (error) {
     if (isLost(error) || isOutOfTime(error)) throw error;
-    const parts = toParts(entries);
-    if (parts.length > 1) return writeApart(write, entries, parts);
-    const errors = entries.map((_, at) => [at, toUnitError(error)] as const);
-    return { errors, overtaken: [], heldBack: [] };
+    const apart = { ...recorder, isApart: true };
+    return writeApart((some) => writeTogether(client, apart, some), entries, toParts(entries));
   }
 }
 
@@ -85,7 +87,7 @@ function idOf(record: LedgerEntry["record"]): string {
 
 async function writeTogether(
   client: Client,
-  recorder: Recorder,
+  recorder: Writer,
   entries: readonly LedgerEntry[],
 ): Promise<Recorded> {
   const limits = limitsOf(entries);
@@ -134,11 +136,7 @@ interface Prepared {
   write(): Promise<string[]>;
 }
 
-function prepareWrite(
-  client: Client,
-  recorder: Recorder,
-  entries: readonly LedgerEntry[],
-): Prepared {
+function prepareWrite(client: Client, recorder: Writer, entries: readonly LedgerEntry[]): Prepared {
   const whole = entries.flatMap((entry) =>
     entry.record.kind === "begin" ? [entry, ...listReplaced(entry.record)] : entry,
   );
@@ -174,15 +172,16 @@ async function run(client: Client, { batch, check }: Write): Promise<readonly st
 function toWrites(
   begun: readonly Begun[],
   rest: readonly Batch[],
-  { node, counting }: Recorder,
+  { node, counting, isAgain, isApart }: Writer,
 ): Write[] {
   const writes = rest.map((batch) => ({
     batch,
     check: (client: Client, changed: readonly Changed[]) => checkChanged(client, batch, changed),
   }));
   if (begun.length === 0) return writes;
+  const mayBeThere = isAgain || isApart;
   const begins = {
-    batch: toBeginBatch(begun, node, counting.part),
+    batch: toBeginBatch(begun, node, counting.part, mayBeThere),
     check: (client: Client, inserted: readonly Changed[]) =>
       checkBegun(client, node, begun, inserted),
   };
@@ -192,7 +191,7 @@ function toWrites(
     ...(await begins.check(client, changed)),
     ...(await ends.check(client, changed)),
   ];
-  return [{ batch: joinBatches(begins.batch, ends.batch), check }];
+  return [{ batch: joinBatches(begins.batch, ends.batch, mayBeThere), check }];
 }
 
 interface BegunBefore {
