@@ -52,6 +52,7 @@ function findShared(): Shared[] {
         note(`${name}.${member}`, value.value);
   }
   note("process.env", process.env);
+  for (const [name, object] of findSingles()) note(name, object);
   const shared: Shared[] = [];
   for (const [object, name] of found) shared.push({ name, object, isOpen: isOpen(name) });
   return shared;
@@ -69,6 +70,17 @@ export function findFetchClasses(): readonly Shared[] {
       push(classes, { name: `${name}.prototype`, object: prototype, isOpen: false });
   }
   return classes;
+}
+
+/** Objects of the web that are no namespaces: most are behind a getter. */
+function findSingles(): [name: string, object: unknown][] {
+  const { crypto, navigator, performance } = GLOBAL;
+  return [
+    ["crypto", crypto],
+    ["crypto.subtle", crypto.subtle],
+    ["navigator", navigator],
+    ["performance", performance],
+  ];
 }
 
 function isOpen(name: string): boolean {

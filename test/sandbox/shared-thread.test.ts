@@ -154,6 +154,29 @@ const PLACES: Readonly<Record<string, { leave: string; find: string }>> = {
     leave: "Error.stackTraceLimit = NaN",
     find: "Number.isNaN(Error.stackTraceLimit)",
   },
+  "a global behind a getter": {
+    leave: 'Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true })',
+    find: "!crypto.subtle",
+  },
+  "what tells of the runtime": {
+    leave: 'Object.defineProperty(globalThis, "navigator", { get: () => "x", configurable: true })',
+    find: 'navigator === "x"',
+  },
+  "a member of crypto": { leave: "crypto.x = 1", find: "crypto.x" },
+  "a member of crypto.subtle": { leave: "crypto.subtle.x = 1", find: "crypto.subtle.x" },
+  "a member of navigator": { leave: "navigator.x = 1", find: "navigator.x" },
+  "a member of performance": {
+    leave: "performance.now = () => 1",
+    find: "performance.now() === 1",
+  },
+  "a storage of the session": {
+    leave: "sessionStorage.x = 1",
+    find: "globalThis.sessionStorage?.x",
+  },
+  "a storage of the machine": {
+    leave: "globalThis.localStorage = 1",
+    find: "globalThis.localStorage",
+  },
   "the environment": { leave: "process.env.X = 1", find: "process.env.X" },
   "the console": { leave: "console.x = 1", find: "console.x" },
 };
