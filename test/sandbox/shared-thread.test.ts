@@ -225,6 +225,20 @@ test("what one object is given in place of what it inherits is its own", async (
   }
 });
 
+test("H2: what a run counts and times on the console is its own", async () => {
+  const spec = bench.flow(
+    `let runs = 0; export default async ({ input_value }) => {
+      console.count(); console.count("toString"); console.count("toString"); console.countReset(); console.count();
+      if (input_value.json) { console.time("a"); await new Promise((done) => setTimeout(done, 30)); }
+      console.timeEnd(input_value.json ? "b" : "a"); return (runs += 1); }`,
+  );
+  const counted = "info default: 1\ninfo toString: 1\ninfo toString: 2\ninfo default: 1\ninfo";
+  const { log } = await run(spec, true);
+  assert.equal(log, `${counted} b: 0ms`);
+  const next = await run(spec, false);
+  assert.deepEqual([next.output, next.log], [2, `${counted} a: 0ms`]);
+});
+
 test("H2: a merge into a text of the flow's own changes no other text", async () => {
   const spec = bench.flow(
     `const merge = (into, from) => { for (const key of Object.keys(from)) if (typeof from[key] === "object" && from[key] !== null && into[key]) merge(into[key], from[key]); else into[key] = from[key]; return into; };
