@@ -224,6 +224,8 @@ export class ThreadLine implements WorkerLine {
   #stray({ id, text }: FromThread & { type: "stray" }): void {
     if (this.#hasStray) return this.#break();
     this.#hasStray = true;
+    // What it has is its last: what failed may have left anything behind.
+    this.worker.leave();
     this.#options.onStray(this.#past.includes(id) ? id : null, text);
   }
 
