@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -105,4 +105,14 @@ test("a version that is taken up while it is removed is made anew", async () => 
   assert.equal(await bench.take(toText(0)), oldest);
   await removed;
   assertThere(bench, oldest);
+});
+
+test("a name that is too long for a folder has one, also after a start", async () => {
+  await using bench = await openBench();
+  const names = ["合".repeat(121), "合".repeat(120) + "a", ":".repeat(128), "a:b"];
+  for (const name of names) await bench.versions.serve(name, await bench.take(toText(1), name));
+  const found = (await Versions.open(bench.data)).names();
+  assert.deepEqual(found.toSorted(), names.toSorted());
+  for (const name of readdirSync(join(bench.data, "versions")))
+    assert.ok(Buffer.byteLength(name) <= 255, name);
 });

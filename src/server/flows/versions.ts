@@ -4,6 +4,7 @@ import { now } from "../../shared/clock.ts";
 import { signFolder } from "../../shared/folder-signature.ts";
 import type { FlowSpec, Manifest } from "../../shared/wire/protocol.ts";
 import { MANIFEST_FORMAT, type Closure } from "./closure.ts";
+import { flowOf, folderName, nameFolder } from "./flow-folder.ts";
 import { openKeptVersions, type KeptVersions } from "./kept-versions.ts";
 import { openLimit } from "./limit.ts";
 import { Stripper } from "./stripper.ts";
@@ -160,7 +161,7 @@ export class Versions {
     const { version, entry } = closure;
     const record = { format: MANIFEST_FORMAT, entry, taken_at: now(), manifest } as const;
     if (manifest === null) await this.#remove(flow, version);
-    await mkdir(this.#folder(flow), { recursive: true });
+    await nameFolder(this.#root, flow);
     await writeWhole(`${this.#folder(flow, version)}.json`, JSON.stringify(record));
     const { records } = this.#keptOf(flow);
     // The last in the map is the newest.
@@ -219,7 +220,8 @@ export class Versions {
     const turn = openLimit(8);
     const load = async (folder: string) => {
       const kept = await turn(() => openKeptVersions(join(this.#root, folder)));
-      if (kept !== null) this.#shelves.set(flowOf(folder), kept);
+      const flow = await flowOf(this.#root, folder);
+      if (kept !== null && flow !== null) this.#shelves.set(flow, kept);
     };
     await Promise.all((await readdir(this.#root)).map(load));
   }
@@ -233,15 +235,4 @@ export class Versions {
   #folder(flow: string, ...version: string[]): string {
     return join(this.#root, folderName(flow), ...version);
   }
-}
-
-/** A flow's name as one folder name: names have no `%`, so the way back is certain. */
-function folderName(flow: string): string {
-  return flow.replace(/[<>:"|*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
-}
-
-function flowOf(folder: string): string {
-  return folder.replace(/%([0-9a-f]{2})/g, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  );
 }
