@@ -1,7 +1,9 @@
+import ModuleNow from "node:module";
 import { getOwnPropertyDescriptor, getPrototypeOf, push } from "../shared/intrinsics.ts";
 import { FETCH_CLASSES, isFetchClass } from "./fetch-classes.ts";
 
 const GLOBAL = globalThis;
+const extensions: unknown = Reflect.get(ModuleNow, "_extensions");
 
 /**
  * They stay open: a program writes to them, or to a member of an object that inherits from them
@@ -72,7 +74,7 @@ export function findFetchClasses(): readonly Shared[] {
   return classes;
 }
 
-/** Objects of the web that are no namespaces: most are behind a getter. */
+/** Those that are neither functions nor namespaces: most are behind a getter. */
 function findSingles(): [name: string, object: unknown][] {
   const { crypto, navigator, performance } = GLOBAL;
   return [
@@ -80,6 +82,8 @@ function findSingles(): [name: string, object: unknown][] {
     ["crypto.subtle", crypto.subtle],
     ["navigator", navigator],
     ["performance", performance],
+    // How the runtime reads a module of the older format, by the extension of its file.
+    ["Module._extensions", extensions],
   ];
 }
 

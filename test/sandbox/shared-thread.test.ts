@@ -239,6 +239,23 @@ test("H2: what a run counts and times on the console is its own", async () => {
   assert.deepEqual([next.output, next.log], [2, `${counted} a: 0ms`]);
 });
 
+test("H2: how modules of the older format are read is no run's to change", async () => {
+  const spec = bench.flow(
+    `import old from "./old.cjs"; let runs = 0;
+    export default ({ input_value }) => { if (input_value.json) old.replace(); return [(runs += 1), old.load()]; }`,
+    {
+      files: {
+        "old.cjs": `const { _extensions } = module.constructor;
+          exports.replace = () => { try { _extensions[".cjs"] = _extensions[".js"] = (made) => { made.exports = "replaced"; }; } catch {} };
+          exports.load = () => { delete require.cache[require.resolve("./late.cjs")]; return require("./late.cjs"); };`,
+        "late.cjs": `module.exports = "read";`,
+      },
+    },
+  );
+  for (const [runs, isReplaced] of [false, true, false].entries())
+    assert.deepEqual((await run(spec, isReplaced)).output, [runs + 1, "read"]);
+});
+
 test("H2: a merge into a text of the flow's own changes no other text", async () => {
   const spec = bench.flow(
     `const merge = (into, from) => { for (const key of Object.keys(from)) if (typeof from[key] === "object" && from[key] !== null && into[key]) merge(into[key], from[key]); else into[key] = from[key]; return into; };
