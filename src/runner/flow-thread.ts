@@ -1,10 +1,10 @@
 import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
 import { countBegun, newClaims, recall } from "../shared/wire/claims.ts";
+import { MAX_FRAME } from "../shared/wire/frames.ts";
 import { listen } from "../shared/wire/ports.ts";
 import {
   isRecord,
-  MAX_TOLD,
   type FlowSpec,
   type LineAddress,
   type OfThread,
@@ -16,6 +16,9 @@ import { startThread } from "./threads.ts";
 
 /** A flow that got hold of its thread's port could fill it as fast as it is emptied. */
 const MOST_DRAINED = 10_000;
+
+/** In characters: each has six bytes at most in JSON. */
+const SURELY_CARRIED = 2 ** 25;
 
 const SERVE: Task = { type: "serve" };
 const SERVING = { inspecting: false, withheld: { files: false, net: false } };
@@ -122,8 +125,26 @@ export class FlowThread {
 
   /** The server looks at it; what is no text, or too long, was made by its flow. */
   #forwardBack(text: unknown): void {
-    if (typeof text !== "string" || text.length > MAX_TOLD) return;
-    this.#tell({ type: "told", thread: this.#options.number, text });
+    if (typeof text !== "string") return;
+    if (isCarried(text)) this.#tell({ type: "told", thread: this.#options.number, text });
+    else this.#endMuted();
+  }
+
+  /** Nobody learns what it had to say: its run fails, and no other. */
+  #endMuted(): void {
+    this.#error ??= new Error("what it had to tell is longer than can be told here");
+    this.end();
+  }
+}
+
+/** Whether the channel takes it as a part of JSON: a longer frame would end it, for all. */
+function isCarried(text: string): boolean {
+  if (text.length <= SURELY_CARRIED) return true;
+  if (text.length > MAX_FRAME / 2) return false;
+  try {
+    return Buffer.byteLength(JSON.stringify(text)) < MAX_FRAME - 2 ** 10;
+  } catch {
+    return false;
   }
 }
 

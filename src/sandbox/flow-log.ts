@@ -39,6 +39,7 @@ export class FlowLog {
   #count = 0;
   #room = MAX_LOG_TEXT;
   #isClosed = false;
+  #labels: Labels | null = null;
 
   /** @param tidy makes the paths in stacks relative */
   constructor(maxLines: number, tidy: (text: string) => string, send: (line: LogLine) => void) {
@@ -51,6 +52,11 @@ export class FlowLog {
   /** Whether lines wait for the end. */
   get isFull(): boolean {
     return this.#tail !== null;
+  }
+
+  /** What its execution counts and times on the console. */
+  get labels(): Labels {
+    return (this.#labels ??= new Labels());
   }
 
   write(level: LogLevel, values: readonly unknown[]): void {
@@ -111,14 +117,24 @@ function addTo(tail: Tail, line: Line, most: number): void {
   }
 }
 
-/** Writes to the log of whichever execution runs the calling code. */
-export type Write = (level: LogLevel, values: readonly unknown[]) => void;
-
 /** By their labels; a label may be called like a member of any object. */
 type Labelled = Record<string, number | undefined>;
 
+class Labels {
+  readonly counts = { __proto__: null } as unknown as Labelled;
+  /** When each began, in milliseconds. */
+  readonly timers = { __proto__: null } as unknown as Labelled;
+}
+inheritNothing(Labels);
+
+/** The log of whichever execution runs the calling code; null: none that goes on. */
+type FindLog = () => FlowLog | null;
+
+type Write = (level: LogLevel, values: readonly unknown[]) => void;
+
 /** Replaces `globalThis.console` by one that writes to the execution's log alone. */
-export function replaceConsole(write: Write): void {
+export function replaceConsole(find: FindLog): void {
+  const write: Write = (level, values) => find()?.write(level, values);
   const nothing = (): void => {};
   const info = (...values: unknown[]): void => write("info", values);
   const console = {
@@ -134,8 +150,8 @@ export function replaceConsole(write: Write): void {
     assert: (held: unknown, ...values: unknown[]) => {
       if (!held) write("error", ["Assertion failed:", format(values)]);
     },
-    ...makeCounts(write),
-    ...makeTimers(write),
+    ...makeCounts(find),
+    ...makeTimers(find),
     group: info,
     groupCollapsed: info,
     groupEnd: nothing,
@@ -157,35 +173,48 @@ function frames(): string {
   return typeof stack === "string" ? slice(stack, "Error".length) : "";
 }
 
-function makeCounts(write: Write) {
-  const counts = { __proto__: null } as unknown as Labelled;
+function makeCounts(find: FindLog) {
   return {
     count: (label = "default") => {
-      const times = (counts[`${label}`] ?? 0) + 1;
-      counts[`${label}`] = times;
-      write("info", [`${label}: ${times}`]);
+      const name = `${label}`;
+      const log = find();
+      if (log === null) return;
+      const times = (log.labels.counts[name] ?? 0) + 1;
+      log.labels.counts[name] = times;
+      log.write("info", [`${name}: ${times}`]);
     },
     countReset: (label = "default") => {
-      counts[`${label}`] = undefined;
+      const name = `${label}`;
+      const log = find();
+      if (log !== null) log.labels.counts[name] = undefined;
     },
   };
 }
 
-function makeTimers(write: Write) {
-  const timers = { __proto__: null } as unknown as Labelled;
-  const elapsed = (label: string): string => {
+function makeTimers(find: FindLog) {
+  const elapsed = ({ labels }: FlowLog, name: string): string => {
     const now = monotonicClock();
-    return `${label}: ${round(now - (timers[`${label}`] ?? now))}ms`;
+    return `${name}: ${round(now - (labels.timers[name] ?? now))}ms`;
   };
   return {
     time: (label = "default") => {
-      timers[`${label}`] = monotonicClock();
+      const name = `${label}`;
+      const log = find();
+      if (log !== null) log.labels.timers[name] = monotonicClock();
     },
-    timeLog: (label = "default", ...values: unknown[]) =>
-      write("info", values.length === 0 ? [elapsed(label)] : [elapsed(label), format(values)]),
+    timeLog: (label = "default", ...values: unknown[]) => {
+      const name = `${label}`;
+      const log = find();
+      if (log === null) return;
+      const text = elapsed(log, name);
+      log.write("info", values.length === 0 ? [text] : [text, format(values)]);
+    },
     timeEnd: (label = "default") => {
-      write("info", [elapsed(label)]);
-      timers[`${label}`] = undefined;
+      const name = `${label}`;
+      const log = find();
+      if (log === null) return;
+      log.write("info", [elapsed(log, name)]);
+      log.labels.timers[name] = undefined;
     },
   };
 }

@@ -19,12 +19,16 @@ const LOADER_CLASSES: readonly { readonly prototype: object }[] = [
   tracingChannel("flowhook").constructor,
 ];
 
+/** What one run keeps there the next one finds; Deno's caches are shared by all threads. */
+const STORAGES = ["localStorage", "sessionStorage", "Storage", "caches", "CacheStorage", "Cache"];
+
 /**
- * Takes away what reaches other threads, and without the permission what reaches the network:
- * the permission layer refuses it too, but its errors do not say what to add.
+ * Takes away what reaches other threads or later runs, and without the permission what reaches the
+ * network: the permission layer refuses it too, but its errors do not say what to add.
  */
 export function closeGlobals(net: boolean): void {
-  for (const name of ["BroadcastChannel", "Worker"]) Reflect.deleteProperty(globalThis, name);
+  for (const name of ["BroadcastChannel", "Worker", ...STORAGES])
+    Reflect.deleteProperty(globalThis, name);
   closeLocks();
   closeDeno();
   for (const { prototype } of [...PORT_CLASSES, ...LOADER_CLASSES]) freezeChain(prototype);

@@ -75,8 +75,7 @@ export class Realm {
   /** As it is now: after the flow was loaded, and before its first run. */
   constructor(shared: SharedObjects) {
     if (this.#hasFetch) shared.addFetch();
-    // Deno puts some of its own in their place when they are first used.
-    if (!IS_DENO) lockGlobals(ownKeys(GLOBAL));
+    lockGlobals(ownKeys(GLOBAL));
     push(this.#holders, toHolder("globalThis", GLOBAL));
     const { all } = shared;
     for (let at = 0; at < all.length; at += 1) {
@@ -142,17 +141,20 @@ function lockGlobals(keys: readonly PropertyKey[]): void {
     if (found === undefined || found.configurable !== true) continue;
     const { value, get, enumerable } = found;
     if (hasOwn(found, "value")) {
+      // Deno puts some of its own in their place when they are first used: they are compared.
+      if (IS_DENO) continue;
       const locked = { __proto__: null, value, enumerable, writable: false, configurable: false };
       defineProperty(GLOBAL, key, locked as PropertyDescriptor);
-    } else if (isReplaceable(key)) {
+    } else if (isReplaceable(key, found.set)) {
       const locked = { __proto__: null, get, set: undefined, enumerable, configurable: false };
       defineProperty(GLOBAL, key, locked as unknown as PropertyDescriptor);
     }
   }
 }
 
-/** Has a setter that takes any value. Others make their value, and put it in their place. */
-function isReplaceable(key: PropertyKey): boolean {
+/** Some of Node's setters make a value, and put it in their place; Deno's take any. */
+function isReplaceable(key: PropertyKey, set: unknown): boolean {
+  if (IS_DENO || set === undefined) return true;
   return key === "Buffer" || key === "performance" || key === "process";
 }
 

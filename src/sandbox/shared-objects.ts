@@ -1,7 +1,9 @@
+import ModuleNow from "node:module";
 import { getOwnPropertyDescriptor, getPrototypeOf, push } from "../shared/intrinsics.ts";
 import { FETCH_CLASSES, isFetchClass } from "./fetch-classes.ts";
 
 const GLOBAL = globalThis;
+const extensions: unknown = Reflect.get(ModuleNow, "_extensions");
 
 /**
  * They stay open: a program writes to them, or to a member of an object that inherits from them
@@ -52,6 +54,7 @@ function findShared(): Shared[] {
         note(`${name}.${member}`, value.value);
   }
   note("process.env", process.env);
+  for (const [name, object] of findSingles()) note(name, object);
   const shared: Shared[] = [];
   for (const [object, name] of found) shared.push({ name, object, isOpen: isOpen(name) });
   return shared;
@@ -69,6 +72,19 @@ export function findFetchClasses(): readonly Shared[] {
       push(classes, { name: `${name}.prototype`, object: prototype, isOpen: false });
   }
   return classes;
+}
+
+/** Those that are neither functions nor namespaces: most are behind a getter. */
+function findSingles(): [name: string, object: unknown][] {
+  const { crypto, navigator, performance } = GLOBAL;
+  return [
+    ["crypto", crypto],
+    ["crypto.subtle", crypto.subtle],
+    ["navigator", navigator],
+    ["performance", performance],
+    // How the runtime reads a module of the older format, by the extension of its file.
+    ["Module._extensions", extensions],
+  ];
 }
 
 function isOpen(name: string): boolean {

@@ -9,12 +9,7 @@ import {
   slice,
   toWellFormed,
 } from "../shared/intrinsics.ts";
-import {
-  toLongestResponse,
-  type Ending,
-  type Job,
-  type LogLevel,
-} from "../shared/wire/protocol.ts";
+import { toLongestResponse, type Ending, type Job } from "../shared/wire/protocol.ts";
 import { claim } from "../shared/wire/claims.ts";
 import { guardDescriptors } from "./descriptors.ts";
 import { openSample } from "./file-handles.ts";
@@ -108,8 +103,10 @@ async function guard(): Promise<void> {
     (await import("node:inspector")).open(data.spec.debug_port, "127.0.0.1", true);
   if (!data.inspecting) line = await openLine(data);
   const fileHandle = await openSample();
-  replaceConsole(write);
-  replaceProcess((level, text) => write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]));
+  replaceConsole(logNow);
+  replaceProcess((level, text) =>
+    logNow()?.write(level, [endsWith(text, "\n") ? slice(text, 0, -1) : text]),
+  );
   closeGlobals(data.spec.grants.net);
   guardDescriptors(fileHandle);
   guardHandles();
@@ -294,7 +291,8 @@ function tidy(text: string): string {
   return relative(text, data.spec.directory, data.hidden);
 }
 
-function write(level: LogLevel, values: readonly unknown[]): void {
+/** Of the execution that the running code belongs to, as long as that goes on. */
+function logNow(): FlowLog | null {
   const execution = belonging.getStore() ?? current;
-  if (execution !== null && !execution.ended) execution.log.write(level, values);
+  return execution === null || execution.ended ? null : execution.log;
 }

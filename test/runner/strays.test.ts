@@ -98,6 +98,19 @@ export default async () => {
   );
 });
 
+test("what fails between two runs ends the thread before the next", async () => {
+  const { bench, strays } = await openStrays();
+  await using _ = bench;
+  const spec = bench.flow(
+    `let runs = 0;
+export default () => { setTimeout(() => { throw new Error("late"); }, 20); return (runs += 1); };`,
+  );
+  for (const told of [1, 2]) {
+    assert.equal((await bench.run(spec)).output_value, "1");
+    await until(() => strays.length === told);
+  }
+});
+
 test("who keeps texts of flows out of the log is told where it was, and not what was said", async () => {
   const { bench, strays } = await openStrays({ hasMessages: false });
   await using _ = bench;

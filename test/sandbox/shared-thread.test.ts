@@ -154,6 +154,29 @@ const PLACES: Readonly<Record<string, { leave: string; find: string }>> = {
     leave: "Error.stackTraceLimit = NaN",
     find: "Number.isNaN(Error.stackTraceLimit)",
   },
+  "a global behind a getter": {
+    leave: 'Object.defineProperty(globalThis, "crypto", { value: {}, configurable: true })',
+    find: "!crypto.subtle",
+  },
+  "what tells of the runtime": {
+    leave: 'Object.defineProperty(globalThis, "navigator", { get: () => "x", configurable: true })',
+    find: 'navigator === "x"',
+  },
+  "a member of crypto": { leave: "crypto.x = 1", find: "crypto.x" },
+  "a member of crypto.subtle": { leave: "crypto.subtle.x = 1", find: "crypto.subtle.x" },
+  "a member of navigator": { leave: "navigator.x = 1", find: "navigator.x" },
+  "a member of performance": {
+    leave: "performance.now = () => 1",
+    find: "performance.now() === 1",
+  },
+  "a storage of the session": {
+    leave: "sessionStorage.x = 1",
+    find: "globalThis.sessionStorage?.x",
+  },
+  "a storage of the machine": {
+    leave: "globalThis.localStorage = 1",
+    find: "globalThis.localStorage",
+  },
   "the environment": { leave: "process.env.X = 1", find: "process.env.X" },
   "the console": { leave: "console.x = 1", find: "console.x" },
 };
@@ -200,6 +223,37 @@ test("what one object is given in place of what it inherits is its own", async (
     const { output, status_message } = await run(spec, name);
     assert.deepEqual([output, status_message], [[at + 1, "sent"], null], name);
   }
+});
+
+test("H2: what a run counts and times on the console is its own", async () => {
+  const spec = bench.flow(
+    `let runs = 0; export default async ({ input_value }) => {
+      console.count(); console.count("toString"); console.count("toString"); console.countReset(); console.count();
+      if (input_value.json) { console.time("a"); await new Promise((done) => setTimeout(done, 30)); }
+      console.timeEnd(input_value.json ? "b" : "a"); return (runs += 1); }`,
+  );
+  const counted = "info default: 1\ninfo toString: 1\ninfo toString: 2\ninfo default: 1\ninfo";
+  const { log } = await run(spec, true);
+  assert.equal(log, `${counted} b: 0ms`);
+  const next = await run(spec, false);
+  assert.deepEqual([next.output, next.log], [2, `${counted} a: 0ms`]);
+});
+
+test("H2: how modules of the older format are read is no run's to change", async () => {
+  const spec = bench.flow(
+    `import old from "./old.cjs"; let runs = 0;
+    export default ({ input_value }) => { if (input_value.json) old.replace(); return [(runs += 1), old.load()]; }`,
+    {
+      files: {
+        "old.cjs": `const { _extensions } = module.constructor;
+          exports.replace = () => { try { _extensions[".cjs"] = _extensions[".js"] = (made) => { made.exports = "replaced"; }; } catch {} };
+          exports.load = () => { delete require.cache[require.resolve("./late.cjs")]; return require("./late.cjs"); };`,
+        "late.cjs": `module.exports = "read";`,
+      },
+    },
+  );
+  for (const [runs, isReplaced] of [false, true, false].entries())
+    assert.deepEqual((await run(spec, isReplaced)).output, [runs + 1, "read"]);
 });
 
 test("H2: a merge into a text of the flow's own changes no other text", async () => {

@@ -1,13 +1,13 @@
 import { RequestError } from "../../shared/errors.ts";
-import { MAX_FRAME } from "../../shared/wire/frames.ts";
+import { MAX_FORWARDED, MAX_GIVEN } from "../../shared/wire/frames.ts";
 import type { Job } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow, PayloadInput } from "../store/execution-row.ts";
 
 /** What an execution receives, as texts: they are stored and cross the wall unparsed. */
 export type Input = PayloadInput;
 
-/** Beside the texts a frame has the rest of its job. */
-const MOST_BYTES = MAX_FRAME - 2 ** 20;
+/** Deno's threads are spoken to by way of their runner. */
+const MOST_BYTES = "Deno" in globalThis ? MAX_FORWARDED : MAX_GIVEN;
 
 /** Of each of its UTF-16 units a text has at most so many bytes. */
 const UNIT_BYTES = 3;

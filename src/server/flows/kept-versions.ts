@@ -1,6 +1,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { now } from "../../shared/clock.ts";
+import { NAME_FILE } from "./flow-folder.ts";
 import { readRecord, type VersionRecord } from "./version-record.ts";
 
 /** How long, in milliseconds, the versions of a flow whose file is gone are kept: 30 days. */
@@ -43,6 +44,9 @@ async function readRecords(
   return new Map(records.toSorted(([, a], [, b]) => a.taken_at - b.taken_at));
 }
 
+/** Files that are no version's. */
+const OWN = ["serving", NAME_FILE];
+
 /** Folders without a record, and temporary ones: a crash came between. */
 async function removeStrays(
   path: string,
@@ -50,7 +54,7 @@ async function removeStrays(
   records: KeptVersions["records"],
 ): Promise<void> {
   for (const name of names) {
-    const isKnown = name === "serving" || records.has(name.replace(/\.json$/, ""));
+    const isKnown = OWN.includes(name) || records.has(name.replace(/\.json$/, ""));
     if (!isKnown) await rm(join(path, name), { recursive: true, force: true });
   }
 }

@@ -70,7 +70,9 @@ export class Loader {
       // One that served is imported first: half of a file has no default export either.
       const hasServed = this.#options.versions.serving(flow) !== undefined;
       if (source.closure.isModule && !hasServed) return { kind: "module" };
-      const kept = await this.#keep(flow, paths, source);
+      const { version } = source.closure;
+      const keep = () => this.#keep(flow, paths, source);
+      const kept = await this.#options.versions.hold(flow, version, keep);
       if ("message" in kept && kept.isNoFlow === true && candidate.isImported && !hasServed)
         return { kind: "module" };
       return "message" in kept

@@ -4,6 +4,7 @@ import { now } from "../../shared/clock.ts";
 import { signFolder } from "../../shared/folder-signature.ts";
 import type { FlowSpec, Manifest } from "../../shared/wire/protocol.ts";
 import { MANIFEST_FORMAT, type Closure } from "./closure.ts";
+import { flowOf, folderName, nameFolder } from "./flow-folder.ts";
 import { openKeptVersions, type KeptVersions } from "./kept-versions.ts";
 import { openLimit } from "./limit.ts";
 import { Stripper } from "./stripper.ts";
@@ -43,6 +44,10 @@ export class Versions {
   readonly #shelves = new Map<string, KeptVersions>();
   /** Of the folders whose contents were compared, by their path. */
   readonly #signatures = new Map<string, string | null>();
+  /** How many take a version up at this moment, by the path of its folder. */
+  readonly #holders = new Map<string, number>();
+  /** Under way, by the same. */
+  readonly #discards = new Map<string, Promise<void>>();
   #lastServe: Promise<void> = Promise.resolve();
   #isPinned: IsPinned;
 
@@ -85,6 +90,20 @@ export class Versions {
   /** Names of the flows that have a serving version. */
   names(): readonly string[] {
     return [...this.#shelves].filter(([, kept]) => kept.serving !== null).map(([name]) => name);
+  }
+
+  /** While a version is taken up its files stay, whatever is served meanwhile. */
+  async hold<T>(flow: string, version: string, act: () => Promise<T>): Promise<T> {
+    const folder = this.#folder(flow, version);
+    this.#holders.set(folder, this.#holdersOf(folder) + 1);
+    try {
+      await this.#discards.get(folder);
+      return await act();
+    } finally {
+      const left = this.#holdersOf(folder) - 1;
+      if (left === 0) this.#holders.delete(folder);
+      else this.#holders.set(folder, left);
+    }
   }
 
   /** Makes the folder of a version and gives its absolute path. */
@@ -142,7 +161,7 @@ export class Versions {
     const { version, entry } = closure;
     const record = { format: MANIFEST_FORMAT, entry, taken_at: now(), manifest } as const;
     if (manifest === null) await this.#remove(flow, version);
-    await mkdir(this.#folder(flow), { recursive: true });
+    await nameFolder(this.#root, flow);
     await writeWhole(`${this.#folder(flow, version)}.json`, JSON.stringify(record));
     const { records } = this.#keptOf(flow);
     // The last in the map is the newest.
@@ -150,12 +169,22 @@ export class Versions {
     records.set(version, record);
   }
 
-  /** Removes a version that turned out to be broken, or is no longer used. */
+  /** Removes a version that turned out to be broken, unless another who takes it up still holds it. */
   async discard(flow: string, version: string): Promise<void> {
+    if (this.#holdersOf(this.#folder(flow, version)) < 2) await this.#discard(flow, version);
+  }
+
+  async #discard(flow: string, version: string): Promise<void> {
+    const folder = this.#folder(flow, version);
     this.#shelves.get(flow)?.records.delete(version);
-    this.#signatures.delete(this.#folder(flow, version));
-    await rm(`${this.#folder(flow, version)}.json`, { force: true });
-    await this.#remove(flow, version);
+    this.#signatures.delete(folder);
+    const removed = rm(`${folder}.json`, { force: true }).then(() => this.#remove(flow, version));
+    this.#discards.set(folder, removed);
+    await removed.finally(() => this.#discards.delete(folder));
+  }
+
+  #holdersOf(folder: string): number {
+    return this.#holders.get(folder) ?? 0;
   }
 
   /** Makes a kept version the serving one, or none, and removes what is no longer used. */
@@ -175,8 +204,10 @@ export class Versions {
       kept.serving = version;
     }
     const others = [...kept.records.keys()].filter((other) => other !== version);
-    for (const old of others.slice(0, -KEPT_VERSIONS))
-      if (!this.#isPinned(`${flow}@${old}`)) await this.discard(flow, old);
+    for (const old of others.slice(0, -KEPT_VERSIONS)) {
+      const isHeld = this.#holdersOf(this.#folder(flow, old)) > 0;
+      if (!isHeld && !this.#isPinned(`${flow}@${old}`)) await this.#discard(flow, old);
+    }
   }
 
   async #remove(flow: string, version: string): Promise<void> {
@@ -189,7 +220,8 @@ export class Versions {
     const turn = openLimit(8);
     const load = async (folder: string) => {
       const kept = await turn(() => openKeptVersions(join(this.#root, folder)));
-      if (kept !== null) this.#shelves.set(flowOf(folder), kept);
+      const flow = await flowOf(this.#root, folder);
+      if (kept !== null && flow !== null) this.#shelves.set(flow, kept);
     };
     await Promise.all((await readdir(this.#root)).map(load));
   }
@@ -203,15 +235,4 @@ export class Versions {
   #folder(flow: string, ...version: string[]): string {
     return join(this.#root, folderName(flow), ...version);
   }
-}
-
-/** A flow's name as one folder name: names have no `%`, so the way back is certain. */
-function folderName(flow: string): string {
-  return flow.replace(/[<>:"|*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
-}
-
-function flowOf(folder: string): string {
-  return folder.replace(/%([0-9a-f]{2})/g, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  );
 }

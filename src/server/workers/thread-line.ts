@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { correct } from "../../shared/clock.ts";
-import { FrameReader, toFrame } from "../../shared/wire/frames.ts";
+import { FrameReader, MAX_FORWARDED, MAX_GIVEN, toFrame } from "../../shared/wire/frames.ts";
 import {
   failed,
   MAX_SETTING_BYTES,
@@ -105,7 +105,8 @@ export class ThreadLine implements WorkerLine {
   /** It counts until it has left: a thread that does not read asks for no more than others do. */
   answer(number: number, answer: OperationAnswer): void {
     this.#operations.answered(number);
-    this.#tell({ type: "answer", number, answer }, 0, () => this.#operations.left(number));
+    const told = toCarried(answer, this.#awaited === null);
+    this.#tell({ type: "answer", number, answer: told }, 0, () => this.#operations.left(number));
   }
 
   end(): void {
@@ -224,6 +225,8 @@ export class ThreadLine implements WorkerLine {
   #stray({ id, text }: FromThread & { type: "stray" }): void {
     if (this.#hasStray) return this.#break();
     this.#hasStray = true;
+    // What it has is its last: what failed may have left anything behind.
+    this.worker.leave();
     this.#options.onStray(this.#past.includes(id) ? id : null, text);
   }
 
@@ -236,6 +239,15 @@ export class ThreadLine implements WorkerLine {
   #isCurrent(id: string): boolean {
     return this.worker.current?.id === id;
   }
+}
+
+/** One that is longer than a thread can be given fails. */
+function toCarried(answer: OperationAnswer, isForwarded: boolean): OperationAnswer {
+  const most = isForwarded ? MAX_FORWARDED : MAX_GIVEN;
+  if (!answer.ok || answer.value.length * BYTES <= most) return answer;
+  const bytes = Buffer.byteLength(answer.value);
+  if (bytes <= most) return answer;
+  return { ok: false, message: `The answer has ${bytes} bytes, a thread takes at most ${most}` };
 }
 
 function divide(jobs: readonly Job[]): Job[][] {

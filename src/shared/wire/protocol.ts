@@ -269,8 +269,6 @@ export const MAX_NAME = 1024;
 export const MAX_SETTING_BYTES = 64 * 1024;
 /** Values of operations that wait for their answer: what a thread may ask beside the latest. */
 export const MAX_WAITING_BYTES = 16 * 2 ** 20;
-/** Longest text between runner and thread, in characters: as long as a frame may be. */
-export const MAX_TOLD = 2 ** 28;
 /** Deepest nesting of an output_value or a JSON response (contract, section 7, number 11). */
 export const MAX_DEPTH = 1000;
 /** The last time that a date can say, in milliseconds since the epoch (ECMA-262, section 21.4.1.1). */
