@@ -84,11 +84,15 @@ async function openExecutions(store: Store): Promise<Executions> {
   });
 }
 
-function start(executions: Executions, limits: string | null = null): Promise<ActiveExecution> {
+function start(
+  executions: Executions,
+  limits: string | null = null,
+  modified_at = 1,
+): Promise<ActiveExecution> {
   return executions.start({
     flowName: "f",
     flow: FLOW,
-    webhook: { ...WEBHOOK, limits },
+    webhook: { ...WEBHOOK, limits, modified_at },
     input: { input_value: "1", raw_body: null, raw_body_at: null, target: null },
     is_productive: true,
     is_async: true,
@@ -195,8 +199,9 @@ test("limits that another node has changed hold with the next call", async () =>
   const limits = JSON.stringify({ max_concurrent: 1, when_busy: "refuse", max_queued: null });
   await start(executions, limits);
   await assert.rejects(start(executions, limits), { code: "webhook_busy" });
-  await start(executions);
-  await assert.rejects(start(executions, limits), { code: "webhook_busy" });
+  await start(executions, null, 2);
+  await start(executions, limits, 1);
+  await assert.rejects(start(executions, limits, 3), { code: "webhook_busy" });
 });
 
 test("what was taken though the answer was lost is found", async () => {

@@ -10,6 +10,8 @@ export interface LimitedWebhook {
   readonly name: string;
   /** JSON text; null: none. */
   readonly limits: string | null;
+  /** When it got these: each change is later than the one before. Milliseconds since 1970. */
+  readonly modified_at: number;
 }
 
 /** What a webhook limits beside its rate (contract, section 8, number 7). */
