@@ -180,6 +180,21 @@ test("what ends in the batch of the next start lets that start", async () => {
   assert.deepEqual(await Promise.all(together), ["written", "written"]);
 });
 
+test("what has another node's execution end here counts on, and lets none start", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { both } = await openBoth(stack, { max_concurrent: 1 });
+  const taken = await begin(both[0]);
+  const room = [{ flow: "f", count: 9 }];
+  const wanted = { room, waitingSince: Number.MAX_SAFE_INTEGER, busyWebhooks: [] };
+  assert.equal((await both[1].node.take(wanted)).length, 1);
+  assert.equal(await start(both[1], taken), "written");
+  const waiting = await begin(both[0]);
+  const together = [end(both[0], taken), start(both[0], waiting)];
+  assert.deepEqual(await Promise.all(together), ["overtaken", "held back"]);
+  assert.equal(await end(both[1], taken), "written");
+  assert.equal(await start(both[0], waiting), "written");
+});
+
 test("what waits again after it was started does not count", async () => {
   await using stack = new AsyncDisposableStack();
   const { both } = await openBoth(stack, { max_concurrent: 1 });
