@@ -193,6 +193,35 @@ test("one that was to be replaced, and that another node has, ends as it ends th
   assert.equal((await first.ended).status, "ENDED_SUCCESS");
 });
 
+test("a cancel of what is being replaced waits for it, and holds where it was not replaced", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  await using store = await openNodeStore(proxy.through(url));
+  const executions = await openExecutions(store);
+  const limits = JSON.stringify({ max_concurrent: 1, when_busy: "replace", max_queued: null });
+  const first = await start(executions, limits);
+  proxy.hold();
+  const starting = start(executions, limits);
+  await turn();
+  assert.equal(first.decided?.status, "ENDED_CANCELLED");
+  const late = executions.cancel(first.id, "no more");
+  proxy.open();
+  const second = await starting;
+  assert.deepEqual(
+    [await late, (await first.ended).status_message],
+    [false, `Replaced by ${second.id}`],
+  );
+  proxy.drop();
+  const refused = assert.rejects(start(executions, limits), { code: "store_unavailable" });
+  await turn();
+  const early = executions.cancel(second.id, "no more");
+  await refused;
+  proxy.open();
+  assert.deepEqual([await early, (await second.ended).status_message], [true, "no more"]);
+});
+
 test("limits that another node has changed hold with the next call", async () => {
   await using store = await openNodeStore(await server.createDatabase());
   const executions = await openExecutions(store);
