@@ -61,6 +61,26 @@ test("H5: a family that goes on starting others ends with one call", async () =>
   assert.match(memberOf(await endedExecution(service, id), "status"), /^ENDED_/);
 });
 
+test("a cancel of what ends just then is told how it has ended", async () => {
+  await openWebhook(service, "replacing", {
+    flow: "paced",
+    limits: { max_concurrent: 1, when_busy: "replace" },
+  });
+  await using gate = await openGate();
+  await start("replacing", gate.url);
+  await gate.arrived;
+  const token = await service.login();
+  let waiting = await start("replacing", gate.url);
+  const details = new Set<string>();
+  for (let n = 0; n < 100; n += 1) {
+    const starting = start("replacing", gate.url);
+    const { status, json } = await service.ask("POST", `/execution/${waiting}/cancel`, { token });
+    if (status === 409) details.add(memberOf(json, "detail"));
+    waiting = await starting;
+  }
+  assert.deepEqual([...details], ["The execution has ended as ENDED_CANCELLED already"]);
+});
+
 test("a filter that says nothing, or what cannot be, is refused", async () => {
   const errors: [unknown, RegExp][] = [
     [{}, /expected at least one of webhook, flow, status, parent_id/],

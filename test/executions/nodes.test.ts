@@ -84,11 +84,15 @@ async function openExecutions(store: Store): Promise<Executions> {
   });
 }
 
-function start(executions: Executions, limits: string | null = null): Promise<ActiveExecution> {
+function start(
+  executions: Executions,
+  limits: string | null = null,
+  modified_at = 1,
+): Promise<ActiveExecution> {
   return executions.start({
     flowName: "f",
     flow: FLOW,
-    webhook: { ...WEBHOOK, limits },
+    webhook: { ...WEBHOOK, limits, modified_at },
     input: { input_value: "1", raw_body: null, raw_body_at: null, target: null },
     is_productive: true,
     is_async: true,
@@ -189,14 +193,44 @@ test("one that was to be replaced, and that another node has, ends as it ends th
   assert.equal((await first.ended).status, "ENDED_SUCCESS");
 });
 
+test("a cancel of what is being replaced waits for it, and holds where it was not replaced", async () => {
+  const url = await server.createDatabase();
+  const proxy = await openFaultProxy(url);
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => proxy.close());
+  await using store = await openNodeStore(proxy.through(url));
+  const executions = await openExecutions(store);
+  const limits = JSON.stringify({ max_concurrent: 1, when_busy: "replace", max_queued: null });
+  const first = await start(executions, limits);
+  proxy.hold();
+  const starting = start(executions, limits);
+  await turn();
+  assert.equal(first.decided?.status, "ENDED_CANCELLED");
+  const late = executions.cancel(first.id, "no more");
+  proxy.open();
+  const second = await starting;
+  assert.deepEqual(
+    [await late, (await first.ended).status_message],
+    [false, `Replaced by ${second.id}`],
+  );
+  proxy.drop();
+  const refused = assert.rejects(start(executions, limits), { code: "store_unavailable" });
+  await turn();
+  const early = executions.cancel(second.id, "no more");
+  await refused;
+  proxy.open();
+  assert.deepEqual([await early, (await second.ended).status_message], [true, "no more"]);
+});
+
 test("limits that another node has changed hold with the next call", async () => {
   await using store = await openNodeStore(await server.createDatabase());
   const executions = await openExecutions(store);
   const limits = JSON.stringify({ max_concurrent: 1, when_busy: "refuse", max_queued: null });
   await start(executions, limits);
   await assert.rejects(start(executions, limits), { code: "webhook_busy" });
-  await start(executions);
-  await assert.rejects(start(executions, limits), { code: "webhook_busy" });
+  await start(executions, null, 2);
+  await start(executions, limits, 1);
+  await assert.rejects(start(executions, limits, 3), { code: "webhook_busy" });
 });
 
 test("what was taken though the answer was lost is found", async () => {

@@ -93,6 +93,19 @@ test("it is busy while as many have not ended as may run, and tells when to come
   assert.equal(retryAfter(0), undefined, "its ending counts, though its thread may be busy yet");
 });
 
+test("what was not replaced after all has its turn before what came meanwhile", () => {
+  const { queue, passed, add } = openQueue({ max_concurrent: 1, when_busy: "replace" });
+  const [running, waiting] = [add(), add()];
+  queue.started(running);
+  queue.leave(waiting.run);
+  queue.ended(waiting);
+  const next = add();
+  queue.restore(waiting, waiting.run);
+  assert.deepEqual(queue.listReplaceable(), [next, waiting]);
+  for (const { run } of [running, waiting]) queue.leave(run);
+  assert.deepEqual(passed, [running.run, waiting.run, next.run]);
+});
+
 test("what has come back from a thread waits again", () => {
   const { queue, add } = openQueue({ when_busy: "replace" });
   const execution = add();

@@ -307,6 +307,39 @@ suite("flows on all nodes", () => {
     assert.equal(await two.catalog.findVersion("a", "0".repeat(16)), undefined);
   });
 
+  test("a pinned version that cannot run here is tried once, until all are looked at again", async () => {
+    await using cluster = await Cluster.open();
+    const one = await cluster.join("one", { "a.ts": greet("first") });
+    const three = await cluster.join("three", {});
+    const version = (await until(three, "a", ({ state }) => state === "ready")).version ?? "";
+    await one.fixture.write("a.ts", greet("second"));
+    await until(three, "a", (flow) => flow.version !== version);
+
+    let [hasPackage, tries] = [false, 0];
+    const missing = {
+      kind: "broken",
+      message: "Cannot find package 'money'",
+      stack: null,
+    } as const;
+    const two = await cluster.join(
+      "two",
+      { "a.ts": greet("two") },
+      {
+        async inspect(spec) {
+          if (spec.version === version) tries += 1;
+          return spec.version !== version || hasPackage ? inspect(spec) : missing;
+        },
+      },
+    );
+    for (let n = 0; n < 3; n += 1)
+      assert.equal(await two.catalog.findVersion("a", version), undefined);
+    assert.equal(tries, 1);
+    hasPackage = true;
+    await two.catalog.reload();
+    assert.equal((await two.catalog.findVersion("a", version))?.version, version);
+    assert.equal(tries, 2);
+  });
+
   test("versions that nobody needs are forgotten, and the files of no version", async () => {
     await using cluster = await Cluster.open();
     const { store } = await cluster.join("one", { "a.ts": greet("one") });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { JobThread } from "../../src/server/request/job-thread.ts";
+import { RequestError } from "../../src/shared/errors.ts";
 import type { TestJobs } from "./threads/jobs.ts";
 
 const FILE = new URL("threads/jobs.ts", import.meta.url);
@@ -61,6 +62,22 @@ test("H6: the start of its thread is no part of what a job takes", async () => {
   // The thread that comes after it starts as slowly.
   await assert.rejects(thread.run("spin", undefined, TERMS), { message: /longer than 1 s/ });
   assert.equal(await thread.run("echo", 2, LARGE), 2);
+});
+
+test("a job is refused while the system gives no thread, and the next one gets one", async () => {
+  let stackSizeMb: number | undefined = 1e8;
+  const thread = new JobThread<TestJobs>(() => {
+    const limits = stackSizeMb === undefined ? {} : { stackSizeMb };
+    return new Worker(FILE, { execArgv: [], resourceLimits: limits });
+  });
+  const told = await Promise.allSettled([1, 2].map((n) => thread.run("echo", n, TERMS)));
+  for (const one of told) {
+    assert.ok(one.status === "rejected" && one.reason instanceof RequestError);
+    const { code, status, headers } = one.reason;
+    assert.deepEqual([code, status, headers["retry-after"]], ["overloaded", 503, "5"]);
+  }
+  stackSizeMb = undefined;
+  assert.equal(await thread.run("echo", 3, TERMS), 3);
 });
 
 test("H6: a job that takes too long is refused, and its thread replaced", async () => {

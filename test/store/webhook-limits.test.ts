@@ -180,6 +180,21 @@ test("what ends in the batch of the next start lets that start", async () => {
   assert.deepEqual(await Promise.all(together), ["written", "written"]);
 });
 
+test("what has another node's execution end here counts on, and lets none start", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { both } = await openBoth(stack, { max_concurrent: 1 });
+  const taken = await begin(both[0]);
+  const room = [{ flow: "f", count: 9 }];
+  const wanted = { room, waitingSince: Number.MAX_SAFE_INTEGER, busyWebhooks: [] };
+  assert.equal((await both[1].node.take(wanted)).length, 1);
+  assert.equal(await start(both[1], taken), "written");
+  const waiting = await begin(both[0]);
+  const together = [end(both[0], taken), start(both[0], waiting)];
+  assert.deepEqual(await Promise.all(together), ["overtaken", "held back"]);
+  assert.equal(await end(both[1], taken), "written");
+  assert.equal(await start(both[0], waiting), "written");
+});
+
 test("what waits again after it was started does not count", async () => {
   await using stack = new AsyncDisposableStack();
   const { both } = await openBoth(stack, { max_concurrent: 1 });
@@ -266,6 +281,48 @@ test("a begin that is written again, its answer lost, replaces nothing that has 
   assert.equal(await append(both[0], record, "1"), "overtaken");
   assert.equal(await statusOf(both[0], record.row.id), "ENDED_CANCELLED");
   assert.equal(await statusOf(both[0], newest), "PENDING");
+});
+
+test("one that has replaced what waited waits itself, though its begin was not answered", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { url, both } = await openBoth(stack, { max_concurrent: 1, when_busy: "replace" });
+  const proxy = await openFaultProxy(url);
+  stack.defer(() => proxy.close());
+  const store = stack.use(await openNodeStore(proxy.through(url)));
+  stack.defer(() => proxy.open());
+  const running = await begin(store);
+  assert.equal(await start(store, running), "written");
+  const waiting = await begin(both[0]);
+  const newest = newBegin();
+  const plain = newBegin(null);
+  const client = new pg.Client(url);
+  await client.connect();
+  stack.defer(() => client.end());
+  await client.query(`create function slow() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(1); return null; end $$`);
+  await client.query(`create constraint trigger slow after insert on execution
+    deferrable initially deferred for each row when (new.id = '${newest.row.id}')
+    execute function slow()`);
+  const told = [append(store, newest, "1"), append(store, plain, "1")];
+  const committing = "select from pg_stat_activity where wait_event = 'PgSleep'";
+  await poll("its commit", async () => (await client.query(committing)).rowCount || null);
+  proxy.holdAnswers();
+  await poll("the first to be replaced", async () =>
+    (await statusOf(both[0], waiting)) === "ENDED_CANCELLED" ? true : null,
+  );
+  assert.deepEqual(await Promise.all(told), ["away", "away"]);
+  proxy.open();
+  await poll("the other one to end", async () =>
+    (await statusOf(both[0], plain.row.id)) === "ENDED_ERROR" ? true : null,
+  );
+  const room = [{ flow: newest.row.flow, count: 9 }];
+  const taken = await both[0].node.take({ room, waitingSince: null, busyWebhooks: [] });
+  assert.deepEqual(
+    taken.map(({ id }) => id),
+    [newest.row.id],
+  );
+  assert.equal(await end(store, running), "written");
+  assert.equal(await start(both[0], newest.row.id), "written");
 });
 
 test("a node that holds a webhook's lock and says no more keeps nobody else's calls waiting", async () => {

@@ -27,10 +27,11 @@ export const cancelExecution = defineRoute({
   async act(api, { principal, params }) {
     const row = await requireExecution(api, principal, params["id"] ?? "");
     requireIn(principal, "execution.cancel", row.project_id);
-    const live = api.executions.findAnywhere(row);
-    if (isEnded(row.status) || live === undefined || !(await cancel(api, principal, live)))
-      throw new RequestError("already_ended", `The execution has ended as ${row.status} already`);
+    const live = isEnded(row.status) ? undefined : api.executions.findAnywhere(row);
+    const isCancelled = live !== undefined && (await cancel(api, principal, live));
     const ended = (await findExecution(api.store, row.id)) as ExecutionRow;
+    if (!isCancelled)
+      throw new RequestError("already_ended", `The execution has ended as ${ended.status} already`);
     return { status: 200, text: await answerExecution(api, ended) };
   },
 });
@@ -98,9 +99,9 @@ async function cancel(
 ): Promise<boolean> {
   executions.watchers.add(live);
   try {
-    if (!(await executions.cancel(live.id, `Cancelled by the user ${user_name}`))) return false;
-    await live.ended;
-    return true;
+    const isCancelled = await executions.cancel(live.id, `Cancelled by the user ${user_name}`);
+    if (isCancelled || live.decided !== null) await live.ended;
+    return isCancelled;
   } finally {
     executions.watchers.delete(live);
   }

@@ -64,7 +64,7 @@ export const importWebhooks = defineRoute({
     const unit = steps.flatMap(({ statements }) => statements);
     if (!query.dry_run && unit.length > 0) {
       await commitImport(api, unit);
-      for (const { row } of steps) api.executions.limit(row);
+      for (const { row, statements } of steps) if (statements.length > 0) api.executions.limit(row);
     }
     const items = steps.map(({ statements: _statements, row: _row, key, ...step }) =>
       key === undefined || query.dry_run ? step : { ...step, key },

@@ -182,7 +182,7 @@ export const removeWebhook = defineRoute({
     requireIn(principal, "webhook.write", projectOf(api, row));
     requireMatch(row, ifMatch);
     await commitNamed(api.store, row.name, [deleteWebhook(api.store, row)]);
-    api.executions.limit({ ...row, limits: null });
+    api.executions.limit({ ...row, limits: null, modified_at: Infinity });
     const changes = deletionOf("webhook", await answerWebhook(api, row, base_url));
     return { status: 204, changes };
   },

@@ -277,13 +277,17 @@ export class Executions implements RunEvents {
   async cancel(id: string, reason: string): Promise<boolean> {
     const execution = this.#active.find(id);
     if (execution === undefined) return this.#elsewhere.cancel(id, reason);
+    const known = this.#replacements.whenKnown(execution);
+    if (known !== undefined) return known.then(() => this.cancel(id, reason));
     return this.#removals.cutShort(execution, "ENDED_CANCELLED", reason);
   }
 
   /** As `cancel`, of an execution that nobody waits for any more: however long it takes. */
   cancelAlone(id: string, reason: string): void {
     const execution = this.#active.find(id);
-    if (execution === undefined) this.#elsewhere.insistCancel(id, reason);
+    if (execution === undefined) return this.#elsewhere.insistCancel(id, reason);
+    const known = this.#replacements.whenKnown(execution);
+    if (known !== undefined) known.then(() => this.cancelAlone(id, reason)).catch(() => {});
     else this.#removals.cutShort(execution, "ENDED_CANCELLED", reason);
   }
 

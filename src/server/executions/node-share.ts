@@ -48,9 +48,9 @@ export class NodeShare {
     return [...this.#deps.active].filter(({ decided }) => decided === null).map(({ id }) => id);
   }
 
-  /** These are all webhooks that have limits from now on. */
-  limitOnly(webhooks: readonly LimitedWebhook[]): void {
-    this.#deps.queues.limitOnly(webhooks);
+  /** @param list reads all webhooks that have limits now */
+  limitOnly(list: () => Promise<readonly LimitedWebhook[]>): Promise<void> {
+    return this.#deps.queues.limitOnly(list);
   }
 
   /** Webhooks of which no other execution may run here just now. */

@@ -108,7 +108,7 @@ export class Pickup {
     if (this.#isUnanswered) await this.#findTaken();
     await this.#resume();
     const { node, store, executions } = this.#options;
-    if (node.others > 0) executions.share.limitOnly(await listLimited(store));
+    if (node.others > 0) await executions.share.limitOnly(() => listLimited(store));
     const flows = await node.listWaiting();
     await this.#endUnserved(flows);
     if (flows.length === 0) return false;

@@ -16,6 +16,8 @@ export interface ReplacementsDeps {
 /** What waits of a webhook and ends with the begin of its newest execution (`when_busy: replace`). */
 export class Replacements {
   readonly #deps: ReplacementsDeps;
+  /** Of which it is not known yet whether they are: the begin is being recorded. */
+  readonly #undecided = new Map<ActiveExecution, PromiseWithResolvers<void>>();
 
   constructor(deps: ReplacementsDeps) {
     this.#deps = deps;
@@ -32,15 +34,22 @@ export class Replacements {
       if (run !== null) queue?.leave(run);
       queue?.ended(execution);
       execution.decided = decide(execution.id, "ENDED_CANCELLED", toReplacedMessage(id));
+      this.#undecided.set(execution, Promise.withResolvers());
     }
     return replaced;
+  }
+
+  /** Resolves once it has ended, or waits on; undefined: it is not being replaced. */
+  whenKnown(execution: ActiveExecution): Promise<void> | undefined {
+    return this.#undecided.get(execution)?.promise;
   }
 
   /** What was to replace them could not be recorded: they wait on. */
   restore(replaced: readonly ActiveExecution[]): void {
     for (const execution of replaced) {
       execution.decided = null;
-      if (execution.run !== null) execution.queue?.add(execution, execution.run);
+      if (execution.run !== null) execution.queue?.restore(execution, execution.run);
+      this.#known(execution);
     }
   }
 
@@ -48,6 +57,7 @@ export class Replacements {
   synced(replaced: readonly ActiveExecution[], endedAt: number): void {
     const { kept, endings } = this.#deps;
     for (const execution of replaced) {
+      this.#known(execution);
       if (execution.isElsewhere) continue;
       execution.run = null;
       kept.release(execution);
@@ -59,5 +69,10 @@ export class Replacements {
   applied(replaced: readonly ActiveExecution[]): void {
     for (const execution of replaced)
       if (!execution.isElsewhere) this.#deps.endings.applied(execution);
+  }
+
+  #known(execution: ActiveExecution): void {
+    this.#undecided.get(execution)?.resolve();
+    this.#undecided.delete(execution);
   }
 }

@@ -10,6 +10,8 @@ export interface LimitedWebhook {
   readonly name: string;
   /** JSON text; null: none. */
   readonly limits: string | null;
+  /** When it got these: each change is later than the one before. Milliseconds since 1970. */
+  readonly modified_at: number;
 }
 
 /** What a webhook limits beside its rate (contract, section 8, number 7). */
@@ -147,6 +149,14 @@ export class WebhookQueue<Execution extends QueuedExecution> {
     this.#passNext();
   }
 
+  /** It was to be replaced, and was not: it waits before all that are younger. */
+  restore(execution: Execution, run: Run): void {
+    this.#pending.add(execution);
+    if (this.#held.length === 0) this.#free = Infinity;
+    this.#hold(run);
+    this.#passNext();
+  }
+
   /** One that was there before the webhook had limits. */
   adopt(execution: Execution): void {
     const { run, decided, startedAt } = execution;
@@ -172,8 +182,7 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   holdBack(execution: Execution, run: Run): void {
     this.returned(execution);
     this.#passed.delete(run);
-    const older = this.#held.take(Infinity, ({ id }) => id < run.id);
-    this.#held.unshift([...older, run]);
+    this.#hold(run);
     this.#free = 0;
     this.#passNext();
   }
@@ -211,6 +220,12 @@ export class WebhookQueue<Execution extends QueuedExecution> {
 
   get #most(): number {
     return this.#limits.max_concurrent ?? Infinity;
+  }
+
+  /** Before all that are younger. */
+  #hold(run: Run): void {
+    const older = this.#held.take(Infinity, ({ id }) => id < run.id);
+    this.#held.unshift([...older, run]);
   }
 
   #passNext(): void {

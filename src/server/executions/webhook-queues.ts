@@ -10,10 +10,12 @@ function readLimits(text: string | null): ConcurrencyLimits | null {
   return isLimited ? limits : null;
 }
 
+/** Of how many webhooks it is known since when they have no limits. */
+const MOST_UNLIMITED = 1000;
+
 interface Entry {
   name: string;
-  /** JSON text. */
-  limits: string | null;
+  modified_at: number;
   readonly queue: WebhookQueue<ActiveExecution>;
 }
 
@@ -23,6 +25,8 @@ export class WebhookQueues {
   readonly #listActive: () => Iterable<ActiveExecution>;
   readonly #isShared: boolean;
   readonly #entries = new Map<string, Entry>();
+  /** Webhooks without limits and when they were changed: who has read them before comes later. */
+  readonly #unlimited = new Map<string, number>();
 
   /**
    * @param pass hands a run to the scheduler
@@ -47,27 +51,36 @@ export class WebhookQueues {
   /** As `find`, under limits that another node may have changed. */
   findNow(webhook: LimitedWebhook): WebhookQueue<ActiveExecution> | null {
     const { id, limits } = webhook;
-    if (this.#isShared && limits !== (this.#entries.get(id)?.limits ?? null)) this.limit(webhook);
+    if (this.#isShared && (limits !== null || this.#entries.has(id))) this.limit(webhook);
     return this.find(id);
   }
 
-  /** The limits that a webhook has from now on; without any, what was held back runs. */
-  limit({ id, name, limits: text }: LimitedWebhook): void {
+  /**
+   * The limits that a webhook has from now on; without any, what was held back runs. Those that are
+   * no newer than what is known of it change nothing: calls and looks at the store may be late.
+   */
+  limit({ id, name, limits: text, modified_at }: LimitedWebhook): void {
+    if (modified_at <= this.#modifiedAt(id)) return;
     const limits = readLimits(text);
+    if (limits === null) this.#noteUnlimited(id, modified_at);
     const entry = this.#entries.get(id) ?? (limits === null ? null : this.#open(id, name));
     if (entry === null) return;
     entry.name = name;
-    entry.limits = text;
+    entry.modified_at = modified_at;
     entry.queue.limit(limits);
     if (limits === null) this.#entries.delete(id);
   }
 
-  /** These are all that have limits now. */
-  limitOnly(webhooks: readonly LimitedWebhook[]): void {
+  /** @param list reads all that have limits now */
+  async limitOnly(list: () => Promise<readonly LimitedWebhook[]>): Promise<void> {
+    const before = [...this.#entries].map(([id, { modified_at }]) => ({ id, modified_at }));
+    const webhooks = await list();
     for (const webhook of webhooks) this.limit(webhook);
     const limited = new Set(webhooks.map(({ id }) => id));
-    for (const [id, { name }] of this.#entries)
-      if (!limited.has(id)) this.limit({ id, name, limits: null });
+    // Whoever took them off has changed the webhook, or deleted it, after what was known.
+    for (const { id, modified_at } of before)
+      if (!limited.has(id))
+        this.limit({ id, name: "", limits: null, modified_at: modified_at + 1 });
   }
 
   /** How many runs are held back. */
@@ -104,6 +117,17 @@ export class WebhookQueues {
     return [...this.#entries].filter(([, { queue }]) => holds(queue)).map(([id]) => id);
   }
 
+  #modifiedAt(id: string): number {
+    return this.#entries.get(id)?.modified_at ?? this.#unlimited.get(id) ?? -Infinity;
+  }
+
+  #noteUnlimited(id: string, modifiedAt: number): void {
+    const unlimited = this.#unlimited;
+    unlimited.delete(id);
+    unlimited.set(id, modifiedAt);
+    if (unlimited.size > MOST_UNLIMITED) unlimited.delete(unlimited.keys().next().value as string);
+  }
+
   #open(id: string, name: string): Entry {
     const queue = new WebhookQueue<ActiveExecution>(this.#pass, this.#isShared);
     for (const execution of this.#listActive())
@@ -111,7 +135,7 @@ export class WebhookQueues {
         execution.queue = queue;
         queue.adopt(execution);
       }
-    const entry = { name, limits: null, queue };
+    const entry = { name, modified_at: -Infinity, queue };
     this.#entries.set(id, entry);
     return entry;
   }

@@ -32,7 +32,8 @@ export class PinnedVersions {
   async find(name: string, version: string): Promise<FlowSpec | undefined> {
     const key = `${name}@${version}`;
     const found = this.#findKept(name, version);
-    if (found !== undefined || this.#options.registry.isGivenUp(key)) return found;
+    const { registry } = this.#options;
+    if (found !== undefined || registry.isGivenUp(key) || registry.isBroken(key)) return found;
     const fetching = this.#fetching.get(key) ?? this.#take(name, version);
     this.#fetching.set(key, fetching);
     return fetching.finally(() => this.#fetching.delete(key));
@@ -62,9 +63,11 @@ export class PinnedVersions {
   }
 
   async #take(flow: string, version: string): Promise<FlowSpec | undefined> {
-    const { offers, loader, paths, log } = this.#options;
+    const { registry, offers, loader, paths, log } = this.#options;
+    const key = `${flow}@${version}`;
     const source = await offers?.find(flow, version).catch((error: unknown) => {
       if (!(error instanceof VersionRefusedError)) throw error;
+      registry.noteBroken(key);
       log.error({ flow, version }, error.message);
       return null;
     });
@@ -78,8 +81,10 @@ export class PinnedVersions {
     };
     const taken = await loader.take(flow, paths(), candidate);
     if (taken.kind === "flow") return taken.served.spec;
-    if (taken.kind === "broken")
+    if (taken.kind === "broken") {
+      if (taken.error.retry !== "soon") registry.noteBroken(key);
       log.error({ flow, version }, `A version cannot run here: ${taken.error.message}`);
+    }
     return undefined;
   }
 }

@@ -11,6 +11,11 @@ export interface FlowRegistryOptions {
   readonly log: Log;
 }
 
+/** For how long a version that cannot run is not tried again, in milliseconds: a package may come. */
+const BROKEN_MS = 60_000;
+/** Of so many that is known; of more, the oldest are tried again. */
+const MOST_BROKEN = 1000;
+
 /** Which version of each flow serves. Every change is one step: callers see before or after. */
 export class FlowRegistry {
   readonly #options: FlowRegistryOptions;
@@ -18,6 +23,8 @@ export class FlowRegistry {
   readonly #flows = new Map<string, Flow>();
   /** Versions that the runner gave up. */
   readonly #givenUp = new Set<string>();
+  /** Versions that executions name and that cannot run: since when, as performance.now(). */
+  readonly #broken = new Map<string, number>();
   #sorted: readonly Flow[] | null = null;
   #bundles: readonly Bundle[] = [];
 
@@ -72,6 +79,7 @@ export class FlowRegistry {
     this.#replace(entry, served, null);
     const { key, version } = served.spec;
     this.#givenUp.delete(key);
+    this.#broken.delete(key);
     const took = duration_ms === null ? {} : { duration_ms };
     const from = served.node === null ? "" : `, from node "${served.node}"`;
     this.#options.log.info({ flow: entry.name, version, ...took }, `Flow is ready${from}`);
@@ -114,9 +122,22 @@ export class FlowRegistry {
     return this.#givenUp.has(key);
   }
 
+  /** A version that does not serve cannot run now, and need not be tried for each execution. */
+  noteBroken(key: string): void {
+    const broken = this.#broken;
+    broken.delete(key);
+    broken.set(key, performance.now());
+    if (broken.size > MOST_BROKEN) broken.delete(broken.keys().next().value as string);
+  }
+
+  isBroken(key: string): boolean {
+    return performance.now() - (this.#broken.get(key) ?? -Infinity) < BROKEN_MS;
+  }
+
   /** Another chance for everything that is broken. */
   forgive(): void {
     this.#givenUp.clear();
+    this.#broken.clear();
     for (const entry of this.#entries.values()) if (entry.error !== null) entry.seen = null;
   }
 

@@ -134,7 +134,7 @@ export class JobThread<T extends Jobs> {
       this.#worker ??= this.#hire();
       this.#worker.postMessage(job.request, [...(job.moved ?? [])]);
     } catch (error) {
-      this.#settle(() => job.reject(error as Error));
+      this.#settle(() => job.reject(isNoThread(error) ? refuseThread(error) : (error as Error)));
     }
   }
 
@@ -154,8 +154,9 @@ export class JobThread<T extends Jobs> {
       if (answer !== STARTED) this.#settle((job) => tell(job, answer));
       else if (this.#current !== null) this.#allow(this.#current, 0);
     });
-    worker.on("error", () => {
-      if (worker === this.#worker) this.#lose(this.#limits.refusals.tooLarge());
+    worker.on("error", (error) => {
+      const refused = isNoThread(error) ? refuseThread(error) : this.#limits.refusals.tooLarge();
+      if (worker === this.#worker) this.#lose(refused);
     });
     // It is no reason for the process to go on; a listener that comes later would make it one.
     worker.unref();
@@ -196,8 +197,17 @@ function tell(job: Job, answer: JobAnswer): void {
   job.reject(new RequestError(code, detail, { fields: [...fields] }));
 }
 
-export function overloaded(detail: string): RequestError {
-  return new RequestError("overloaded", detail, { headers: { "retry-after": "5" } });
+/** Whether the system has none: a limit of processes, or of memory, is reached. */
+function isNoThread(error: unknown): boolean {
+  return (error as { code?: unknown }).code === "ERR_WORKER_INIT_FAILED";
+}
+
+function refuseThread(cause: unknown): RequestError {
+  return overloaded("The system has no thread for what is large. Try again later", cause);
+}
+
+export function overloaded(detail: string, cause?: unknown): RequestError {
+  return new RequestError("overloaded", detail, { headers: { "retry-after": "5" }, cause });
 }
 
 /** The thread's side: one job after the other. */

@@ -78,10 +78,12 @@ function isWithin(e: ExpressionBuilder<Schema, "webhook">, within: Within) {
 }
 
 /** All that limit their calls or executions. */
-export function listLimited(store: Store): Promise<Pick<WebhookRow, "id" | "name" | "limits">[]> {
+export function listLimited(
+  store: Store,
+): Promise<Pick<WebhookRow, "id" | "name" | "limits" | "modified_at">[]> {
   return store.rows
     .selectFrom("webhook")
-    .select(["id", "name", "limits"])
+    .select(["id", "name", "limits", "modified_at"])
     .where("limits", "is not", null)
     .execute();
 }

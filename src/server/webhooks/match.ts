@@ -50,8 +50,9 @@ export async function matchAgain(store: Store, admission: Admission): Promise<Ad
   if (again?.id !== webhook.id || again.is_enabled !== 1) throw refuseName(webhook.name);
   if (again.key_hash !== webhook.key_hash && !isPrevious(again, webhook.key_hash))
     throw new RequestError("not_authenticated", "The API key was replaced while the call came");
-  if (again.limits === webhook.limits) return admission;
-  return { ...admission, webhook: { ...webhook, limits: again.limits } };
+  const { limits, modified_at } = again;
+  if (modified_at === webhook.modified_at) return admission;
+  return { ...admission, webhook: { ...webhook, limits, modified_at } };
 }
 
 /** Whether a key, or none, still admits where there is another one now, or none. */

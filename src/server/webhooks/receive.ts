@@ -163,12 +163,13 @@ async function beginClaimed(
 
 function toStartRequest(deps: CallDeps, admission: Admission, mode: Mode): StartRequest {
   const { webhook, call, input, secrets, signed } = admission;
+  const { id, name, limits, modified_at } = webhook;
   const verified = signed === null ? null : signed.verified;
   const is_productive = webhook.is_productive === 1;
   return {
     flowName: webhook.flow,
     flow: deps.findFlow(webhook.flow),
-    webhook: { id: webhook.id, name: webhook.name, limits: webhook.limits },
+    webhook: { id, name, limits, modified_at },
     input,
     is_productive,
     is_async: mode.is_async,

@@ -52,6 +52,7 @@ interface Limited {
 /** Leaves out what may not begin, and what may not start yet. */
 export async function limitEntries(
   client: Client,
+  node: string,
   entries: readonly LedgerEntry[],
 ): Promise<Limited> {
   const wanted = listWanted(entries);
@@ -59,7 +60,7 @@ export async function limitEntries(
   if (webhooks.length === 0)
     return { entries, refused: NONE_REFUSED, heldBack: [], replacing: new Set() };
   if (!(await lockWebhooks(client, webhooks))) return putOff(client, entries, [...wanted.values()]);
-  const states = await readStates(client, webhooks, keysOf(entries));
+  const states = await readStates(client, webhooks, { keys: keysOf(entries), node });
   const refused = await refuseBusy(client, wanted, states);
   const beyond = states.flatMap((state) => {
     const starts = wanted.get(state.id)?.starts ?? [];

@@ -99,7 +99,7 @@ async function writeTogether(
     return { errors: [], overtaken, heldBack: [] };
   }
   const act = async (): Promise<Recorded> => {
-    const limited = await limitEntries(client, entries);
+    const limited = await limitEntries(client, recorder.node, entries);
     const others = await refuseBegins(client, limited.entries, recorder.counting);
     const refused = new Map([...limited.refused, ...others]);
     const begun = leaveOut(limited.entries, others);

@@ -28,7 +28,8 @@ export class UnknownBegins {
 
   /**
    * Ends those that were recorded, before another node takes them. Whoever sends the same again
-   * starts it anew: their claims are free.
+   * starts it anew: their claims are free. One that may have taken the place of what waited is left
+   * to wait: what it replaced was acknowledged, and has ended.
    *
    * @param client of whose lane no earlier statement is under way any more
    */
@@ -40,16 +41,24 @@ export class UnknownBegins {
   }
 }
 
+/** They are no node's: whichever has room takes them, as it does those of a lost one. */
+const LEAVE_REPLACING = `update execution set node_id = null from webhook
+  where execution.key = any($1::bigint[]) and execution.id = any($2::text[])
+    and execution.node_id = $3 and execution.status = 'PENDING' and execution.ended_at is null
+    and webhook.id = execution.webhook_id and webhook.limits::jsonb ->> 'when_busy' = 'replace'`;
+
 async function endBegun(client: Client, node: string, ids: readonly string[]): Promise<void> {
   const ended = { status: "ENDED_ERROR", ended_at: now(), output_value: null } as const;
   const status_message = "not started: the database was away when it was recorded";
   const rows = ids.map((id) => ({ id, ...ended, status_message, response: null }));
+  const keys = ids.map(requireKey);
+  await client.query(LEAVE_REPLACING, [keys, ids, node]);
   await runBatch(client, toEndBatch(rows, node));
   await client.query(
     `delete from execution_claim using execution
       where execution_claim.execution_key = any($1::bigint[])
         and execution.key = execution_claim.execution_key and execution.id = any($2::text[])
         and execution.status_message = $3`,
-    [ids.map(requireKey), ids, status_message],
+    [keys, ids, status_message],
   );
 }

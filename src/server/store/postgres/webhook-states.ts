@@ -13,17 +13,20 @@ const MOST = "(limits::jsonb ->> 'max_concurrent')::integer";
 export const FULL_WEBHOOKS = `select id from webhook where limits is not null and ${MOST} <=
   (select count(*) from execution where ${OF_WEBHOOK} and status = 'RUNNING')`;
 
+/** What another node has counts, whatever is written of it here: that changes nothing. */
+const COUNTS = "(key <> all($2::bigint[]) or node_id is distinct from $3)";
+
 /** Those that wait are counted where that matters. */
 const STATE = `select webhook.id, limits, running, started_at, oldest, case
     when limits::jsonb ->> 'max_queued' is not null or limits::jsonb ->> 'when_busy' = 'refuse'
     then (select count(*) from execution
-      where ${OF_WEBHOOK} and status = 'PENDING' and key <> all($2::bigint[]))
+      where ${OF_WEBHOOK} and status = 'PENDING' and ${COUNTS})
     else 0 end as waiting
   from webhook,
     lateral (select count(*) as running, max(started_at) as started_at from execution
-      where ${OF_WEBHOOK} and status = 'RUNNING' and key <> all($2::bigint[])) as running,
+      where ${OF_WEBHOOK} and status = 'RUNNING' and ${COUNTS}) as running,
     lateral (select array(select execution.id from execution
-      where ${OF_WEBHOOK} and status = 'PENDING' and key <> all($2::bigint[])
+      where ${OF_WEBHOOK} and status = 'PENDING' and ${COUNTS}
       order by key limit greatest(coalesce(${MOST}, 0) - running, 0)) as oldest) as oldest
   where webhook.id = any($1::text[]) and limits is not null`;
 
@@ -44,13 +47,19 @@ export interface WebhookState extends Omit<StateRow, "limits"> {
   readonly free: number;
 }
 
-/** @param without keys of executions that are not counted */
+/** Executions of which something is written, and the node that does. */
+export interface BeingWritten {
+  readonly keys: readonly number[];
+  readonly node: string | null;
+}
+
+/** @param written is not counted */
 export async function readStates(
   client: Client,
   webhooks: readonly string[],
-  without: readonly number[],
+  written: BeingWritten,
 ): Promise<WebhookState[]> {
-  const values = [webhooks, without];
+  const values = [webhooks, written.keys, written.node];
   const { rows } = await client.query<StateRow>({ name: "limits", text: STATE, values });
   return rows.map((row) => {
     const limits = JSON.parse(row.limits) as WebhookLimits;
@@ -62,7 +71,7 @@ export async function listStartable(
   client: Client,
   webhooks: readonly string[],
 ): Promise<Startable[]> {
-  const states = await readStates(client, webhooks, []);
+  const states = await readStates(client, webhooks, { keys: [], node: null });
   return states
     .filter(({ limits }) => limits.max_concurrent !== null)
     .map(({ id, free, started_at, oldest }) => ({
