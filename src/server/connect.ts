@@ -3,6 +3,7 @@ import { openActivity } from "./access/activity.ts";
 import { openOwnCounts, openSharedCounts } from "./access/failure-counts.ts";
 import { openLockout } from "./access/lockout.ts";
 import { onceForRange, openAddressReader, openProxyTrust } from "./access/client-address.ts";
+import { openSiteCheck } from "./access/credentials.ts";
 import type { DataKey } from "./access/data-key.ts";
 import { openLogins, type Logins } from "./access/login.ts";
 import { networkOf } from "./access/network.ts";
@@ -189,6 +190,7 @@ async function openAccess({ config, dataKey, log, store, meters }: Parts) {
     activity,
     logins: openLogins({ store, lockout, activity, ttlMs, log, meters }),
     addressOf,
+    isCrossSite: openSiteCheck(config.BASE_URL),
     readConnection: openConnectionReader({ key, isTrusted, addressOf }),
   };
 }

@@ -2,9 +2,9 @@ import { matchKey, type KeyKind } from "../access/api-key.ts";
 import {
   findBearer,
   findToken,
-  isCrossSite,
   isNavigation,
   listTokens,
+  type SiteCheck,
 } from "../access/credentials.ts";
 import type { Logins, Principal } from "../access/login.ts";
 import type { Verdict } from "../access/signature.ts";
@@ -33,6 +33,7 @@ import { KEY, WAIT } from "./target.ts";
 export interface AuthenticationDeps {
   readonly store: Store;
   readonly logins: Logins;
+  readonly isCrossSite: SiteCheck;
   readonly legs: Legs;
   readonly reportKeyUse: ReportKeyUse;
   readonly signatures: Signatures;
@@ -139,15 +140,14 @@ async function refuseCaller(deps: AuthenticationDeps, call: Call, reason: string
 }
 
 async function requireLogin(
-  { logins }: AuthenticationDeps,
+  { logins, isCrossSite }: AuthenticationDeps,
   { call, webhook }: MatchedCall,
 ): Promise<Principal> {
   const { headers } = call.incoming;
   const sent = findToken(headers);
   const principal = sent === null ? null : await logins.authenticate(sent.token, call.address);
   if (principal === null) throw new LoginRequiredError();
-  const own = { host: headers.host ?? "" };
-  const isForeign = sent?.by === "cookie" && !isNavigation(headers) && isCrossSite(headers, own);
+  const isForeign = sent?.by === "cookie" && !isNavigation(headers) && isCrossSite(headers);
   if (isForeign && !admitsLogin(call, webhook))
     throw new RequestError("cross_site", "A page of another site cannot use this browser's login");
   return principal;
