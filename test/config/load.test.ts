@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { ConfigError } from "../../src/server/config/config-error.ts";
 import { loadConfig } from "../../src/server/config/load.ts";
-import { databaseFile } from "../../src/server/config/resolve.ts";
+import { databaseFile, toMs } from "../../src/server/config/resolve.ts";
 import { CONFIG_KEYS } from "../../src/server/config/schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-config-"));
@@ -415,6 +415,13 @@ describe("L11: ALLOW_WRITE over what the service lives on", () => {
     );
     assert.deepEqual(more, []);
   });
+});
+
+test("a time is a whole number of milliseconds, however it is written", () => {
+  const { config } = load("LOGIN_TOKEN_TTL_SEC: 86400.0005\nNODE_LEASE_SEC: 4.001");
+  assert.equal(toMs(config.LOGIN_TOKEN_TTL_SEC), 86_400_001);
+  assert.equal(toMs(config.NODE_LEASE_SEC), 4001);
+  assert.equal(toMs(1.001), 1001);
 });
 
 describe("an unknown variable", () => {
