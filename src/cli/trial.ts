@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { relative, sep } from "node:path";
-import type { Config } from "../server/config/resolve.ts";
+import { toMs, type Config } from "../server/config/resolve.ts";
 import { toInput } from "../server/executions/input.ts";
 import { decide, toOutcome, type Outcome } from "../server/executions/outcome.ts";
 import type { Flow } from "../server/flows/catalog.ts";
@@ -84,7 +84,7 @@ async function runTrial(trial: Trial): Promise<TrialResult> {
     const ending = await runInThread(flows.runners, toSpec(one, request), {
       job: toJob(id, one, input),
       timeoutMs: one.timeoutMs,
-      graceMs: config.CANCEL_GRACE_SEC * 1000,
+      graceMs: toMs(config.CANCEL_GRACE_SEC),
       log: (more) => (parent === null ? lines.push(...more) : null),
       operate: (asked) => operateInTrial(surroundings, execution, asked),
     });

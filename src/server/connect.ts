@@ -3,6 +3,7 @@ import { openActivity } from "./access/activity.ts";
 import { openOwnCounts, openSharedCounts } from "./access/failure-counts.ts";
 import { openLockout } from "./access/lockout.ts";
 import { onceForRange, openAddressReader, openProxyTrust } from "./access/client-address.ts";
+import { openSiteCheck } from "./access/credentials.ts";
 import type { DataKey } from "./access/data-key.ts";
 import { openLogins, type Logins } from "./access/login.ts";
 import { networkOf } from "./access/network.ts";
@@ -13,7 +14,7 @@ import { openEventStreams } from "./api/event-streams.ts";
 import { openLoginAudit } from "./api/login-audit.ts";
 import { openExecutionFeed } from "./api/execution-feed.ts";
 import type { Configuration } from "./config/load.ts";
-import { nodeName, prefixOf, type Config } from "./config/resolve.ts";
+import { nodeName, prefixOf, toMs, type Config } from "./config/resolve.ts";
 import { Claims } from "./executions/claims.ts";
 import type { Executions } from "./executions/executions.ts";
 import type { Catalog } from "./flows/catalog.ts";
@@ -107,7 +108,7 @@ function toCallParts(parts: Parts) {
     findFlowOrAsk: (name: string) => catalog.findOrAsk(name),
     requireRoom: (flow: string, webhook: LimitedWebhook) => executions.requireRoom(flow, webhook),
     rates: store.shared === null ? new OwnRates() : new SharedRates(store.shared),
-    inactivityMs: config.DEVELOPMENT_INACTIVITY_SEC * 1000,
+    inactivityMs: toMs(config.DEVELOPMENT_INACTIVITY_SEC),
     sync_mode: config.SYNC_MODE,
     responseMatrix: config.RESPONSE_MATRIX,
     isCancelling: config.WEBHOOK_CANCEL_ENABLED,
@@ -151,7 +152,7 @@ function toDefaults(config: Config) {
     connectionAllowance: config.CONNECTION_ALLOWANCE,
     mostRunning: config.WORKER_THREADS,
     mostWaiting: config.MAX_QUEUED_EXECUTIONS,
-    windowMs: config.WAIT_POLL_WINDOW_SEC * 1000,
+    windowMs: toMs(config.WAIT_POLL_WINDOW_SEC),
     maxBodyBytes: config.MAX_BODY_BYTES,
     isSandboxed: config.RESPONSE_SANDBOX,
     base_url: config.BASE_URL,
@@ -178,7 +179,7 @@ async function openAccess({ config, dataKey, log, store, meters }: Parts) {
   const counts =
     store.shared === null ? openOwnCounts(ATTEMPT_LIMITS) : openSharedCounts(store, ATTEMPT_LIMITS);
   const lockout = openLockout(ATTEMPT_LIMITS, counts);
-  const ttlMs = config.LOGIN_TOKEN_TTL_SEC * 1000;
+  const ttlMs = toMs(config.LOGIN_TOKEN_TTL_SEC);
   const isTrusted = openProxyTrust(config.TRUSTED_PROXIES);
   const addressOf = openAddressReader(
     isTrusted,
@@ -189,6 +190,7 @@ async function openAccess({ config, dataKey, log, store, meters }: Parts) {
     activity,
     logins: openLogins({ store, lockout, activity, ttlMs, log, meters }),
     addressOf,
+    isCrossSite: openSiteCheck(config.BASE_URL),
     readConnection: openConnectionReader({ key, isTrusted, addressOf }),
   };
 }

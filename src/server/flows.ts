@@ -1,6 +1,6 @@
 import type { DataKey } from "./access/data-key.ts";
 import { openFlowSeal } from "./access/flow-seal.ts";
-import type { Config } from "./config/resolve.ts";
+import { toMs, type Config } from "./config/resolve.ts";
 import { openCatalog, type Catalog } from "./flows/catalog.ts";
 import type { Stripper } from "./flows/stripper.ts";
 import type { Offers } from "./flows/offers.ts";
@@ -51,8 +51,8 @@ export async function openCatalogOf(
     retire: (key) => runners.retire(key),
     retireAll: () => runners.retireAll(),
     allow: { net: config.ALLOW_NET, read: config.ALLOW_READ, write: config.ALLOW_WRITE },
-    timeoutMs: config.FLOW_TIMEOUT_SEC * 1000,
-    timeoutMaxMs: config.FLOW_TIMEOUT_MAX_SEC * 1000,
+    timeoutMs: toMs(config.FLOW_TIMEOUT_SEC),
+    timeoutMaxMs: toMs(config.FLOW_TIMEOUT_MAX_SEC),
     memory_mb: config.FLOW_MEMORY_MB,
     log,
   });

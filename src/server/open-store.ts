@@ -1,7 +1,7 @@
 import { VERSION } from "../assets/read.ts";
 import type { Runtime } from "../assets/runtime.ts";
 import { requireUrlFiles } from "./config/database-url.ts";
-import { databaseFile, nodeName, type Config } from "./config/resolve.ts";
+import { databaseFile, nodeName, toMs, type Config } from "./config/resolve.ts";
 import type { ReportInterrupted } from "./store/interrupted.ts";
 import { openSqliteStore } from "./store/sqlite/store.ts";
 import type { Writer } from "./store/sqlite/writer.ts";
@@ -45,7 +45,7 @@ export async function openStore(
   const { openPostgresStore } = await import("./store/postgres/store.ts");
   const { identifyFolder } = await import("./store/postgres/folder-id.ts");
   const name = nodeName(config);
-  const leaseMs = config.NODE_LEASE_SEC * 1000;
+  const leaseMs = toMs(config.NODE_LEASE_SEC);
   const folder = options.isBeside ? NO_FOLDER : identifyFolder(config.DATA_DIR);
   return openPostgresStore({
     ...options,

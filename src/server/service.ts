@@ -5,7 +5,7 @@ import { openCheckedKey } from "./access/key-check.ts";
 import { listUnreadable, openSecretBox, type SecretBox } from "./access/secret-box.ts";
 import { VERSION } from "../assets/read.ts";
 import type { Runtime } from "../assets/runtime.ts";
-import type { Config } from "./config/resolve.ts";
+import { toMs, type Config } from "./config/resolve.ts";
 import { openAllowance, type Allowance } from "./executions/allowance.ts";
 import { Executions } from "./executions/executions.ts";
 import { Retention } from "./executions/retention.ts";
@@ -134,8 +134,8 @@ export async function openService(options: ServiceOptions, begun: Begun): Promis
     isServing = false;
     executions.startDraining();
     listener.closeAfterAnswers();
-    await Promise.race([wait(config.SHUTDOWN_DELAY_SEC * 1000, undefined, UNREF), hurried]);
-    const drained = executions.drain(config.SHUTDOWN_GRACE_SEC * 1000);
+    await Promise.race([wait(toMs(config.SHUTDOWN_DELAY_SEC), undefined, UNREF), hurried]);
+    const drained = executions.drain(toMs(config.SHUTDOWN_GRACE_SEC));
     await Promise.race([drained, hurried.then(() => executions.drain(0))]);
     await disposal.disposeAsync();
   }
@@ -226,7 +226,7 @@ function openLeaseOf(
   opened: AsyncDisposableStack,
 ): Lease | null {
   if (node === null) return null;
-  return opened.use(new Lease({ node, leaseMs: config.NODE_LEASE_SEC * 1000, ...told }));
+  return opened.use(new Lease({ node, leaseMs: toMs(config.NODE_LEASE_SEC), ...told }));
 }
 
 function openRetentionOf(config: Config, store: Store, log: Log): Retention {
@@ -269,7 +269,7 @@ function openExecutionsOf(parts: {
     workerThreads: config.WORKER_THREADS,
     flowMaxConcurrent: config.FLOW_MAX_CONCURRENT,
     warmThreads: config.WARM_THREADS,
-    cancelGraceMs: config.CANCEL_GRACE_SEC * 1000,
+    cancelGraceMs: toMs(config.CANCEL_GRACE_SEC),
     maxQueued: config.MAX_QUEUED_EXECUTIONS,
     baseUrl: config.BASE_URL ?? "http://flowhook",
   });

@@ -47,6 +47,32 @@ async function openWithUser(name: string, active_at: number | null): Promise<Sto
 const fail = async () => null;
 const LIMITS = { free: 100, most: 2, mostOfAddress: 100, windowMs: 60_000 };
 
+test("a refused login is told the time that is left, also where its address is locked alone", async () => {
+  let at = 0;
+  mock.method(performance, "now", () => at);
+  for (const [limits, other] of [
+    [{ ...LIMITS, windowMs: 600_000 }, "a"],
+    [{ ...LIMITS, windowMs: 600_000, most: 100, mostOfAddress: 2 }, "b"],
+  ] as const) {
+    at = 1000;
+    const lockout = openLockout(limits);
+    const guess = (subject: string) => lockout.guard({ subject, address: "1" }, fail);
+    await guess("a");
+    await guess("a");
+    for (const [afterMs, seconds, words] of [
+      [0, "600", "in 10 minutes"],
+      [400_000, "200", "in 4 minutes"],
+      [570_000, "30", "in a minute"],
+    ] as const) {
+      at = 1000 + afterMs;
+      await assert.rejects(guess(other), {
+        message: `Too many failed attempts. Try again ${words}`,
+        headers: { "retry-after": seconds },
+      });
+    }
+  }
+});
+
 for (const by_ms of [-DAY_MS, DAY_MS])
   test(`L8: a lock of a login lasts as long when the time is set by ${by_ms} ms`, async () => {
     const lockout = openLockout(LIMITS);

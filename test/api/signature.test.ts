@@ -132,6 +132,13 @@ const REFUSED: readonly (readonly [signature: object, field: string])[] = [
     custom({ timestamp: { unit: "s" }, message: "{timestamp}{body}" }),
     "signature.custom.timestamp",
   ],
+  [
+    custom({ timestamp: { parameter: "t" }, message: "{timestamp}{body}" }),
+    "signature.custom.timestamp.parameter",
+  ],
+  [custom({ prefix: " v1=" }), "signature.custom.prefix"],
+  [custom({ prefix: "v1,", separator: "," }), "signature.custom.prefix"],
+  [custom({ prefix: "v1 =", separator: " " }), "signature.custom.prefix"],
   [custom({ algorithm: "token", message: "{body}" }), "signature.custom.message"],
   [custom({ algorithm: "token", encoding: "hex" }), "signature.custom.encoding"],
   [custom({ algorithm: "token", secret_encoding: "hex" }), "signature.custom.secret_encoding"],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { ConfigError } from "../../src/server/config/config-error.ts";
 import { loadConfig } from "../../src/server/config/load.ts";
-import { databaseFile } from "../../src/server/config/resolve.ts";
+import { databaseFile, toMs } from "../../src/server/config/resolve.ts";
 import { CONFIG_KEYS } from "../../src/server/config/schema.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "flowhook-config-"));
@@ -415,6 +415,47 @@ describe("L11: ALLOW_WRITE over what the service lives on", () => {
     );
     assert.deepEqual(more, []);
   });
+
+  const DATA = "DATA_DIR: /srv/data\n";
+  const PASSWORD = `${DATA}DATABASE_URL: postgres://one:two@host/name\nALLOW_READ: [.]`;
+  const readable: Record<string, readonly [yaml: string, says: RegExp]> = {
+    "the database elsewhere": [
+      "DATABASE_URL: sqlite:/srv/db/x.db\nALLOW_READ: [/srv/db]",
+      /^ALLOW_READ "\/srv\/db" covers DATABASE_URL \("\/srv\/db\/x\.db"\): .* read every execution$/,
+    ],
+    "the key of the certificate": [
+      "TLS_CERT_FILE: /srv/tls/c.pem\nTLS_KEY_FILE: /srv/key/k.pem\nALLOW_READ: [/srv/tls, /srv/key]",
+      /^ALLOW_READ "\/srv\/key" covers TLS_KEY_FILE .* read the key of the certificate$/,
+    ],
+    "a file with a password": [
+      PASSWORD,
+      / covers the configuration file .* the password or the key/,
+    ],
+    "a file with the data key": [
+      `${DATA}DATA_KEY: ${"ab".repeat(32)}\nALLOW_READ: [.]`,
+      / covers the configuration file .* the password or the key/,
+    ],
+  };
+  for (const [name, [yaml, says]] of Object.entries(readable))
+    test(`L11: ALLOW_READ over ${name} is warned of`, () => {
+      const [warning, ...more] = load(yaml).warnings;
+      assert.match(warning ?? "", says);
+      assert.deepEqual(more, []);
+    });
+
+  test("L11: ALLOW_READ over the flows, or a file without a secret, is nobody's danger", () => {
+    const yaml = `${DATA}PLUGINS_DIR: /srv/plugins\nALLOW_READ: [/srv/plugins, .]`;
+    assert.deepEqual(load(yaml).warnings, []);
+    const env = { FLOWHOOK_DATABASE_URL: "postgres://one:two@host/name" };
+    assert.deepEqual(load(yaml, env).warnings, []);
+  });
+});
+
+test("a time is a whole number of milliseconds, however it is written", () => {
+  const { config } = load("LOGIN_TOKEN_TTL_SEC: 86400.0005\nNODE_LEASE_SEC: 4.001");
+  assert.equal(toMs(config.LOGIN_TOKEN_TTL_SEC), 86_400_001);
+  assert.equal(toMs(config.NODE_LEASE_SEC), 4001);
+  assert.equal(toMs(1.001), 1001);
 });
 
 describe("an unknown variable", () => {

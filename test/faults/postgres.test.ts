@@ -109,6 +109,15 @@ describe("store in PostgreSQL", () => {
   });
   after(() => server.stop());
 
+  test("a lease and logins that last a part of a millisecond more", async () => {
+    await using service = await openRecording({
+      NODE_LEASE_SEC: 3.0005,
+      LOGIN_TOKEN_TTL_SEC: 86_400.0005,
+    });
+    const answer = await service.call("held", "");
+    assert.equal(answer.status, 200, answer.text);
+  });
+
   test("the service is killed under load, again and again", async () => {
     await using service = await openRecording();
     const told = new Set<string>();

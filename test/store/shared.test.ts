@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { newExecutionId, newId } from "../../src/shared/id.ts";
-import { addAttempt, deleteOldAttempts, forgiveAttempt } from "../../src/server/store/attempts.ts";
+import {
+  addAttempt,
+  deleteOldAttempts,
+  forgiveAttempt,
+  lockLeftMs,
+} from "../../src/server/store/attempts.ts";
 import type { ClaimRow } from "../../src/server/store/claim-row.ts";
 import { findClaim } from "../../src/server/store/claims.ts";
 import { connectionsByMonth } from "../../src/server/store/connection-usage.ts";
@@ -169,7 +174,11 @@ test("failures of one address count at both, up to their limits, and are forgive
   assert.deepEqual(new Set(counted), new Set([0, 1, 2, 3, 4]));
   assert.equal(counted.length, 5, "each has a number of its own");
   assert.equal(await add(0), null);
+  const leftMs = await lockLeftMs(both[1], keys, limits);
+  assert.ok(leftMs > 0 && leftMs <= limits.windowMs, `${leftMs} ms are left`);
+  assert.equal(await lockLeftMs(both[1], { ...keys, pair: "1 b" }, limits), 0);
   await forgiveAttempt(both[1], keys);
+  assert.equal(await lockLeftMs(both[1], keys, limits), 0);
   assert.equal((await add(0))?.ofPair, 0);
   const none = { ...limits, windowMs: 0 };
   assert.equal((await addAttempt(both[0], keys, none))?.ofAddress, 0, "all have become old");

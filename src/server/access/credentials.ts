@@ -63,16 +63,26 @@ export function findBearer(header: string | undefined): string | null {
   return header !== undefined && BEARER.test(header) ? header.replace(BEARER, "").trim() : null;
 }
 
+/** Whether a request that relies on a cookie was made by a page of another site. */
+export type SiteCheck = (headers: Headers) => boolean;
+
 /**
- * Whether a request that relies on a cookie was made by a page of another site. Browsers say so
- * (Fetch Metadata); older ones send at least Origin with what is no plain navigation.
+ * Browsers say whose page it was (Fetch Metadata); older ones send at least Origin with what is no
+ * plain navigation.
+ *
+ * @param base_url BASE_URL, whose host is an own one: a proxy may have put another Host in the place of
+ * the one that the browser asked for; null: none
  */
-export function isCrossSite(headers: Headers, own: { readonly host: string }): boolean {
-  const site = headers["sec-fetch-site"];
-  if (typeof site === "string") return site !== "same-origin" && site !== "none";
-  const origin = headers["origin"];
-  if (typeof origin !== "string") return false;
-  return !(URL.canParse(origin) && new URL(origin).host === own.host);
+export function openSiteCheck(base_url: string | null): SiteCheck {
+  const base = base_url === null ? null : new URL(base_url).host;
+  return (headers) => {
+    const site = headers["sec-fetch-site"];
+    if (typeof site === "string") return site !== "same-origin" && site !== "none";
+    const origin = headers["origin"];
+    if (typeof origin !== "string") return false;
+    const host = URL.canParse(origin) ? new URL(origin).host : "";
+    return host === "" || (host !== headers["host"] && host !== base);
+  };
 }
 
 /** Whether the browser follows a link or sends a form, and so shows what it gets. */

@@ -1,5 +1,5 @@
 import type { Store } from "../store/store.ts";
-import { addAttempt, forgiveAttempt } from "../store/attempts.ts";
+import { addAttempt, forgiveAttempt, lockLeftMs } from "../store/attempts.ts";
 
 /** By what failures are counted. */
 export interface AttemptKeys {
@@ -25,6 +25,8 @@ export interface Failed {
 export interface FailureCounts {
   /** @returns null where one of both has reached its limit: nothing is counted */
   add(keys: AttemptKeys): Promise<Failed | null>;
+  /** Until all that is at its limit is forgiven, in milliseconds; 0: nothing is. */
+  lockLeftMs(keys: AttemptKeys): Promise<number>;
   /** It has not failed. */
   forgive(keys: AttemptKeys): Promise<void>;
 }
@@ -64,6 +66,11 @@ export function openOwnCounts({ most, mostOfAddress, windowMs }: CountLimits): F
       add(address, ofAddress);
       return { ofPair, ofAddress };
     },
+    async lockLeftMs({ pair, address }) {
+      const left = (key: string, limit: number): number =>
+        count(key) < limit ? 0 : (failures.get(key)?.at ?? 0) + windowMs - performance.now();
+      return Math.max(left(pair, most), left(address, mostOfAddress));
+    },
     async forgive({ pair, address }) {
       failures.delete(pair);
       const found = failures.get(address);
@@ -76,6 +83,7 @@ export function openOwnCounts({ most, mostOfAddress, windowMs }: CountLimits): F
 export function openSharedCounts(store: Store, limits: CountLimits): FailureCounts {
   return {
     add: (keys) => addAttempt(store, keys, limits),
+    lockLeftMs: (keys) => lockLeftMs(store, keys, limits),
     forgive: (keys) => forgiveAttempt(store, keys),
   };
 }

@@ -56,7 +56,7 @@ export function openLockout(
       const all = networkOf(address);
       const keys = { pair: `${all} ${hashOf(subject)}`, address: all };
       const failed = await turns.begin(keys.pair, () => counts.add(keys));
-      if (failed === null) throw refuse(limits.windowMs);
+      if (failed === null) throw refuse(await counts.lockLeftMs(keys));
       if (failed === "crowded") throw refuseCrowded();
       try {
         const passed = await check();
@@ -88,11 +88,12 @@ function refuseCrowded(): RequestError {
   });
 }
 
-function refuse(windowMs: number): RequestError {
-  const seconds = Math.ceil(windowMs / 1000);
+function refuse(leftMs: number): RequestError {
+  const seconds = Math.max(1, Math.ceil(leftMs / 1000));
+  const minutes = Math.ceil(seconds / 60);
   return new RequestError(
     "too_many_attempts",
-    `Too many failed attempts. Try again in ${Math.ceil(seconds / 60)} minutes`,
+    `Too many failed attempts. Try again in ${minutes === 1 ? "a minute" : `${minutes} minutes`}`,
     { headers: { "retry-after": String(seconds) } },
   );
 }

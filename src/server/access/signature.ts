@@ -50,7 +50,7 @@ export function verifySignature(
   at: number,
 ): Verdict {
   const { schemes, keys } = rules;
-  const scheme = schemes.find(({ header }) => read(request, header) !== null) ?? schemes[0];
+  const scheme = findScheme(schemes, request);
   const header = read(request, scheme.header);
   if (header === null) return { error: "signature_missing" };
   const parts = split(header, scheme);
@@ -66,8 +66,16 @@ export function verifySignature(
   return { secret: found.secret, id, timestamp, fitting: found.fitting };
 }
 
+/** The one that a call is held against: the first whose header it has, with something in it. */
+export function findScheme(
+  schemes: SignatureRules["schemes"],
+  sent: Pick<SignedRequest, "headers">,
+): Scheme {
+  return schemes.find(({ header }) => read(sent, header) !== null) ?? schemes[0];
+}
+
 /** null: it is not there, or has nothing in it. */
-function read({ headers }: SignedRequest, name: string): string | null {
+function read({ headers }: Pick<SignedRequest, "headers">, name: string): string | null {
   const value = findHeader(headers, name);
   const text = typeof value === "string" ? value : (value?.join(", ") ?? "");
   return trim(text) || null;

@@ -1,5 +1,6 @@
 import type { Activity } from "../access/activity.ts";
 import type { AddressReader } from "../access/client-address.ts";
+import type { SiteCheck } from "../access/credentials.ts";
 import type { Logins } from "../access/login.ts";
 import type { SecretBox } from "../access/secret-box.ts";
 import type { Configuration } from "../config/load.ts";
@@ -26,6 +27,7 @@ export interface Api {
   readonly logins: Logins;
   readonly activity: Activity;
   readonly addressOf: AddressReader;
+  readonly isCrossSite: SiteCheck;
   readonly secrets: SecretBox;
   readonly log: Log;
   readonly refusals: Refusals;

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono, type Context } from "hono";
 import type { GenericSchema } from "valibot";
-import { findToken, isCrossSite } from "../access/credentials.ts";
+import { findToken } from "../access/credentials.ts";
 import type { Principal } from "../access/login.ts";
 import { networkOf } from "../access/network.ts";
 import { discardBody } from "../request/body.ts";
@@ -175,10 +175,7 @@ async function identify(
   const { headers } = c.env.incoming;
   const sent = findToken(headers);
   const changes = route.method !== "GET";
-  // A proxy may have put another Host in the place of the one that the browser asked for.
-  const hosts = [headers.host ?? "", api.base_url === null ? "" : new URL(api.base_url).host];
-  const isForeign = hosts.every((host) => isCrossSite(headers, { host }));
-  if (changes && sent?.by !== "header" && isForeign)
+  if (changes && sent?.by !== "header" && api.isCrossSite(headers))
     throw new RequestError("cross_site", "A page of another site cannot change anything here");
   const isOpen = route.needs === "anyone";
   if (isOpen && !route.knowsVisitor) return null;

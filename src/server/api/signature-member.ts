@@ -53,6 +53,7 @@ function toCustom(
   const given = { algorithm, header, ...CUSTOM_DEFAULTS, ...Object.fromEntries(known) };
   const spelled = given as unknown as CustomScheme;
   if (spelled.algorithm !== "token") requireMessage(spelled, base_url, at);
+  requirePrefix(spelled, at);
   requireTime(spelled, at);
   return spelled;
 }
@@ -81,11 +82,27 @@ function requireMessage(spelled: Scheme, base_url: string | null, at: string): v
     throw refuse("has {url}, for which BASE_URL has to be configured");
 }
 
-function requireTime({ timestamp }: Scheme, at: string): void {
+/** Candidates are what is between separators, without blanks around: not every prefix is of one. */
+function requirePrefix({ prefix, separator }: Scheme, at: string): void {
+  if (prefix.startsWith(" "))
+    throw invalid(`${at}.prefix`, "begins with a blank, which no signature does once it is read");
+  if (separator !== null && prefix.includes(separator))
+    throw invalid(
+      `${at}.prefix`,
+      `has the separator "${separator}" in it, where its header is cut`,
+    );
+}
+
+function requireTime({ timestamp, separator }: Scheme, at: string): void {
   if (timestamp === null) return;
   const { header, parameter } = timestamp;
   if ((header === undefined) === (parameter === undefined))
     throw invalid(`${at}.timestamp`, "expected either header or parameter");
+  if (parameter !== undefined && separator === null)
+    throw invalid(
+      `${at}.timestamp.parameter`,
+      "needs a separator: it stands beside the signature, in one header",
+    );
 }
 
 /** As the API shows it: a token has no message and no encodings. */

@@ -37,13 +37,29 @@ export function checkWritable(config: Config, file: string | null, place: string
   });
 }
 
-/** A sentence for each path of ALLOW_READ that lets flows read the database and the key. */
-export function warnOfReadable(config: Config): string[] {
-  return config.ALLOW_READ.filter((path) => touches(path, config.DATA_DIR)).map(
-    (path) =>
-      `ALLOW_READ "${path}" covers DATA_DIR ("${config.DATA_DIR}"): flows that declare it can ` +
-      `read every execution and the key of the secrets`,
-  );
+/** What flows could read of it. */
+const HELD: Readonly<Record<string, string>> = {
+  DATA_DIR: "every execution and the key of the secrets",
+  "the configuration file": "the password or the key in it",
+  DATABASE_URL: "every execution",
+  TLS_KEY_FILE: "the key of the certificate",
+};
+
+/**
+ * A sentence for each path of ALLOW_READ that lets flows read what nobody else is to read.
+ *
+ * @param file the configuration file, where it holds a secret
+ */
+export function warnOfReadable(config: Config, file: string | null): string[] {
+  const own = listOwn(config, file).filter(({ name }) => name in HELD);
+  return config.ALLOW_READ.flatMap((path) => {
+    const found = own.find((one) => touches(path, one.path));
+    if (found === undefined) return [];
+    return [
+      `ALLOW_READ "${path}" covers ${found.name} ("${found.path}"): flows that declare it can ` +
+        `read ${HELD[found.name]}`,
+    ];
+  });
 }
 
 /** Behind all links: one path is the other, or lies in it. */

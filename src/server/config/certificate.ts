@@ -12,7 +12,7 @@ import { showMode, targetOf } from "./unwritable.ts";
 export interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Sentences for the log: about certificates that are not valid now, or not for long. */
+  /** Sentences for the log: about certificates that are not valid when it is read, or not for long. */
   readonly warnings: readonly string[];
 }
 
@@ -50,8 +50,14 @@ export function readCertificate(
       requirePair({ ...cert, file: certFile }, { ...key, file: keyFile }),
     );
   if (cert === null || key === null || errors.length > 0) throw new ConfigError(errors);
-  const warnings = cert.chain.flatMap((one) => warnOfDates(certFile, one));
-  return { cert: cert.bytes, key: key.bytes, warnings };
+  const { bytes, chain } = cert;
+  return {
+    cert: bytes,
+    key: key.bytes,
+    get warnings() {
+      return chain.flatMap((one) => warnOfDates(certFile, one));
+    },
+  };
 }
 
 interface Chain {

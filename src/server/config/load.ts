@@ -56,9 +56,19 @@ export function loadConfig(options: LoadOptions): Loaded {
   const placeOf = (key: ConfigKey) => given.get(key)?.place ?? key;
   const errors = checkWritable(config, file, placeOf("ALLOW_WRITE"));
   if (errors.length > 0) throw new ConfigError(errors);
-  const warnings = [...warnOfVariables(options.env), ...warnOfReadable(config)];
+  const secretFile = holdsSecret(written) ? file : null;
+  const warnings = [...warnOfVariables(options.env), ...warnOfReadable(config, secretFile)];
   const values = listValues(config, { written, variables, env: options.env });
   return { config, warnings, file, placeOf, values };
+}
+
+/** Whether the file itself has the data key, or a password of the database. */
+function holdsSecret(written: ReadonlyMap<string, Given>): boolean {
+  if (typeof written.get("DATA_KEY")?.value === "string") return true;
+  const url = written.get("DATABASE_URL")?.value;
+  if (typeof url !== "string" || !URL.canParse(url)) return false;
+  const { password, searchParams } = new URL(url);
+  return password !== "" || ["password", "sslpassword"].some((name) => searchParams.has(name));
 }
 
 function findFile(options: LoadOptions): string | null {

@@ -86,6 +86,11 @@ export function nodeName({ NODE_NAME }: Pick<Config, "NODE_NAME">): string {
   return NODE_NAME ?? hostname();
 }
 
+/** A time of the configuration, in whole milliseconds: a database takes no parts of one. */
+export function toMs(seconds: number): number {
+  return Math.round(seconds * 1000);
+}
+
 /** The path of BASE_URL, under which the service serves; empty without one. */
 export function prefixOf({ BASE_URL }: Pick<Config, "BASE_URL">): string {
   return BASE_URL === null ? "" : new URL(BASE_URL).pathname.replace(/\/$/, "");

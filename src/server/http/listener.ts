@@ -7,7 +7,6 @@ import {
 import { createServer as createTlsServer } from "node:https";
 import { once } from "node:events";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { watchFile } from "node:fs";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { readCertificate } from "../config/certificate.ts";
@@ -25,6 +24,7 @@ import { openRareLine } from "./rare-line.ts";
 import { refuseTarget } from "./request-target.ts";
 import { boundUnread } from "./unread-answers.ts";
 import { answerUnparsed } from "./unparsed-request.ts";
+import { watchCertificate } from "./certificate-watch.ts";
 import { boundUnderWay } from "./under-way.ts";
 
 /** The port on which calls, API, pages and monitoring are answered. */
@@ -173,29 +173,13 @@ function limit(server: Server): Server {
   return server;
 }
 
-/** How often the files of the certificate are looked at: they may be links, and be replaced. */
-const POLL_MS = 5000;
-
 function createSocketServer(config: Config, log: Log): Server {
-  const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key } = config;
-  if (!cert || !key) return limit(createHttpServer(LIMITS));
-  const read = () => {
-    const { warnings = [], ...pair } = readCertificate(config) ?? {};
-    for (const warning of warnings) log.warn(warning);
-    return pair;
-  };
+  const certificate = readCertificate(config);
+  if (certificate === null) return limit(createHttpServer(LIMITS));
   const handshakeTimeout = LIMITS.headersTimeout;
-  const server = createTlsServer({ ...read(), ...LIMITS, handshakeTimeout });
-  const reload = (): void => {
-    try {
-      server.setSecureContext(read());
-    } catch (error) {
-      log.warn({ error: String(error) }, "Cannot take up the changed certificate yet");
-    }
-  };
-  for (const file of [cert, key]) watchFile(file, { persistent: false, interval: POLL_MS }, reload);
-  // What changed between the reading above and the first look of the watch is no change to it.
-  setTimeout(reload, POLL_MS).unref();
+  const { cert, key } = certificate;
+  const server = createTlsServer({ cert, key, ...LIMITS, handshakeTimeout });
+  watchCertificate({ config, log, certificate }, (pair) => server.setSecureContext(pair));
   return limit(server);
 }
 

@@ -45,6 +45,19 @@ export async function addAttempt(
   return failed.ofPair >= most || failed.ofAddress >= mostOfAddress ? null : failed;
 }
 
+/** Until both keys are below their limits again, in milliseconds; 0: they are. */
+export async function lockLeftMs(
+  store: Store,
+  { pair, address }: Keys,
+  { most, mostOfAddress, windowMs }: Limits,
+): Promise<number> {
+  const { rows } = await sql<{ rest: number | null }>`
+    select max(failed_at) + ${windowMs}::bigint - ${NOW} as rest from attempt
+    where key = ${pair} and failures >= ${most} or key = ${address} and failures >= ${mostOfAddress}
+  `.execute(store.rows);
+  return Math.max(0, rows[0]?.rest ?? 0);
+}
+
 /** Forgives all failures of the pair, and one of the address. */
 export async function forgiveAttempt(store: Store, { pair, address }: Keys): Promise<void> {
   const { rows } = store;

@@ -1,6 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Hono } from "hono";
-import { isCrossSite, toTokenCookie } from "../access/credentials.ts";
+import { toTokenCookie } from "../access/credentials.ts";
 import { now } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { readForm } from "../request/form.ts";
@@ -26,8 +26,7 @@ export function addLogin(app: Hono<{ Bindings: HttpBindings }>, ui: Ui, frameOf:
 }
 
 async function submit(c: UiContext, ui: Ui, frame: PageFrame): Promise<Response> {
-  const { headers } = c.env.incoming;
-  if (isCrossSite(headers, { host: headers.host ?? "" }))
+  if (ui.isCrossSite(c.env.incoming.headers))
     throw new RequestError("cross_site", "A page of another site cannot log in here");
   const bytes = await ui.bodies.read(c.env.incoming, LIMIT);
   const form = new Map(readForm(bytes?.toString() ?? ""));

@@ -1,7 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import type { AddressReader } from "../access/client-address.ts";
-import { findToken } from "../access/credentials.ts";
+import { findToken, type SiteCheck } from "../access/credentials.ts";
 import type { Logins } from "../access/login.ts";
 import { PERMISSIONS } from "../../shared/contract/permission.ts";
 import { isAllowed } from "../access/permission.ts";
@@ -13,6 +13,7 @@ import type { PageFrame, Visit } from "./shell.tsx";
 export interface Ui {
   readonly logins: Logins;
   readonly addressOf: AddressReader;
+  readonly isCrossSite: SiteCheck;
   readonly bodies: Bodies;
   /** Writes a login into the audit. @param result `200`, or the code of the refusal */
   readonly auditLogin: (made: {

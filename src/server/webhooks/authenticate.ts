@@ -2,9 +2,9 @@ import { matchKey, type KeyKind } from "../access/api-key.ts";
 import {
   findBearer,
   findToken,
-  isCrossSite,
   isNavigation,
   listTokens,
+  type SiteCheck,
 } from "../access/credentials.ts";
 import type { Logins, Principal } from "../access/login.ts";
 import type { Verdict } from "../access/signature.ts";
@@ -15,6 +15,8 @@ import { RequestError } from "../../shared/errors.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Meters } from "../metrics/meters.ts";
 import { toTrace } from "../request/trace.ts";
+import type { Store } from "../store/store.ts";
+import { findWebhook, type WebhookRow } from "../store/webhooks.ts";
 import type { Call, Caller, MatchedCall, ReadBody } from "./call.ts";
 import { admitsLogin } from "./cors.ts";
 import type { ReportKeyUse } from "./key-use.ts";
@@ -29,7 +31,9 @@ import type { SignaturePolicy, Signatures } from "./signatures.ts";
 import { KEY, WAIT } from "./target.ts";
 
 export interface AuthenticationDeps {
+  readonly store: Store;
   readonly logins: Logins;
+  readonly isCrossSite: SiteCheck;
   readonly legs: Legs;
   readonly reportKeyUse: ReportKeyUse;
   readonly signatures: Signatures;
@@ -60,7 +64,8 @@ export async function authenticate(
   if (webhook.methods !== null && !call.query.has(WAIT)) requireMethod(matched);
   const isBySignature = webhook.key_hash !== null && isSignedReentry(deps, matched);
   const secrets = listTokens(call.incoming.headers);
-  const caller = { ...matched, principal, body: null, isBySignature, secrets, signed: null };
+  const shown = { principal, keys: [], isBySignature, secrets };
+  const caller = { ...matched, ...shown, body: null, signed: null };
   if (webhook.signature !== null) return requireSignature(deps, caller);
   return webhook.key_hash === null || isBySignature ? caller : requireKey(deps, caller);
 }
@@ -68,14 +73,23 @@ export async function authenticate(
 /** Whatever is configured must hold: the key, where there is one, and then the signature. */
 async function requireSignature(deps: AuthenticationDeps, caller: Caller): Promise<Caller> {
   const { call, webhook } = caller;
-  const policy = await deps.signatures.policyOf(webhook);
-  if (call.query.has(WAIT)) return reenter(deps, caller, policy.mode === "enforce");
+  const { policyOf } = deps.signatures;
+  if (call.query.has(WAIT))
+    return reenter(deps, caller, (await policyOf(webhook)).mode === "enforce");
   const body = takesBody(call.method) ? await readBody(deps, caller) : null;
+  // Of now, not of before the body: a secret may have been replaced while that came.
+  const policy = await policyOf(await asSignedNow(deps.store, webhook));
   // Before it is parsed: large bodies are moved to another thread.
   const verdict = await policy.verify(call, body?.bytes ?? NOTHING);
   const read = { ...caller, body };
   const keyed = webhook.key_hash === null ? read : await requireKey(deps, read);
   return judge(deps, keyed, policy, verdict);
+}
+
+/** The webhook as it is by now, unless its calls are not signed any more. */
+async function asSignedNow(store: Store, webhook: WebhookRow): Promise<WebhookRow> {
+  const again = await findWebhook(store, webhook.name);
+  return again?.id === webhook.id && again.signature !== null ? again : webhook;
 }
 
 /** A leg has no body to sign: where signatures are enforced, only what the service signed admits. */
@@ -100,7 +114,8 @@ async function judge(
   verdict: Verdict,
 ): Promise<Caller> {
   const { call, webhook, secrets } = caller;
-  const { scheme, mode, secretHeader, windowMs } = policy;
+  const { scheme, revision, mode, secretHeader, windowMs } = policy;
+  const rules = { scheme, revision, secretHeader, windowMs };
   const error = "error" in verdict ? verdict.error : null;
   deps.meters.countSignature(webhook.name, error ?? "right");
   if ("error" in verdict) {
@@ -110,12 +125,11 @@ async function judge(
       { webhook: webhook.name, reason: error, address: call.address, ...trace },
       "Signature is wrong, observed",
     );
-    return { ...caller, signed: { scheme, verified: null, secretHeader, windowMs } };
+    return { ...caller, signed: { ...rules, verified: null } };
   }
   const tokens =
     secretHeader === null ? [] : verdict.fitting.map((sent) => sent.toString("latin1"));
-  const signed = { scheme, verified: verdict, secretHeader, windowMs };
-  return { ...caller, secrets: [...secrets, ...tokens], signed };
+  return { ...caller, secrets: [...secrets, ...tokens], signed: { ...rules, verified: verdict } };
 }
 
 /** @throws RequestError not_authenticated, which is slowed */
@@ -126,15 +140,14 @@ async function refuseCaller(deps: AuthenticationDeps, call: Call, reason: string
 }
 
 async function requireLogin(
-  { logins }: AuthenticationDeps,
+  { logins, isCrossSite }: AuthenticationDeps,
   { call, webhook }: MatchedCall,
 ): Promise<Principal> {
   const { headers } = call.incoming;
   const sent = findToken(headers);
   const principal = sent === null ? null : await logins.authenticate(sent.token, call.address);
   if (principal === null) throw new LoginRequiredError();
-  const own = { host: headers.host ?? "" };
-  const isForeign = sent?.by === "cookie" && !isNavigation(headers) && isCrossSite(headers, own);
+  const isForeign = sent?.by === "cookie" && !isNavigation(headers) && isCrossSite(headers);
   if (isForeign && !admitsLogin(call, webhook))
     throw new RequestError("cross_site", "A page of another site cannot use this browser's login");
   return principal;
@@ -155,7 +168,7 @@ async function requireKey(deps: AuthenticationDeps, caller: Caller): Promise<Cal
   if (used === null) return refuseCaller(deps, call, "The API key is missing or wrong");
   deps.reportKeyUse(webhook, used);
   const keys = [body?.parsed?.keyText ?? [], ...elsewhere.map(({ text }) => text)].flat();
-  return { ...caller, body, secrets: [...caller.secrets, ...keys] };
+  return { ...caller, body, keys, secrets: [...caller.secrets, ...keys] };
 }
 
 /** A key, as it was sent. */

@@ -12,7 +12,9 @@ import type { RateLimits } from "./rate-limit.ts";
 const lists = new WeakMap<WebhookRow, AddressList>();
 
 /** @throws RequestError address_not_allowed */
-export function requireAddress({ address }: Call, webhook: WebhookRow, allowed: string): void {
+export function requireAddress({ address }: Call, webhook: WebhookRow): void {
+  const { allowed_addresses: allowed } = webhook;
+  if (allowed === null) return;
   let isAllowed = lists.get(webhook);
   if (isAllowed === undefined) {
     isAllowed = openAddressList(JSON.parse(allowed) as string[]);

@@ -70,6 +70,8 @@ export interface Caller extends MatchedCall {
   readonly body: ReadBody | null;
   /** Whether the signature of an earlier leg admitted it, and not the key itself. */
   readonly isBySignature: boolean;
+  /** The keys of its webhook that came with it. */
+  readonly keys: readonly string[];
   /** Keys and tokens that came with it, for nobody behind this door to see. */
   readonly secrets: readonly string[];
   /** What was found of its signature; null: none is wanted, or it is a re-entry. */
@@ -79,6 +81,8 @@ export interface Caller extends MatchedCall {
 /** A call of a webhook that wants signatures. */
 export interface SignedCall {
   readonly scheme: string;
+  /** The signature_revision of its webhook that it was held against. */
+  readonly revision: number;
   /** null: it was wrong, and is only observed. */
   readonly verified: RightSignature | null;
   /** The header that holds the secret itself; null: none does. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Idempotency } from "../../shared/contract/idempotency.ts";
 import { ENDINGS } from "../../shared/contract/status.ts";
+import { findScheme } from "../access/signature.ts";
 import { deliveryOf, schemesOf, type SignatureMember } from "../access/signature-scheme.ts";
 import { isOther, type Duplicate, type HeldClaim } from "../executions/claims.ts";
 import { RequestError } from "../../shared/errors.ts";
@@ -91,12 +92,11 @@ async function readSent(
 /** Texts up to this length, in UTF-16 units, stop the HTTP loop for some milliseconds at most. */
 const AT_ONCE = 64 * 1024;
 
+/** Of the scheme that its signature was held against: no other header is signed. */
 function deliveryOfCall({ signature }: WebhookRow, { call }: Admission): string {
-  const { headers } = call.incoming;
-  const schemes = schemesOf(JSON.parse(signature ?? "null") as SignatureMember);
-  const used =
-    schemes.find(({ header }) => findHeader(headers, header) !== undefined) ?? schemes[0];
-  return deliveryOf(used) ?? "";
+  if (signature === null) return "";
+  const schemes = schemesOf(JSON.parse(signature) as SignatureMember);
+  return deliveryOf(findScheme(schemes, call.incoming)) ?? "";
 }
 
 const RESERVED = [ASYNC, KEY, WAIT];

@@ -77,7 +77,7 @@ async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply
   if (reentry !== null) return continueWaiting(deps, caller, reentry);
   const admitted = await admit(deps, caller);
   if ("challenge" in admitted) return respondChallenge(admitted.challenge);
-  const admission = await matchAgain(deps.store, admitted);
+  const admission = await matchAgain(deps, admitted);
   const { flow } = admission.webhook;
   if (deps.findFlow(flow) === undefined) await deps.findFlowOrAsk(flow);
   const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);

@@ -12,6 +12,8 @@ import { verifyElsewhere, type VerifyLarge } from "./large-signature.ts";
 
 /** What a call of a webhook with a signature has to show. */
 export interface SignaturePolicy extends Pick<SignatureMember, "scheme" | "mode"> {
+  /** The signature_revision of the webhook. */
+  readonly revision: number;
   /** The header that holds the secret itself; null: none does. */
   readonly secretHeader: string | null;
   /** How long a signature admits one execution alone; null: it can be repeated. */
@@ -65,6 +67,7 @@ async function openPolicy(
   return {
     scheme: member.scheme,
     mode: member.mode,
+    revision: webhook.signature_revision,
     windowMs: hasWindow(member) ? rules.toleranceMs * 2 : null,
     secretHeader: algorithm === "token" ? header : null,
     async verify(call, body) {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import { Webhook } from "standardwebhooks";
 import type { Answer } from "../client.ts";
 import { openGates } from "../gates.ts";
 import {
@@ -13,6 +14,7 @@ import { ADMIN_PASSWORD, type Service } from "../service.ts";
 import { call, nextUrl } from "./leg.ts";
 
 const SECRET = "blackbox-canary-secret-of-idempotency";
+const STANDARD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const JSON_TYPE = { "content-type": "application/json" };
 
 let count = 0;
@@ -271,6 +273,28 @@ const ROWS: StoryRow[] = [
     },
   },
   {
+    name: "the key of a scheme is that of the header that was verified",
+    covers: ["D2 from"],
+    async run(service) {
+      const id = fresh();
+      const svix = (at: Date) => ({
+        ...JSON_TYPE,
+        "svix-id": id,
+        "svix-timestamp": String(Math.floor(at.getTime() / 1000)),
+        "svix-signature": new Webhook(STANDARD).sign(id, at, "{}"),
+      });
+      const send = (headers: Record<string, string>) =>
+        call(service, "family", "?async", { method: "POST", body: "{}", headers });
+      const first = await send(svix(new Date()));
+      // A retry of the same delivery: the time is another, and so is what is signed.
+      const retry = svix(new Date(Date.now() - 10_000));
+      assertReplayed(
+        first,
+        await send({ ...retry, "webhook-signature": " ", "webhook-id": fresh() }),
+      );
+    },
+  },
+  {
     name: "what relies on a signature needs one, whichever is changed",
     covers: ["D2 from"],
     async run(service) {
@@ -311,7 +335,7 @@ const HEADER = { from: "header:Idempotency-Key" };
 export const IDEMPOTENT: Group = {
   name: "idempotency",
   flows: ["echo", "answer", "gate"],
-  secrets: { sender: SECRET },
+  secrets: { sender: SECRET, standard: STANDARD },
   webhooks: {
     plain: { flow: "echo", idempotency: HEADER },
     gate: { flow: "gate", idempotency: HEADER },
@@ -326,6 +350,11 @@ export const IDEMPOTENT: Group = {
     signed: {
       flow: "echo",
       signature: { scheme: "github", secrets: ["sender"] },
+      later: { idempotency: { from: "scheme" } },
+    },
+    family: {
+      flow: "echo",
+      signature: { scheme: "standard_webhooks", secrets: ["standard"] },
       later: { idempotency: { from: "scheme" } },
     },
   },
