@@ -1,5 +1,4 @@
-import { useState } from "hono/jsx/dom";
-import { Check, ErrorLine, Field, Group } from "./field.tsx";
+import { Check, ErrorLine, Field, Group, useChosen } from "./field.tsx";
 import { FieldError, listOf, numberOf, textOf } from "./form-values.ts";
 import type { Webhook } from "./resources.ts";
 import { MemberForm, type SentMembers, type WebhookPart } from "./webhook-members.tsx";
@@ -77,7 +76,7 @@ export function WebhookAnswers(part: WebhookPart) {
 }
 
 function CorsFields({ webhook: { cors } }: { webhook: Webhook }) {
-  const [readers, setReaders] = useState(cors === null ? "" : "listed");
+  const [readers, setReaders] = useChosen(cors === null ? "" : "listed");
   return (
     <>
       <Field

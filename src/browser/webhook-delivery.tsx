@@ -1,5 +1,4 @@
-import { useState } from "hono/jsx/dom";
-import { Check, ErrorLine, Field, Group } from "./field.tsx";
+import { Check, ErrorLine, Field, Group, useChosen } from "./field.tsx";
 import { numberOf, textOf } from "./form-values.ts";
 import type { Webhook } from "./resources.ts";
 import { MemberForm, type SentMembers, type WebhookPart } from "./webhook-members.tsx";
@@ -38,7 +37,7 @@ export function WebhookDelivery(part: WebhookPart) {
 
 function IdempotencyFields({ webhook: { idempotency } }: { webhook: Webhook }) {
   const [source = "", name = ""] = (idempotency?.from ?? "").split(/:(.*)/s);
-  const [chosen, choose] = useState(source);
+  const [chosen, choose] = useChosen(source);
   const asked = NAMES[chosen];
   return (
     <>

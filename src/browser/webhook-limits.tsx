@@ -1,5 +1,4 @@
-import { useState } from "hono/jsx/dom";
-import { Field, Group } from "./field.tsx";
+import { Field, Group, useChosen } from "./field.tsx";
 import { listOf, numberOf, textOf } from "./form-values.ts";
 import type { Webhook } from "./resources.ts";
 import { MemberForm, type SentMembers, type WebhookPart } from "./webhook-members.tsx";
@@ -48,7 +47,7 @@ export function WebhookLimits(part: WebhookPart) {
 
 function RateFields({ webhook: { limits } }: { webhook: Webhook }) {
   const rate = limits?.rate ?? null;
-  const [by, setBy] = useState<string>(rate?.by ?? "");
+  const [by, setBy] = useChosen(rate?.by ?? "");
   return (
     <>
       <Field
