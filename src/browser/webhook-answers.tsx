@@ -30,9 +30,12 @@ const NO_HEADERS = "-";
 
 /** Which input is taken, how calls are answered, and which pages may read the answers. */
 export function WebhookAnswers(part: WebhookPart) {
-  const webhook = part.shown.body;
+  return <MemberForm {...part} toMembers={toMembers} fields={fieldsOf} />;
+}
+
+function fieldsOf(webhook: Webhook) {
   return (
-    <MemberForm {...part} toMembers={toMembers}>
+    <>
       <Group title="Bodies">
         <Field
           name="input_check"
@@ -71,7 +74,7 @@ export function WebhookAnswers(part: WebhookPart) {
         <CorsFields webhook={webhook} />
         <ErrorLine name="cors" />
       </Group>
-    </MemberForm>
+    </>
   );
 }
 

@@ -25,13 +25,15 @@ const AFTER_FAILURE = [
 
 /** What is delivered more than once. */
 export function WebhookDelivery(part: WebhookPart) {
+  return <MemberForm {...part} toMembers={toMembers} fields={fieldsOf} />;
+}
+
+function fieldsOf(webhook: Webhook) {
   return (
-    <MemberForm {...part} toMembers={toMembers}>
-      <Group title="Calls that are sent again">
-        <IdempotencyFields webhook={part.shown.body} />
-        <ErrorLine name="idempotency" />
-      </Group>
-    </MemberForm>
+    <Group title="Calls that are sent again">
+      <IdempotencyFields webhook={webhook} />
+      <ErrorLine name="idempotency" />
+    </Group>
   );
 }
 

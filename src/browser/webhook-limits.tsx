@@ -18,9 +18,12 @@ const WHEN_BUSY = [
 
 /** Who may call how much: methods, sizes, rate, and executions at the same time. */
 export function WebhookLimits(part: WebhookPart) {
-  const webhook = part.shown.body;
+  return <MemberForm {...part} toMembers={toMembers} fields={fieldsOf} />;
+}
+
+function fieldsOf(webhook: Webhook) {
   return (
-    <MemberForm {...part} toMembers={toMembers}>
+    <>
       <Group title="Rate">
         <RateFields webhook={webhook} />
       </Group>
@@ -41,7 +44,7 @@ export function WebhookLimits(part: WebhookPart) {
           value={String(webhook.max_body_bytes ?? "")}
         />
       </Group>
-    </MemberForm>
+    </>
   );
 }
 
