@@ -91,6 +91,21 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     await window.close();
   });
 
+  test("reads again what somebody has stopped it from reading", async () => {
+    const reads = /\/api\/latest\/(webhook|flow|statistics)/;
+    const under = Promise.withResolvers<void>();
+    let count = 0;
+    await page.route(reads, () => {
+      if ((count += 1) === 3) under.resolve();
+    });
+    await page.goto(`${service.url}/ui/webhooks`);
+    await under.promise;
+    await page.unroute(reads);
+    await page.evaluate("stop()");
+    await shown(page).waitFor();
+    await said().waitFor({ state: "detached" });
+  });
+
   test("says that it is loading where an answer takes long", async () => {
     for (const [path, read, place] of [
       ["/ui/webhooks", /\/webhook\?/, ".list"],
