@@ -46,10 +46,16 @@ const REFRESH_MS = 3000;
 /** Reads again while the page is looked at, and at once where somebody comes back to it. */
 export function useRefresh(reload: () => Promise<void>, isShown = true): void {
   const wasShown = useRef(false);
+  const isReading = useRef(false);
   useLayoutEffect(() => {
     if (!isShown) return;
     const again = (): void => {
-      if (document.visibilityState === "visible") reload().catch(complain);
+      // The answer may take longer than that.
+      if (document.visibilityState !== "visible" || isReading.current === true) return;
+      isReading.current = true;
+      reload()
+        .catch(complain)
+        .finally(() => (isReading.current = false));
     };
     if (wasShown.current === true) again();
     wasShown.current = true;

@@ -106,6 +106,33 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     await said().waitFor({ state: "detached" });
   });
 
+  test("reads again once what it reads is answered, and not before", async () => {
+    const window = await openWindow(browser, service);
+    const { page: other } = await openPage(window);
+    await other.clock.install();
+    await visit(other, service, "/ui/flows/answer");
+    let asked = 0;
+    other.on("request", (request) => (asked += Number(request.url().endsWith("/flow/answer"))));
+    const released = Promise.withResolvers<void>();
+    await other.route(/\/flow\/answer$/, async (route) => {
+      await released.promise;
+      await route.continue();
+    });
+    await other.clock.runFor(12_000);
+    await other.evaluate("fetch(location.href)");
+    assert.equal(asked, 1);
+    const answer = other.waitForResponse(/\/flow\/answer$/);
+    released.resolve();
+    await answer;
+    const next = other.waitForRequest(/\/flow\/answer$/);
+    await poll("the next to be asked for", async () => {
+      await other.clock.runFor(3000);
+      return asked === 1 ? null : true;
+    });
+    await next;
+    await window.close();
+  });
+
   test("says that it is loading where an answer takes long", async () => {
     for (const [path, read, place] of [
       ["/ui/webhooks", /\/webhook\?/, ".list"],
