@@ -47,13 +47,16 @@ const REFRESH_MS = 3000;
 export function useRefresh(reload: () => Promise<void>, isShown = true): void {
   const wasShown = useRef(false);
   const isReading = useRef(false);
+  const latest = useRef(reload);
+  latest.current = reload;
   useLayoutEffect(() => {
     if (!isShown) return;
     const again = (): void => {
       // The answer may take longer than that.
       if (document.visibilityState !== "visible" || isReading.current === true) return;
       isReading.current = true;
-      reload()
+      const read = latest.current ?? reload;
+      read()
         .catch(complain)
         .finally(() => (isReading.current = false));
     };

@@ -293,6 +293,24 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     errors.splice(0);
   });
 
+  test("say it of the flow that was chosen for them", async () => {
+    const file = join(service.directory, "plugins/leaving.ts");
+    writeFileSync(file, "export default () => 1;\n");
+    await service.api("POST", "/flow/reload");
+    await service.createWebhook("leaving", "leaving");
+    rmSync(file);
+    await service.api("POST", "/flow/reload");
+    await visit(page, service, "/ui/webhooks/leaving#settings");
+    const trouble = page.locator("#flow-trouble");
+    await trouble.filter({ hasText: "The flow leaving is not in the plugins folder" }).waitFor();
+    await page.getByLabel("Flow", { exact: true }).selectOption("broken");
+    await page.getByRole("button", { name: "Save" }).click();
+    await trouble.filter({ hasText: "The flow broken is broken" }).waitFor();
+    const read = () => page.waitForRequest((request) => /\/flow\/[a-z]+$/.test(request.url()));
+    assert.match((await read()).url(), /broken$/);
+    errors.splice(0);
+  });
+
   test("show each leg of a call that waits, and the flow's failure as it is", async () => {
     await visit(page, service, "/ui/webhooks/failing#try");
     await page.getByRole("button", { name: "Send" }).click();
