@@ -62,6 +62,18 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     }
   });
 
+  test("reads then a list, and takes nothing of it for new", async () => {
+    const path = "/api/latest/webhook/answer/call";
+    assert.equal((await fetch(service.url + path, { method: "POST" })).status, 200);
+    const executions = /\/execution\?/;
+    await page.route(executions, (route) => route.abort());
+    await page.goto(`${service.url}/ui/executions`);
+    await said().waitFor();
+    await page.unroute(executions);
+    await page.locator("tbody tr").waitFor();
+    assert.equal(await page.locator("tbody tr.new").count(), 0);
+  });
+
   test("shows itself ever more seldom where one request always fails, and is not loaded again", async () => {
     const window = await openWindow(browser, service);
     const looks = [

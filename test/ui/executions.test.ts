@@ -77,6 +77,24 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Back" }).click();
     await page.getByRole("button", { name: "Back" }).and(page.locator(":disabled")).waitFor();
     assert.equal(new Set([...older, ...(await ids())]).size, 56);
+
+    // Another filter, chosen while the next page is waited for, is not turned away from.
+    await visit(page, service, "/ui/executions?webhook=busy");
+    await page.locator("#live", { hasText: "Live" }).waitFor();
+    await call(service, "busy", {});
+    await page.locator("tbody tr.new").waitFor();
+    const released = Promise.withResolvers<void>();
+    await page.route(/\/execution\?(?!.*status=)/, async (route) => {
+      await released.promise;
+      await route.continue().catch(() => {});
+    });
+    const asked = page.waitForRequest(/\/execution\?/);
+    await page.getByRole("button", { name: "Next" }).click();
+    await asked;
+    await page.getByRole("button", { name: "Failed" }).click();
+    await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    released.resolve();
+    await page.unrouteAll();
   });
 
   test("are filtered by status, text and time", async () => {
