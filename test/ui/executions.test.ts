@@ -63,6 +63,21 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     assert.deepEqual([...new Set(names)], ["flow hello"]);
   });
 
+  test("are filtered by the name of a project, whatever lists are there", async () => {
+    const lists = /\/project\?/;
+    await page.route(lists, () => {});
+    await page.goto(`${service.url}/ui/executions`);
+    const search = page.getByLabel("Search", { exact: true });
+    await search.fill("project:Shop");
+    await search.press("Enter");
+    await page.waitForURL(/project_id=/);
+    await search.fill("project:Shup");
+    await search.press("Enter");
+    await page.locator(".complaint", { hasText: 'There is no project "Shup"' }).waitFor();
+    await page.unroute(lists);
+    errors.splice(0);
+  });
+
   test("are on one page or another, however many come while they are looked at", async () => {
     await service.createWebhook("busy", "hello");
     await call(service, "busy", {});
