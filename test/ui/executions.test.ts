@@ -63,6 +63,13 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     assert.deepEqual([...new Set(names)], ["flow hello"]);
   });
 
+  test("come into it where the service finds a text in another way of writing it", async () => {
+    await visit(page, service, `/ui/executions?text=${encodeURIComponent("Zo\u00eb")}`);
+    await page.locator("#live", { hasText: "Live" }).waitFor();
+    await call(service, "answer", { steps: [{ status_message: "ZOE\u0308 called" }] });
+    await page.locator("tbody tr", { hasText: "called" }).waitFor();
+  });
+
   test("are filtered by the name of a project, whatever lists are there", async () => {
     const lists = /\/project\?/;
     await page.route(lists, () => {});
