@@ -62,16 +62,22 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     }
   });
 
-  test("reads then a list, and takes nothing of it for new", async () => {
+  test("reads then what stands in a row, and takes nothing for new", async () => {
     const path = "/api/latest/webhook/answer/call";
     assert.equal((await fetch(service.url + path, { method: "POST" })).status, 200);
     const executions = /\/execution\?/;
-    await page.route(executions, (route) => route.abort());
-    await page.goto(`${service.url}/ui/executions`);
-    await said().waitFor();
-    await page.unroute(executions);
-    await page.locator("tbody tr").waitFor();
-    assert.equal(await page.locator("tbody tr.new").count(), 0);
+    for (const [list, place] of [
+      ["/ui/webhooks", page.locator("tbody .outcomes")],
+      ["/ui/executions", page.locator("tbody tr")],
+    ] as const) {
+      await page.route(executions, (route) => route.abort());
+      const failed = page.waitForEvent("requestfailed", (of) => executions.test(of.url()));
+      await page.goto(service.url + list);
+      await failed;
+      await page.unroute(executions);
+      await place.waitFor();
+      assert.equal(await page.locator("tbody tr.new").count(), 0);
+    }
   });
 
   test("shows itself ever more seldom where one request always fails, and is not loaded again", async () => {

@@ -1,6 +1,7 @@
 import { ButtonLink, PageHead } from "../head.tsx";
 import { useEffect, useRef, useState } from "hono/jsx/dom";
 import { read, readAll, type List } from "../api.ts";
+import { useServiceBack } from "../connection.ts";
 import { Field } from "../field.tsx";
 import { FilterForm, useFiltersOfAddress } from "../filters.tsx";
 import { number, plural } from "../format.ts";
@@ -116,8 +117,15 @@ function CallsOf({ day }: { day: Interval | undefined }) {
 function Latest({ webhook }: { webhook: string }) {
   const place = useRef<HTMLElement | null>(null);
   const [latest, setLatest] = useState<readonly ExecutionSummary[] | null>(null);
-  const fill = () => readLatest(webhook).then(setLatest);
+  const wasSeen = useRef(false);
+  const fill = (): void => {
+    wasSeen.current = true;
+    readLatest(webhook).then(setLatest, () => {});
+  };
   useEffect(() => onceVisible(place.current, fill), [webhook]);
+  useServiceBack(latest === null, () => {
+    if (wasSeen.current === true) fill();
+  });
   const [newest] = latest ?? [];
   return (
     <span ref={place} class="badges">
@@ -136,12 +144,12 @@ function Latest({ webhook }: { webhook: string }) {
 }
 
 /** Rows that nobody scrolls to cost no request. */
-function onceVisible(element: HTMLElement | null, act: () => Promise<void>) {
+function onceVisible(element: HTMLElement | null, act: () => void) {
   if (element === null) return;
   const observer = new IntersectionObserver((entries) => {
     if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
     observer.disconnect();
-    act().catch(() => {});
+    act();
   });
   observer.observe(element);
   return () => observer.disconnect();
