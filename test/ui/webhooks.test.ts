@@ -133,6 +133,22 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.unroute(isOfWeek);
   });
 
+  test("show figures of now, also where nobody calls and the page stays open", async () => {
+    const window = await openWindow(browser, service);
+    const { page: other } = await openPage(window);
+    await other.clock.install();
+    for (const path of ["/ui/", "/ui/webhooks"]) {
+      await visit(other, service, path);
+      // What the stream tells as it opens is read first.
+      await other.clock.runFor(10_000);
+      await other.evaluate("fetch(location.href)");
+      const asked = other.waitForRequest(/\/statistics\?/);
+      await other.clock.runFor(60_000);
+      await asked;
+    }
+    await window.close();
+  });
+
   test("change their access after the password only", async () => {
     await visit(page, service, "/ui/webhooks/notification#access");
     await page.getByRole("button", { name: "Disable" }).click();

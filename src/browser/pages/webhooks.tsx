@@ -5,7 +5,7 @@ import { useServiceBack } from "../connection.ts";
 import { Field } from "../field.tsx";
 import { FilterForm, useFiltersOfAddress } from "../filters.tsx";
 import { number, plural } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useLoaded, useRefresh } from "../loaded.ts";
 import { may, pagePath } from "../page.ts";
 import { PagedList, usePages } from "../paged-list.tsx";
 import { readToday } from "../range.ts";
@@ -16,6 +16,9 @@ import { Empty, NamedCell, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
 import { WebhookBadges } from "../webhook-badges.tsx";
 import { CallerBadges, ModeOf } from "../webhook-callers.tsx";
+
+/** How often today's calls are read again, in milliseconds: a page may stay open for days. */
+const TODAY_MS = 60_000;
 
 /** Calls that a row looks back on. */
 const RECENT = 8;
@@ -53,7 +56,9 @@ function WebhooksPage() {
   const [filters, apply] = useState(first);
   const pages = usePages<Webhook>(["webhook"], filters);
   const [flows] = useLoaded(() => readAll<Flow>("flow").catch(() => []));
-  const [today] = useLoaded(() => (may("execution.read") ? readToday() : Promise.resolve(null)));
+  const isShowing = may("execution.read");
+  const [today, reload] = useLoaded(() => (isShowing ? readToday() : Promise.resolve(null)));
+  useRefresh(reload, isShowing, TODAY_MS);
   const names = (flows ?? []).map(({ name }) => [name, name] as const);
   return (
     <>
