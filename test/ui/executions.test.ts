@@ -350,6 +350,12 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await settled(page);
     assert.match(await page.locator(".trouble").innerText(), /There is no configuration[^]*line 2/);
     assert.match(await page.locator("#error-line").innerText(), /throw new Error/);
+    await visit(page, service, "/ui/flows/broken#run");
+    await page.getByRole("link", { name: "broken.ts, line 2" }).click();
+    await page.locator("#error-line", { hasText: "throw new Error" }).waitFor();
+    await page.getByRole("tab", { name: "Permissions and limits" }).click();
+    await page.getByRole("link", { name: "broken.ts, line 2" }).click();
+    await page.locator("#error-line").waitFor();
     await page.getByRole("link", { name: "Flows" }).last().click();
     await settled(page);
     await page.getByRole("button", { name: "Reload" }).click();

@@ -33,7 +33,12 @@ function FlowPage({ first }: { first: Flow }) {
     show((before) => (JSON.stringify(before) === JSON.stringify(now) ? before : now));
   });
   const tabs = [
-    { id: "source", label: "Source", content: () => <Source flow={flow} /> },
+    {
+      id: "source",
+      label: "Source",
+      holds: ["error-line"],
+      content: () => <Source flow={flow} />,
+    },
     { id: "limits", label: "Permissions and limits", content: () => <Limits flow={flow} /> },
     { id: "run", label: "Run", content: () => <Run flow={flow} /> },
   ];
