@@ -219,6 +219,24 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     await window.close();
   });
 
+  test("is live no more once its stream tells nothing, not even that it lives", async () => {
+    const window = await openWindow(browser, service);
+    const { page: other } = await openPage(window);
+    await other.clock.install();
+    await visit(other, service, "/ui/executions");
+    const live = other.locator("#live");
+    await live.filter({ hasText: /^Live/ }).waitFor();
+    process.kill(service.pid, "SIGSTOP");
+    try {
+      await other.clock.fastForward(45_000);
+      await live.filter({ hasText: /^Not live/ }).waitFor();
+    } finally {
+      process.kill(service.pid, "SIGCONT");
+    }
+    await live.filter({ hasText: /^Live/ }).waitFor();
+    await window.close();
+  });
+
   test("knows what a proxy answers in its place from what it refuses itself", async () => {
     const api = /\/api\/latest\//;
     await page.route(api, (route) =>
