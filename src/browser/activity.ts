@@ -16,6 +16,6 @@ function report(): void {
   const at = performance.now();
   if (document.visibilityState !== "visible" || at - reported < INTERVAL_MS) return;
   reported = at;
-  // The next act tries again; an ended session says so by itself.
+  // An act a minute later tries again; an ended session says so by itself.
   call("POST", ["workspace", "activity"]).catch(() => {});
 }

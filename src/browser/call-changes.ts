@@ -57,7 +57,14 @@ export function useCallChanges(
     };
     // Nobody told what happened before the stream was open, or while the page was hidden.
     const live = follow(["execution", "events"], { execution }, tell);
-    return () => live.close();
+    // What nobody calls grows old as well.
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") setOfRange(more);
+    }, range.interval_sec * 1000);
+    return () => {
+      clearInterval(timer);
+      live.close();
+    };
   }, [range, isShown]);
   return { latest, ofRange };
 }

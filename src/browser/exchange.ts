@@ -41,7 +41,9 @@ export async function exchange(
   request.addEventListener("readystatechange", listen);
   request.addEventListener("progress", listen);
   request.addEventListener("load", () => resolve(toExchange(request)));
-  request.addEventListener("error", () => reject(new DOMException("", "NetworkError")));
+  // Whoever stops the page from loading ends what it reads, which tells `abort` alone.
+  for (const type of ["error", "abort"])
+    request.addEventListener(type, () => reject(new DOMException("", "NetworkError")));
   request.addEventListener("loadend", () => {
     clearTimeout(timer);
     signal?.removeEventListener("abort", endBySignal);

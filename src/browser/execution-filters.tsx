@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { STATUS, STATUSES, type Status } from "../shared/contract/status.ts";
-import { readAll } from "./api.ts";
+import { read, readAll } from "./api.ts";
 import { Button } from "./button.tsx";
 import { EXECUTION_FILTERS, isDay, TIME_EXPECTED, toInstant } from "./execution-query.ts";
 import { readFilterWords, toFilterWord } from "./filter-words.ts";
@@ -57,16 +57,19 @@ function SearchField({ filters, apply, lists }: Props & { lists: Lists | null })
     clearTimeout(timer.current);
     timer.current = setTimeout(() => latest.current({ text: words().text }), REST_MS);
   };
+  const run = async (): Promise<void> => {
+    const given = field.current?.value;
+    const { text, named } = words();
+    const chosen = await toFilters(named);
+    // Whoever types on sends it again.
+    if (field.current === null || field.current.value !== given) return;
+    latest.current({ text, ...chosen });
+    field.current.value = text;
+  };
   const submit = (event: Event): void => {
     event.preventDefault();
     clearTimeout(timer.current);
-    try {
-      const { text, named } = words();
-      latest.current({ text, ...toFilters(named, lists?.projects ?? []) });
-      if (field.current !== null) field.current.value = text;
-    } catch (error) {
-      complain(error);
-    }
+    run().catch(complain);
   };
   return (
     <form class="filters" role="search" onSubmit={submit}>
@@ -91,21 +94,19 @@ function SearchField({ filters, apply, lists }: Props & { lists: Lists | null })
 }
 
 /** @throws Error with what is wrong */
-function toFilters(named: Filters, projects: readonly Named[]): Filters {
+async function toFilters(named: Filters): Promise<Filters> {
   const { project, from, until, ...others } = named;
   return {
     ...others,
-    ...(project === undefined ? {} : { project_id: idOf(project, projects) }),
+    ...(project === undefined ? {} : { project_id: await idOf(project) }),
     ...(from === undefined ? {} : { from: asTime("from", from) }),
     ...(until === undefined ? {} : { to: asTime("until", until) }),
   };
 }
 
-function idOf(project: string, projects: readonly Named[]): string {
-  const found = projects.find(({ name }) => name === project);
-  if (found?.id !== undefined) return found.id;
-  const known = projects.map(({ name }) => name).join(", ");
-  throw new Error(`There is no project "${project}". Known: ${known}`);
+/** @throws ApiError where there is none, or the visitor may see none */
+async function idOf(project: string): Promise<string> {
+  return (await read<Required<Named>>(["project", project])).id;
 }
 
 /** @throws Error where it is no time */

@@ -87,9 +87,14 @@ export function executionFiltersOfAddress(search = location.search): Filters {
 /** All but who started it, which the API takes as a name as well. */
 const DECIDED: readonly string[] = [...EQUAL, "status", "text", ...TIMES];
 
+/** Texts beyond are found by the service in more ways of writing them: `é` is one character, or two. */
+const ASCII = /^[\x20-\x7e]*$/;
+
 /** Whether all that a query asks for can be told from an execution; the address may name more. */
 export function canDecide(query: Filters): boolean {
-  return Object.keys(query).every((name) => DECIDED.includes(name));
+  return (
+    Object.keys(query).every((name) => DECIDED.includes(name)) && ASCII.test(query["text"] ?? "")
+  );
 }
 
 /** Whether an execution is in the list of a query that can be decided. */

@@ -1,4 +1,4 @@
-import { useContext, useId, type Child } from "hono/jsx/dom";
+import { useContext, useId, useRef, useState, type Child } from "hono/jsx/dom";
 import { FieldErrors } from "./form.tsx";
 import { fill } from "./unsaved.ts";
 
@@ -83,6 +83,23 @@ function Control(props: { options: FieldOptions; attributes: Record<string, unkn
       ref={(input: HTMLInputElement | null) => give(input, value)}
     />
   );
+}
+
+/**
+ * What is chosen in a field that others of its form depend on. Where what it holds changes later, it
+ * follows as a field does, unless somebody has chosen something else meanwhile.
+ */
+export function useChosen(
+  held: string,
+): readonly [chosen: string, choose: (value: string) => void] {
+  const [chosen, choose] = useState(held);
+  const last = useRef(held);
+  const isAsHeld = chosen === last.current;
+  if (last.current === held) return [chosen, choose];
+  last.current = held;
+  if (!isAsHeld) return [chosen, choose];
+  choose(held);
+  return [held, choose];
 }
 
 /** What each field was given last. */

@@ -1,4 +1,11 @@
-import { createContext, useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
+import {
+  createContext,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type Child,
+  type RefObject,
+} from "hono/jsx/dom";
 import { ApiError, sentenceOf } from "./api.ts";
 import { FieldError } from "./form-values.ts";
 import { complain } from "./notice.tsx";
@@ -29,6 +36,8 @@ export function Form(props: {
   isGoneAfter?: boolean;
   /** Once no answer has come for long: from then on it can be used again, and left. */
   late?: () => void;
+  /** Holds the form itself, once it is drawn. */
+  place?: RefObject<HTMLFormElement | null> | undefined;
   /** Stands beside the button. */
   beside?: Child;
   children: Child;
@@ -38,6 +47,7 @@ export function Form(props: {
   const isShut = isFixed || (isBusy && props.isGoneAfter === true);
   return (
     <form
+      ref={props.place}
       class={style}
       data-kept={props.isForOnce === true ? undefined : ""}
       novalidate

@@ -1,8 +1,12 @@
+import { HEARTBEAT, HEARTBEAT_MS } from "../shared/contract/event-stream.ts";
 import { ApiError, call, SESSION_BACK } from "./api.ts";
 import { apiPath } from "./page.ts";
 
 /** When a refused stream is asked for again, in milliseconds: too many may have been open. */
 const RETRY_MS = 10_000;
+
+/** A stream that has told nothing for so long, in milliseconds, hangs: nobody says that it does. */
+const SILENT_MS = 3 * HEARTBEAT_MS;
 
 interface Live {
   close(): void;
@@ -23,10 +27,15 @@ export function follow(
   let source: EventSource | null = null;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let isClosed = false;
+  const silence = watchSilence(() => {
+    shut();
+    open();
+  });
 
   function open(): void {
     if (isClosed || source !== null || document.visibilityState !== "visible") return;
     source = new EventSource(apiPath(...path));
+    silence.begin(source, ["open", HEARTBEAT, ...Object.keys(event)]);
     source.addEventListener("open", () => {
       onState(true);
       onOpen();
@@ -44,6 +53,7 @@ export function follow(
   /** It does not come back by itself: the API says whether it has to wait for another login. */
   function refused(): void {
     source = null;
+    silence.end();
     const again = (error?: unknown): void => {
       if (error instanceof ApiError && error.status === 401) return;
       retry = setTimeout(open, RETRY_MS);
@@ -53,6 +63,7 @@ export function follow(
 
   function shut(): void {
     clearTimeout(retry);
+    silence.end();
     source?.close();
     source = null;
     onState(false);
@@ -70,4 +81,19 @@ export function follow(
       shut();
     },
   };
+}
+
+/** @param hung once nothing has been told for longer than by any stream that lives */
+function watchSilence(hung: () => void) {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = (): void => clearTimeout(timer);
+  const hear = (): void => {
+    end();
+    timer = setTimeout(hung, SILENT_MS);
+  };
+  const begin = (source: EventSource, names: readonly string[]): void => {
+    for (const name of names) source.addEventListener(name, hear);
+    hear();
+  };
+  return { begin, end };
 }

@@ -43,17 +43,34 @@ export function useLoaded<Value>(
 /** How often what is looked at is read again, in milliseconds. */
 const REFRESH_MS = 3000;
 
-/** Reads again while the page is looked at, and at once where somebody comes back to it. */
-export function useRefresh(reload: () => Promise<void>, isShown = true): void {
+/**
+ * Reads again while the page is looked at, and at once where somebody comes back to it.
+ *
+ * @param everyMs how often, in milliseconds
+ */
+export function useRefresh(
+  reload: () => Promise<void>,
+  isShown = true,
+  everyMs = REFRESH_MS,
+): void {
   const wasShown = useRef(false);
+  const isReading = useRef(false);
+  const latest = useRef(reload);
+  latest.current = reload;
   useLayoutEffect(() => {
     if (!isShown) return;
     const again = (): void => {
-      if (document.visibilityState === "visible") reload().catch(complain);
+      // The answer may take longer than that.
+      if (document.visibilityState !== "visible" || isReading.current === true) return;
+      isReading.current = true;
+      const read = latest.current ?? reload;
+      read()
+        .catch(complain)
+        .finally(() => (isReading.current = false));
     };
     if (wasShown.current === true) again();
     wasShown.current = true;
-    const timer = setInterval(again, REFRESH_MS);
+    const timer = setInterval(again, everyMs);
     document.addEventListener("visibilitychange", again);
     addEventListener("focus", again);
     return () => {

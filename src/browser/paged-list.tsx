@@ -37,7 +37,8 @@ type Change<Item> = (items: readonly Item[], isFirst: boolean) => readonly Item[
 
 interface Shown<Item> {
   readonly items: readonly Item[] | null;
-  readonly atFirst: readonly Item[];
+  /** Null: the page that was asked for was not shown yet. */
+  readonly atFirst: readonly Item[] | null;
   /** Of this page and those before it; the first page has none. */
   readonly cursors: readonly string[];
   readonly next: string | null;
@@ -76,15 +77,14 @@ export function usePages<Item>(
     const mine = { cursors, abort: new AbortController(), missed: [], isAgain: false };
     reading.current = mine;
     setBusy(true);
-    show({ ...latest.current, isMissing: true });
+    show({ ...latest.current, atFirst: isSame ? latest.current.atFirst : null, isMissing: true });
     const wanted = { limit: String(PAGE), ...query, cursor: cursors.at(-1) };
     try {
-      const { items, next_cursor } = await read<List<Item>>(path, wanted, mine.abort.signal);
+      const list = await read<List<Item>>(path, wanted, mine.abort.signal);
       if (mine !== reading.current) return;
       // All that was on it may have been deleted since its cursor was kept.
-      if (items.length === 0 && cursors.length > 0) return await load([]);
-      const atFirst = isSame ? latest.current.atFirst : items;
-      const page = { items, atFirst, cursors, next: next_cursor, isCut: false, isMissing: false };
+      if (list.items.length === 0 && cursors.length > 0) return await load([]);
+      const page = toPage(list, cursors, latest.current.atFirst);
       show(mine.missed.reduce(changed<Item>, page));
     } catch (error) {
       if (!mine.abort.signal.aborted) throw error;
@@ -101,10 +101,12 @@ export function usePages<Item>(
 
   async function turn(by: 1 | -1): Promise<void> {
     // What was pushed off is neither on this page nor on the one that followed it.
-    if (by === 1 && latest.current.isCut) await load(latest.current.cursors);
-    const { cursors, next } = latest.current;
+    const isCut = by === 1 && latest.current.isCut;
+    if (isCut) await load(latest.current.cursors);
+    const { cursors, next, isMissing } = latest.current;
     if (by === -1) await load(cursors.slice(0, -1));
-    else if (next !== null) await load([...cursors, next]);
+    // What has not come by now gave way to another list.
+    else if (next !== null && !(isCut && isMissing)) await load([...cursors, next]);
     scrollTo({ top: 0 });
   }
 
@@ -128,15 +130,30 @@ export function usePages<Item>(
   return { ...ends(shown), isBusy, reload: () => load([]), refresh, turn, change };
 }
 
+function toPage<Item>(
+  { items, next_cursor }: List<Item>,
+  cursors: readonly string[],
+  atFirst: readonly Item[] | null,
+): Shown<Item> {
+  const next = next_cursor;
+  return { items, atFirst: atFirst ?? items, cursors, next, isCut: false, isMissing: false };
+}
+
 /** What is shown, and whether anything is before and behind it. */
 function ends<Item>({ items, atFirst, cursors, next, isCut }: Shown<Item>) {
   const number = cursors.length + 1;
-  return { items, atFirst, number, isFirst: number === 1, isLast: next === null && !isCut };
+  return {
+    items,
+    atFirst: atFirst ?? items ?? [],
+    number,
+    isFirst: number === 1,
+    isLast: next === null && !isCut,
+  };
 }
 
 const NOTHING = {
   items: null,
-  atFirst: [],
+  atFirst: null,
   cursors: [],
   next: null,
   isCut: false,

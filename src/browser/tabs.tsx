@@ -3,13 +3,16 @@ import { useLayoutEffect, useRef, useState, type Child } from "hono/jsx/dom";
 interface Tab {
   readonly id: string;
   readonly label: string;
+  /** Ids of what is in it, which links lead to. */
+  readonly holds?: readonly string[];
   /** Made when it is opened for the first time, and kept; told whether it is open now. */
   readonly content: (isOpen: boolean) => Child;
 }
 
 /** Tabs (WAI-ARIA Authoring Practices): arrows move, the address names the open one. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
-  const ofAddress = () => tabs.find(({ id }) => `#${id}` === location.hash)?.id;
+  const ofAddress = () =>
+    tabs.find(({ id, holds = [] }) => [id, ...holds].includes(location.hash.slice(1)))?.id;
   const [open, setOpen] = useState(() => ofAddress() ?? tabs[0]?.id ?? "");
   const [opened, setOpened] = useState<readonly string[]>([open]);
   const show = (id: string): void => {
@@ -20,6 +23,11 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
     const follow = () => show(ofAddress() ?? open);
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
+  }, [open]);
+  // Nothing was there to go to while it was hidden.
+  useLayoutEffect(() => {
+    const [, target = ""] = location.hash.split("#");
+    if (target !== open) document.getElementById(target)?.scrollIntoView({ block: "center" });
   }, [open]);
   const choose = (id: string): void => {
     history.replaceState(null, "", `#${id}`);

@@ -44,6 +44,16 @@ export function isUnsaved(form: HTMLFormElement): boolean {
 }
 
 /**
+ * Whether something newer may be drawn in a form: nothing is lost by that which was typed in it, or
+ * sent and may still be refused. What its fields hold then is no change of anybody's.
+ */
+export function isFree(form: HTMLFormElement): boolean {
+  if (saving.has(form) || isUnsaved(form)) return false;
+  changed.delete(form);
+  return true;
+}
+
+/**
  * Waits for what saves a form: from then on what was sent is saved, and nothing typed since. Of a
  * form that is sent again before its answer has come, the last counts.
  */

@@ -1,5 +1,4 @@
-import { useState } from "hono/jsx/dom";
-import { Check, ErrorLine, Field, Group } from "./field.tsx";
+import { Check, ErrorLine, Field, Group, useChosen } from "./field.tsx";
 import { FieldError, listOf, numberOf, textOf } from "./form-values.ts";
 import type { Webhook } from "./resources.ts";
 import { MemberForm, type SentMembers, type WebhookPart } from "./webhook-members.tsx";
@@ -31,9 +30,12 @@ const NO_HEADERS = "-";
 
 /** Which input is taken, how calls are answered, and which pages may read the answers. */
 export function WebhookAnswers(part: WebhookPart) {
-  const webhook = part.shown.body;
+  return <MemberForm {...part} toMembers={toMembers} fields={fieldsOf} />;
+}
+
+function fieldsOf(webhook: Webhook) {
   return (
-    <MemberForm {...part} toMembers={toMembers}>
+    <>
       <Group title="Bodies">
         <Field
           name="input_check"
@@ -72,12 +74,12 @@ export function WebhookAnswers(part: WebhookPart) {
         <CorsFields webhook={webhook} />
         <ErrorLine name="cors" />
       </Group>
-    </MemberForm>
+    </>
   );
 }
 
 function CorsFields({ webhook: { cors } }: { webhook: Webhook }) {
-  const [readers, setReaders] = useState(cors === null ? "" : "listed");
+  const [readers, setReaders] = useChosen(cors === null ? "" : "listed");
   return (
     <>
       <Field

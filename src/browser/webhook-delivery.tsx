@@ -1,5 +1,4 @@
-import { useState } from "hono/jsx/dom";
-import { Check, ErrorLine, Field, Group } from "./field.tsx";
+import { Check, ErrorLine, Field, Group, useChosen } from "./field.tsx";
 import { numberOf, textOf } from "./form-values.ts";
 import type { Webhook } from "./resources.ts";
 import { MemberForm, type SentMembers, type WebhookPart } from "./webhook-members.tsx";
@@ -26,19 +25,21 @@ const AFTER_FAILURE = [
 
 /** What is delivered more than once. */
 export function WebhookDelivery(part: WebhookPart) {
+  return <MemberForm {...part} toMembers={toMembers} fields={fieldsOf} />;
+}
+
+function fieldsOf(webhook: Webhook) {
   return (
-    <MemberForm {...part} toMembers={toMembers}>
-      <Group title="Calls that are sent again">
-        <IdempotencyFields webhook={part.shown.body} />
-        <ErrorLine name="idempotency" />
-      </Group>
-    </MemberForm>
+    <Group title="Calls that are sent again">
+      <IdempotencyFields webhook={webhook} />
+      <ErrorLine name="idempotency" />
+    </Group>
   );
 }
 
 function IdempotencyFields({ webhook: { idempotency } }: { webhook: Webhook }) {
   const [source = "", name = ""] = (idempotency?.from ?? "").split(/:(.*)/s);
-  const [chosen, choose] = useState(source);
+  const [chosen, choose] = useChosen(source);
   const asked = NAMES[chosen];
   return (
     <>

@@ -1,5 +1,4 @@
-import { useState } from "hono/jsx/dom";
-import { Field, Group } from "./field.tsx";
+import { Field, Group, useChosen } from "./field.tsx";
 import { listOf, numberOf, textOf } from "./form-values.ts";
 import type { Webhook } from "./resources.ts";
 import { MemberForm, type SentMembers, type WebhookPart } from "./webhook-members.tsx";
@@ -19,9 +18,12 @@ const WHEN_BUSY = [
 
 /** Who may call how much: methods, sizes, rate, and executions at the same time. */
 export function WebhookLimits(part: WebhookPart) {
-  const webhook = part.shown.body;
+  return <MemberForm {...part} toMembers={toMembers} fields={fieldsOf} />;
+}
+
+function fieldsOf(webhook: Webhook) {
   return (
-    <MemberForm {...part} toMembers={toMembers}>
+    <>
       <Group title="Rate">
         <RateFields webhook={webhook} />
       </Group>
@@ -42,13 +44,13 @@ export function WebhookLimits(part: WebhookPart) {
           value={String(webhook.max_body_bytes ?? "")}
         />
       </Group>
-    </MemberForm>
+    </>
   );
 }
 
 function RateFields({ webhook: { limits } }: { webhook: Webhook }) {
   const rate = limits?.rate ?? null;
-  const [by, setBy] = useState<string>(rate?.by ?? "");
+  const [by, setBy] = useChosen(rate?.by ?? "");
   return (
     <>
       <Field

@@ -2,14 +2,12 @@ import { call, readAll } from "./api.ts";
 import { Button } from "./button.tsx";
 import { confirm } from "./dialog.tsx";
 import { Check, Field } from "./field.tsx";
-import { Form } from "./form.tsx";
 import { textOf } from "./form-values.ts";
 import { useLoaded } from "./loaded.ts";
-import { notify } from "./notice.tsx";
 import { apiPath, may, pagePath } from "./page.ts";
 import type { Flow, Named, Webhook } from "./resources.ts";
 import { giveUpUnsaved } from "./unsaved.ts";
-import { patch, type WebhookPart } from "./webhook-members.tsx";
+import { MemberForm, type ShownWebhook, type WebhookPart } from "./webhook-members.tsx";
 
 const SYNC_MODES = [
   ["", "As the service is configured"],
@@ -26,9 +24,7 @@ const LOCATIONS = [
 export function WebhookSettings({ shown, changed }: WebhookPart) {
   const webhook = shown.body;
   const [lists] = useLoaded(readLists);
-  const save = (isOver: boolean) => async (values: FormData) => {
-    const now = await patch(shown, toBody(values), isOver);
-    notify("Saved");
+  const saved = (now: ShownWebhook): void => {
     if (now.body.name !== webhook.name)
       location.assign(`${pagePath("webhooks", now.body.name)}#settings`);
     changed(now);
@@ -36,9 +32,12 @@ export function WebhookSettings({ shown, changed }: WebhookPart) {
   if (lists === null) return null;
   return (
     <>
-      <Form act={save(false)} actOver={save(true)} submit="Save" isFixed={!may("webhook.write")}>
-        <SettingFields webhook={webhook} lists={lists} />
-      </Form>
+      <MemberForm
+        shown={shown}
+        changed={saved}
+        toMembers={toMembers}
+        fields={(held) => <SettingFields webhook={held} lists={lists} />}
+      />
       <Ending webhook={webhook} />
     </>
   );
@@ -117,7 +116,7 @@ function placeOf({ project_id, bundle_id }: Webhook): string {
   return project_id === null ? "" : `project:${project_id}`;
 }
 
-function toBody(values: FormData): Record<string, unknown> {
+function toMembers(values: FormData): Record<string, unknown> {
   const [kind = "", place = null] = textOf(values, "place").split(/:(.*)/s);
   return {
     name: textOf(values, "name"),

@@ -62,6 +62,24 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     }
   });
 
+  test("reads then what stands in a row, and takes nothing for new", async () => {
+    const path = "/api/latest/webhook/answer/call";
+    assert.equal((await fetch(service.url + path, { method: "POST" })).status, 200);
+    const executions = /\/execution\?/;
+    for (const [list, place] of [
+      ["/ui/webhooks", page.locator("tbody .outcomes")],
+      ["/ui/executions", page.locator("tbody tr")],
+    ] as const) {
+      await page.route(executions, (route) => route.abort());
+      const failed = page.waitForEvent("requestfailed", (of) => executions.test(of.url()));
+      await page.goto(service.url + list);
+      await failed;
+      await page.unroute(executions);
+      await place.waitFor();
+      assert.equal(await page.locator("tbody tr.new").count(), 0);
+    }
+  });
+
   test("shows itself ever more seldom where one request always fails, and is not loaded again", async () => {
     const window = await openWindow(browser, service);
     const looks = [
@@ -88,6 +106,48 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
       await shown(other).waitFor();
     });
     await Promise.all(tries);
+    await window.close();
+  });
+
+  test("reads again what somebody has stopped it from reading", async () => {
+    const reads = /\/api\/latest\/(webhook|flow|statistics)/;
+    const under = Promise.withResolvers<void>();
+    let count = 0;
+    await page.route(reads, () => {
+      if ((count += 1) === 3) under.resolve();
+    });
+    await page.goto(`${service.url}/ui/webhooks`);
+    await under.promise;
+    await page.unroute(reads);
+    await page.evaluate("stop()");
+    await shown(page).waitFor();
+    await said().waitFor({ state: "detached" });
+  });
+
+  test("reads again once what it reads is answered, and not before", async () => {
+    const window = await openWindow(browser, service);
+    const { page: other } = await openPage(window);
+    await other.clock.install();
+    await visit(other, service, "/ui/flows/answer");
+    let asked = 0;
+    other.on("request", (request) => (asked += Number(request.url().endsWith("/flow/answer"))));
+    const released = Promise.withResolvers<void>();
+    await other.route(/\/flow\/answer$/, async (route) => {
+      await released.promise;
+      await route.continue();
+    });
+    await other.clock.runFor(12_000);
+    await other.evaluate("fetch(location.href)");
+    assert.equal(asked, 1);
+    const answer = other.waitForResponse(/\/flow\/answer$/);
+    released.resolve();
+    await answer;
+    const next = other.waitForRequest(/\/flow\/answer$/);
+    await poll("the next to be asked for", async () => {
+      await other.clock.runFor(3000);
+      return asked === 1 ? null : true;
+    });
+    await next;
     await window.close();
   });
 
@@ -156,6 +216,24 @@ describe("a page that loses its service", { skip: noBrowser }, () => {
     await other.clock.fastForward(2000);
     await other.getByRole("rowheader", { name: "answer" }).waitFor();
     await silent.waitFor({ state: "detached" });
+    await window.close();
+  });
+
+  test("is live no more once its stream tells nothing, not even that it lives", async () => {
+    const window = await openWindow(browser, service);
+    const { page: other } = await openPage(window);
+    await other.clock.install();
+    await visit(other, service, "/ui/executions");
+    const live = other.locator("#live");
+    await live.filter({ hasText: /^Live/ }).waitFor();
+    process.kill(service.pid, "SIGSTOP");
+    try {
+      await other.clock.fastForward(45_000);
+      await live.filter({ hasText: /^Not live/ }).waitFor();
+    } finally {
+      process.kill(service.pid, "SIGCONT");
+    }
+    await live.filter({ hasText: /^Live/ }).waitFor();
     await window.close();
   });
 

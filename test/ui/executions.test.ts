@@ -63,6 +63,28 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     assert.deepEqual([...new Set(names)], ["flow hello"]);
   });
 
+  test("come into it where the service finds a text in another way of writing it", async () => {
+    await visit(page, service, `/ui/executions?text=${encodeURIComponent("Zo\u00eb")}`);
+    await page.locator("#live", { hasText: "Live" }).waitFor();
+    await call(service, "answer", { steps: [{ status_message: "ZOE\u0308 called" }] });
+    await page.locator("tbody tr", { hasText: "called" }).waitFor();
+  });
+
+  test("are filtered by the name of a project, whatever lists are there", async () => {
+    const lists = /\/project\?/;
+    await page.route(lists, () => {});
+    await page.goto(`${service.url}/ui/executions`);
+    const search = page.getByLabel("Search", { exact: true });
+    await search.fill("project:Shop");
+    await search.press("Enter");
+    await page.waitForURL(/project_id=/);
+    await search.fill("project:Shup");
+    await search.press("Enter");
+    await page.locator(".complaint", { hasText: 'There is no project "Shup"' }).waitFor();
+    await page.unroute(lists);
+    errors.splice(0);
+  });
+
   test("are on one page or another, however many come while they are looked at", async () => {
     await service.createWebhook("busy", "hello");
     await call(service, "busy", {});
@@ -77,6 +99,24 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await page.getByRole("button", { name: "Back" }).click();
     await page.getByRole("button", { name: "Back" }).and(page.locator(":disabled")).waitFor();
     assert.equal(new Set([...older, ...(await ids())]).size, 56);
+
+    // Another filter, chosen while the next page is waited for, is not turned away from.
+    await visit(page, service, "/ui/executions?webhook=busy");
+    await page.locator("#live", { hasText: "Live" }).waitFor();
+    await call(service, "busy", {});
+    await page.locator("tbody tr.new").waitFor();
+    const released = Promise.withResolvers<void>();
+    await page.route(/\/execution\?(?!.*status=)/, async (route) => {
+      await released.promise;
+      await route.continue().catch(() => {});
+    });
+    const asked = page.waitForRequest(/\/execution\?/);
+    await page.getByRole("button", { name: "Next" }).click();
+    await asked;
+    await page.getByRole("button", { name: "Failed" }).click();
+    await page.getByRole("heading", { name: "No execution is here" }).waitFor();
+    released.resolve();
+    await page.unrouteAll();
   });
 
   test("are filtered by status, text and time", async () => {
@@ -310,6 +350,12 @@ describe("executions and flows in the browser", { skip: noBrowser }, () => {
     await settled(page);
     assert.match(await page.locator(".trouble").innerText(), /There is no configuration[^]*line 2/);
     assert.match(await page.locator("#error-line").innerText(), /throw new Error/);
+    await visit(page, service, "/ui/flows/broken#run");
+    await page.getByRole("link", { name: "broken.ts, line 2" }).click();
+    await page.locator("#error-line", { hasText: "throw new Error" }).waitFor();
+    await page.getByRole("tab", { name: "Permissions and limits" }).click();
+    await page.getByRole("link", { name: "broken.ts, line 2" }).click();
+    await page.locator("#error-line").waitFor();
     await page.getByRole("link", { name: "Flows" }).last().click();
     await settled(page);
     await page.getByRole("button", { name: "Reload" }).click();

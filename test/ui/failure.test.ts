@@ -131,6 +131,17 @@ describe("a failed execution is understood", () => {
       await visit(page, service, "/ui/flows/counting");
       const trouble = page.locator(".trouble");
       assert.match(await trouble.innerText(), /Not ready yet/);
+      // A file of the same name in another folder is none of the flow.
+      const other = "throw".padStart(60, "\n");
+      const helper = join(service.directory, "plugins/lib/counting.ts");
+      await writeFile(helper, `${other} new Error("Not ready there");\nexport const count = 1;\n`);
+      await writeFile(
+        file,
+        '\nimport { count } from "./lib/counting.ts";\nexport default count;\n',
+      );
+      await service.api("POST", "/flow/reload");
+      await trouble.getByText("lib/counting.ts:56:").first().waitFor();
+      assert.equal(await trouble.getByRole("link").count(), 0);
       await writeFile(file, mended);
       await service.api("POST", "/flow/reload");
       await trouble.waitFor({ state: "detached" });

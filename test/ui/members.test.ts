@@ -39,6 +39,16 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
     await page.locator("form button[type=submit]:visible:enabled").waitFor();
   }
 
+  /** What is shown is then the webhook as it is now. */
+  async function disable(): Promise<void> {
+    await page.getByRole("tab", { name: "Access" }).click();
+    await page.getByRole("button", { name: "Disable", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Your password").fill(ADMIN_PASSWORD);
+    await dialog.getByRole("button", { name: "Disable", exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+  }
+
   test("limit rate and concurrency, and say at the field what is wrong", async () => {
     await visit(page, service, "/ui/webhooks/hello#limits");
     await choose("Counted are", "address");
@@ -132,6 +142,34 @@ describe("members of a webhook in the browser", { skip: noBrowser }, () => {
     await choose("How calls are told apart", "");
     await save();
     assert.equal(await member("hello", "idempotency"), null);
+  });
+
+  test("stay as somebody else has set them, where another one is saved", async () => {
+    await service.createWebhook("shared", "hello");
+    await visit(page, service, "/ui/webhooks/shared#limits");
+    for (const tab of ["Bodies and answers", "Delivery", "Access"])
+      await page.getByRole("tab", { name: tab }).click();
+    const theirs = {
+      limits: { rate: { calls: 5, per_sec: 60, by: "webhook" } },
+      cors: { origins: ["https://a.example.com"] },
+      idempotency: { from: "header:x-id" },
+    };
+    await service.api("PATCH", "/webhook/shared", theirs);
+    await disable();
+    for (const [tab, fields] of [
+      ["Limits", { "Largest body in bytes": "1000" }],
+      ["Bodies and answers", { "Headers of answers": "x-frame-options: DENY" }],
+      ["Delivery", { "Seconds for which a key is known": "3600" }],
+    ] as const) {
+      await page.getByRole("tab", { name: tab }).click();
+      await fill(fields);
+      await save();
+    }
+    assert.partialDeepStrictEqual((await service.api("GET", "/webhook/shared")).body, {
+      ...theirs,
+      max_body_bytes: 1000,
+      idempotency: { from: "header:x-id", window_sec: 3600 },
+    });
   });
 
   test("describe a signature that no scheme of the list has", async () => {

@@ -54,6 +54,11 @@ describe("what somebody may do decides what the pages offer", { skip: noBrowser 
     assert.equal(await administration(other).count(), 0);
     await visit(other, service, "/ui/admin/users");
     await other.getByText("Your roles do not show this section").waitFor();
+    await visit(other, service, "/ui/executions");
+    const search = other.getByLabel("Search", { exact: true });
+    await search.fill("project:Shop");
+    await search.press("Enter");
+    await other.locator(".complaint", { hasText: "project.read" }).waitFor();
     await other.context().close();
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Browser, Page, Route } from "playwright-core";
+import type { Browser, Locator, Page, Route } from "playwright-core";
 import { ADMIN_PASSWORD, type Service } from "../blackbox/service.ts";
 import { noBrowser, openBrowser, openPage, openWindow, settled, visit } from "./browser.ts";
 import { openWorkshop } from "./workshop.ts";
@@ -293,6 +293,45 @@ describe("what was changed and not saved", { skip: noBrowser }, () => {
     await page.locator("#notices", { hasText: "Saved" }).waitFor();
     assert.equal(await methods.inputValue(), "PUT");
     assert.deepEqual(await leave(), []);
+  });
+
+  test("is not replaced by what a change in another tab brings, nor saved over it", async () => {
+    const limits = page.locator("#limits");
+    const save = limits.getByRole("button", { name: "Save", exact: true });
+    const methods = page.getByLabel("Methods");
+    const sentBy = async (button: Locator): Promise<number> => {
+      const answer = page.waitForResponse((response) => response.request().method() === "PATCH");
+      await button.click();
+      return (await answer).status();
+    };
+    const change = async (isOver: boolean): Promise<void> => {
+      await page.getByRole("tab", { name: "Settings" }).click();
+      const settings = page.locator("#settings");
+      await settings.getByLabel("Description").fill(`Of another tab: ${isOver}`);
+      await settings.getByRole("button", { name: "Save", exact: true }).click();
+      if (isOver) await settings.getByRole("button", { name: "Save over it" }).click();
+      await page.locator("#notices", { hasText: "Saved" }).waitFor();
+      await page.getByRole("tab", { name: "Limits" }).click();
+    };
+    await service.api("PATCH", "/webhook/hello", { methods: ["POST"], max_body_bytes: 1000 });
+    await open("/ui/webhooks/hello#limits");
+    await methods.fill("GET");
+    await service.api("PATCH", "/webhook/hello", { methods: ["PUT"], max_body_bytes: 2000 });
+    await change(true);
+    assert.equal(await methods.inputValue(), "GET");
+    await save.click();
+    await limits.getByText("Somebody else has changed it meanwhile").waitFor();
+    assert.equal(await methods.inputValue(), "GET");
+    assert.equal(await sentBy(limits.getByRole("button", { name: "Save over it" })), 200);
+    await save.and(page.locator(":enabled")).waitFor();
+    const { body } = await service.api("GET", "/webhook/hello");
+    assert.partialDeepStrictEqual(body, { methods: ["GET"], max_body_bytes: 2000 });
+    assert.equal(await page.getByLabel("Largest body in bytes").inputValue(), "2000");
+
+    await open("/ui/webhooks/hello#limits");
+    await methods.fill("DELETE");
+    await change(false);
+    assert.equal(await sentBy(save), 200, "nobody else has changed it");
   });
 
   test("is asked about before somebody is signed out, and not after a webhook is gone", async () => {

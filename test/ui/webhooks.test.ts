@@ -133,6 +133,22 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await page.unroute(isOfWeek);
   });
 
+  test("show figures of now, also where nobody calls and the page stays open", async () => {
+    const window = await openWindow(browser, service);
+    const { page: other } = await openPage(window);
+    await other.clock.install();
+    for (const path of ["/ui/", "/ui/webhooks"]) {
+      await visit(other, service, path);
+      // What the stream tells as it opens is read first.
+      await other.clock.runFor(10_000);
+      await other.evaluate("fetch(location.href)");
+      const asked = other.waitForRequest(/\/statistics\?/);
+      await other.clock.runFor(60_000);
+      await asked;
+    }
+    await window.close();
+  });
+
   test("change their access after the password only", async () => {
     await visit(page, service, "/ui/webhooks/notification#access");
     await page.getByRole("button", { name: "Disable" }).click();
@@ -290,6 +306,24 @@ describe("webhooks in the browser", { skip: noBrowser }, () => {
     await put("export default () => 2;\n");
     await trouble.waitFor({ state: "detached" });
     // That a flow is not there is an answer of 404, which the browser tells too.
+    errors.splice(0);
+  });
+
+  test("say it of the flow that was chosen for them", async () => {
+    const file = join(service.directory, "plugins/leaving.ts");
+    writeFileSync(file, "export default () => 1;\n");
+    await service.api("POST", "/flow/reload");
+    await service.createWebhook("leaving", "leaving");
+    rmSync(file);
+    await service.api("POST", "/flow/reload");
+    await visit(page, service, "/ui/webhooks/leaving#settings");
+    const trouble = page.locator("#flow-trouble");
+    await trouble.filter({ hasText: "The flow leaving is not in the plugins folder" }).waitFor();
+    await page.getByLabel("Flow", { exact: true }).selectOption("broken");
+    await page.getByRole("button", { name: "Save" }).click();
+    await trouble.filter({ hasText: "The flow broken is broken" }).waitFor();
+    const read = () => page.waitForRequest((request) => /\/flow\/[a-z]+$/.test(request.url()));
+    assert.match((await read()).url(), /broken$/);
     errors.splice(0);
   });
 

@@ -33,7 +33,12 @@ function FlowPage({ first }: { first: Flow }) {
     show((before) => (JSON.stringify(before) === JSON.stringify(now) ? before : now));
   });
   const tabs = [
-    { id: "source", label: "Source", content: () => <Source flow={flow} /> },
+    {
+      id: "source",
+      label: "Source",
+      holds: ["error-line"],
+      content: () => <Source flow={flow} />,
+    },
     { id: "limits", label: "Permissions and limits", content: () => <Limits flow={flow} /> },
     { id: "run", label: "Run", content: () => <Run flow={flow} /> },
   ];
@@ -120,13 +125,15 @@ function Source({ flow }: { flow: Flow }) {
   );
 }
 
+/** A path and a line of it: `lib/order.ts:7`. */
+const PLACES = /(?<=^|[\s(])([^\s(]+?):(\d+)/gm;
+
 /** The line in the flow's own file that the error names first. */
 function lineOf({ error, file }: Flow): number | null {
   if (error === null) return null;
   const text = `${error.message}\n${error.stack ?? ""}`;
-  const at = text.indexOf(`${file}:`);
-  const line = at === -1 ? Number.NaN : Number.parseInt(text.slice(at + file.length + 1), 10);
-  return Number.isNaN(line) ? null : line;
+  const place = [...text.matchAll(PLACES)].find(([, path]) => path === file);
+  return place === undefined ? null : Number(place[2]);
 }
 
 const PERMISSIONS = [

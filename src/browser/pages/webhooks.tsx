@@ -1,10 +1,11 @@
 import { ButtonLink, PageHead } from "../head.tsx";
 import { useEffect, useRef, useState } from "hono/jsx/dom";
 import { read, readAll, type List } from "../api.ts";
+import { useServiceBack } from "../connection.ts";
 import { Field } from "../field.tsx";
 import { FilterForm, useFiltersOfAddress } from "../filters.tsx";
 import { number, plural } from "../format.ts";
-import { useLoaded } from "../loaded.ts";
+import { useLoaded, useRefresh } from "../loaded.ts";
 import { may, pagePath } from "../page.ts";
 import { PagedList, usePages } from "../paged-list.tsx";
 import { readToday } from "../range.ts";
@@ -15,6 +16,9 @@ import { Empty, NamedCell, type Column } from "../table.tsx";
 import { Time } from "../time.tsx";
 import { WebhookBadges } from "../webhook-badges.tsx";
 import { CallerBadges, ModeOf } from "../webhook-callers.tsx";
+
+/** How often today's calls are read again, in milliseconds: a page may stay open for days. */
+const TODAY_MS = 60_000;
 
 /** Calls that a row looks back on. */
 const RECENT = 8;
@@ -52,7 +56,9 @@ function WebhooksPage() {
   const [filters, apply] = useState(first);
   const pages = usePages<Webhook>(["webhook"], filters);
   const [flows] = useLoaded(() => readAll<Flow>("flow").catch(() => []));
-  const [today] = useLoaded(() => (may("execution.read") ? readToday() : Promise.resolve(null)));
+  const isShowing = may("execution.read");
+  const [today, reload] = useLoaded(() => (isShowing ? readToday() : Promise.resolve(null)));
+  useRefresh(reload, isShowing, TODAY_MS);
   const names = (flows ?? []).map(({ name }) => [name, name] as const);
   return (
     <>
@@ -116,8 +122,15 @@ function CallsOf({ day }: { day: Interval | undefined }) {
 function Latest({ webhook }: { webhook: string }) {
   const place = useRef<HTMLElement | null>(null);
   const [latest, setLatest] = useState<readonly ExecutionSummary[] | null>(null);
-  const fill = () => readLatest(webhook).then(setLatest);
+  const wasSeen = useRef(false);
+  const fill = (): void => {
+    wasSeen.current = true;
+    readLatest(webhook).then(setLatest, () => {});
+  };
   useEffect(() => onceVisible(place.current, fill), [webhook]);
+  useServiceBack(latest === null, () => {
+    if (wasSeen.current === true) fill();
+  });
   const [newest] = latest ?? [];
   return (
     <span ref={place} class="badges">
@@ -136,12 +149,12 @@ function Latest({ webhook }: { webhook: string }) {
 }
 
 /** Rows that nobody scrolls to cost no request. */
-function onceVisible(element: HTMLElement | null, act: () => Promise<void>) {
+function onceVisible(element: HTMLElement | null, act: () => void) {
   if (element === null) return;
   const observer = new IntersectionObserver((entries) => {
     if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
     observer.disconnect();
-    act().catch(() => {});
+    act();
   });
   observer.observe(element);
   return () => observer.disconnect();

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Logins, Principal } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
 import type { Executions } from "../executions/executions.ts";
+import { HEARTBEAT, HEARTBEAT_MS } from "../../shared/contract/event-stream.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { readFor } from "../store/reading.ts";
 
@@ -33,9 +34,6 @@ export interface EventStream {
   send(bytes: Uint8Array): void;
   close(): void;
 }
-
-/** How often a silent stream says that it lives, so that proxies keep it. */
-const HEARTBEAT_MS = 15_000;
 
 /** Bytes that wait for a slow reader; beyond it the reader is dropped, and comes back. */
 const MOST_WAITING = 1024 * 1024;
@@ -172,7 +170,7 @@ class OpenStreams {
 /** @returns ends it */
 function beat(logins: Pick<Logins, "renew">, stream: EventStream): () => void {
   const timer = setInterval(() => {
-    stream.send(encoder.encode(": \n\n"));
+    stream.send(toEvent(HEARTBEAT, null));
     renewOrClose(logins, stream).catch(() => stream.close());
   }, HEARTBEAT_MS);
   return () => clearInterval(timer);
