@@ -40,7 +40,14 @@ export async function exchange(
   const endBySignal = (): void => end(signal?.reason);
   request.addEventListener("readystatechange", listen);
   request.addEventListener("progress", listen);
-  request.addEventListener("load", () => resolve(toExchange(request)));
+  request.addEventListener("load", () => {
+    try {
+      resolve(toExchange(request));
+    } catch (error) {
+      // A header that a proxy has spoilt.
+      reject(error);
+    }
+  });
   // Whoever stops the page from loading ends what it reads, which tells `abort` alone.
   for (const type of ["error", "abort"])
     request.addEventListener(type, () => reject(new DOMException("", "NetworkError")));

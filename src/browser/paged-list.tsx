@@ -58,6 +58,10 @@ interface Reading<Item> {
   isAgain: boolean;
 }
 
+function newReading<Item>(cursors: readonly string[]): Reading<Item> {
+  return { cursors, abort: new AbortController(), missed: [], isAgain: false };
+}
+
 /** A list that the server pages: the browser never holds more than one page of it. */
 export function usePages<Item>(
   path: readonly string[],
@@ -72,22 +76,23 @@ export function usePages<Item>(
     setShown(now);
   };
 
-  async function load(cursors: readonly string[], isSame = false): Promise<void> {
+  /** @returns whether its answer was shown: what is asked for next takes the place of one that waits */
+  async function load(cursors: readonly string[], isSame = false): Promise<boolean> {
     reading.current?.abort.abort();
-    const mine = { cursors, abort: new AbortController(), missed: [], isAgain: false };
-    reading.current = mine;
+    const mine = (reading.current = newReading(cursors));
     setBusy(true);
     show({ ...latest.current, atFirst: isSame ? latest.current.atFirst : null, isMissing: true });
     const wanted = { limit: String(PAGE), ...query, cursor: cursors.at(-1) };
     try {
       const list = await read<List<Item>>(path, wanted, mine.abort.signal);
-      if (mine !== reading.current) return;
+      if (mine !== reading.current) return false;
       // All that was on it may have been deleted since its cursor was kept.
       if (list.items.length === 0 && cursors.length > 0) return await load([]);
-      const page = toPage(list, cursors, latest.current.atFirst);
-      show(mine.missed.reduce(changed<Item>, page));
+      show(mine.missed.reduce(changed<Item>, toPage(list, cursors, latest.current.atFirst)));
+      return true;
     } catch (error) {
       if (!mine.abort.signal.aborted) throw error;
+      return false;
     } finally {
       if (mine === reading.current) end(mine);
     }
@@ -100,13 +105,12 @@ export function usePages<Item>(
   }
 
   async function turn(by: 1 | -1): Promise<void> {
-    // What was pushed off is neither on this page nor on the one that followed it.
-    const isCut = by === 1 && latest.current.isCut;
-    if (isCut) await load(latest.current.cursors);
-    const { cursors, next, isMissing } = latest.current;
+    // What was pushed off is neither on this page nor on the one that followed it: it is read again,
+    // unless that gives way to another list.
+    if (by === 1 && latest.current.isCut && !(await load(latest.current.cursors))) return;
+    const { cursors, next } = latest.current;
     if (by === -1) await load(cursors.slice(0, -1));
-    // What has not come by now gave way to another list.
-    else if (next !== null && !(isCut && isMissing)) await load([...cursors, next]);
+    else if (next !== null) await load([...cursors, next]);
     scrollTo({ top: 0 });
   }
 
@@ -127,7 +131,8 @@ export function usePages<Item>(
     track(load(cursors)).catch(complain);
   });
   useServiceBack(shown.isMissing, () => void refresh().catch(complain));
-  return { ...ends(shown), isBusy, reload: () => load([]), refresh, turn, change };
+  const reload = () => load([]).then(() => {});
+  return { ...ends(shown), isBusy, reload, refresh, turn, change };
 }
 
 function toPage<Item>(

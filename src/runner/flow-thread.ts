@@ -1,7 +1,7 @@
 import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
 import { countBegun, newClaims, recall } from "../shared/wire/claims.ts";
-import { MAX_FRAME } from "../shared/wire/frames.ts";
+import { forwardedBytes, isSurelyCarried, MAX_GIVEN } from "../shared/wire/forwarded.ts";
 import { listen } from "../shared/wire/ports.ts";
 import {
   isRecord,
@@ -16,9 +16,6 @@ import { startThread } from "./threads.ts";
 
 /** A flow that got hold of its thread's port could fill it as fast as it is emptied. */
 const MOST_DRAINED = 10_000;
-
-/** In characters: each has six bytes at most in JSON. */
-const SURELY_CARRIED = 2 ** 25;
 
 const SERVE: Task = { type: "serve" };
 const SERVING = { inspecting: false, withheld: { files: false, net: false } };
@@ -137,15 +134,9 @@ export class FlowThread {
   }
 }
 
-/** Whether the channel takes it as a part of JSON: a longer frame would end it, for all. */
+/** Whether the channel takes it: a longer frame would end it, for all. */
 function isCarried(text: string): boolean {
-  if (text.length <= SURELY_CARRIED) return true;
-  if (text.length > MAX_FRAME / 2) return false;
-  try {
-    return Buffer.byteLength(JSON.stringify(text)) < MAX_FRAME - 2 ** 10;
-  } catch {
-    return false;
-  }
+  return isSurelyCarried(text.length) || forwardedBytes(text) <= MAX_GIVEN;
 }
 
 /** Without the paths that are in it: whoever calls the flow is told. */

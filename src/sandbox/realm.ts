@@ -75,7 +75,9 @@ export class Realm {
   /** As it is now: after the flow was loaded, and before its first run. */
   constructor(shared: SharedObjects) {
     if (this.#hasFetch) shared.addFetch();
-    lockGlobals(ownKeys(GLOBAL));
+    lockValues(ownKeys(GLOBAL));
+    // What the flow has made to put a value in its own place does so when it is first used.
+    lockAccessors(shared.globals);
     push(this.#holders, toHolder("globalThis", GLOBAL));
     const { all } = shared;
     for (let at = 0; at < all.length; at += 1) {
@@ -95,7 +97,7 @@ export class Realm {
     if (!areMade(classes)) this.#spoilt = FETCH;
     this.#hasFetch = true;
     freezeAll(classes);
-    lockGlobals(FETCH_CLASSES);
+    lockValues(FETCH_CLASSES);
     // With what their making has left there.
     this.#holders[0] = toHolder("globalThis", GLOBAL);
   }
@@ -132,24 +134,37 @@ export class Realm {
   }
 }
 
-/** What is there cannot be replaced; more can be added. What is made when it is used stays. */
-function lockGlobals(keys: readonly PropertyKey[]): void {
+/** What is there cannot be replaced; more can be added. */
+function lockValues(keys: readonly PropertyKey[]): void {
+  // Deno puts some of its own in their place when they are first used: they are compared.
+  if (IS_DENO) return;
   for (let at = 0; at < keys.length; at += 1) {
     const key = keys[at] as PropertyKey;
-    if (isUnmade(GLOBAL, key)) continue;
-    const found = getOwnPropertyDescriptor(GLOBAL, key);
-    if (found === undefined || found.configurable !== true) continue;
-    const { value, get, enumerable } = found;
-    if (hasOwn(found, "value")) {
-      // Deno puts some of its own in their place when they are first used: they are compared.
-      if (IS_DENO) continue;
-      const locked = { __proto__: null, value, enumerable, writable: false, configurable: false };
-      defineProperty(GLOBAL, key, locked as PropertyDescriptor);
-    } else if (isReplaceable(key, found.set)) {
-      const locked = { __proto__: null, get, set: undefined, enumerable, configurable: false };
-      defineProperty(GLOBAL, key, locked as unknown as PropertyDescriptor);
-    }
+    const found = findOpen(key);
+    if (found === null || !hasOwn(found, "value")) continue;
+    const { value, enumerable } = found;
+    const locked = { __proto__: null, value, enumerable, writable: false, configurable: false };
+    defineProperty(GLOBAL, key, locked as PropertyDescriptor);
   }
+}
+
+/** As lockValues; what is made when it is used stays. */
+function lockAccessors(keys: readonly PropertyKey[]): void {
+  for (let at = 0; at < keys.length; at += 1) {
+    const key = keys[at] as PropertyKey;
+    const found = findOpen(key);
+    if (found === null || hasOwn(found, "value") || !isReplaceable(key, found.set)) continue;
+    const { get, enumerable } = found;
+    const locked = { __proto__: null, get, set: undefined, enumerable, configurable: false };
+    defineProperty(GLOBAL, key, locked as unknown as PropertyDescriptor);
+  }
+}
+
+/** A member of `globalThis` that can be replaced. */
+function findOpen(key: PropertyKey): PropertyDescriptor | null {
+  if (isUnmade(GLOBAL, key)) return null;
+  const found = getOwnPropertyDescriptor(GLOBAL, key);
+  return found === undefined || found.configurable !== true ? null : found;
 }
 
 /** Some of Node's setters make a value, and put it in their place; Deno's take any. */

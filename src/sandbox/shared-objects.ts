@@ -3,6 +3,7 @@ import { getOwnPropertyDescriptor, getPrototypeOf, push } from "../shared/intrin
 import { FETCH_CLASSES, isFetchClass } from "./fetch-classes.ts";
 
 const GLOBAL = globalThis;
+const Module: object = ModuleNow;
 const extensions: unknown = Reflect.get(ModuleNow, "_extensions");
 
 /**
@@ -22,6 +23,8 @@ export interface Shared {
 /** What runs share beside `globalThis`, as the runtime made it: to be found before a flow is loaded. */
 export class SharedObjects {
   readonly all: Shared[] = findShared();
+  /** Of the members of `globalThis`. */
+  readonly globals: readonly PropertyKey[] = Reflect.ownKeys(GLOBAL);
   #hasFetch = false;
 
   /** The classes of `fetch`, made where nobody has used them yet. */
@@ -82,6 +85,7 @@ function findSingles(): [name: string, object: unknown][] {
     ["crypto.subtle", crypto.subtle],
     ["navigator", navigator],
     ["performance", performance],
+    ["Module", Module],
     // How the runtime reads a module of the older format, by the extension of its file.
     ["Module._extensions", extensions],
   ];

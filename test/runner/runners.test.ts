@@ -255,7 +255,7 @@ test("late failures of one execution do not harm the next", async () => {
       if (runs === 1) {
         // Late, however soon the next run begins: while that waits.
         const later = async (act, ms) => { await next.promise; setTimeout(act, ms); };
-        void later(() => { throw new Error("late timer"); }, 20); Promise.reject(new Error("left behind")); console.log("own"); void later(() => console.log("late line"), 10); return runs;
+        void later(() => { throw new Error("late timer"); }, 20); void later(() => Promise.reject(new Error("left behind")), 15); console.log("own"); void later(() => console.log("late line"), 10); return runs;
       }
       next.resolve();
       await new Promise((resolve) => setTimeout(resolve, 100));

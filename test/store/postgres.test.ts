@@ -150,6 +150,18 @@ test("postgres: a record that cannot be written costs no other, and one that is 
   assert.deepEqual(await connectionsByMonth(store), new Map([["2026-11", 2]]));
 });
 
+test("postgres: the tables may be in a schema of any name", async () => {
+  const url = await urlOf("schema.db");
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(`create schema "Flow Hook.1"; alter database
+    "${new URL(url).pathname.slice(1)}" set search_path = "Flow Hook.1"`);
+  await client.end();
+  await using store = await openStoreOf("postgres", "schema.db");
+  await append(store, begin(newRow(newExecutionId(), PENDING)), "1");
+  assert.equal(await countExecutions(store), 1);
+});
+
 test("postgres: what is acknowledged is on disk, also where the database is set to tell before", async () => {
   const name = "asynchronous.db";
   const url = await urlOf(name);

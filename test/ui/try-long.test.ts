@@ -87,7 +87,8 @@ describe("a call from its page that takes long", { skip: noBrowser }, () => {
     await visit(page, service, "/ui/webhooks/once#try");
     await page.getByLabel("Query").fill("seconds=0");
     await page.getByLabel("Headers").first().fill("Idempotency-Key: order-1");
-    const note = result().getByText("the answer of an earlier call");
+    // It is announced as well, a moment later.
+    const note = result().locator("p", { hasText: "the answer of an earlier call" });
     const opened = result().getByRole("link", { name: "Open its execution" });
     const isFinal = result().locator(".legs", { hasText: "Final leg" });
     await page.getByRole("button", { name: "Send" }).click();

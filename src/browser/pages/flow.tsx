@@ -125,15 +125,21 @@ function Source({ flow }: { flow: Flow }) {
   );
 }
 
-/** A path and a line of it: `lib/order.ts:7`. */
-const PLACES = /(?<=^|[\s(])([^\s(]+?):(\d+)/gm;
-
 /** The line in the flow's own file that the error names first. */
 function lineOf({ error, file }: Flow): number | null {
   if (error === null) return null;
   const text = `${error.message}\n${error.stack ?? ""}`;
-  const place = [...text.matchAll(PLACES)].find(([, path]) => path === file);
-  return place === undefined ? null : Number(place[2]);
+  const start = `${file}:`;
+  for (let at = text.indexOf(start); at !== -1; at = text.indexOf(start, at + 1)) {
+    const line = /^\d+/.exec(text.slice(at + start.length));
+    if (line !== null && isWhole(text, at)) return Number(line[0]);
+  }
+  return null;
+}
+
+/** Whether no longer path ends in the one that begins there: `lib/order.ts:7`. */
+function isWhole(text: string, at: number): boolean {
+  return at === 0 || /[\s(]/.test(text.charAt(at - 1));
 }
 
 const PERMISSIONS = [

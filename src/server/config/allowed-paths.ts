@@ -51,14 +51,17 @@ const HELD: Readonly<Record<string, string>> = {
  * @param file the configuration file, where it holds a secret
  */
 export function warnOfReadable(config: Config, file: string | null): string[] {
-  const own = listOwn(config, file).filter(({ name }) => name in HELD);
+  const { DATA_DIR } = config;
+  const own = listOwn(config, file).filter(
+    ({ name, path }) => name === "DATA_DIR" || (name in HELD && !touches(path, DATA_DIR)),
+  );
   return config.ALLOW_READ.flatMap((path) => {
-    const found = own.find((one) => touches(path, one.path));
-    if (found === undefined) return [];
-    return [
-      `ALLOW_READ "${path}" covers ${found.name} ("${found.path}"): flows that declare it can ` +
-        `read ${HELD[found.name]}`,
-    ];
+    const found = own.filter((one) => touches(path, one.path));
+    return found.map(
+      (one) =>
+        `ALLOW_READ "${path}" covers ${one.name} ("${one.path}"): flows that declare it can ` +
+        `read ${HELD[one.name]}`,
+    );
   });
 }
 

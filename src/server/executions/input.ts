@@ -1,30 +1,24 @@
 import { RequestError } from "../../shared/errors.ts";
-import { MAX_FORWARDED, MAX_GIVEN } from "../../shared/wire/frames.ts";
+import { forwardedBytes, isSurelyCarried, MAX_GIVEN } from "../../shared/wire/forwarded.ts";
 import type { Job } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow, PayloadInput } from "../store/execution-row.ts";
 
 /** What an execution receives, as texts: they are stored and cross the wall unparsed. */
 export type Input = PayloadInput;
 
-/** Deno's threads are spoken to by way of their runner. */
-const MOST_BYTES = "Deno" in globalThis ? MAX_FORWARDED : MAX_GIVEN;
-
-/** Of each of its UTF-16 units a text has at most so many bytes. */
-const UNIT_BYTES = 3;
-
 /**
- * What a body says can be several times as long as its bytes.
+ * What a body says can be several times as long as its bytes. What could not be forwarded is refused
+ * wherever it runs: which way it goes, and on which node, is not known yet.
  *
  * @throws RequestError body_too_large where no thread could be given it
  */
 export function requireCarried({ input_value, raw_body }: Input): void {
-  const units = input_value.length + (raw_body?.length ?? 0);
-  if (units * UNIT_BYTES <= MOST_BYTES) return;
-  const bytes = Buffer.byteLength(input_value) + Buffer.byteLength(raw_body ?? "");
-  if (bytes <= MOST_BYTES) return;
+  if (isSurelyCarried(input_value.length + (raw_body?.length ?? 0))) return;
+  const bytes = forwardedBytes(input_value) + forwardedBytes(raw_body ?? "");
+  if (bytes <= MAX_GIVEN) return;
   throw new RequestError(
     "body_too_large",
-    `As the input of a flow the body has ${bytes} bytes, expected at most ${MOST_BYTES}`,
+    `As the input of a flow the body has ${bytes} bytes, expected at most ${MAX_GIVEN}`,
   );
 }
 

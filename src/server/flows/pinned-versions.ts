@@ -82,7 +82,8 @@ export class PinnedVersions {
     const taken = await loader.take(flow, paths(), candidate);
     if (taken.kind === "flow") return taken.served.spec;
     if (taken.kind === "broken") {
-      if (taken.error.retry !== "soon") registry.noteBroken(key);
+      // What its import throws is its own; a machine without room says nothing of it.
+      if (taken.error.stack !== null) registry.noteBroken(key);
       log.error({ flow, version }, `A version cannot run here: ${taken.error.message}`);
     }
     return undefined;

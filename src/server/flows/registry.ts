@@ -134,10 +134,15 @@ export class FlowRegistry {
     return performance.now() - (this.#broken.get(key) ?? -Infinity) < BROKEN_MS;
   }
 
+  /** What was stored again may be what could not be used before. */
+  forgetBroken(): void {
+    this.#broken.clear();
+  }
+
   /** Another chance for everything that is broken. */
   forgive(): void {
     this.#givenUp.clear();
-    this.#broken.clear();
+    this.forgetBroken();
     for (const entry of this.#entries.values()) if (entry.error !== null) entry.seen = null;
   }
 

@@ -94,6 +94,7 @@ export class FolderSync {
 
   /** Other nodes offer something else, which may be what could not be borrowed before. */
   offersChanged(): void {
+    this.#options.registry.forgetBroken();
     for (const entry of this.#options.registry.entries())
       if (entry.node !== null && entry.error !== null && !entry.error.isGivenUp) entry.seen = null;
     this.debounce.immediately();

@@ -80,6 +80,7 @@ async function readSent(
 ): Promise<unknown> {
   const { call, webhook, payload } = admission;
   const source = from === "scheme" ? deliveryOfCall(webhook, admission) : from;
+  if (source === null) return undefined;
   const [kind = "", name = ""] = source.split(/:(.*)/s);
   if (kind === "header") return findHeader(call.incoming.headers, name);
   if (kind === "query") return call.query.get(name) ?? undefined;
@@ -92,11 +93,14 @@ async function readSent(
 /** Texts up to this length, in UTF-16 units, stop the HTTP loop for some milliseconds at most. */
 const AT_ONCE = 64 * 1024;
 
-/** Of the scheme that its signature was held against: no other header is signed. */
-function deliveryOfCall({ signature }: WebhookRow, { call }: Admission): string {
-  if (signature === null) return "";
+/**
+ * Of the scheme that its signature was held against: no other header is signed. null: it has none; its
+ * signature may have been taken away while the call came.
+ */
+function deliveryOfCall({ signature }: WebhookRow, { call }: Admission): string | null {
+  if (signature === null) return null;
   const schemes = schemesOf(JSON.parse(signature) as SignatureMember);
-  return deliveryOf(findScheme(schemes, call.incoming)) ?? "";
+  return deliveryOf(findScheme(schemes, call.incoming));
 }
 
 const RESERVED = [ASYNC, KEY, WAIT];

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import { correct } from "../../shared/clock.ts";
-import { FrameReader, MAX_FORWARDED, MAX_GIVEN, toFrame } from "../../shared/wire/frames.ts";
+import { forwardedBytes, isSurelyCarried, MAX_GIVEN } from "../../shared/wire/forwarded.ts";
+import { FrameReader, toFrame } from "../../shared/wire/frames.ts";
 import {
   failed,
   MAX_SETTING_BYTES,
@@ -105,7 +106,7 @@ export class ThreadLine implements WorkerLine {
   /** It counts until it has left: a thread that does not read asks for no more than others do. */
   answer(number: number, answer: OperationAnswer): void {
     this.#operations.answered(number);
-    const told = toCarried(answer, this.#awaited === null);
+    const told = toCarried(answer);
     this.#tell({ type: "answer", number, answer: told }, 0, () => this.#operations.left(number));
   }
 
@@ -242,12 +243,14 @@ export class ThreadLine implements WorkerLine {
 }
 
 /** One that is longer than a thread can be given fails. */
-function toCarried(answer: OperationAnswer, isForwarded: boolean): OperationAnswer {
-  const most = isForwarded ? MAX_FORWARDED : MAX_GIVEN;
-  if (!answer.ok || answer.value.length * BYTES <= most) return answer;
-  const bytes = Buffer.byteLength(answer.value);
-  if (bytes <= most) return answer;
-  return { ok: false, message: `The answer has ${bytes} bytes, a thread takes at most ${most}` };
+function toCarried(answer: OperationAnswer): OperationAnswer {
+  if (!answer.ok || isSurelyCarried(answer.value.length)) return answer;
+  const bytes = forwardedBytes(answer.value);
+  if (bytes <= MAX_GIVEN) return answer;
+  return {
+    ok: false,
+    message: `The answer has ${bytes} bytes, a thread takes at most ${MAX_GIVEN}`,
+  };
 }
 
 function divide(jobs: readonly Job[]): Job[][] {

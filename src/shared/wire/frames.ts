@@ -21,11 +21,6 @@ const HEAD = 4;
 /** A frame that is larger was made by nobody here; bytes. */
 export const MAX_FRAME = 2 ** 28;
 
-/** Longest text that a thread can be given, in bytes: beside it a frame has its head. */
-export const MAX_GIVEN = MAX_FRAME - 2 ** 20;
-/** The same by way of its runner: as a part of JSON it is twice as long at most. */
-export const MAX_FORWARDED = MAX_FRAME / 2 - 2 ** 20;
-
 /** Stands where the length is written. */
 const ROOM_FOR_HEAD = "\0".repeat(HEAD);
 

@@ -18,7 +18,7 @@ export interface Batch {
 export async function runBatch<Row = unknown>(client: Client, batch: Batch): Promise<Row[]> {
   const { name, text } = batch;
   const oids = await oidsOf(client);
-  const lists = batch.lists.map((list) => toRowBytes(list, oids.get(list.type.name) ?? 0));
+  const lists = batch.lists.map((list) => toRowBytes(list, oidOf(oids, list.type)));
   const values = [...lists, ...batch.values];
   const query_timeout = ANSWER_MS + sendingMs(values.map(sizeOf));
   const query: TimedQuery = { name, text, values, query_timeout };
@@ -29,8 +29,9 @@ export async function runBatch<Row = unknown>(client: Client, batch: Batch): Pro
 /** Object ids of the rows' types: each database has its own, and a connection knows its database. */
 const known = new WeakMap<Client, ReadonlyMap<string, number>>();
 
+/** As the statements find them. */
 const ROW_TYPES = `select typname as name, oid from pg_type
-  where typtype = 'c' and typnamespace = current_schema()::regnamespace and typname like '%\\_row'`;
+  where typtype = 'c' and typname like '%\\_row' and pg_type_is_visible(oid)`;
 
 async function oidsOf(client: Client): Promise<ReadonlyMap<string, number>> {
   const own = known.get(client);
@@ -39,6 +40,13 @@ async function oidsOf(client: Client): Promise<ReadonlyMap<string, number>> {
   const oids = new Map(rows.map(({ name, oid }) => [name, oid]));
   known.set(client, oids);
   return oids;
+}
+
+/** @throws {Error} where somebody has taken it away */
+function oidOf(oids: ReadonlyMap<string, number>, { name }: RowType): number {
+  const oid = oids.get(name);
+  if (oid === undefined) throw new Error(`The database has no type "${name}"`);
+  return oid;
 }
 
 /** @param at which parameter the list is */
