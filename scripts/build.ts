@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import {
   chmodSync,
   mkdirSync,
@@ -46,6 +47,9 @@ function refuse(name: string): void {
  */
 const EXEC_ARGV = ["--disable-sigusr1", "--max-semi-space-size=32"];
 
+/** Starting a service to see what it compiles takes seconds; longer is a fault. */
+const CACHE_MS = 120_000;
+
 /** Node's single executable application: the runtime with the program and its assets inside. */
 function buildBinary(
   output: string,
@@ -56,7 +60,7 @@ function buildBinary(
   const folder = mkdtempSync(join(BUILD, ".binary-"));
   try {
     writeFileSync(join(folder, "main.cjs"), entry);
-    const carried = new Map(assets).set("program.cjs", program);
+    const files = writeAssets(folder, new Map(assets).set("program.cjs", program));
     const configuration = {
       // As stack traces name it: without the folder in which it was built.
       main: "main.cjs",
@@ -67,10 +71,7 @@ function buildBinary(
       // NODE_OPTIONS of whatever environment could name code to be run: flags come by the command
       // line alone, as the server starts its runners.
       execArgvExtension: "cli",
-      assets: {
-        ...writeAssets(folder, carried),
-        "program.cache": writeCodeCache(folder, program, target),
-      },
+      assets: { ...files, ...writeCodeCaches(folder, files, target) },
     };
     const file = join(folder, "configuration.json");
     writeFileSync(file, JSON.stringify(configuration));
@@ -84,14 +85,43 @@ function buildBinary(
   }
 }
 
-/** Empty for another platform: a cache made by this machine's runtime is of no use to it. */
-function writeCodeCache(folder: string, program: Uint8Array, target: string): string {
-  const [text, cache] = [join(folder, "program.cjs"), join(folder, "program.cache")];
-  writeFileSync(text, program);
-  writeFileSync(cache, "");
-  if (target === hostTarget())
-    execFileSync(process.execPath, [join(ROOT, "scripts/code-cache.ts"), text, cache]);
-  return cache;
+/**
+ * What was compiled of the program: as any command needs it, and as the service does, which is more.
+ * Empty for another platform: a cache made by this machine's runtime is of no use to it.
+ */
+function writeCodeCaches(
+  folder: string,
+  files: Readonly<Record<string, string>>,
+  target: string,
+): Record<string, string> {
+  const caches = {
+    "program.cache": join(folder, "program.cache"),
+    "service.cache": join(folder, "service.cache"),
+  };
+  for (const cache of Object.values(caches)) writeFileSync(cache, "");
+  if (target !== hostTarget()) return caches;
+  const program = files["program.cjs"] ?? "";
+  writeCodeCache(folder, program, caches["program.cache"]);
+  const names = join(folder, "assets.json");
+  writeFileSync(names, JSON.stringify(files));
+  writeCodeCache(folder, program, caches["service.cache"], names);
+  return caches;
+}
+
+/** @param serving paths of the assets, for the code of a service that runs */
+function writeCodeCache(
+  folder: string,
+  program: string,
+  cache: string,
+  ...serving: string[]
+): void {
+  const script = join(ROOT, "scripts/code-cache.ts");
+  execFileSync(process.execPath, [script, program, cache, ...serving], {
+    cwd: folder,
+    env: { FLOWHOOK_LISTEN_PORT: "0", FLOWHOOK_ADMIN_PASSWORD: randomUUID() },
+    stdio: ["ignore", "ignore", "inherit"],
+    timeout: CACHE_MS,
+  });
 }
 
 function writeAssets(folder: string, assets: Assets): Record<string, string> {

@@ -1,10 +1,49 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { Script } from "node:vm";
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import sea from "node:sea";
+import { constants, Script } from "node:vm";
+import type { runCommand } from "../src/cli/program.ts";
 
 /**
  * `code-cache.ts PROGRAM CACHE`: compiles a program's text and keeps the code, so that a start
  * need not. A process of its own: the code is for the runtime and flags that it was made with.
+ *
+ * `code-cache.ts PROGRAM CACHE ASSETS`: what is compiled as it is first called, which most of a
+ * program is, is kept as well: of a service that starts in this folder, and answers. ASSETS is a file
+ * with the paths of the assets, by their names.
  */
-const [, , program = "", cache = ""] = process.argv;
-const script = new Script(readFileSync(program, "latin1"), { filename: "flowhook" });
+const [, , program = "", cache = "", assets] = process.argv;
+const script = new Script(readFileSync(program, "latin1"), {
+  filename: "flowhook",
+  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+});
+if (assets !== undefined) await serve(assets);
 writeFileSync(cache, script.createCachedData());
+process.exit();
+
+/** Resolves once the service with the example flows was called. */
+async function serve(assets: string): Promise<void> {
+  const paths = JSON.parse(readFileSync(assets, "utf8")) as Record<string, string>;
+  sea.getRawAsset = (name) => new Uint8Array(readFileSync(paths[name] ?? "")).buffer;
+  const load = script.runInThisContext() as (...scope: unknown[]) => void;
+  const { execPath } = process;
+  const module = { exports: {} as { runCommand: typeof runCommand } };
+  load(module.exports, createRequire(execPath), module, execPath, dirname(execPath));
+  const called = Promise.withResolvers<string>();
+  process.stdout.write = (text: string | Uint8Array): boolean => {
+    const url = /http:\S+\/call/.exec(String(text));
+    if (url !== null) called.resolve(url[0]);
+    return true;
+  };
+  const ended = module.exports.runCommand(["serve", "--demo"]);
+  const url = await Promise.race([called.promise, ended]);
+  if (typeof url !== "string") throw new Error(`The program ended with ${url}`);
+  for (const path of [url, new URL("/ui/", url)]) await answerOf(path);
+}
+
+async function answerOf(url: string | URL): Promise<void> {
+  const answer = await fetch(url);
+  await answer.text();
+  if (!answer.ok) throw new Error(`${String(url)} was answered with ${answer.status}`);
+}

@@ -17,7 +17,9 @@ else startProgram().catch(reportUnstarted);
 /** Runs the program's text, with its code where the build could compile it for this platform. */
 async function startProgram(): Promise<void> {
   const text = Buffer.from(getRawAsset("program.cjs")).toString("latin1");
-  const cache = Buffer.from(getRawAsset("program.cache"));
+  // A service needs most of the program, other commands little of it.
+  const isService = command === "serve" || command === "dev";
+  const cache = Buffer.from(getRawAsset(isService ? "service.cache" : "program.cache"));
   const script = new Script(text, {
     filename: "flowhook",
     ...(cache.length === 0 ? {} : { cachedData: cache }),
