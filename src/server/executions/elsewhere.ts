@@ -4,7 +4,7 @@ import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecutions, findPayload } from "../store/executions.ts";
 import { cancelUnended } from "../store/unended.ts";
 import type { Store } from "../store/store.ts";
-import { newActive, type ActiveExecution } from "./active.ts";
+import { ActiveExecution } from "./active.ts";
 import { isEnded } from "../../shared/contract/status.ts";
 import { decide, readOutcome, type Outcome } from "./outcome.ts";
 
@@ -55,7 +55,7 @@ export class Elsewhere {
   find(row: ExecutionRow): ActiveExecution | undefined {
     const found = this.#waited.get(row.id)?.executions.at(-1);
     if (found !== undefined || this.#store.node === null || isEnded(row.status)) return found;
-    const execution = newActive(row, undefined, null);
+    const execution = new ActiveExecution(row, undefined, null);
     this.await(execution);
     return execution;
   }

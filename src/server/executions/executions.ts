@@ -10,7 +10,7 @@ import type {
   OperationRequest,
 } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
-import { ActiveExecutions, newActive, type ActiveExecution } from "./active.ts";
+import { ActiveExecution, ActiveExecutions } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Changes } from "./changes.ts";
 import { DuplicateLog } from "./duplicate-log.ts";
@@ -188,7 +188,7 @@ export class Executions implements RunEvents {
     const row = toRow(request, this.#options.store.node?.name ?? null);
     const { allowance } = this.#options;
     const month = request.isConnection ? allowance.take(row.created_at) : null;
-    const execution = newActive(row, flow, request.trace ?? null);
+    const execution = new ActiveExecution(row, flow, request.trace ?? null);
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
     const { claim = null } = request;
     const replaced = this.#replacements.decide(execution);
@@ -250,7 +250,7 @@ export class Executions implements RunEvents {
 
   /** Queues an execution that was recorded before this start of the service. */
   resume(row: ExecutionRow, flow: RunnableFlow | undefined): void {
-    const execution = newActive(row, flow, null);
+    const execution = new ActiveExecution(row, flow, null);
     execution.isRecorded = true;
     this.#enqueue(execution, flow, null);
   }
