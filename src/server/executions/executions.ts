@@ -70,6 +70,8 @@ export class Executions implements RunEvents {
   readonly duplicates: DuplicateLog;
   /** Who waits on executions. */
   readonly watchers: Watchers;
+  /** What happens to executions, for whoever looks on. */
+  readonly changes: Changes;
   /** What other nodes have to do with them. */
   readonly share: NodeShare;
   readonly #kept = new KeptInputs();
@@ -89,6 +91,7 @@ export class Executions implements RunEvents {
     const active = this.#active;
     const journal = new Journal(store, log);
     this.#journal = journal;
+    this.changes = journal.changes;
     this.duplicates = new DuplicateLog(journal);
     this.watchers = new Watchers(node);
     this.#elsewhere = new Elsewhere(store, log);
@@ -290,11 +293,6 @@ export class Executions implements RunEvents {
     return this.#options.allowance.usedAt(now());
   }
 
-  /** What happens to executions, for whoever looks on. */
-  get changes(): Changes {
-    return this.#journal.changes;
-  }
-
   /**
    * Calls back once the service stops, at once where it has: whoever waits is to be answered.
    *
@@ -312,7 +310,7 @@ export class Executions implements RunEvents {
    */
   async drain(graceMs: number): Promise<void> {
     this.startDraining();
-    this.#journal.close();
+    this.#journal.isClosing = true;
     this.#heldBack?.close();
     await atMost(WAIT_MS, this.#scheduler.stop());
     const idleBy = performance.now() + graceMs;
@@ -321,7 +319,7 @@ export class Executions implements RunEvents {
     // Those that have ended are told of it, once that is written.
     const ending = [...this.#active].filter(({ decided }) => decided !== null);
     await atMost(WAIT_MS, Promise.all(ending.map(({ ended }) => ended)));
-    this.#journal.stop();
+    this.#journal.isStopped = true;
     this.#scheduler.close();
     // Each forgets itself when it is called.
     const listeners = [...this.#stopListeners];
