@@ -16,7 +16,7 @@ import type { Onlooker } from "./executions/onlooker.ts";
 import { operate } from "./executions/operations.ts";
 import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
-import type { Runners } from "./workers/runners.ts";
+import type { Supervisor } from "./workers/supervisor.ts";
 import { Lease } from "./nodes/lease.ts";
 import { openStore } from "./open-store.ts";
 import { NEVER, unlessAborted } from "../shared/stopping.ts";
@@ -79,7 +79,7 @@ export interface Begun {
   readonly runtime: Runtime;
   /** Of a store in SQLite. */
   readonly writer: Writer | null;
-  readonly runners: Runners;
+  readonly runners: Supervisor;
   readonly stripper: Stripper;
   /** Disposes of them, and gives up the data folder. */
   readonly opened: AsyncDisposableStack;
@@ -243,7 +243,7 @@ function openExecutionsOf(parts: {
   log: Log;
   store: Store;
   secrets: SecretBox;
-  runners: Runners;
+  runners: Supervisor;
   catalog: Catalog;
   parser: Parser;
   meters: Meters;
