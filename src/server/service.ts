@@ -13,7 +13,7 @@ import { openInterruptionReport } from "./executions/interruption-report.ts";
 import type { ReportInterrupted } from "./store/interrupted.ts";
 import { openEndingReport, type ReportEnding } from "./executions/ending-report.ts";
 import type { Onlooker } from "./executions/onlooker.ts";
-import { operate } from "./executions/operations.ts";
+import { Operations } from "./executions/operations.ts";
 import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
 import type { Supervisor } from "./workers/supervisor.ts";
@@ -258,11 +258,10 @@ function openExecutionsOf(parts: {
   };
   const findFlow = (name: string) => catalog.findOrAsk(name);
   const { checkLarge, judgeLarge } = parser;
-  const executions: Executions = new Executions({
+  const executions = new Executions({
     ...parts,
     startWorker: (spec, events) => runners.startWorker(spec, events),
-    operate: (execution, request) =>
-      operate({ store, executions, findFlow, secrets, limits, checkLarge }, execution, request),
+    operate: (execution, request) => operations.answer(execution, request),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
     judgeLarge,
     reportEnding: openReportOf(parts),
@@ -273,6 +272,7 @@ function openExecutionsOf(parts: {
     maxQueued: config.MAX_QUEUED_EXECUTIONS,
     baseUrl: config.BASE_URL ?? "http://flowhook",
   });
+  const operations = new Operations({ store, executions, findFlow, secrets, limits, checkLarge });
   return executions;
 }
 
