@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Runtime } from "../assets/runtime.ts";
 import type { Log } from "../shared/log.ts";
 import type { Config } from "./config/resolve.ts";
-import type { DebuggedFlow } from "./workers/debugged-flow.ts";
+import type { DebuggedFlow } from "./workers/runners.ts";
 import { startRunners, type Supervisor } from "./workers/supervisor.ts";
 
 export interface RunnersParts {

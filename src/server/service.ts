@@ -33,7 +33,7 @@ import { openParser, type Parser } from "./parser.ts";
 import { putInOrder } from "./left-executions.ts";
 import type { Configuration } from "./config/load.ts";
 import type { Stripper } from "./flows/stripper.ts";
-import type { DebuggedFlow } from "./workers/debugged-flow.ts";
+import type { DebuggedFlow } from "./workers/runners.ts";
 
 /** A running service. */
 export interface Service {

@@ -106,11 +106,7 @@ export class Executions implements RunEvents {
       defer: (act) => store.ledger.beforeWrite(act),
       record: (runs, handOver) => handover.record(runs, handOver),
     });
-    this.#queues = new WebhookQueues(
-      (run) => this.#scheduler.enqueue(run),
-      () => active,
-      node !== null,
-    );
+    this.#queues = new WebhookQueues((run) => this.#scheduler.enqueue(run), active, node !== null);
     this.#room = new QueueRoom(this.#scheduler, this.#queues, options.maxQueued);
     const parts = {
       ...options,

@@ -1,9 +1,15 @@
 import type { Log } from "../../shared/log.ts";
 import type { FlowSpec, ThreadLimits } from "../../shared/wire/protocol.ts";
-import type { DebuggedFlow } from "./debugged-flow.ts";
 import type { Reach } from "./spawn.ts";
 
 /** What the rest of the server knows of runner processes. */
+
+/** The flow that its author looks at with a debugger. */
+export interface DebuggedFlow {
+  readonly flow: string;
+  /** On loopback. */
+  readonly port: number;
+}
 
 export interface RunnersOptions {
   /** Absolute path of the runner's entry file. */

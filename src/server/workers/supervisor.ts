@@ -1,7 +1,6 @@
 import { now } from "../../shared/clock.ts";
 import type { FlowSpec, Inspection, RunnerSetup } from "../../shared/wire/protocol.ts";
 import { LOST } from "./crashed.ts";
-import { withDebugger } from "./debugged-flow.ts";
 import { LastingFault } from "./lasting-fault.ts";
 import { DEATHS, Quarantine } from "./quarantine.ts";
 import { Runner, type RunnerDeath } from "./runner.ts";
@@ -118,7 +117,9 @@ export class Supervisor {
         ? this.#take()
         : this.#takeOwn(place === "alone" ? spec.key : QUARANTINED);
     if (!runner.knows(spec.key)) this.#keeper.verify(spec);
-    return runner.start(withDebugger(spec, this.#options.debug), events);
+    const { debug } = this.#options;
+    const given = debug?.flow === spec.flow ? { ...spec, debug_port: debug.port } : spec;
+    return runner.start(given, events);
   }
 
   /**
