@@ -20,14 +20,13 @@ const SPARE_MS = 30_000;
  * @throws {Error} where its program was changed and cannot be put right
  */
 export async function startRunners(options: RunnersOptions): Promise<Supervisor> {
-  const supervisor = new Supervisor(options, await listen(options));
+  const listener = await listen(options);
   try {
-    supervisor.start();
+    return new Supervisor(options, listener);
   } catch (error) {
-    await supervisor[Symbol.asyncDispose]();
+    listener?.close();
     throw error;
   }
-  return supervisor;
 }
 
 /** Without a socket the service runs all the same, and slower. */
@@ -62,7 +61,7 @@ export class Supervisor {
   readonly #own = new Map<string, Runner>();
   readonly #reaping: NodeJS.Timeout;
   #versions: VersionKeeper | null = null;
-  #first: Promise<void> = Promise.resolve();
+  readonly #first: Promise<void>;
   #shared: Runner | null = null;
   #spare: Runner | null = null;
   #inspecting = 0;
@@ -82,11 +81,8 @@ export class Supervisor {
     );
     const { thread, author, readable, limits, inspect_ms = 10_000 } = options;
     this.#setup = { thread, author, readable, limits, inspect_ms };
-    this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
-  }
-
-  start(): void {
     this.#first = this.#take().ready;
+    this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
   }
 
   /** Rejects where the first runner ends before it takes runs, or cannot restrict its threads. */
