@@ -10,7 +10,7 @@ import { TakenError } from "../server/store/sqlite/lock.ts";
 import type { Store } from "../server/store/store.ts";
 import { findUserByName, updatePassword } from "../server/store/people.ts";
 import { deleteTokensOfUser, insertToken } from "../server/store/tokens.ts";
-import type { DebuggedFlow } from "../server/workers/debugged-flow.ts";
+import type { DebuggedFlow } from "../server/workers/runners.ts";
 import { now } from "../shared/clock.ts";
 import { newId } from "../shared/id.ts";
 import type { Log } from "../shared/log.ts";

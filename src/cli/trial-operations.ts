@@ -1,7 +1,7 @@
-import { toEndingText } from "../server/executions/ending-text.ts";
 import {
   countChild,
   OperationError,
+  refuseOperation,
   requireDeclared,
   requireFewAncestors,
   requireOther,
@@ -9,8 +9,7 @@ import {
   requireValue,
   type OperationLimits,
 } from "../server/executions/operation-checks.ts";
-import type { Outcome } from "../server/executions/outcome.ts";
-import { refuseOperation } from "../server/executions/refused-operation.ts";
+import { toEndingText, type Outcome } from "../server/executions/outcome.ts";
 import type { Flow } from "../server/flows/catalog.ts";
 import {
   MAX_SETTING_BYTES,

@@ -1,5 +1,5 @@
 import { endingOf, type Run, type WorkerEvents } from "../server/workers/worker.ts";
-import type { Runners } from "../server/workers/runners.ts";
+import type { Supervisor } from "../server/workers/supervisor.ts";
 import type {
   Ending,
   FlowSpec,
@@ -27,7 +27,7 @@ export interface ThreadEnding {
 
 /** @throws Error where no runner can be started */
 export function runInThread(
-  runners: Runners,
+  runners: Supervisor,
   spec: FlowSpec,
   given: ThreadRun,
 ): Promise<ThreadEnding> {

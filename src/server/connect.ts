@@ -22,7 +22,7 @@ import { openBodies } from "./request/body.ts";
 import { now } from "../shared/clock.ts";
 import type { Log } from "../shared/log.ts";
 import type { Meters } from "./metrics/meters.ts";
-import type { Runners } from "./workers/runners.ts";
+import type { Supervisor } from "./workers/supervisor.ts";
 import type { AppDeps } from "./http/app.ts";
 import type { Lease } from "./nodes/lease.ts";
 import type { Store } from "./store/store.ts";
@@ -46,7 +46,7 @@ interface Parts {
   readonly store: Store;
   readonly executions: Executions;
   readonly catalog: Catalog;
-  readonly runners: Runners;
+  readonly runners: Supervisor;
   readonly secrets: SecretBox;
   readonly parser: Parser;
   readonly defaultProjectId: string;

@@ -5,14 +5,14 @@ import { openCatalog, type Catalog } from "./flows/catalog.ts";
 import type { Stripper } from "./flows/stripper.ts";
 import type { Offers } from "./flows/offers.ts";
 import type { Log } from "../shared/log.ts";
-import type { Runners } from "./workers/runners.ts";
+import type { Supervisor } from "./workers/supervisor.ts";
 import { startRunnersOf, type RunnersParts } from "./runners.ts";
 import type { Store } from "./store/store.ts";
 import { listUnendedVersions } from "./store/unended.ts";
 
 /** The flows and the runners that load them, for what looks at flows and does not serve. */
 export interface Flows {
-  readonly runners: Runners;
+  readonly runners: Supervisor;
   readonly catalog: Catalog;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -35,7 +35,7 @@ interface ServicePlace {
 /** @param place of a service; null without one */
 export async function openCatalogOf(
   { config, log }: Pick<RunnersParts, "config" | "log">,
-  runners: Runners,
+  runners: Supervisor,
   place: ServicePlace | null,
   stripper?: Stripper,
 ): Promise<Catalog> {

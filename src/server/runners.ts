@@ -2,9 +2,8 @@ import { join } from "node:path";
 import type { Runtime } from "../assets/runtime.ts";
 import type { Log } from "../shared/log.ts";
 import type { Config } from "./config/resolve.ts";
-import type { DebuggedFlow } from "./workers/debugged-flow.ts";
-import type { Runners } from "./workers/runners.ts";
-import { startRunners } from "./workers/supervisor.ts";
+import type { DebuggedFlow } from "./workers/runners.ts";
+import { startRunners, type Supervisor } from "./workers/supervisor.ts";
 
 export interface RunnersParts {
   readonly config: Config;
@@ -16,7 +15,7 @@ export interface RunnersParts {
 export function startRunnersOf(
   { config, log, runtime }: RunnersParts,
   debug?: DebuggedFlow,
-): Promise<Runners> {
+): Promise<Supervisor> {
   return startRunners({ ...toRunnersOptions(config, runtime), log, ...(debug && { debug }) });
 }
 

@@ -13,10 +13,10 @@ import { openInterruptionReport } from "./executions/interruption-report.ts";
 import type { ReportInterrupted } from "./store/interrupted.ts";
 import { openEndingReport, type ReportEnding } from "./executions/ending-report.ts";
 import type { Onlooker } from "./executions/onlooker.ts";
-import { operate } from "./executions/operations.ts";
+import { Operations } from "./executions/operations.ts";
 import { type Catalog } from "./flows/catalog.ts";
 import type { Log } from "../shared/log.ts";
-import type { Runners } from "./workers/runners.ts";
+import type { Supervisor } from "./workers/supervisor.ts";
 import { Lease } from "./nodes/lease.ts";
 import { openStore } from "./open-store.ts";
 import { NEVER, unlessAborted } from "../shared/stopping.ts";
@@ -33,7 +33,7 @@ import { openParser, type Parser } from "./parser.ts";
 import { putInOrder } from "./left-executions.ts";
 import type { Configuration } from "./config/load.ts";
 import type { Stripper } from "./flows/stripper.ts";
-import type { DebuggedFlow } from "./workers/debugged-flow.ts";
+import type { DebuggedFlow } from "./workers/runners.ts";
 
 /** A running service. */
 export interface Service {
@@ -79,7 +79,7 @@ export interface Begun {
   readonly runtime: Runtime;
   /** Of a store in SQLite. */
   readonly writer: Writer | null;
-  readonly runners: Runners;
+  readonly runners: Supervisor;
   readonly stripper: Stripper;
   /** Disposes of them, and gives up the data folder. */
   readonly opened: AsyncDisposableStack;
@@ -243,7 +243,7 @@ function openExecutionsOf(parts: {
   log: Log;
   store: Store;
   secrets: SecretBox;
-  runners: Runners;
+  runners: Supervisor;
   catalog: Catalog;
   parser: Parser;
   meters: Meters;
@@ -258,11 +258,10 @@ function openExecutionsOf(parts: {
   };
   const findFlow = (name: string) => catalog.findOrAsk(name);
   const { checkLarge, judgeLarge } = parser;
-  const executions: Executions = new Executions({
+  const executions = new Executions({
     ...parts,
     startWorker: (spec, events) => runners.startWorker(spec, events),
-    operate: (execution, request) =>
-      operate({ store, executions, findFlow, secrets, limits, checkLarge }, execution, request),
+    operate: (execution, request) => operations.answer(execution, request),
     limits: { max_output_bytes: config.MAX_OUTPUT_BYTES, sandboxed: config.RESPONSE_SANDBOX },
     judgeLarge,
     reportEnding: openReportOf(parts),
@@ -273,6 +272,7 @@ function openExecutionsOf(parts: {
     maxQueued: config.MAX_QUEUED_EXECUTIONS,
     baseUrl: config.BASE_URL ?? "http://flowhook",
   });
+  const operations = new Operations({ store, executions, findFlow, secrets, limits, checkLarge });
   return executions;
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { sql } from "kysely";
-import { newActive, type ActiveExecution } from "../../src/server/executions/active.ts";
+import { ActiveExecution } from "../../src/server/executions/active.ts";
 import { openAllowance } from "../../src/server/executions/allowance.ts";
 import { Elsewhere } from "../../src/server/executions/elsewhere.ts";
 import { Executions } from "../../src/server/executions/executions.ts";
@@ -334,7 +334,7 @@ test("what a node cannot run is taken at once by one with free threads, and left
 
 test("a node tells while something waits that it cannot run, and ever less often", async () => {
   await using store = await openNodeStore(await server.createDatabase());
-  const waiting = newActive(newRow(newExecutionId()), FLOW, null);
+  const waiting = new ActiveExecution(newRow(newExecutionId()), FLOW, null);
   const told: number[] = [];
   const fourth = Promise.withResolvers<void>();
   let queued = [waiting];
@@ -361,7 +361,7 @@ test("a node tells while something waits that it cannot run, and ever less often
   await asked.promise;
   await turn();
   assert.equal(told.length, 4);
-  const again = newActive(newRow(newExecutionId()), FLOW, null);
+  const again = new ActiveExecution(newRow(newExecutionId()), FLOW, null);
   queued = [again];
   again.since = performance.now();
   overflow.queued();
@@ -373,9 +373,10 @@ test("all that wait for executions of other nodes are told, however many", async
   await using store = await openNodeStore(await server.createDatabase());
   const elsewhere = new Elsewhere(store, LOG);
   const row = newRow(newExecutionId());
-  const twice = [newActive(row, FLOW, null), newActive(row, FLOW, null)];
-  const others = Array.from({ length: 40_000 }, () =>
-    newActive(newRow(newExecutionId()), FLOW, null),
+  const twice = [new ActiveExecution(row, FLOW, null), new ActiveExecution(row, FLOW, null)];
+  const others = Array.from(
+    { length: 40_000 },
+    () => new ActiveExecution(newRow(newExecutionId()), FLOW, null),
   );
   for (const execution of [...twice, ...others]) elsewhere.await(execution);
   await Promise.all([...twice, ...others].map(({ ended }) => ended));

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { newActive } from "../../src/server/executions/active.ts";
+import { ActiveExecution } from "../../src/server/executions/active.ts";
 import { waitFor } from "../../src/server/executions/wait.ts";
 import { Watchers } from "../../src/server/executions/watchers.ts";
 import { newExecutionId } from "../../src/shared/id.ts";
@@ -16,7 +16,7 @@ setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
 test("an execution holds nothing of those who have waited for it", async () => {
-  const execution = newActive(newRow(newExecutionId(), {}), undefined, null);
+  const execution = new ActiveExecution(newRow(newExecutionId(), {}), undefined, null);
   const watchers = new Watchers(null);
   const executions = { watchers, cancelAlone: () => {}, onStop: () => () => {} };
   const answers: WeakRef<ServerResponse>[] = [];

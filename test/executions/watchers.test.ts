@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import { newActive, type ActiveExecution } from "../../src/server/executions/active.ts";
+import { ActiveExecution } from "../../src/server/executions/active.ts";
 import { decide } from "../../src/server/executions/outcome.ts";
 import { Watchers } from "../../src/server/executions/watchers.ts";
 import { newExecutionId, newId } from "../../src/shared/id.ts";
@@ -53,7 +53,7 @@ async function openBoth(stack: AsyncDisposableStack) {
 }
 
 function newOne(): ActiveExecution {
-  return newActive(newRow(newExecutionId(), {}), undefined, null);
+  return new ActiveExecution(newRow(newExecutionId(), {}), undefined, null);
 }
 
 const asks = (node: StoreNode, { id }: ActiveExecution) => node.isAwaited(id);
@@ -78,7 +78,7 @@ test("two who have found it by themselves are two", async () => {
   await using stack = new AsyncDisposableStack();
   const { here, there, told } = await openBoth(stack);
   const [watchers, one] = [new Watchers(there), newOne()];
-  const again = newActive(one.row, undefined, null);
+  const again = new ActiveExecution(one.row, undefined, null);
   for (const found of [one, again]) watchers.add(found);
   await poll("it to be known", async () => (await asks(here, one)) || null);
   watchers.delete(one);
@@ -137,7 +137,10 @@ test("whoever leaves acts once nobody waits at either node", async () => {
   const { here, there } = await openBoth(stack);
   const one = newOne();
   // As each of the nodes has it.
-  const [own, other] = [newActive(one.row, undefined, null), newActive(one.row, undefined, null)];
+  const [own, other] = [
+    new ActiveExecution(one.row, undefined, null),
+    new ActiveExecution(one.row, undefined, null),
+  ];
   const [first, second] = [new Watchers(here), new Watchers(there)];
   const acts: string[] = [];
   first.add(own);
@@ -157,7 +160,10 @@ test("what was promised counts as waited for until its end, at both nodes", asyn
   await using stack = new AsyncDisposableStack();
   const { here, there, told } = await openBoth(stack);
   const one = newOne();
-  const [own, other] = [newActive(one.row, undefined, null), newActive(one.row, undefined, null)];
+  const [own, other] = [
+    new ActiveExecution(one.row, undefined, null),
+    new ActiveExecution(one.row, undefined, null),
+  ];
   const [first, second] = [new Watchers(here), new Watchers(there)];
   for (let time = 0; time < 3; time += 1) second.promise(other);
   await poll("it to be known", async () => (await asks(here, one)) || null);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { newActive, type ActiveExecution } from "../../src/server/executions/active.ts";
+import { ActiveExecution } from "../../src/server/executions/active.ts";
 import { WebhookQueue, type ConcurrencyLimits } from "../../src/server/executions/webhook-queue.ts";
 import { RequestError } from "../../src/shared/errors.ts";
 import type { Run } from "../../src/server/workers/worker.ts";
@@ -16,7 +16,11 @@ function openQueue(limits: Partial<ConcurrencyLimits>) {
   queue.limit({ ...NONE, ...limits });
   let count = 0;
   function add(): ActiveExecution & { readonly run: Run } {
-    const execution = newActive({ id: `e${(count += 1)}` } as ExecutionRow, undefined, null);
+    const execution = new ActiveExecution(
+      { id: `e${(count += 1)}` } as ExecutionRow,
+      undefined,
+      null,
+    );
     const run = { id: execution.id, flow: "f", link: null } as Run;
     execution.run = run;
     queue.add(execution, run);
@@ -125,7 +129,7 @@ test("limits that come later count what runs already", () => {
   queue.started(first);
   const limited = new WebhookQueue<ActiveExecution>((run) => passed.push(run));
   for (const execution of [first, second])
-    limited.adopt({ ...execution, startedAt: execution === first ? 1 : null });
+    limited.adopt(Object.assign(execution, { startedAt: execution === first ? 1 : null }));
   limited.limit({ ...NONE, max_concurrent: 2 });
   assert.deepEqual([limited.waiting, limited.running, limited.isFree], [1, 1, false]);
   const again = new WebhookQueue<ActiveExecution>((run) => passed.push(run));
@@ -133,7 +137,7 @@ test("limits that come later count what runs already", () => {
     id: second.id,
     status: "ENDED_CANCELLED",
   } as unknown as ActiveExecution["decided"];
-  again.adopt({ ...second, startedAt: null, decided: ended });
+  again.adopt(Object.assign(second, { decided: ended }));
   again.limit({ ...NONE, max_concurrent: 1 });
   assert.deepEqual([again.waiting, again.running, again.isFree], [0, 0, true], "it is replaced");
 });

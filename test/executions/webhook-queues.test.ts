@@ -45,11 +45,7 @@ const ACT = fc.record({
 test("older limits of a webhook never take the place of newer ones, whoever comes with them", () =>
   fc.assert(
     fc.asyncProperty(fc.array(ACT, { maxLength: 50 }), async (acts) => {
-      const queues = new WebhookQueues(
-        () => {},
-        () => [],
-        true,
-      );
+      const queues = new WebhookQueues(() => {}, [], true);
       /** The last is what the store has. */
       const history = [toWebhook(1, false)];
       const stored = () => history.at(-1) as LimitedWebhook;

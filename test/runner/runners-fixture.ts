@@ -17,8 +17,8 @@ import {
   type OperationRequest,
   type ThreadLimits,
 } from "../../src/shared/wire/protocol.ts";
-import type { Runners, RunnersOptions, VersionKeeper } from "../../src/server/workers/runners.ts";
-import { startRunners } from "../../src/server/workers/supervisor.ts";
+import type { RunnersOptions, VersionKeeper } from "../../src/server/workers/runners.ts";
+import { startRunners, type Supervisor } from "../../src/server/workers/supervisor.ts";
 import type { Run } from "../../src/server/workers/worker.ts";
 import { HUNG_MS } from "../hung.ts";
 
@@ -39,7 +39,7 @@ export interface FlowOptions {
 
 export interface Bench extends AsyncDisposable {
   readonly folder: string;
-  readonly runners: Runners;
+  readonly runners: Supervisor;
   readonly scheduler: Scheduler;
   readonly lines: Map<string, LogLine[]>;
   readonly broken: { key: string; message: string }[];

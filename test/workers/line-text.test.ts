@@ -106,7 +106,7 @@ test("a flow that gave every object a toJSON changes nothing of it", () => {
   assert.deepEqual(decode(said), message);
 });
 
-test("what was changed on its way, or made up, is a message or an error, and nothing between", () => {
+test("what was changed on its way, or made up, is a message or none, and nothing between", () => {
   const made = fc.oneof(
     fc.string(),
     fc.tuple(fc.json(), fc.string()).map(([head, rest]) => `${head}\n${rest}`),
@@ -123,13 +123,8 @@ test("what was changed on its way, or made up, is a message or an error, and not
   );
   fc.assert(
     fc.property(made, (said) => {
-      let message: FromThread;
-      try {
-        message = decode(said);
-      } catch {
-        return;
-      }
-      assert.deepEqual(decode(encodeInThread(message)), message);
+      const message = decode(said);
+      if (message !== null) assert.deepEqual(decode(encodeInThread(message)), message);
     }),
     { numRuns: 5000 },
   );

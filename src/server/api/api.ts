@@ -10,7 +10,7 @@ import type { Catalog } from "../flows/catalog.ts";
 import type { Bodies } from "../request/body.ts";
 import type { Refusals } from "../request/refused-calls.ts";
 import type { Log } from "../../shared/log.ts";
-import type { Runners } from "../workers/runners.ts";
+import type { Supervisor } from "../workers/supervisor.ts";
 import type { Store } from "../store/store.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
 import type { Webhook } from "../../shared/contract/webhook.ts";
@@ -35,7 +35,7 @@ export interface Api {
   readonly largeBodies: LargeBodies;
   readonly streams: EventStreams;
   readonly feed: ExecutionFeed;
-  readonly runnersStatus: Runners["status"];
+  readonly runnersStatus: Supervisor["status"];
   /** EXECUTION_PERMISSIONS: whose permissions an execution of a webhook has. */
   readonly permissionsOf: (webhook: WebhookRow) => Pick<StartRequest, "role_id" | "acts_for">;
   /** SYNC_MODE and RESPONSE_MATRIX: what a call gets that does not say it itself. */

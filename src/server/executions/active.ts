@@ -8,7 +8,7 @@ import type { RunnableFlow } from "./start-request.ts";
 import type { WebhookQueue } from "./webhook-queue.ts";
 
 /** An execution from its begin until the tables have its ending, and who waits on it. */
-export interface ActiveExecution {
+export class ActiveExecution {
   readonly id: string;
   readonly flow: string;
   /** As it was recorded first. */
@@ -20,77 +20,54 @@ export interface ActiveExecution {
   readonly trace: Trace | null;
   /** Settles once the ending is on disk; never rejects. */
   readonly ended: Promise<Outcome>;
-  /** Once set, the ending is decided: what the flow still does changes nothing. */
-  decided: Outcome | null;
-  /** Its run, as long as it waits for a thread or has one. */
-  run: Run | null;
-  /** Of its webhook, where that limits how many run or wait; null: it does not. */
-  queue: WebhookQueue<ActiveExecution> | null;
-  /** The ledger's row that it was recorded in; null: before this start of the service. */
-  recordedIn: number | null;
-  /** The ledger has its record. */
-  isRecorded: boolean;
-  /** It could not be recorded: nobody knows of it. */
-  isRefused: boolean;
-  /** Another node has it, or has ended it: nothing is written of it here any more. */
-  isElsewhere: boolean;
-  /** The tables have its ending. */
-  isApplied: boolean;
-  /** Characters of its input that are kept while it waits. */
-  kept: number;
-  /** Requests that wait on it now. */
-  watchers: number;
-  /** Executions that it has started. */
-  children: number;
-  /** Its parent waits for its ending. */
-  isAwaited: boolean;
-  /** Its place in the list of the latest ones; null: it is not there. */
-  slot: Slot<ActiveExecution> | null;
-  /** When it was handed to a thread last, in milliseconds since the epoch; null: it was not. */
-  startedAt: number | null;
-  /** As its record has it; null: it was not handed over. A later handing over is a later time. */
-  handedOverAt: number | null;
-  /** Where in the flow's files its newest error came from; null: none is known. */
-  place: string | null;
-  /** Since when it has been active, as performance.now(). */
-  since: number;
   /** Tells the waiting: the ending is on disk. */
-  settle(outcome: Outcome): void;
-}
+  readonly settle: (outcome: Outcome) => void;
+  /** Once set, the ending is decided: what the flow still does changes nothing. */
+  decided: Outcome | null = null;
+  /** Its run, as long as it waits for a thread or has one. */
+  run: Run | null = null;
+  /** Of its webhook, where that limits how many run or wait; null: it does not. */
+  queue: WebhookQueue<ActiveExecution> | null = null;
+  /** The ledger's row that it was recorded in; null: before this start of the service. */
+  recordedIn: number | null = null;
+  /** The ledger has its record. */
+  isRecorded = false;
+  /** It could not be recorded: nobody knows of it. */
+  isRefused = false;
+  /** Another node has it, or has ended it: nothing is written of it here any more. */
+  isElsewhere = false;
+  /** The tables have its ending. */
+  isApplied = false;
+  /** Characters of its input that are kept while it waits. */
+  kept = 0;
+  /** Requests that wait on it now. */
+  watchers = 0;
+  /** Executions that it has started. */
+  children = 0;
+  /** Its parent waits for its ending. */
+  isAwaited = false;
+  /** Its place in the list of the latest ones; null: it is not there. */
+  slot: Slot<ActiveExecution> | null = null;
+  /** When it was handed to a thread last, in milliseconds since the epoch; null: it was not. */
+  startedAt: number | null = null;
+  /** As its record has it; null: it was not handed over. A later handing over is a later time. */
+  handedOverAt: number | null = null;
+  /** Where in the flow's files its newest error came from; null: none is known. */
+  place: string | null = null;
+  /** Since when it has been active, as performance.now(). */
+  since = 0;
 
-export function newActive(
-  row: ExecutionRow,
-  flow: RunnableFlow | undefined,
-  trace: Trace | null,
-): ActiveExecution {
-  const { promise, resolve } = Promise.withResolvers<Outcome>();
-  return {
-    id: row.id,
-    flow: row.flow,
-    row,
-    spec: flow?.spec ?? null,
-    timeoutMs: flow?.timeoutMs ?? 0,
-    trace,
-    ended: promise,
-    decided: null,
-    run: null,
-    queue: null,
-    recordedIn: null,
-    isRecorded: false,
-    isRefused: false,
-    isElsewhere: false,
-    isApplied: false,
-    kept: 0,
-    watchers: 0,
-    children: 0,
-    isAwaited: false,
-    slot: null,
-    startedAt: null,
-    handedOverAt: null,
-    place: null,
-    since: 0,
-    settle: resolve,
-  };
+  constructor(row: ExecutionRow, flow: RunnableFlow | undefined, trace: Trace | null) {
+    this.id = row.id;
+    this.flow = row.flow;
+    this.row = row;
+    this.spec = flow?.spec ?? null;
+    this.timeoutMs = flow?.timeoutMs ?? 0;
+    this.trace = trace;
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    this.ended = promise;
+    this.settle = resolve;
+  }
 }
 
 /** Executions that have lasted so long are found by a Map; milliseconds. */

@@ -31,11 +31,8 @@ export interface Wanted {
   readonly isOver: (executionId: string) => Promise<boolean>;
 }
 
-/** A claim between its taking and its row in the tables. */
-interface Pending {
-  /** null: it was released. */
-  readonly settled: Promise<Duplicate | null>;
-}
+/** A claim between its taking and its row in the tables; null: it was released. */
+type Pending = Promise<Duplicate | null>;
 
 /**
  * What only one execution is started for, each by a hash. Committed with the execution; what the
@@ -54,7 +51,7 @@ export class Claims {
     for (;;) {
       const busy = this.#findPending(wanted);
       if (busy === undefined) return this.#takeFree(wanted);
-      const duplicate = await busy.settled;
+      const duplicate = await busy;
       if (duplicate === null) continue;
       if (!(await isOver(wanted, duplicate))) return duplicate;
       // Somebody else may have taken its place meanwhile.
@@ -68,8 +65,7 @@ export class Claims {
 
   async #takeFree(wanted: Wanted): Promise<HeldClaim | Duplicate> {
     const { hashes, fingerprint, lifeMs } = wanted;
-    const { promise, resolve } = Promise.withResolvers<Duplicate | null>();
-    const pending: Pending = { settled: promise };
+    const { promise: pending, resolve } = Promise.withResolvers<Duplicate | null>();
     for (const hash of hashes) this.#pending.set(hash, pending);
     const at = now();
     const forget = (): void => {
@@ -91,8 +87,12 @@ export class Claims {
     }
     const rows = hashes.map((hash) => {
       const replaces = over.get(hash);
-      const row = { hash, fingerprint, expires_at: at + lifeMs };
-      return replaces === undefined ? row : { ...row, replaces };
+      return {
+        hash,
+        fingerprint,
+        expires_at: at + lifeMs,
+        ...(replaces !== undefined && { replaces }),
+      };
     });
     const settle = (executionId: string): void => resolve({ executionId, fingerprint });
     return { rows, settle, release, applied: forget };

@@ -27,18 +27,11 @@ export async function leaveOutCors(
   const row = await findWebhook(store, webhook).catch(() => undefined);
   if (row === undefined || row.id !== webhook_id || row.cors === null) return outcome;
   const headers = Object.entries(response.headers);
-  const left = headers.filter(([name]) => isOfCors(name)).map(([name]) => name);
-  return {
-    ...outcome,
-    response: {
-      ...response,
-      headers: Object.fromEntries(headers.filter(([name]) => !isOfCors(name))),
-    },
-    warnings: [
-      ...warnings,
-      ...left.map(
-        (name) => `Header "${name}" was left out of the response: the webhook has "cors"`,
-      ),
-    ],
-  };
+  const kept = Object.fromEntries(headers.filter(([name]) => !isOfCors(name)));
+  const left = Object.keys(response.headers).filter(isOfCors);
+  const told = left.map(
+    (name) => `Header "${name}" was left out of the response: the webhook has "cors"`,
+  );
+  const warned = [...warnings, ...told];
+  return { ...outcome, response: { ...response, headers: kept }, warnings: warned };
 }

@@ -1,5 +1,5 @@
 import type { CustomResponse } from "../../shared/contract/execution.ts";
-import { openCookieRules, type CookieRules } from "./flow-cookie.ts";
+import { openCookieRules } from "./flow-cookie.ts";
 
 /** The bytes of the body. */
 export function bodyOf({ body, body_encoding }: CustomResponse): Buffer<ArrayBuffer> {
@@ -76,7 +76,7 @@ export function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders
     return { error: `headers is ${kindOf(found)}, expected an object of strings` };
   const headers: [string, string | string[]][] = [];
   const warnings: string[] = [];
-  const rules = { sandboxed, cookies: openCookieRules(sandboxed) };
+  const mayHaveCookie = openCookieRules(sandboxed);
   const room = { lines: MAX_HEADERS, bytes: MAX_HEADER_BYTES };
   for (const [name, value] of Object.entries(found)) {
     if (!FIELD_NAME.test(name)) return { error: `${shown(name)} is no header name under RFC 9110` };
@@ -91,7 +91,9 @@ export function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders
     }
     if (room.lines < 0) return { error: `it has more than ${MAX_HEADERS} headers` };
     if (room.bytes < 0) return { error: `its headers have more than ${MAX_HEADER_BYTES} bytes` };
-    const kept = keepAllowed(name.toLowerCase(), values as string[], rules);
+    const key = name.toLowerCase();
+    const isAllowed = key === "set-cookie" ? mayHaveCookie : () => !isReserved(key, sandboxed);
+    const kept = (values as string[]).filter((one) => isAllowed(one));
     if (kept.length < values.length) warnings.push(`Header "${name}" was left out of the response`);
     if (kept.length > 0) headers.push([name, kept.length === 1 ? (kept[0] as string) : kept]);
   }
@@ -99,14 +101,9 @@ export function checkHeaders(found: unknown, sandboxed: boolean): CheckedHeaders
   return { headers: Object.fromEntries(headers), warnings };
 }
 
-function keepAllowed(
-  name: string,
-  values: string[],
-  { sandboxed, cookies }: { sandboxed: boolean; cookies: CookieRules },
-): string[] {
-  if (OF_THE_CONNECTION.test(name) || (sandboxed && OF_THE_ORIGIN.test(name))) return [];
-  if (name !== "set-cookie") return values;
-  return values.filter((cookie) => cookies.isAllowed(cookie));
+/** Not a flow's to set, whatever it says. @param name in lower case */
+function isReserved(name: string, sandboxed: boolean): boolean {
+  return OF_THE_CONNECTION.test(name) || (sandboxed && OF_THE_ORIGIN.test(name));
 }
 
 /** A value in a message, cut: it may be of any size. */

@@ -61,7 +61,6 @@ export class Deadlines {
       const { current } = worker;
       if (current === null || worker.isEnding) continue;
       this.#enforce(worker, current, now);
-      this.#checkBy(this.#nextCheck(worker, current, now));
     }
   }
 
@@ -69,10 +68,12 @@ export class Deadlines {
     const took = now - worker.since;
     if (worker.isAborting) {
       if (took >= this.#options.cancelGraceMs) worker.end();
-      return;
+      return this.#checkBy(worker.since + this.#options.cancelGraceMs);
     }
     if (took >= run.timeoutMs) this.#expireSoon(worker, run);
     if (took >= STALL_MS && worker.length > 1) this.#recallSoon(worker, run);
+    const soon = now + STALL_MS;
+    this.#checkBy(worker.length > 1 ? soon : Math.max(worker.since + run.timeoutMs, soon));
   }
 
   /** As `#recallSoon`: it may have ended in time. */
@@ -89,11 +90,5 @@ export class Deadlines {
       this.#options.onStall(run);
       worker.recall();
     });
-  }
-
-  #nextCheck(worker: Worker, run: Run, now: number): number {
-    if (worker.isAborting) return worker.since + this.#options.cancelGraceMs;
-    const limit = Math.max(worker.since + run.timeoutMs, now + STALL_MS);
-    return worker.length > 1 ? now + STALL_MS : limit;
   }
 }

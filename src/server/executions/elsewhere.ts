@@ -4,9 +4,9 @@ import type { ExecutionRow } from "../store/execution-row.ts";
 import { findExecutions, findPayload } from "../store/executions.ts";
 import { cancelUnended } from "../store/unended.ts";
 import type { Store } from "../store/store.ts";
-import { newActive, type ActiveExecution } from "./active.ts";
+import { ActiveExecution } from "./active.ts";
 import { isEnded } from "../../shared/contract/status.ts";
-import { decide, readOutcome, type Outcome } from "./outcome.ts";
+import { decide, readOutcome } from "./outcome.ts";
 
 /** Between two polls, in milliseconds. */
 const [LEAST_MS, MOST_MS] = [15, 250];
@@ -55,7 +55,7 @@ export class Elsewhere {
   find(row: ExecutionRow): ActiveExecution | undefined {
     const found = this.#waited.get(row.id)?.executions.at(-1);
     if (found !== undefined || this.#store.node === null || isEnded(row.status)) return found;
-    const execution = newActive(row, undefined, null);
+    const execution = new ActiveExecution(row, undefined, null);
     this.await(execution);
     return execution;
   }
@@ -154,16 +154,14 @@ export class Elsewhere {
 
   async #settle(id: string, row: ExecutionRow | undefined): Promise<void> {
     if (row !== undefined && row.ended_at === null) return;
-    const outcome = await this.#read(id, row);
+    const outcome =
+      row === undefined
+        ? decide(id, "ENDED_ERROR", "Its record is gone")
+        : readOutcome(row, await findPayload(this.#store, id));
     const waited = this.#waited.get(id);
     this.#waited.delete(id);
     if (outcome !== null)
       for (const execution of waited?.executions ?? []) execution.settle(outcome);
-  }
-
-  async #read(id: string, row: ExecutionRow | undefined): Promise<Outcome | null> {
-    if (row === undefined) return decide(id, "ENDED_ERROR", "Its record is gone");
-    return readOutcome(row, await findPayload(this.#store, id));
   }
 }
 

@@ -23,22 +23,23 @@ export interface EndingsOptions {
   readonly judgeLarge: (job: OutcomeJob) => Promise<Outcome>;
   /** Is told that an ending is on disk. */
   readonly reportEnding: ReportEnding;
+}
+
+export interface EndingsDeps extends EndingsOptions {
+  readonly journal: Journal;
+  readonly active: ActiveExecutions;
   /** It has ended elsewhere, and otherwise. */
-  readonly overtaken?: (execution: ActiveExecution) => void;
+  readonly overtaken: (execution: ActiveExecution) => void;
 }
 
 /** How executions end: what a thread reports is judged, written, and told to whoever waits. */
 export class Endings {
-  readonly #options: EndingsOptions;
-  readonly #journal: Journal;
-  readonly #active: ActiveExecutions;
+  readonly #deps: EndingsDeps;
   /** Of executions whose threads have reported, and that are not decided yet. */
   readonly #underWay = new Set<Promise<void>>();
 
-  constructor(options: EndingsOptions, journal: Journal, active: ActiveExecutions) {
-    this.#options = options;
-    this.#journal = journal;
-    this.#active = active;
+  constructor(deps: EndingsDeps) {
+    this.#deps = deps;
   }
 
   /** Its thread has reported how it ended. */
@@ -47,7 +48,7 @@ export class Endings {
     if (outcome !== null && !hasCors(outcome)) return this.write(execution, outcome);
     const concluded = this.#concludeLater(execution, ending, outcome)
       .catch((error: unknown) => {
-        const { log } = this.#options;
+        const { log } = this.#deps;
         log.error({ execution: execution.id, err: error }, "Cannot carry on with an execution");
       })
       .finally(() => this.#underWay.delete(concluded));
@@ -67,16 +68,16 @@ export class Endings {
     const { handedOverAt, startedAt, row } = execution;
     // Not before it began, where the clock was set back meanwhile.
     const endedAt = Math.max(now(), row.created_at, handedOverAt ?? 0, startedAt ?? 0);
-    this.#journal.end(outcome, endedAt, {
+    this.#deps.journal.end(outcome, endedAt, {
       synced: () => this.synced(execution, outcome, endedAt),
       applied: () => this.applied(execution),
-      overtaken: () => this.#options.overtaken?.(execution),
+      overtaken: () => this.#deps.overtaken(execution),
     });
   }
 
   /** The ending is on disk. */
   synced(execution: ActiveExecution, outcome: Outcome, endedAt: number): void {
-    this.#options.reportEnding(execution, outcome, endedAt);
+    this.#deps.reportEnding(execution, outcome, endedAt);
     execution.settle(outcome);
   }
 
@@ -88,7 +89,7 @@ export class Endings {
 
   /** Once the tables have its ending and it has no thread, it is active no longer. */
   #forget(execution: ActiveExecution): void {
-    if (execution.isApplied && execution.run === null) this.#active.delete(execution);
+    if (execution.isApplied && execution.run === null) this.#deps.active.delete(execution);
   }
 
   /** @param judged null: it is large, and judged elsewhere */
@@ -98,7 +99,7 @@ export class Endings {
     judged: Outcome | null,
   ): Promise<void> {
     const outcome = judged ?? (await this.#judgeLarge(execution.id, ending));
-    const { store } = this.#options;
+    const { store } = this.#deps;
     this.write(
       execution,
       hasCors(outcome) ? await leaveOutCors(store, execution.row, outcome) : outcome,
@@ -106,13 +107,13 @@ export class Endings {
   }
 
   #judgeLarge(id: string, ending: Ending): Promise<Outcome> {
-    const { limits, judgeLarge } = this.#options;
+    const { limits, judgeLarge } = this.#deps;
     return judgeLarge({ id, ending, limits }).catch((error: unknown) => this.#misjudge(id, error));
   }
 
   #judge(id: string, ending: Ending): Outcome {
     try {
-      return toOutcome(id, ending, this.#options.limits);
+      return toOutcome(id, ending, this.#deps.limits);
     } catch (error) {
       return this.#misjudge(id, error);
     }
@@ -120,7 +121,7 @@ export class Endings {
 
   /** An ending that cannot be judged is a failure of the execution, never of the service. */
   #misjudge(id: string, error: unknown): Outcome {
-    this.#options.log.error({ execution: id, err: error }, "Cannot judge an ending");
+    this.#deps.log.error({ execution: id, err: error }, "Cannot judge an ending");
     return decide(id, "ENDED_ERROR", "The flow's ending could not be read");
   }
 }

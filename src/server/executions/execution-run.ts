@@ -1,5 +1,6 @@
 import type {
   Ending,
+  FlowSpec,
   Job,
   LogLine,
   OperationAnswer,
@@ -21,7 +22,7 @@ export interface RunEvents {
 export class ExecutionRun implements Run {
   readonly id: string;
   readonly flow: string;
-  readonly spec: Run["spec"];
+  readonly spec: FlowSpec;
   readonly timeoutMs: number;
   readonly execution: ActiveExecution;
   readonly #events: RunEvents;
@@ -30,10 +31,10 @@ export class ExecutionRun implements Run {
   link: RunLink | null = null;
 
   /** @param job null: made of the record when its turn comes, so that a long queue costs little */
-  constructor(execution: ActiveExecution & Pick<Run, "spec">, events: RunEvents, job: Job | null) {
+  constructor(execution: ActiveExecution, spec: FlowSpec, events: RunEvents, job: Job | null) {
     this.id = execution.id;
     this.flow = execution.flow;
-    this.spec = execution.spec;
+    this.spec = spec;
     this.timeoutMs = execution.timeoutMs;
     this.execution = execution;
     this.#events = events;

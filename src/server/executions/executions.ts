@@ -10,7 +10,7 @@ import type {
   OperationRequest,
 } from "../../shared/wire/protocol.ts";
 import type { ExecutionRow } from "../store/execution-row.ts";
-import { ActiveExecutions, newActive, type ActiveExecution } from "./active.ts";
+import { ActiveExecution, ActiveExecutions } from "./active.ts";
 import type { Allowance } from "./allowance.ts";
 import type { Changes } from "./changes.ts";
 import { DuplicateLog } from "./duplicate-log.ts";
@@ -35,8 +35,7 @@ import { toRow, type RunnableFlow, type StartRequest } from "./start-request.ts"
 import { Watchers } from "./watchers.ts";
 import { WebhookQueues } from "./webhook-queues.ts";
 import { refuseBusy, type LimitedWebhook } from "./webhook-queue.ts";
-import type { LimitedBegin } from "../store/ledger-record.ts";
-import { isBusy, type StoreError } from "../store/store-error.ts";
+import { isBusy } from "../store/store-error.ts";
 
 export interface ExecutionsOptions
   extends Omit<SchedulerOptions, "defer" | "record">, EndingsOptions {
@@ -71,6 +70,8 @@ export class Executions implements RunEvents {
   readonly duplicates: DuplicateLog;
   /** Who waits on executions. */
   readonly watchers: Watchers;
+  /** What happens to executions, for whoever looks on. */
+  readonly changes: Changes;
   /** What other nodes have to do with them. */
   readonly share: NodeShare;
   readonly #kept = new KeptInputs();
@@ -80,64 +81,51 @@ export class Executions implements RunEvents {
   readonly #removals: Removals;
   /** null: there are no other nodes. */
   readonly #heldBack: HeldBack | null;
-  #isDraining = false;
+  /** The service stops soon, and takes nothing that others can have. */
+  isDraining = false;
 
   constructor(options: ExecutionsOptions) {
     this.#options = options;
-    const { node } = options.store;
-    this.#journal = new Journal(options.store, options.log);
-    this.duplicates = new DuplicateLog(this.#journal);
+    const { store, log } = options;
+    const { node } = store;
+    const active = this.#active;
+    const journal = new Journal(store, log);
+    this.#journal = journal;
+    this.changes = journal.changes;
+    this.duplicates = new DuplicateLog(journal);
     this.watchers = new Watchers(node);
-    this.#elsewhere = new Elsewhere(options.store, options.log);
-    this.#endings = new Endings(
-      { ...options, overtaken: (execution) => this.#removals.leaveCancelled(execution) },
-      this.#journal,
-      this.#active,
-    );
-    const handover = new Handover({
+    this.#elsewhere = new Elsewhere(store, log);
+    this.#endings = new Endings({
       ...options,
-      journal: this.#journal,
-      kept: this.#kept,
-      giveUp: (execution, error) => this.#removals.giveUp(execution, error),
-      overtaken: (execution) => this.#removals.leave(execution),
-      heldBack: (run) => this.#holdBack(run),
+      journal,
+      active,
+      overtaken: (execution) => this.#removals.leaveCancelled(execution),
     });
     this.#scheduler = new Scheduler({
       ...options,
-      defer: (act) => options.store.ledger.beforeWrite(act),
+      defer: (act) => store.ledger.beforeWrite(act),
       record: (runs, handOver) => handover.record(runs, handOver),
     });
-    this.#queues = new WebhookQueues(
-      (run) => this.#scheduler.enqueue(run),
-      () => this.#active,
-      node !== null,
-    );
+    this.#queues = new WebhookQueues((run) => this.#scheduler.enqueue(run), active, node !== null);
     this.#room = new QueueRoom(this.#scheduler, this.#queues, options.maxQueued);
-    this.#replacements = new Replacements({
-      scheduler: this.#scheduler,
-      queues: this.#queues,
-      endings: this.#endings,
-      kept: this.#kept,
-    });
-    this.#removals = new Removals({
-      journal: this.#journal,
-      scheduler: this.#scheduler,
-      active: this.#active,
-      endings: this.#endings,
-      elsewhere: this.#elsewhere,
-      kept: this.#kept,
-      log: options.log,
-    });
-    this.share = new NodeShare({
+    const parts = {
+      ...options,
+      journal,
+      active,
       scheduler: this.#scheduler,
       queues: this.#queues,
       room: this.#room,
-      active: this.#active,
-      removals: this.#removals,
-    });
+      endings: this.#endings,
+      elsewhere: this.#elsewhere,
+      kept: this.#kept,
+    };
+    this.#removals = new Removals(parts);
+    const withRemovals = { ...parts, removals: this.#removals };
+    this.#replacements = new Replacements(withRemovals);
+    this.share = new NodeShare(withRemovals);
     this.#overflow = new Overflow(node, this.share);
-    const polled = { queues: this.#queues, active: this.#active, log: options.log };
-    this.#heldBack = node === null ? null : new HeldBack({ ...polled, node });
+    this.#heldBack = node === null ? null : new HeldBack({ ...parts, node });
+    const handover = new Handover({ ...withRemovals, heldBack: this.#heldBack });
   }
 
   /** Whether an execution of a version waits here, or runs. @param key of its FlowSpec */
@@ -188,11 +176,11 @@ export class Executions implements RunEvents {
     const row = toRow(request, this.#options.store.node?.name ?? null);
     const { allowance } = this.#options;
     const month = request.isConnection ? allowance.take(row.created_at) : null;
-    const execution = newActive(row, flow, request.trace ?? null);
+    const execution = new ActiveExecution(row, flow, request.trace ?? null);
     const { promise, resolve, reject } = Promise.withResolvers<ActiveExecution>();
     const { claim = null } = request;
     const replaced = this.#replacements.decide(execution);
-    const limited = this.#limitBegin(row);
+    const limited = this.#queues.find(row.webhook_id)?.limitBegin(this.#scheduler.isFree(flowName));
     const more = {
       month,
       ...(claim !== null && { claims: claim.rows }),
@@ -224,20 +212,14 @@ export class Executions implements RunEvents {
       refused: (refused) => {
         this.#removals.refuse(execution);
         this.#replacements.restore(replaced);
-        const error = isBusy(refused) ? this.#refuseBusy(flowName, refused) : refused;
+        const error = isBusy(refused)
+          ? refuseBusy(refused.message, this.#scheduler.meanOf(flowName))
+          : refused;
         reject(month === null ? error : allowance.giveBack(month, error));
       },
     });
     this.#enqueue(execution, flow, input);
     return promise;
-  }
-
-  #limitBegin({ webhook_id, flow }: ExecutionRow): LimitedBegin | undefined {
-    return this.#queues.find(webhook_id)?.limitBegin(this.#scheduler.isFree(flow));
-  }
-
-  #refuseBusy(flow: string, { message }: StoreError): RequestError {
-    return refuseBusy(message, this.#scheduler.meanOf(flow));
   }
 
   /**
@@ -250,7 +232,7 @@ export class Executions implements RunEvents {
 
   /** Queues an execution that was recorded before this start of the service. */
   resume(row: ExecutionRow, flow: RunnableFlow | undefined): void {
-    const execution = newActive(row, flow, null);
+    const execution = new ActiveExecution(row, flow, null);
     execution.isRecorded = true;
     this.#enqueue(execution, flow, null);
   }
@@ -293,11 +275,7 @@ export class Executions implements RunEvents {
 
   /** The service stops soon, and takes nothing that others can have. */
   startDraining(): void {
-    this.#isDraining = true;
-  }
-
-  get isDraining(): boolean {
-    return this.#isDraining;
+    this.isDraining = true;
   }
 
   /** Now in a thread, and now waiting for one. */
@@ -309,11 +287,6 @@ export class Executions implements RunEvents {
   /** Connections of this month (section 8). */
   connectionsUsed(): Promise<number> {
     return this.#options.allowance.usedAt(now());
-  }
-
-  /** What happens to executions, for whoever looks on. */
-  get changes(): Changes {
-    return this.#journal.changes;
   }
 
   /**
@@ -333,7 +306,7 @@ export class Executions implements RunEvents {
    */
   async drain(graceMs: number): Promise<void> {
     this.startDraining();
-    this.#journal.close();
+    this.#journal.isClosing = true;
     this.#heldBack?.close();
     await atMost(WAIT_MS, this.#scheduler.stop());
     const idleBy = performance.now() + graceMs;
@@ -342,7 +315,7 @@ export class Executions implements RunEvents {
     // Those that have ended are told of it, once that is written.
     const ending = [...this.#active].filter(({ decided }) => decided !== null);
     await atMost(WAIT_MS, Promise.all(ending.map(({ ended }) => ended)));
-    this.#journal.stop();
+    this.#journal.isStopped = true;
     this.#scheduler.close();
     // Each forgets itself when it is called.
     const listeners = [...this.#stopListeners];
@@ -361,7 +334,6 @@ export class Executions implements RunEvents {
     // Lost with the service itself: the next start ends it as interrupted.
     if (this.#journal.isStopped) return;
     this.#removals.leaveRun(execution);
-    this.#kept.release(execution);
     this.#endings.conclude(execution, ending);
   }
 
@@ -380,41 +352,21 @@ export class Executions implements RunEvents {
     return this.#options.operate(execution, request);
   }
 
-  #enqueue(
-    execution: ActiveExecution,
-    flow: RunnableFlow | undefined,
-    input: Input | null,
-  ): ActiveExecution {
+  #enqueue(execution: ActiveExecution, flow: RunnableFlow | undefined, input: Input | null): void {
     this.#active.add(execution);
-    if (isRunnable(execution)) {
-      const job = input === null ? null : toJob(execution.row, input, this.#options.baseUrl);
-      const run = new ExecutionRun(execution, this, job);
-      execution.run = run;
-      execution.queue = this.#queues.find(execution.row.webhook_id);
-      if (execution.queue === null) this.#scheduler.enqueue(run);
-      else execution.queue.add(execution, run);
-      this.#overflow.queued();
-      return execution;
+    const { spec, row } = execution;
+    if (spec === null) {
+      const message = toMissingMessage(execution.flow, flow, this.#options.onlooker !== null);
+      return this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", message));
     }
-    const message = toMissingMessage(execution.flow, flow, this.#options.onlooker !== null);
-    this.#endings.write(execution, decide(execution.id, "ENDED_ERROR", message));
-    return execution;
+    const job = input === null ? null : toJob(row, input, this.#options.baseUrl);
+    const run = new ExecutionRun(execution, spec, this, job);
+    execution.run = run;
+    execution.queue = this.#queues.find(row.webhook_id);
+    if (execution.queue === null) this.#scheduler.enqueue(run);
+    else execution.queue.add(execution, run);
+    this.#overflow.queued();
   }
-
-  /** As many of its webhook run as may, on all nodes: it waits on. */
-  #holdBack(run: ExecutionRun): void {
-    const { execution } = run;
-    execution.queue?.holdBack(execution, run);
-    this.#kept.release(execution);
-    this.#kept.keep(execution);
-    this.#heldBack?.poll();
-  }
-}
-
-function isRunnable(
-  execution: ActiveExecution,
-): execution is ActiveExecution & { readonly spec: ExecutionRun["spec"] } {
-  return execution.spec !== null;
 }
 
 /** The error of a flow is for its author, and callers see this: where one looks on, it is who calls. */

@@ -3,24 +3,20 @@ import { TOKEN_COOKIE } from "../access/credentials.ts";
 /** Cookies of one answer together, in bytes: browsers send them back with each request. */
 const MAX_COOKIE_BYTES = 4 * 1024;
 
-/** Which cookies of one answer are a flow's to set. */
-export interface CookieRules {
-  /** @param cookie value of a Set-Cookie header */
-  isAllowed(cookie: string): boolean;
-}
-
-/** @param sandboxed RESPONSE_SANDBOX: cookies go no further than to calls, and are bounded */
-export function openCookieRules(sandboxed: boolean): CookieRules {
+/**
+ * Tells which cookies of one answer are a flow's to set, by the values of their Set-Cookie headers.
+ *
+ * @param sandboxed RESPONSE_SANDBOX: cookies go no further than to calls, and are bounded
+ */
+export function openCookieRules(sandboxed: boolean): (cookie: string) => boolean {
   let left = MAX_COOKIE_BYTES;
-  return {
-    isAllowed(cookie) {
-      const [pair = "", ...attributes] = cookie.split(";");
-      if (isServices(pair)) return false;
-      if (!sandboxed) return true;
-      if (!attributes.every(staysWithCalls) || cookie.length > left) return false;
-      left -= cookie.length;
-      return true;
-    },
+  return (cookie) => {
+    const [pair = "", ...attributes] = cookie.split(";");
+    if (isServices(pair)) return false;
+    if (!sandboxed) return true;
+    if (!attributes.every(staysWithCalls) || cookie.length > left) return false;
+    left -= cookie.length;
+    return true;
   };
 }
 

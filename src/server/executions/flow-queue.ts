@@ -7,31 +7,25 @@ export class FlowQueue {
   readonly runs = new RunQueue();
   readonly time = new RunTime();
   readonly workers: Worker[] = [];
-  /** Those without a run. The one that was busy last is taken first: its caches are warm. */
-  readonly #idle: Worker[] = [];
+  /**
+   * Those without a run; the one that has been idle longest first. The one that was busy last is
+   * taken first: its caches are warm.
+   */
+  readonly idle: Worker[] = [];
   /** Workers that count against the limits: they have a run, are given one, or start. */
   slots = 0;
 
-  add(worker: Worker): void {
-    this.workers.push(worker);
-  }
-
   remove(worker: Worker): void {
     drop(this.workers, worker);
-    drop(this.#idle, worker);
-  }
-
-  /** It has nothing to do. */
-  rest(worker: Worker): void {
-    this.#idle.push(worker);
+    drop(this.idle, worker);
   }
 
   /** An idle worker of a version, which is idle no longer. */
   takeIdle(key: string): Worker | undefined {
-    for (let at = this.#idle.length - 1; at >= 0; at -= 1) {
-      const worker = this.#idle[at] as Worker;
+    for (let at = this.idle.length - 1; at >= 0; at -= 1) {
+      const worker = this.idle[at] as Worker;
       if (worker.spec.key !== key || !worker.isOpen) continue;
-      this.#idle.splice(at, 1);
+      this.idle.splice(at, 1);
       return worker;
     }
     return undefined;
@@ -63,11 +57,6 @@ export class FlowQueue {
     let count = 0;
     for (const worker of this.workers) if (worker.isStarting && worker.spec.key === key) count += 1;
     return count;
-  }
-
-  /** Idle workers, and the one that has been idle longest first. */
-  get idle(): readonly Worker[] {
-    return this.#idle;
   }
 }
 

@@ -1,24 +1,22 @@
 import { now } from "../../shared/clock.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Run } from "../workers/worker.ts";
-import type { ActiveExecution } from "./active.ts";
 import { ExecutionRun } from "./execution-run.ts";
 import { toJob } from "./input.ts";
 import type { LimitedStart } from "../store/ledger-record.ts";
+import type { HeldBack } from "./held-back.ts";
 import type { Journal } from "./journal.ts";
 import type { KeptInputs } from "./kept-inputs.ts";
+import type { Removals } from "./removals.ts";
 
 export interface HandoverDeps {
   readonly log: Log;
   readonly journal: Journal;
   readonly kept: KeptInputs;
   readonly baseUrl: string;
-  /** The turn of an execution has come, and it cannot run. */
-  readonly giveUp: (execution: ActiveExecution, error: unknown) => void;
-  /** It has ended, or is another node's. */
-  readonly overtaken: (execution: ActiveExecution) => void;
-  /** As many of its webhook run as may: it waits on. */
-  readonly heldBack: (run: ExecutionRun) => void;
+  readonly removals: Pick<Removals, "giveUp" | "leave">;
+  /** null: there are no other nodes. */
+  readonly heldBack: Pick<HeldBack, "poll"> | null;
 }
 
 type HandOver = (recorded: readonly Run[]) => void;
@@ -59,19 +57,29 @@ export class Handover {
     journal.start(members, row, {
       overtaken: (ids) => {
         for (const { execution } of own)
-          if (ids.includes(execution.id)) this.#deps.overtaken(execution);
+          if (ids.includes(execution.id)) this.#deps.removals.leave(execution);
       },
       heldBack: (ids) => {
         // What was cut short meanwhile is ended by whoever hands it over.
         const isHeld = (run: ExecutionRun): boolean =>
           ids.includes(run.id) && run.abortReason === null;
-        for (const run of own.filter(isHeld)) this.#deps.heldBack(run);
+        for (const run of own.filter(isHeld)) this.#holdBack(run);
         left = own.filter((run) => !isHeld(run));
       },
       started: () => this.#onStarted(left, handOver),
       // The service stops before it could be written: they stay PENDING.
       failed: () => (journal.isClosing ? handOver([]) : this.#start(own, handOver)),
     });
+  }
+
+  /** As many of its webhook run as may, on all nodes: it waits on. */
+  #holdBack(run: ExecutionRun): void {
+    const { kept, heldBack } = this.#deps;
+    const { execution } = run;
+    execution.queue?.holdBack(execution, run);
+    kept.release(execution);
+    kept.keep(execution);
+    heldBack?.poll();
   }
 
   #onStarted(all: readonly ExecutionRun[], handOver: HandOver): void {
@@ -94,7 +102,7 @@ export class Handover {
       run.job = toJob(execution.row, input, this.#deps.baseUrl);
       return [run];
     } catch (error) {
-      this.#deps.giveUp(execution, error);
+      this.#deps.removals.giveUp(execution, error);
       return [];
     }
   }

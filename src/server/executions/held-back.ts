@@ -43,14 +43,16 @@ export class HeldBack {
   }
 
   async #passStartable(): Promise<void> {
-    const { node, queues, log } = this.#deps;
+    const { node, queues, active, log } = this.#deps;
     const full = this.#isClosed ? [] : queues.listFull();
     this.#isPolling = full.length > 0;
     if (!this.#isPolling) return;
     try {
       const all = await node.listStartable(full);
-      for (const { webhook_id, free, ids } of all)
-        queues.find(webhook_id)?.passStartable(free, this.#runsOf(ids));
+      for (const { webhook_id, free, ids } of all) {
+        const runs = ids.flatMap((id) => active.find(id)?.run ?? []);
+        queues.find(webhook_id)?.passStartable(free, runs);
+      }
       this.#learn(all);
     } catch (error) {
       log.debug({ error: String(error) }, "Cannot look for what may start; tried again");
@@ -63,10 +65,5 @@ export class HeldBack {
     const startedAt = Math.max(0, ...all.map((one) => one.startedAt ?? 0));
     if (startedAt !== this.#startedAt) this.#movedAt = performance.now();
     this.#startedAt = startedAt;
-  }
-
-  #runsOf(ids: readonly string[]) {
-    const { active } = this.#deps;
-    return ids.flatMap((id) => active.find(id)?.run ?? []);
   }
 }

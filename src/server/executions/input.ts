@@ -32,18 +32,10 @@ export function toInput(input_value = EMPTY_REQUEST): Input {
 
 /** What a thread is given of an execution. */
 export function toJob(row: ExecutionRow, input: Input, base_url: string): Job {
-  const { id, webhook, flow, project_id } = row;
+  const { id, webhook, flow, project_id, address } = row;
   const is_productive = row.is_productive === 1;
-  const { address, verified } = row;
-  const execution = {
-    id,
-    webhook,
-    flow,
-    is_productive,
-    project_id,
-    address,
-    verified: verified === null ? null : (JSON.parse(verified) as unknown),
-  };
+  const verified = row.verified === null ? null : (JSON.parse(row.verified) as unknown);
+  const execution = { id, webhook, flow, is_productive, project_id, address, verified };
   return {
     id,
     execution: JSON.stringify(execution),

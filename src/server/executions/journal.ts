@@ -26,8 +26,10 @@ export class Journal {
   readonly changes: Changes = openChanges();
   readonly #store: Store;
   readonly #log: Log;
-  #isClosing = false;
-  #isStopped = false;
+  /** The service stops: what has not begun is not tried again. */
+  isClosing = false;
+  /** It has stopped: nor is what has ended. */
+  isStopped = false;
 
   constructor(store: Store, log: Log) {
     this.#store = store;
@@ -163,27 +165,9 @@ export class Journal {
       try {
         return await findInput(this.#store, id);
       } catch (error) {
-        if (this.#isClosing || !isPassing(error)) throw error;
+        if (this.isClosing || !isPassing(error)) throw error;
         await wait(RETRY_MS);
       }
-  }
-
-  get isClosing(): boolean {
-    return this.#isClosing;
-  }
-
-  get isStopped(): boolean {
-    return this.#isStopped;
-  }
-
-  /** The service stops: what has not begun is not tried again. */
-  close(): void {
-    this.#isClosing = true;
-  }
-
-  /** It has stopped: nor is what has ended. */
-  stop(): void {
-    this.#isStopped = true;
   }
 
   #insist(
@@ -197,7 +181,7 @@ export class Journal {
       failed: (error) => {
         this.#log.error({ record: record.kind, error: String(error) }, "Cannot write a record");
         setTimeout(() => {
-          if (!this.#isStopped && isWanted()) this.#insist(record, text, events, isWanted);
+          if (!this.isStopped && isWanted()) this.#insist(record, text, events, isWanted);
         }, RETRY_MS).unref();
       },
     });

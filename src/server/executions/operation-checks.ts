@@ -1,4 +1,5 @@
 import { findNameError } from "../../shared/resource-name.ts";
+import type { OperationAnswer, OperationRequest } from "../../shared/wire/protocol.ts";
 import { findValueError, type ValueJob } from "./value.ts";
 
 /** What an operation of a flow is refused for, in a service and in a test alike. */
@@ -68,4 +69,21 @@ export function countChild(parent: { children: number }, { maxChildren }: Operat
       `It has started ${maxChildren} executions, as many as one may (MAX_CHILDREN)`,
     );
   parent.children += 1;
+}
+
+/** What an operation does with what is named, in words. */
+const ACTS: Readonly<Record<OperationRequest["operation"], string>> = {
+  setting: "read setting",
+  set_setting: "write setting",
+  secret: "read secret",
+  start_execution: "start flow",
+};
+
+/** What a flow sees thrown where its operation failed. */
+export function refuseOperation(
+  { operation, name }: OperationRequest,
+  error: unknown,
+): OperationAnswer {
+  const reason = error instanceof Error ? error.message : String(error);
+  return { ok: false, message: `Cannot ${ACTS[operation]} "${name}": ${reason}` };
 }

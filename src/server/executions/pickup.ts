@@ -54,7 +54,7 @@ export class Pickup {
   /** The last taking was not answered: what it took is not known. */
   #isUnanswered = false;
   /** Flows that wait elsewhere and that no version serves here: since when, as performance.now(). */
-  readonly #unservedSince = new Map<string, number>();
+  #unservedSince = new Map<string, number>();
 
   constructor(options: PickupOptions) {
     this.#options = options;
@@ -174,17 +174,13 @@ export class Pickup {
   /** What no node can run for long is told so: nobody waits for it for ever. */
   async #endUnserved(waiting: readonly string[]): Promise<void> {
     const { node, log, unservedMs = UNSERVED_MS } = this.#options;
-    const unserved = new Set(waiting.filter((flow) => !this.#canRun(flow)));
-    for (const flow of this.#unservedSince.keys())
-      if (!unserved.has(flow)) this.#unservedSince.delete(flow);
     const at = performance.now();
-    for (const flow of unserved)
-      if (!this.#unservedSince.has(flow)) this.#unservedSince.set(flow, at);
-    const due = [...unserved].filter(
-      (flow) => at - (this.#unservedSince.get(flow) ?? at) >= unservedMs,
-    );
+    const unserved = waiting.filter((flow) => !this.#canRun(flow));
+    const since = new Map(unserved.map((flow) => [flow, this.#unservedSince.get(flow) ?? at]));
+    this.#unservedSince = since;
+    const due = unserved.filter((flow) => at - (since.get(flow) ?? at) >= unservedMs);
     if (due.length === 0) return;
-    for (const flow of due) this.#unservedSince.delete(flow);
+    for (const flow of due) since.delete(flow);
     const ended = await node.endUnserved(due);
     if (ended > 0) log.warn({ executions: ended }, "Ended what no node has had the flow of");
   }

@@ -1,8 +1,8 @@
 import { toReplacedMessage } from "../store/ledger-record.ts";
 import type { ActiveExecution } from "./active.ts";
 import type { Endings } from "./endings.ts";
-import type { KeptInputs } from "./kept-inputs.ts";
 import { decide } from "./outcome.ts";
+import type { Removals } from "./removals.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { WebhookQueues } from "./webhook-queues.ts";
 
@@ -10,7 +10,7 @@ export interface ReplacementsDeps {
   readonly scheduler: Pick<Scheduler, "withdraw">;
   readonly queues: WebhookQueues;
   readonly endings: Endings;
-  readonly kept: KeptInputs;
+  readonly removals: Pick<Removals, "leaveRun">;
 }
 
 /** What waits of a webhook and ends with the begin of its newest execution (`when_busy: replace`). */
@@ -55,12 +55,11 @@ export class Replacements {
 
   /** It is on disk that they have ended. */
   synced(replaced: readonly ActiveExecution[], endedAt: number): void {
-    const { kept, endings } = this.#deps;
+    const { removals, endings } = this.#deps;
     for (const execution of replaced) {
       this.#known(execution);
       if (execution.isElsewhere) continue;
-      execution.run = null;
-      kept.release(execution);
+      removals.leaveRun(execution);
       if (execution.decided !== null) endings.synced(execution, execution.decided, endedAt);
     }
   }

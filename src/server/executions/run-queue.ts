@@ -15,22 +15,12 @@ export class RunQueue {
   }
 
   push(run: Run): void {
-    const link: RunLink = { run, queue: this, previous: this.#last, next: null };
-    if (this.#last === null) this.#first = link;
-    else this.#last.next = link;
-    this.#last = link;
-    this.#add(link);
+    this.#insert(run, this.#last, null);
   }
 
   /** Puts runs before all others, in their order. */
   unshift(runs: readonly Run[]): void {
-    for (const run of runs.toReversed()) {
-      const link: RunLink = { run, queue: this, previous: null, next: this.#first };
-      if (this.#first === null) this.#last = link;
-      else this.#first.previous = link;
-      this.#first = link;
-      this.#add(link);
-    }
+    for (const run of runs.toReversed()) this.#insert(run, null, this.#first);
   }
 
   /** Takes the first runs that fit, up to a number. */
@@ -61,8 +51,13 @@ export class RunQueue {
     for (let link = this.#first; link !== null; link = link.next) yield link.run;
   }
 
-  #add(link: RunLink): void {
-    link.run.link = link;
+  #insert(run: Run, previous: RunLink | null, next: RunLink | null): void {
+    const link: RunLink = { run, queue: this, previous, next };
+    if (previous === null) this.#first = link;
+    else previous.next = link;
+    if (next === null) this.#last = link;
+    else next.previous = link;
+    run.link = link;
     this.#length += 1;
   }
 }

@@ -198,9 +198,7 @@ export class Scheduler implements WorkerEvents {
   }
 
   onRecalled(worker: Worker, runs: readonly Run[]): void {
-    const left = runs.filter((run) => run.abortReason === null);
-    for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
-    this.#requeue(worker, left);
+    this.#requeue(worker, endWithdrawn(runs));
     this.#settle(worker);
     this.#dispatchSoon();
   }
@@ -308,18 +306,14 @@ export class Scheduler implements WorkerEvents {
   #record(worker: Worker, runs: readonly Run[]): void {
     this.#options.record(runs, (recorded) => {
       worker.reserved -= runs.length;
-      const left = recorded.filter((run) => run.abortReason === null);
-      for (const run of recorded) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
-      if (worker.isOpen && left.length > 0) this.#assign(worker, left);
-      else this.#requeue(worker, left);
+      const left = endWithdrawn(recorded);
+      if (worker.isOpen && left.length > 0) {
+        worker.assign(left);
+        this.#deadlines.watch(worker);
+      } else this.#requeue(worker, left);
       this.#settle(worker);
       this.#dispatchSoon();
     });
-  }
-
-  #assign(worker: Worker, runs: readonly Run[]): void {
-    worker.assign(runs);
-    this.#deadlines.watch(worker);
   }
 
   /** What was taken for a worker waits again, before all others. */
@@ -341,7 +335,7 @@ export class Scheduler implements WorkerEvents {
   #start(flow: FlowQueue, spec: FlowSpec): boolean {
     try {
       const worker = this.#options.startWorker(spec, this);
-      flow.add(worker);
+      flow.workers.push(worker);
       this.#slots.claim(flow, worker);
       this.#warm.trim();
       return true;
@@ -377,7 +371,7 @@ export class Scheduler implements WorkerEvents {
     const flow = this.#flowOf(worker.spec.flow);
     this.#slots.release(flow, worker);
     if (worker.isEnding) return;
-    flow.rest(worker);
+    flow.idle.push(worker);
     worker.endIfUnused();
   }
 
@@ -407,6 +401,13 @@ export class Scheduler implements WorkerEvents {
 
 /** Of a run that was aborted before it began. */
 const WITHDRAWN = failed("It was ended before it began");
+
+/** Ends those of the runs that were. @returns the others */
+function endWithdrawn(runs: readonly Run[]): Run[] {
+  const left = runs.filter(({ abortReason }) => abortReason === null);
+  for (const run of runs) if (run.abortReason !== null) run.ended(endingOf(run, WITHDRAWN));
+  return left;
+}
 
 /** Each run of `isolation: "execution"` has a thread of its own. */
 function togetherOf(flow: FlowQueue, { isolation }: FlowSpec): number {

@@ -52,19 +52,18 @@ export class Watchers {
 
   /** Acts once it is known that nobody waits on it, here or elsewhere. */
   whenAlone(execution: ActiveExecution, act: () => void): void {
-    if (this.#node === null || this.#node.others === 0) return act();
-    this.#isAwaited(this.#node, execution.id).then(
+    const node = this.#node;
+    if (node === null || node.others === 0) return act();
+    const asked = wait(DECIDE_MS, undefined, { ref: false }).then(() =>
+      node.isAwaited(execution.id),
+    );
+    asked.then(
       (isAwaited) => {
         if (!isAwaited && execution.watchers === 0) act();
       },
       // Where the others cannot be asked, nothing can be cancelled either.
       () => {},
     );
-  }
-
-  async #isAwaited(node: StoreNode, id: string): Promise<boolean> {
-    await wait(DECIDE_MS, undefined, { ref: false });
-    return node.isAwaited(id);
   }
 
   #tellSoon(node: StoreNode): void {

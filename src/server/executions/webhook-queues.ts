@@ -22,7 +22,7 @@ interface Entry {
 /** The queues of those webhooks that limit how many of their executions run or wait. */
 export class WebhookQueues {
   readonly #pass: (run: Run) => void;
-  readonly #listActive: () => Iterable<ActiveExecution>;
+  readonly #active: Iterable<ActiveExecution>;
   readonly #isShared: boolean;
   readonly #entries = new Map<string, Entry>();
   /** Webhooks without limits and when they were changed: who has read them before comes later. */
@@ -30,16 +30,12 @@ export class WebhookQueues {
 
   /**
    * @param pass hands a run to the scheduler
-   * @param listActive executions that a new queue may have to count
+   * @param active executions that a new queue may have to count
    * @param isShared whether other nodes run executions of the webhooks too
    */
-  constructor(
-    pass: (run: Run) => void,
-    listActive: () => Iterable<ActiveExecution>,
-    isShared: boolean,
-  ) {
+  constructor(pass: (run: Run) => void, active: Iterable<ActiveExecution>, isShared: boolean) {
     this.#pass = pass;
-    this.#listActive = listActive;
+    this.#active = active;
     this.#isShared = isShared;
   }
 
@@ -130,7 +126,7 @@ export class WebhookQueues {
 
   #open(id: string, name: string): Entry {
     const queue = new WebhookQueue<ActiveExecution>(this.#pass, this.#isShared);
-    for (const execution of this.#listActive())
+    for (const execution of this.#active)
       if (execution.row.webhook_id === id) {
         execution.queue = queue;
         queue.adopt(execution);

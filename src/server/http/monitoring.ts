@@ -9,7 +9,7 @@ import type { Meters } from "../metrics/meters.ts";
 import type { Readings } from "../metrics/metric-table.ts";
 import { TEXT_FORMAT } from "../metrics/text-format.ts";
 import type { Store } from "../store/store.ts";
-import type { Runners } from "../workers/runners.ts";
+import type { Supervisor } from "../workers/supervisor.ts";
 import { readNodes } from "./node-readings.ts";
 import { shareText } from "./shared-text.ts";
 
@@ -20,7 +20,7 @@ export interface MonitoringDeps {
   readonly lease: Pick<Lease, "figures"> | null;
   readonly executions: Pick<Executions, "counts" | "countsByWebhook" | "connectionsUsed">;
   readonly catalog: Pick<Catalog, "list">;
-  readonly runnersStatus: Runners["status"];
+  readonly runnersStatus: Supervisor["status"];
   readonly meters: Pick<Meters, "print" | "sumByWebhook">;
   /** Whether the service takes calls: false before it is ready and while it shuts down. */
   readonly isReady: () => boolean;

@@ -1,9 +1,5 @@
-import { failed, type Ending } from "../../shared/wire/protocol.ts";
-
-/** The ending of a run whose runner is gone. @param how completes "Lost with its runner, " */
-export function crashEnding(how: string): Ending {
-  return failed(`Lost with its runner, ${how}`);
-}
+/** Of what a runner had when it ended; how it did completes this. */
+export const LOST = "Lost with its runner, ";
 
 /** How a process ended that nobody here had ended, and the likely cause. */
 export function howItEnded(code: number | null, signal: string | null): string {

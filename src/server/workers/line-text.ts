@@ -24,17 +24,15 @@ function toHead(values: readonly unknown[]): string {
   return `${JSON.stringify(values)}\n`;
 }
 
-/**
- * What a thread has sent, whose flow may have taken it over.
- *
- * @throws {Error} where it is no message of a thread
- */
-export function decode(text: string): FromThread {
+/** What a thread has sent, whose flow may have taken it over; null: it is no message of a thread. */
+export function decode(text: string): FromThread | null {
   const end = text.indexOf("\n");
-  const head: unknown = JSON.parse(text.slice(0, Math.max(0, end)));
-  const message = Array.isArray(head) ? toMessage(head, text.slice(end + 1)) : null;
-  if (message === null) throw new Error("it sent a message without a known shape");
-  return message;
+  try {
+    const head: unknown = JSON.parse(text.slice(0, Math.max(0, end)));
+    return Array.isArray(head) ? toMessage(head, text.slice(end + 1)) : null;
+  } catch {
+    return null;
+  }
 }
 
 function toMessage(head: readonly unknown[], texts: string): FromThread | null {

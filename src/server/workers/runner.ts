@@ -1,22 +1,21 @@
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
-import type { Log } from "../../shared/log.ts";
 import {
   failed,
   type FlowSpec,
   type FromRunner,
   type Inspection,
-  type OfThread,
   type RunnerSetup,
   type ToRunner,
 } from "../../shared/wire/protocol.ts";
 import { Channel, CHANNEL_FD } from "../../shared/wire/channel.ts";
-import { howItEnded, crashEnding } from "./crashed.ts";
+import { howItEnded, LOST } from "./crashed.ts";
 import { logPrinted } from "./printed.ts";
 import { openSeal } from "../../shared/wire/seal.ts";
 import { isFromRunner } from "./shapes.ts";
-import { spawnRunner, type Reach } from "./spawn.ts";
+import type { RunnersOptions, RunnerStatus } from "./runners.ts";
+import { spawnRunner } from "./spawn.ts";
 import { logStray } from "./stray-log.ts";
 import { Watchdog } from "./watchdog.ts";
 import { ThreadLine } from "./thread-line.ts";
@@ -38,19 +37,16 @@ const EXIT_MS = 200;
 const MOST_NATIVE_LOAD = 20;
 const QUIET_MS = 5_000;
 
-export interface RunnerOptions {
-  readonly file: string;
-  readonly reach: Reach;
+/** Longest silence while it has something to do, unless told. */
+const SILENCE_MS = 10_000;
+
+export interface RunnerOptions extends Pick<
+  RunnersOptions,
+  "runner" | "reach" | "runnerMemoryMb" | "silenceMs" | "log" | "hasMessages"
+> {
   readonly setup: RunnerSetup;
   /** Where its threads connect to; null: it forwards what they are told and say. */
   readonly listener: ThreadListener | null;
-  /** Resident memory above which it takes no more runs; a quarter more ends it. */
-  readonly memoryBytes: number;
-  /** Longest silence while it has something to do. */
-  readonly silenceMs: number;
-  readonly log: Log;
-  /** Whether the log may hold texts of flows. */
-  readonly hasMessages: boolean;
   /** A thread of it will not end: it takes no more runs, and is lost once the others' have ended. */
   onDoomed(runner: Runner, death: RunnerDeath): void;
   /** It has ended, unless by `close`. */
@@ -90,14 +86,15 @@ export class Runner {
   #closing = false;
   #ended = false;
   #killed: string | null = null;
-  #isLeaving = false;
+  /** It takes no more runs: it has grown too large or has ended. */
+  isLeaving = false;
   wasReady = false;
   /** When it last started a thread or had a run, as performance.now(). */
   usedAt = -Infinity;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#child = spawnRunner(options.file, options.reach);
+    this.#child = spawnRunner(options.runner, options.reach);
     const stream = this.#child.stdio[CHANNEL_FD] as Duplex;
     const token = randomBytes(16).toString("hex");
     this.#channel = new Channel(stream, {
@@ -119,8 +116,8 @@ export class Runner {
       logPrinted(stream, this.pid, options.log);
     this.#watchdog = new Watchdog({
       pid: this.pid,
-      memoryBytes: options.memoryBytes,
-      silenceMs: options.silenceMs,
+      memoryBytes: options.runnerMemoryMb * 2 ** 20,
+      silenceMs: options.silenceMs ?? SILENCE_MS,
       isBusy: () => !this.isIdle,
       onWeak: () => this.leave(),
       onFatal: (why) => this.#kill(why),
@@ -137,19 +134,11 @@ export class Runner {
     return this.#child.pid ?? 0;
   }
 
-  get rss_bytes(): number {
-    return this.#watchdog.rss_bytes;
-  }
-
-  get threads(): number {
-    return this.#lines.size;
-  }
-
-  /** Runs in it, and behind those. */
-  get running(): number {
+  get status(): RunnerStatus {
+    const { rss_bytes } = this.#watchdog;
     let running = 0;
     for (const { worker } of this.#lines.values()) running += worker.length;
-    return running;
+    return { pid: this.pid, rss_bytes, threads: this.#lines.size, running };
   }
 
   /** Whether it neither runs nor inspects anything, nor starts to. */
@@ -163,11 +152,6 @@ export class Runner {
   /** Whether no version has been in it. */
   get isFresh(): boolean {
     return this.#used.size === 0;
-  }
-
-  /** Whether it takes no more runs: it has grown too large or has ended. */
-  get leaving(): boolean {
-    return this.#isLeaving;
   }
 
   /** Whether it has had a thread of this version. */
@@ -206,7 +190,7 @@ export class Runner {
 
   /** It takes no more runs; its threads end when they have none. */
   leave(): void {
-    this.#isLeaving = true;
+    this.isLeaving = true;
     this.retireAll();
   }
 
@@ -224,7 +208,7 @@ export class Runner {
   /** Ends it; what still runs in it is lost. */
   async close(): Promise<void> {
     this.#closing = true;
-    this.#isLeaving = true;
+    this.isLeaving = true;
     this.#child.kill("SIGKILL");
     await this.#gone.promise;
   }
@@ -264,27 +248,27 @@ export class Runner {
   }
 
   #take(message: FromRunner): void {
-    if (message.type === "inspected") this.#inspected(message.number, message.inspection);
-    else if (message.type === "heartbeat") this.#heartbeat(message);
-    else if (message.type === "ready") this.#open();
-    else if (message.type === "stuck") this.leave();
-    else if (message.type === "refused") this.#refuse(message.message);
-    else this.#tell(message);
-  }
-
-  #tell(message: OfThread): void {
-    const line = this.#lines.get(message.thread);
-    line?.receive(message, () => this.#lines.delete(message.thread));
-  }
-
-  #refuse(message: string): void {
-    this.#ready.reject(new Error(message));
-    this.#kill(message);
-  }
-
-  #open(): void {
-    this.wasReady = true;
-    this.#ready.resolve();
+    switch (message.type) {
+      case "inspected":
+        return this.#inspected(message.number, message.inspection);
+      case "heartbeat":
+        return this.#heartbeat(message);
+      case "ready":
+        this.wasReady = true;
+        return this.#ready.resolve();
+      case "stuck":
+        return this.leave();
+      case "refused":
+        this.#ready.reject(new Error(message.message));
+        return this.#kill(message.message);
+      case "started":
+      case "told":
+      case "recalled":
+      case "exited": {
+        const { thread } = message;
+        return this.#lines.get(thread)?.receive(message, () => this.#lines.delete(thread));
+      }
+    }
   }
 
   #markUnsent(messages: readonly ToRunner[]): void {
@@ -361,7 +345,7 @@ export class Runner {
     if (this.#ended) return;
     this.#ended = true;
     this.#watchdog.stop();
-    this.#isLeaving = true;
+    this.isLeaving = true;
     this.#ready.reject(new Error(`A runner was lost, ${how}`));
     const death = { keys: this.#findCause(), isAlone: this.#used.size === 1, how };
     const lines = [...this.#lines.values()];
@@ -371,7 +355,7 @@ export class Runner {
     this.#gone.resolve();
     // First it is known whom to blame: what waits is given to others at once.
     if (!this.#closing) this.#options.onCrashed(this, death);
-    for (const { worker } of lines) worker.crashed(crashEnding(how), this.wasReady);
+    for (const { worker } of lines) worker.crashed(failed(`${LOST}${how}`), this.wasReady);
   }
 
   /** The versions that may have been the cause of its end. */

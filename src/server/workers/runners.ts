@@ -1,10 +1,15 @@
 import type { Log } from "../../shared/log.ts";
-import type { FlowSpec, Inspection, ThreadLimits } from "../../shared/wire/protocol.ts";
-import type { DebuggedFlow } from "./debugged-flow.ts";
+import type { FlowSpec, ThreadLimits } from "../../shared/wire/protocol.ts";
 import type { Reach } from "./spawn.ts";
-import type { Worker, WorkerEvents } from "./worker.ts";
 
 /** What the rest of the server knows of runner processes. */
+
+/** The flow that its author looks at with a debugger. */
+export interface DebuggedFlow {
+  readonly flow: string;
+  /** On loopback. */
+  readonly port: number;
+}
 
 export interface RunnersOptions {
   /** Absolute path of the runner's entry file. */
@@ -17,6 +22,7 @@ export interface RunnersOptions {
   readonly readable: readonly string[];
   /** Where the permissions are the process's and not a thread's, as under Deno: of all flows together. */
   readonly reach: Reach;
+  /** Resident memory above which a runner takes no more runs; a quarter more ends it. */
   readonly runnerMemoryMb: number;
   readonly limits: ThreadLimits;
   readonly debug?: DebuggedFlow;
@@ -54,26 +60,4 @@ export interface RunnerStatus {
   readonly rss_bytes: number;
   readonly threads: number;
   readonly running: number;
-}
-
-/** All runner processes behind one door. */
-export interface Runners {
-  /** Rejects where the first runner ends before it takes runs, or cannot restrict its threads. */
-  ready(): Promise<void>;
-  /** Imports in a fresh thread without grants, bounded in time and memory. Never rejects. */
-  inspect(spec: FlowSpec): Promise<Inspection>;
-  /** Before the first thread is started: whom to ask for versions. */
-  connect(versions: VersionKeeper): void;
-  /**
-   * Starts a thread.
-   * @throws {Error} where the version's or the program's files were changed, or a runner cannot be
-   *   started
-   */
-  startWorker(spec: FlowSpec, events: WorkerEvents): Worker;
-  /** This version is no longer used: its idle threads go. */
-  retire(key: string): void;
-  /** What threads have loaded is out of date: idle ones go, the others once they have no run. */
-  retireAll(): void;
-  status(): { runners: RunnerStatus[]; restarts: number };
-  [Symbol.asyncDispose](): Promise<void>;
 }

@@ -1,10 +1,10 @@
 import { now } from "../../shared/clock.ts";
 import type { FlowSpec, Inspection, RunnerSetup } from "../../shared/wire/protocol.ts";
-import { withDebugger } from "./debugged-flow.ts";
+import { LOST } from "./crashed.ts";
 import { LastingFault } from "./lasting-fault.ts";
 import { DEATHS, Quarantine } from "./quarantine.ts";
 import { Runner, type RunnerDeath } from "./runner.ts";
-import type { RunnersOptions, Runners, RunnerStatus, VersionKeeper } from "./runners.ts";
+import type { RunnersOptions, RunnerStatus, VersionKeeper } from "./runners.ts";
 import { ThreadListener } from "./thread-listener.ts";
 import type { Worker, WorkerEvents } from "./worker.ts";
 
@@ -19,15 +19,14 @@ const SPARE_MS = 30_000;
  * Starts the first runner, which can be given work at once.
  * @throws {Error} where its program was changed and cannot be put right
  */
-export async function startRunners(options: RunnersOptions): Promise<Runners> {
-  const supervisor = new Supervisor(options, await listen(options));
+export async function startRunners(options: RunnersOptions): Promise<Supervisor> {
+  const listener = await listen(options);
   try {
-    supervisor.start();
+    return new Supervisor(options, listener);
   } catch (error) {
-    await supervisor[Symbol.asyncDispose]();
+    listener?.close();
     throw error;
   }
-  return supervisor;
 }
 
 /** Without a socket the service runs all the same, and slower. */
@@ -49,7 +48,8 @@ function canDropNetwork(): boolean {
   return !("Deno" in globalThis);
 }
 
-class Supervisor implements Runners {
+/** All runner processes behind one door. */
+export class Supervisor {
   readonly #options: RunnersOptions;
   readonly #setup: RunnerSetup;
   readonly #listener: ThreadListener | null;
@@ -61,7 +61,7 @@ class Supervisor implements Runners {
   readonly #own = new Map<string, Runner>();
   readonly #reaping: NodeJS.Timeout;
   #versions: VersionKeeper | null = null;
-  #first: Promise<void> = Promise.resolve();
+  readonly #first: Promise<void>;
   #shared: Runner | null = null;
   #spare: Runner | null = null;
   #inspecting = 0;
@@ -81,17 +81,16 @@ class Supervisor implements Runners {
     );
     const { thread, author, readable, limits, inspect_ms = 10_000 } = options;
     this.#setup = { thread, author, readable, limits, inspect_ms };
+    this.#first = this.#take().ready;
     this.#reaping = setInterval(() => this.#reap(), REAP_MS).unref();
   }
 
-  start(): void {
-    this.#first = this.#take().ready;
-  }
-
+  /** Rejects where the first runner ends before it takes runs, or cannot restrict its threads. */
   ready(): Promise<void> {
     return this.#first;
   }
 
+  /** Before the first thread is started: whom to ask for versions. */
   connect(versions: VersionKeeper): void {
     this.#versions = versions;
   }
@@ -101,6 +100,11 @@ class Supervisor implements Runners {
     return this.#versions;
   }
 
+  /**
+   * Starts a thread.
+   * @throws {Error} where the version's or the program's files were changed, or a runner cannot be
+   *   started
+   */
   startWorker(spec: FlowSpec, events: WorkerEvents): Worker {
     if (this.#closed) throw new Error("The service was closed");
     const place = this.#quarantine.placeOf(spec.key, now());
@@ -109,10 +113,15 @@ class Supervisor implements Runners {
         ? this.#take()
         : this.#takeOwn(place === "alone" ? spec.key : QUARANTINED);
     if (!runner.knows(spec.key)) this.#keeper.verify(spec);
-    return runner.start(withDebugger(spec, this.#options.debug), events);
+    const { debug } = this.#options;
+    const given = debug?.flow === spec.flow ? { ...spec, debug_port: debug.port } : spec;
+    return runner.start(given, events);
   }
 
-  /** In the spare, so that an import that takes its runner down costs no execution. */
+  /**
+   * Imports in a fresh thread without grants, bounded in time and memory. Never rejects. In the
+   * spare, so that an import that takes its runner down costs no execution.
+   */
   async inspect(spec: FlowSpec): Promise<Inspection> {
     this.#inspecting += 1;
     try {
@@ -136,29 +145,25 @@ class Supervisor implements Runners {
       const runner = this.#start();
       const found = await runner.inspect(spec);
       runner.leave();
-      return found.kind === "crashed" ? broken(`Lost with its runner, ${found.how}`) : found;
+      return found.kind === "crashed" ? broken(`${LOST}${found.how}`) : found;
     });
     this.#alone = inspection.catch(() => {});
     return inspection;
   }
 
+  /** This version is no longer used: its idle threads go. */
   retire(key: string): void {
     for (const runner of this.#all) runner.retire(key);
     this.#quarantine.clear(key);
   }
 
+  /** What threads have loaded is out of date: idle ones go, the others once they have no run. */
   retireAll(): void {
     for (const runner of this.#all) runner.retireAll();
   }
 
   status(): { runners: RunnerStatus[]; restarts: number } {
-    const runners = [...this.#all].map(({ pid, rss_bytes, threads, running }) => ({
-      pid,
-      rss_bytes,
-      threads,
-      running,
-    }));
-    return { runners, restarts: this.#restarts };
+    return { runners: [...this.#all].map(({ status }) => status), restarts: this.#restarts };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -170,15 +175,13 @@ class Supervisor implements Runners {
 
   /** The runner that takes the next run of a version without a runner of its own. */
   #take(): Runner {
-    if (this.#shared === null || this.#shared.leaving) {
-      this.#shared = this.#takeSpare();
-    }
+    if (this.#shared === null || this.#shared.isLeaving) this.#shared = this.#takeSpare();
     return this.#shared;
   }
 
   #takeOwn(key: string): Runner {
     const own = this.#own.get(key);
-    if (own !== undefined && !own.leaving) return own;
+    if (own !== undefined && !own.isLeaving) return own;
     // One in which others were inspected would not have it alone.
     const taken = this.#spare?.isFresh === true ? this.#takeSpare() : this.#start();
     this.#own.set(key, taken);
@@ -186,12 +189,12 @@ class Supervisor implements Runners {
   }
 
   #takeForInspections(): Runner {
-    if (this.#spare === null || this.#spare.leaving) this.#spare = this.#start();
+    if (this.#spare === null || this.#spare.isLeaving) this.#spare = this.#start();
     return this.#spare;
   }
 
   #takeSpare(): Runner {
-    const taken = this.#spare === null || this.#spare.leaving ? this.#start() : this.#spare;
+    const taken = this.#spare === null || this.#spare.isLeaving ? this.#start() : this.#spare;
     // The next one starts with the tidying: until then what runs in this one has the cores.
     this.#spare = null;
     return taken;
@@ -205,24 +208,16 @@ class Supervisor implements Runners {
   /** @throws Error where its program was changed and cannot be put right, or nobody would end it */
   #start(): Runner {
     if (this.#closed) throw new Error("The service was closed");
-    const { runner: file, runnerMemoryMb, log, hasMessages } = this.#options;
     this.#verifyProgram();
-    const onDoomed = (runner: Runner, death: RunnerDeath): void => {
-      log.error({ pid: runner.pid, ...toFacts(death) }, "A runner takes no more runs");
-      this.#blame(death);
-    };
-    const onCrashed = (runner: Runner, death: RunnerDeath): void => this.#lose(runner, death);
     const runner = new Runner({
-      file,
-      reach: this.#options.reach,
+      ...this.#options,
       setup: this.#setup,
       listener: this.#listener,
-      memoryBytes: runnerMemoryMb * 2 ** 20,
-      silenceMs: this.#options.silenceMs ?? 10_000,
-      log,
-      hasMessages,
-      onDoomed,
-      onCrashed,
+      onDoomed: ({ pid }, death) => {
+        this.#options.log.error({ pid, ...toFacts(death) }, "A runner takes no more runs");
+        this.#blame(death);
+      },
+      onCrashed: (crashed, death) => this.#lose(crashed, death),
     });
     this.#all.add(runner);
     return runner;
@@ -282,12 +277,12 @@ class Supervisor implements Runners {
     if (this.#keepSpare() && isWhole) this.#starting.isOver();
     for (const [key, runner] of this.#own) {
       const isUsed = !runner.isIdle || performance.now() - runner.usedAt < OWN_IDLE_MS;
-      if (isUsed && !runner.leaving) continue;
+      if (isUsed && !runner.isLeaving) continue;
       runner.leave();
       this.#own.delete(key);
     }
     for (const runner of this.#all) {
-      if (!runner.leaving || !runner.isIdle) continue;
+      if (!runner.isLeaving || !runner.isIdle) continue;
       this.#all.delete(runner);
       runner.close().catch((error: unknown) => {
         this.#options.log.error({ pid: runner.pid, err: error }, "Cannot end a runner");

@@ -188,7 +188,7 @@ export class ThreadLine implements WorkerLine {
 
   #read(text: string): void {
     if (this.#isBroken) return;
-    const message = toMessage(text);
+    const message = decode(text);
     if (message === null) this.#break();
     else if (message.type === "ended") this.#ended(message);
     else if (message.type === "log") this.#log(message);
@@ -266,14 +266,6 @@ function divide(jobs: readonly Job[]): Job[][] {
     room -= length;
   }
   return parts;
-}
-
-function toMessage(text: string): FromThread | null {
-  try {
-    return decode(text);
-  } catch {
-    return null;
-  }
 }
 
 /** A thread's own program says nothing longer. */

@@ -4,8 +4,9 @@ import {
   type FlowSpec,
   type Job,
   type LogLine,
+  type OperationAnswer,
+  type OperationRequest,
 } from "../../shared/wire/protocol.ts";
-import type { OperationAnswer, OperationRequest } from "../../shared/wire/protocol.ts";
 
 /** One run of a flow, as the scheduler and the workers see it. */
 export interface Run {
@@ -79,8 +80,9 @@ export class Worker {
   /** Runs at the end of the inbox that never left the server. */
   #unsent = 0;
   #state: "starting" | "ready" | "ending" | "gone" = "starting";
-  #isRecalling = false;
-  #isAborting = false;
+  isRecalling = false;
+  /** Whether its current run was told to end. */
+  isAborting = false;
   /** What was handed over came back: what runs now takes longer than was expected. */
   #isStalled = false;
   #isLeaving = false;
@@ -127,22 +129,13 @@ export class Worker {
   get isOpen(): boolean {
     return (
       this.#state === "ready" &&
-      !(this.#isRecalling || this.#isStalled || this.#isAborting || this.#isLeaving)
+      !(this.isRecalling || this.#isStalled || this.isAborting || this.#isLeaving)
     );
   }
 
   /** Whether its thread is told to end, or has ended. */
   get isEnding(): boolean {
     return this.#state === "ending" || this.#state === "gone";
-  }
-
-  get isRecalling(): boolean {
-    return this.#isRecalling;
-  }
-
-  /** Whether its current run was told to end. */
-  get isAborting(): boolean {
-    return this.#isAborting;
   }
 
   /** Hands runs over; each has its job. */
@@ -163,21 +156,21 @@ export class Worker {
 
   /** Asks for what stands behind the current run; `onRecalled` follows. */
   recall(): void {
-    if (this.#isRecalling || this.#state !== "ready" || this.#inbox.length < 2) return;
-    this.#isRecalling = true;
+    if (this.isRecalling || this.#state !== "ready" || this.#inbox.length < 2) return;
+    this.isRecalling = true;
     this.#line.recall();
   }
 
   /** Gives the signal to the current run. */
   abort(reason: string): void {
     const { current } = this;
-    if (current === null || this.#isAborting || this.#state !== "ready") return;
-    this.#isAborting = true;
+    if (current === null || this.isAborting || this.#state !== "ready") return;
+    this.isAborting = true;
     this.since = this.#now();
     this.#line.abort(current.id, reason);
   }
 
-  /** Ends its thread; `onLost` follows. */
+  /** Ends its thread; `onCrashed` or `onFailed` follows. */
   end(): void {
     if (this.isEnding) return;
     this.#state = "ending";
@@ -212,7 +205,7 @@ export class Worker {
     if (run === null || run.id !== id) return;
     this.#inbox.shift();
     this.#ended += 1;
-    this.#isAborting = false;
+    this.isAborting = false;
     this.#isStalled &&= this.#inbox.length > 0;
     this.since = this.#now();
     const left = isLast ? this.#inbox.splice(0) : [];
@@ -223,7 +216,7 @@ export class Worker {
 
   /** @param begun how many of the runs handed over since the last recall; no other will */
   recalled(begun: number): void {
-    this.#isRecalling = false;
+    this.isRecalling = false;
     const left = this.#inbox.splice(Math.max(0, begun - this.#ended));
     this.#ended = -this.#inbox.length;
     this.#isStalled = this.#inbox.length > 0;
@@ -266,7 +259,7 @@ export class Worker {
     if (this.#state === "gone") return;
     const hadStarted = this.#state !== "starting";
     this.#state = "gone";
-    this.#isRecalling = false;
+    this.isRecalling = false;
     const runs = this.#inbox.splice(0);
     const left = runs.splice(begun);
     if (left.length > 0) this.#events.onRecalled(this, left);
