@@ -108,7 +108,7 @@ export class Executions implements RunEvents {
       record: (runs, handOver) => handover.record(runs, handOver),
     });
     this.#queues = new WebhookQueues(
-      (run) => this.#scheduler.enqueue(run),
+      (run, isBack) => this.#scheduler.enqueue(run, isBack),
       () => this.#active,
       node !== null,
     );

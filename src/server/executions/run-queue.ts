@@ -22,6 +22,12 @@ export class RunQueue {
     this.#add(link);
   }
 
+  /** Puts a run before the first that is younger. */
+  insert(run: Run): void {
+    const older = this.take(Infinity, ({ id }) => id < run.id);
+    this.unshift([...older, run]);
+  }
+
   /** Puts runs before all others, in their order. */
   unshift(runs: readonly Run[]): void {
     for (const run of runs.toReversed()) {
