@@ -104,11 +104,12 @@ function start(store: Store, id: string): Promise<Told> {
   return append(store, { kind: "start", ids: [id], at: 7, limited });
 }
 
-/** What came of both, in one batch. */
+/** What came of both, in one batch; where another node decides for long, of a later try. */
 async function beginAndStart(store: Store): Promise<Told> {
   const record = newBegin();
   const told = [append(store, record, "1"), start(store, record.row.id)];
   const [begun, started] = await Promise.all(told);
+  if (begun === "away") return beginAndStart(store);
   return begun === "written" ? (started as Told) : (begun as Told);
 }
 
