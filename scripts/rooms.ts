@@ -186,6 +186,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/stand-ins": {},
   "sandbox/text": {},
   "sandbox/thread-age": {},
+  "sandbox/timeline": {},
   "sandbox/thread": { setup: ["guard", "openLine", "pinned", "importFlow"] },
   "sandbox/webhook-response": {},
 };

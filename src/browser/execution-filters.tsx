@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from "hono/jsx/dom";
 import { STATUS, STATUSES, type Status } from "../shared/contract/status.ts";
 import { read, readAll } from "./api.ts";
 import { Button } from "./button.tsx";
-import { EXECUTION_FILTERS, isDay, TIME_EXPECTED, toInstant } from "./execution-query.ts";
+import { EXECUTION_FILTERS, isDay, isTime, TIME_EXPECTED, toInstant } from "./execution-query.ts";
 import { readFilterWords, toFilterWord } from "./filter-words.ts";
 import { keepFilters, REST_MS, type Filters } from "./filters.tsx";
 import { useLoaded } from "./loaded.ts";
@@ -10,6 +10,7 @@ import { complain } from "./notice.tsx";
 import { may } from "./page.ts";
 import type { Flow, Named } from "./resources.ts";
 import { Said } from "./said.tsx";
+import { Time } from "./time.tsx";
 
 const NAMES = ["webhook", "flow", "project", "from", "until"];
 
@@ -165,7 +166,7 @@ function SetChips({ filters, apply, projects }: Props & { projects: readonly Nam
       {set.map(([name, label]) => (
         <Button key={name} style="chip" act={() => apply({ [name]: "" })}>
           <span>
-            {label} <Said text={textOf(name, filters[name] ?? "", projects)} />
+            {label} <FilterValue name={name} value={filters[name] ?? ""} projects={projects} />
           </span>
           <span aria-hidden="true"> ×</span>
           <span class="hidden-text">, remove</span>
@@ -175,9 +176,19 @@ function SetChips({ filters, apply, projects }: Props & { projects: readonly Nam
   );
 }
 
-function textOf(name: string, value: string, projects: readonly Named[]): string {
-  if (name === "project_id") return projects.find(({ id }) => id === value)?.name ?? value;
-  return name === "to" && isDay(value) ? `the end of ${value}` : value;
+interface FilterValueProps {
+  readonly name: string;
+  readonly value: string;
+  readonly projects: readonly Named[];
+}
+
+/** A day as it was given; a moment as all others of the page, whatever zone it was given in. */
+function FilterValue({ name, value, projects }: FilterValueProps) {
+  if (name === "project_id")
+    return <Said text={projects.find(({ id }) => id === value)?.name ?? value} />;
+  if (!isTime(name)) return <Said text={value} />;
+  if (isDay(value)) return name === "to" ? `the end of ${value}` : value;
+  return <Time of={toInstant(name, value)} />;
 }
 
 async function readLists(): Promise<Lists> {

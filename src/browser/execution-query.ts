@@ -33,7 +33,7 @@ const TIMES = ["from", "to"] as const;
 
 type TimeFilter = (typeof TIMES)[number];
 
-function isTime(name: string): name is TimeFilter {
+export function isTime(name: string): name is TimeFilter {
   return TIMES.some((time) => time === name);
 }
 

@@ -27,6 +27,7 @@ import { InputError, abort, run, type Execution } from "./run.ts";
 import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
 import { isWornOut } from "./thread-age.ts";
+import { Timeline } from "./timeline.ts";
 import { cut, relative, toMessage, toStack } from "./text.ts";
 import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
@@ -55,6 +56,7 @@ let runs = 0;
 let shared: SharedObjects | null = null;
 /** The same once the flow was loaded. */
 let realm: Realm | null = null;
+let timeline: Timeline | null = null;
 const frames = new RunFrames();
 let loaded: Promise<Loaded> | null = null;
 
@@ -205,12 +207,16 @@ async function settleIn(flow: unknown, execution: Execution): Promise<Settled> {
     const change = realm?.findChange(monotonicClock() - begun) ?? null;
     if (change !== null) tellChange(execution, change);
     const told = execution.aborted === null ? ending : { ...ending, aborted: true };
-    return new Settled(told, change === null);
+    return new Settled(told, change === null && forgetTimeline());
   } catch (thrown) {
     // Nothing of the flow's own has run where the input was refused.
     const isClean = thrown instanceof InputError && (realm?.findChange(0) ?? null) === null;
-    return new Settled(failure(execution, thrown), isClean);
+    return new Settled(failure(execution, thrown), isClean && forgetTimeline());
   }
+}
+
+function forgetTimeline(): boolean {
+  return timeline?.forget() ?? true;
 }
 
 function tellChange(execution: Execution, change: string): void {
@@ -228,7 +234,7 @@ async function importFlow(): Promise<Loaded> {
   const { href } = pathToFileURL(data.spec.entry);
   try {
     const module: { default?: unknown } = await import(href);
-    if (shared !== null) realm = new Realm(shared);
+    if (shared !== null) [realm, timeline] = [new Realm(shared), new Timeline()];
     return new Loaded(module.default);
   } catch (error) {
     throw new ImportError(importError(error, data.spec, imports), { cause: error });

@@ -20,6 +20,7 @@ import type { Executions } from "./executions/executions.ts";
 import type { Catalog } from "./flows/catalog.ts";
 import { openBodies } from "./request/body.ts";
 import { now } from "../shared/clock.ts";
+import { HEARTBEAT_MS } from "../shared/contract/event-stream.ts";
 import type { Log } from "../shared/log.ts";
 import type { Meters } from "./metrics/meters.ts";
 import type { Supervisor } from "./workers/supervisor.ts";
@@ -132,7 +133,7 @@ function toApiParts(parts: Parts, logins: Logins) {
         responseMatrix: config.RESPONSE_MATRIX,
       }),
     largeBodies: parser.largeBodies,
-    streams: openEventStreams({ logins, executions }),
+    streams: openEventStreams({ logins, executions, heartbeatMs: HEARTBEAT_MS }),
     feed: openExecutionFeed({ store, logins, changes: executions.changes }),
   };
 }

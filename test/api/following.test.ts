@@ -175,12 +175,6 @@ test("executions are followed as they change, each as the list has it", async ()
   assert.deepEqual(last.data, itemsOf(json)[0]);
 });
 
-test("a stream that has nothing to tell says that it lives", async () => {
-  const read = await follow("/execution/events", ({ event }) => event === "heartbeat");
-  const last = (await read()).at(-1);
-  assert.deepEqual([last?.event, last?.data], ["heartbeat", null]);
-});
-
 test("a stream ends when the service stops", async () => {
   await using other = await openTestService();
   const headers = { "x-service-token": await other.login() };

@@ -152,6 +152,23 @@ for (const [n, { what, at, headers = {}, body = BODY, change, status }] of ROWS.
     assert.equal(answer.status, status, answer.text);
   });
 
+for (const [where, headers, body] of [
+  ["header", bearer(FIRST), BODY],
+  ["body", {}, `{"key":"${FIRST}","text":"it comes slowly"}`],
+] as const)
+  test(`a call whose body comes slowly: a key is asked for, which its ${where} has: 201`, async () => {
+    const name = `keyed-by-${where}`;
+    await service.want(201, "POST", "/webhook", { body: { name, flow: "echo" } });
+    await enable(service, name, { key: null });
+    const call = await openCall(name, headers, body);
+    await enable(service, name, { key: FIRST });
+    const answer = await call.finish();
+    assert.equal(answer.status, 201, answer.text);
+    const { json } = await service.want(200, "GET", `/execution/${answer.text}`);
+    const input = memberOf(json, "input_value");
+    assert.deepEqual([input.includes("it comes slowly"), input.includes(FIRST)], [true, false]);
+  });
+
 test("a call whose body comes slowly: its login ends: 401", async () => {
   await service.want(201, "POST", "/webhook", { body: { name: "mine", flow: "echo" } });
   await enable(service, "mine", { key: null, require_login: true });

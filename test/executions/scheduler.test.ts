@@ -12,6 +12,16 @@ test("waiting flows take turns, and within a flow the first comes first", async 
   assert.deepEqual(machine.begun, ["a1", "b1", "a2", "b2", "a3"]);
 });
 
+test("a run that was taken out and is back has its turn before what is younger", async () => {
+  const machine = openMachine({ workerThreads: 1, flowMaxConcurrent: 1 });
+  const [, second] = ["a1", "a2", "a3"].map((id) => machine.start(id));
+  assert.ok(second !== undefined && machine.scheduler.withdraw(second));
+  machine.start("a4");
+  machine.scheduler.enqueue(second, true);
+  await machine.runAll();
+  assert.deepEqual(machine.begun, ["a1", "a2", "a3", "a4"]);
+});
+
 test("one flow never has more than its share", async () => {
   const machine = openMachine({ workerThreads: 4, flowMaxConcurrent: 2 });
   for (const id of ["a1", "a2", "a3", "b1"]) machine.start(id);

@@ -12,7 +12,11 @@ const NONE: ConcurrencyLimits = { max_concurrent: null, when_busy: "queue", max_
 /** A queue, what it has passed on in order, and what of that has not ended. */
 function openQueue(limits: Partial<ConcurrencyLimits>) {
   const passed: Run[] = [];
-  const queue = new WebhookQueue<ActiveExecution>((run) => passed.push(run));
+  const back: Run[] = [];
+  const queue = new WebhookQueue<ActiveExecution>((run, isBack) => {
+    passed.push(run);
+    if (isBack) back.push(run);
+  });
   queue.limit({ ...NONE, ...limits });
   let count = 0;
   function add(): ActiveExecution & { readonly run: Run } {
@@ -26,7 +30,7 @@ function openQueue(limits: Partial<ConcurrencyLimits>) {
     queue.add(execution, run);
     return Object.assign(execution, { run });
   }
-  return { queue, passed, add };
+  return { queue, passed, back, add };
 }
 
 test("runs pass in the order in which they came, never more than may run", () => {
@@ -108,6 +112,17 @@ test("what was not replaced after all has its turn before what came meanwhile", 
   assert.deepEqual(queue.listReplaceable(), [next, waiting]);
   for (const { run } of [running, waiting]) queue.leave(run);
   assert.deepEqual(passed, [running.run, waiting.run, next.run]);
+});
+
+test("what was passed and not replaced after all is back before what was passed meanwhile", () => {
+  const { queue, passed, back, add } = openQueue({ when_busy: "replace" });
+  const waiting = add();
+  queue.leave(waiting.run);
+  queue.ended(waiting);
+  const next = add();
+  queue.restore(waiting, waiting.run);
+  assert.deepEqual(passed, [waiting.run, next.run, waiting.run]);
+  assert.deepEqual(back, [waiting.run]);
 });
 
 test("what has come back from a thread waits again", () => {

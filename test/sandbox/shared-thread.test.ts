@@ -179,6 +179,10 @@ const PLACES: Readonly<Record<string, { leave: string; find: string }>> = {
   },
   "the environment": { leave: "process.env.X = 1", find: "process.env.X" },
   "the console": { leave: "console.x = 1", find: "console.x" },
+  "what it has measured": {
+    leave: 'performance.mark("a"); performance.measure("b", "a")',
+    find: "performance.getEntries().length > 0",
+  },
 };
 
 for (const [name, { leave, find }] of Object.entries(PLACES))
@@ -189,6 +193,13 @@ for (const [name, { leave, find }] of Object.entries(PLACES))
     for (const leaves of [false, false, false, true, false, true, false])
       assert.equal((await run(spec, leaves)).output, false);
   });
+
+test("H2: what a flow marks while it is loaded stays for each run to measure from", async () => {
+  const spec = bench.flow(
+    `performance.mark("loaded"); export default () => { const found = performance.getEntries().length; performance.measure("since", "loaded"); return found; }`,
+  );
+  for (let n = 0; n < 3; n += 1) assert.equal((await run(spec, null)).output, 1);
+});
 
 /** What the runtime and programs do to one object that inherits from what all runs share. */
 const OWN: Readonly<Record<string, string>> = {

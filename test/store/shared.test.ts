@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { openSharedCounts } from "../../src/server/access/failure-counts.ts";
+import { openLockout, type Lockout } from "../../src/server/access/lockout.ts";
+import type { RequestError } from "../../src/shared/errors.ts";
 import { newExecutionId, newId } from "../../src/shared/id.ts";
 import {
   addAttempt,
@@ -23,6 +26,7 @@ import {
 } from "../../src/server/store/people.ts";
 import { keepingAdmin } from "../../src/server/store/user-roles.ts";
 import { WEBHOOK_DEFAULTS } from "../../src/server/store/webhook-columns.ts";
+import { poll } from "../blackbox/scenario.ts";
 import { INPUT, newRow } from "./rows.ts";
 import { urlOf } from "./stores.ts";
 import { POSTGRES_THREAD } from "./postgres-thread.ts";
@@ -184,6 +188,42 @@ test("failures of one address count at both, up to their limits, and are forgive
   assert.equal((await addAttempt(both[0], keys, none))?.ofAddress, 0, "all have become old");
   await both[0].commit([deleteOldAttempts(both[0])]);
   assert.notEqual((await add(1))?.ofPair, 0, "those that are not old stay");
+});
+
+test("what is checked at one is no failure at the other before it has failed", async () => {
+  await using stack = new AsyncDisposableStack();
+  const both = await openBoth(stack, "checked.db");
+  const limits = { free: 100, most: 3, mostOfAddress: 8, windowMs: 60_000 };
+  const counts = openSharedCounts(both[1], limits);
+  const asked: string[] = [];
+  const one = openLockout(limits, openSharedCounts(both[0], limits));
+  const other = openLockout(limits, {
+    ...counts,
+    mayAskAgain(keys) {
+      asked.push(keys.pair);
+      return counts.mayAskAgain(keys);
+    },
+  });
+  for (const [address, answer, told] of [
+    ["1", "in", "in"],
+    ["2", null, "too_many_attempts"],
+  ] as const) {
+    const check = Promise.withResolvers<"in" | null>();
+    let begun = 0;
+    const guard = (lockout: Lockout, result: Promise<"in" | null>) =>
+      lockout.guard({ subject: "a", address }, () => ((begun += 1), result));
+    const first = Array.from({ length: 3 }, () => guard(one, check.promise));
+    await poll("all to be checked", async () => (begun === 3 ? true : null));
+    const second = Array.from({ length: 5 }, () =>
+      guard(other, Promise.resolve("in")).catch(({ code }: RequestError) => code),
+    );
+    await poll("a question", async () => asked.find((pair) => pair.startsWith(address)) ?? null);
+    assert.equal(begun, 3, "no more are checked than may fail");
+    check.resolve(answer);
+    await Promise.all(first);
+    assert.deepEqual(await Promise.all(second), Array(5).fill(told));
+    assert.equal(begun, told === "in" ? 8 : 3);
+  }
 });
 
 test("of two services that disable the last two administrators, one is refused", async () => {

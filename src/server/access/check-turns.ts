@@ -17,11 +17,13 @@ export class CheckTurns {
    * Resolves when the attempt may be checked; `end` has to follow.
    *
    * @param add asks for it; null: the limit of failures is reached
+   * @param mayAskAgain after a while, where others may be checked at another service
    * @returns null where it is reached by what has failed; "crowded" where too many wait already
    */
   async begin<T extends object>(
     pair: string,
     add: () => Promise<T | null>,
+    mayAskAgain: () => Promise<boolean>,
   ): Promise<T | null | "crowded"> {
     const attempts = this.#pairs.get(pair) ?? { underWay: 0, waiting: [] };
     this.#pairs.set(pair, attempts);
@@ -29,6 +31,8 @@ export class CheckTurns {
     for (;;) {
       const added = await this.#ask(pair, add);
       if (added !== null) return added;
+      // One asks for all: what waits here is asked for in its turn.
+      if (attempts.underWay === 1 && (await this.#ask(pair, mayAskAgain))) continue;
       attempts.underWay -= 1;
       if (attempts.underWay === 0) return this.#refuse(pair, attempts);
       if (attempts.waiting.length >= MOST_WAITING) return "crowded";
@@ -47,9 +51,9 @@ export class CheckTurns {
     if (attempts.underWay === 0) this.#pairs.delete(pair);
   }
 
-  async #ask<T>(pair: string, add: () => Promise<T>): Promise<T> {
+  async #ask<T>(pair: string, ask: () => Promise<T>): Promise<T> {
     try {
-      return await add();
+      return await ask();
     } catch (error) {
       this.end(pair);
       throw error;

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Store } from "../store/store.ts";
 import { addAttempt, forgiveAttempt, lockLeftMs } from "../store/attempts.ts";
 
@@ -25,6 +26,11 @@ export interface Failed {
 export interface FailureCounts {
   /** @returns null where one of both has reached its limit: nothing is counted */
   add(keys: AttemptKeys): Promise<Failed | null>;
+  /**
+   * Whether attempts at other services, that nothing is known of yet, may be what has reached a limit.
+   * Takes a while then, after which one may ask again; else it is reached by what has failed.
+   */
+  mayAskAgain(keys: AttemptKeys): Promise<boolean>;
   /** Until all that is at its limit is forgiven, in milliseconds; 0: nothing is. */
   lockLeftMs(keys: AttemptKeys): Promise<number>;
   /** It has not failed. */
@@ -66,6 +72,7 @@ export function openOwnCounts({ most, mostOfAddress, windowMs }: CountLimits): F
       add(address, ofAddress);
       return { ofPair, ofAddress };
     },
+    mayAskAgain: () => Promise.resolve(false),
     async lockLeftMs({ pair, address }) {
       const left = (key: string, limit: number): number =>
         count(key) < limit ? 0 : (failures.get(key)?.at ?? 0) + windowMs - performance.now();
@@ -79,10 +86,24 @@ export function openOwnCounts({ most, mostOfAddress, windowMs }: CountLimits): F
   };
 }
 
+/** What was counted so long ago has been checked; milliseconds. */
+const CHECK_MS = 2000;
+
+/** Between two questions about one pair, in milliseconds. */
+const ASK_AGAIN_MS = 100;
+
 /** In the store, over all services that use it. A crash of the database server forgives. */
 export function openSharedCounts(store: Store, limits: CountLimits): FailureCounts {
   return {
     add: (keys) => addAttempt(store, keys, limits),
+    async mayAskAgain(keys) {
+      const leftMs = await lockLeftMs(store, keys, limits);
+      const sinceMs = limits.windowMs - leftMs;
+      // Less than none: the clock of the database was set back.
+      if (leftMs > 0 && (sinceMs < 0 || sinceMs >= CHECK_MS)) return false;
+      await wait(ASK_AGAIN_MS);
+      return true;
+    },
     lockLeftMs: (keys) => lockLeftMs(store, keys, limits),
     forgive: (keys) => forgiveAttempt(store, keys),
   };

@@ -55,7 +55,8 @@ export function openLockout(
     async guard({ subject, address }, check, onFailed = () => {}) {
       const all = networkOf(address);
       const keys = { pair: `${all} ${hashOf(subject)}`, address: all };
-      const failed = await turns.begin(keys.pair, () => counts.add(keys));
+      const mayAskAgain = () => counts.mayAskAgain(keys);
+      const failed = await turns.begin(keys.pair, () => counts.add(keys), mayAskAgain);
       if (failed === null) throw refuse(await counts.lockLeftMs(keys));
       if (failed === "crowded") throw refuseCrowded();
       try {

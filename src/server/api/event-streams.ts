@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Logins, Principal } from "../access/login.ts";
 import { isAllowed } from "../access/permission.ts";
 import type { Executions } from "../executions/executions.ts";
-import { HEARTBEAT, HEARTBEAT_MS } from "../../shared/contract/event-stream.ts";
+import { HEARTBEAT } from "../../shared/contract/event-stream.ts";
 import { RequestError } from "../../shared/errors.ts";
 import { readFor } from "../store/reading.ts";
 
@@ -56,10 +56,14 @@ export function toEvent(event: string, data: unknown, id?: string): Uint8Array {
   return encoder.encode(`${number}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-export function openEventStreams(deps: {
+interface EventStreamsDeps {
   readonly logins: Pick<Logins, "renew">;
   readonly executions: Pick<Executions, "onStop">;
-}): EventStreams {
+  /** Between two signs of life of a stream, in milliseconds. */
+  readonly heartbeatMs: number;
+}
+
+export function openEventStreams(deps: EventStreamsDeps): EventStreams {
   const open = new OpenStreams();
   return {
     open(listener, start) {
@@ -76,7 +80,7 @@ export function openEventStreams(deps: {
             // The log lines of a stream are none of the lists that its reader asks for.
             stream.onEnd(readFor(null, () => start(stream)));
             stream.onEnd(deps.executions.onStop(() => stream.close()));
-            stream.onEnd(beat(deps.logins, stream));
+            stream.onEnd(beat(deps, stream));
           },
           cancel: () => opened?.end(),
         },
@@ -168,11 +172,11 @@ class OpenStreams {
 }
 
 /** @returns ends it */
-function beat(logins: Pick<Logins, "renew">, stream: EventStream): () => void {
+function beat({ logins, heartbeatMs }: EventStreamsDeps, stream: EventStream): () => void {
   const timer = setInterval(() => {
     stream.send(toEvent(HEARTBEAT, null));
     renewOrClose(logins, stream).catch(() => stream.close());
-  }, HEARTBEAT_MS);
+  }, heartbeatMs);
   return () => clearInterval(timer);
 }
 

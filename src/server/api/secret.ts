@@ -3,6 +3,7 @@ import { NEW_SECRET, SECRET, SECRET_CHANGE, type Secret } from "../../shared/con
 import * as v from "valibot";
 import { now, toIso } from "../../shared/clock.ts";
 import { RequestError } from "../../shared/errors.ts";
+import { expectUsers } from "../store/webhook-secrets.ts";
 import {
   deleteNamed,
   findSecret,
@@ -93,11 +94,12 @@ export const patchSecret = defineRoute({
   async act(api, { principal, params, body, ifMatch }) {
     const row = await requireSecret(api, params["name"] ?? "");
     requireMatch(row, ifMatch);
-    await requireUsableValue(api, principal, row.name, body.value);
+    const users = await requireUsableValue(api, principal, row.name, body.value);
     const sealed = api.secrets.seal(row.name, body.value);
     const changed: SecretRow = { ...row, sealed, modified_at: nextTime(row) };
     await commitNamed(api.store, row.name, [
       updateSecret(api.store, changed, row.modified_at),
+      expectUsers(api.store, row.name, users),
       ...toRevisions(api, row.name, row.sealed, body.value),
     ]);
     return { status: 200, body: toSecret(changed), headers: { etag: toEtag(changed) } };

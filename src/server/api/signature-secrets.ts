@@ -5,7 +5,7 @@ import { RequestError } from "../../shared/errors.ts";
 import type { Unit } from "../store/statement.ts";
 import { raiseRevisions, webhooksOfSecret } from "../store/webhook-secrets.ts";
 import type { WebhookRow } from "../store/webhooks.ts";
-import { findSecret } from "../store/workspace.ts";
+import { findSecret, type SecretRow } from "../store/workspace.ts";
 import type { Api } from "./api.ts";
 import { joinNames } from "./in-use.ts";
 import { invalid } from "./named.ts";
@@ -17,36 +17,47 @@ export function toSignatureColumn(member: SignatureMember | null): Pick<WebhookR
   return { signature: member === null ? null : JSON.stringify(member) };
 }
 
-/** @throws RequestError invalid for one that is not here, or that the scheme cannot use */
+/**
+ * @returns the secrets as they were seen
+ * @throws RequestError invalid for one that is not here, or that the scheme cannot use
+ */
 export async function requireSecrets(
   { store, secrets }: Api,
   member: SignatureMember,
   path = "signature",
-): Promise<void> {
+): Promise<SecretRow[]> {
   const [scheme] = schemesOf(member);
+  const seen: SecretRow[] = [];
   for (const [at, name] of member.secrets.entries()) {
     const field = `${path}.secrets.${at}`;
     const row = await findSecret(store, name);
     if (row === undefined) throw invalid(field, `there is no secret "${name}"`);
     const key = readKey(name, secrets.open(name, row.sealed), scheme);
     if (typeof key === "string") throw invalid(field, `secret "${name}": ${key}`);
+    seen.push(row);
   }
+  return seen;
 }
 
-/** @throws RequestError invalid where a webhook could not use the new value */
+/**
+ * @returns the webhooks that use it, as they were seen
+ * @throws RequestError invalid where one could not use the new value
+ */
 export async function requireUsableValue(
   api: Api,
   principal: Principal,
   name: string,
   value: string,
-): Promise<void> {
-  for (const webhook of await webhooksOfSecret(api.store, name)) {
+): Promise<WebhookRow[]> {
+  const webhooks = await webhooksOfSecret(api.store, name);
+  for (const webhook of webhooks) {
     const [scheme] = schemesOf(JSON.parse(webhook.signature ?? "null") as SignatureMember);
     const key = readKey(name, value, scheme);
     if (typeof key !== "string") continue;
     const who = mayRead(api, principal, webhook) ? `webhook "${webhook.name}"` : "a webhook";
     throw invalid("value", `${key}, because ${who} checks signatures with it`);
   }
+  return webhooks;
 }
 
 /** What is signed under the older value is void; writing the same value changes nothing. */

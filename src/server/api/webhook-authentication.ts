@@ -6,7 +6,7 @@ import {
 import { generateKey, hashKey } from "../access/api-key.ts";
 import { requirePassword, type Principal } from "../access/login.ts";
 import type { SignatureMember } from "../access/signature-scheme.ts";
-import { putWebhookSecrets, raiseRevision } from "../store/webhook-secrets.ts";
+import { holdSecrets, putWebhookSecrets, raiseRevision } from "../store/webhook-secrets.ts";
 import { updateWebhook, type WebhookRow } from "../store/webhooks.ts";
 import { requireIn, requireUsable } from "./access.ts";
 import type { Api } from "./api.ts";
@@ -42,7 +42,8 @@ export const authenticateWebhook = defineRoute({
     await requirePassword(api.logins, principal, body.password);
     requireMatch(row, ifMatch);
     const key = newKey(body);
-    const signature = await newSignature(api, principal, row, body);
+    const signature = newSignature(api, principal, row, body);
+    const secrets = signature ? await requireSecrets(api, signature) : [];
     // Nothing else: when a key was used, and what secrets are worth, may be written meanwhile.
     const change: Partial<WebhookRow> = {
       is_enabled: Number(body.is_enabled ?? row.is_enabled === 1),
@@ -59,6 +60,7 @@ export const authenticateWebhook = defineRoute({
     requireIdempotency(changed);
     requireLimits(changed);
     await commitNamed(api.store, row.name, [
+      ...holdSecrets(api.store, secrets),
       updateWebhook(api.store, row.id, row.modified_at, change),
       ...(signature === undefined
         ? []
@@ -95,15 +97,13 @@ function toKeyColumns(row: WebhookRow, key: string | null, keepSec: number): Par
  *
  * @throws RequestError invalid, or forbidden for who may not use secrets
  */
-async function newSignature(
+function newSignature(
   api: Api,
   principal: Principal,
   row: WebhookRow,
   { signature }: WebhookAuthentication,
-): Promise<SignatureMember | null | undefined> {
+): SignatureMember | null | undefined {
   if (signature === undefined || signature === null) return signature;
   requireIn(principal, "secret.use", projectOf(api, row));
-  const member = toSignature(signature, api.base_url);
-  await requireSecrets(api, member);
-  return member;
+  return toSignature(signature, api.base_url);
 }

@@ -106,7 +106,11 @@ export class Executions implements RunEvents {
       defer: (act) => store.ledger.beforeWrite(act),
       record: (runs, handOver) => handover.record(runs, handOver),
     });
-    this.#queues = new WebhookQueues((run) => this.#scheduler.enqueue(run), active, node !== null);
+    this.#queues = new WebhookQueues(
+      (run, isBack) => this.#scheduler.enqueue(run, isBack),
+      active,
+      node !== null,
+    );
     this.#room = new QueueRoom(this.#scheduler, this.#queues, options.maxQueued);
     const parts = {
       ...options,

@@ -18,6 +18,12 @@ export class RunQueue {
     this.#insert(run, this.#last, null);
   }
 
+  /** Puts a run before the first that is younger. */
+  insert(run: Run): void {
+    const older = this.take(Infinity, ({ id }) => id < run.id);
+    this.unshift([...older, run]);
+  }
+
   /** Puts runs before all others, in their order. */
   unshift(runs: readonly Run[]): void {
     for (const run of runs.toReversed()) this.#insert(run, null, this.#first);

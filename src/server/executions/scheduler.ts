@@ -119,9 +119,11 @@ export class Scheduler implements WorkerEvents {
     if (this.#options.warmThreads > 0 && this.#slots.freeFor(flow) > 0) this.#start(flow, spec);
   }
 
-  enqueue(run: Run): void {
+  /** @param isBack whether it waits before all that are younger: it was here already */
+  enqueue(run: Run, isBack = false): void {
     const flow = this.#flowOf(run.flow);
-    flow.runs.push(run);
+    if (isBack) flow.runs.insert(run);
+    else flow.runs.push(run);
     this.#await(flow);
     this.#dispatchSoon();
   }

@@ -39,7 +39,7 @@ const NO_LIMITS: ConcurrencyLimits = {
  * that decides which of those start: the others come back, and wait for what is said of them.
  */
 export class WebhookQueue<Execution extends QueuedExecution> {
-  readonly #pass: (run: Run) => void;
+  readonly #pass: (run: Run, isBack: boolean) => void;
   readonly #isShared: boolean;
   readonly #held = new RunQueue();
   /** Handed to the scheduler, until their thread is free again. */
@@ -55,10 +55,10 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   #passedBySince: number | null = null;
 
   /**
-   * @param pass hands a run to the scheduler
+   * @param pass hands a run to the scheduler; one that is back has its turn before younger ones there
    * @param isShared whether other nodes run executions of the webhook too
    */
-  constructor(pass: (run: Run) => void, isShared = false) {
+  constructor(pass: (run: Run, isBack: boolean) => void, isShared = false) {
     this.#pass = pass;
     this.#isShared = isShared;
   }
@@ -153,8 +153,8 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   restore(execution: Execution, run: Run): void {
     this.#pending.add(execution);
     if (this.#held.length === 0) this.#free = Infinity;
-    this.#hold(run);
-    this.#passNext();
+    this.#held.insert(run);
+    this.#passNext(run);
   }
 
   /** One that was there before the webhook had limits. */
@@ -182,7 +182,7 @@ export class WebhookQueue<Execution extends QueuedExecution> {
   holdBack(execution: Execution, run: Run): void {
     this.returned(execution);
     this.#passed.delete(run);
-    this.#hold(run);
+    this.#held.insert(run);
     this.#free = 0;
     this.#passNext();
   }
@@ -222,26 +222,21 @@ export class WebhookQueue<Execution extends QueuedExecution> {
     return this.#limits.max_concurrent ?? Infinity;
   }
 
-  /** Before all that are younger. */
-  #hold(run: Run): void {
-    const older = this.#held.take(Infinity, ({ id }) => id < run.id);
-    this.#held.unshift([...older, run]);
-  }
-
-  #passNext(): void {
+  /** @param back one that has waited at the scheduler before */
+  #passNext(back: Run | null = null): void {
     if (this.#most === Infinity) this.#free = Infinity;
     while (this.#passed.size < this.#most && this.#free > 0) {
       const [run] = this.#held.take(1, () => true);
       if (run === undefined) return;
       this.#free -= 1;
-      this.#passOne(run);
+      this.#passOne(run, run === back);
     }
   }
 
-  #passOne(run: Run): void {
+  #passOne(run: Run, isBack = false): void {
     this.#passedBySince = null;
     this.#passed.add(run);
-    this.#pass(run);
+    this.#pass(run, isBack);
   }
 }
 

@@ -21,7 +21,7 @@ interface Entry {
 
 /** The queues of those webhooks that limit how many of their executions run or wait. */
 export class WebhookQueues {
-  readonly #pass: (run: Run) => void;
+  readonly #pass: (run: Run, isBack: boolean) => void;
   readonly #active: Iterable<ActiveExecution>;
   readonly #isShared: boolean;
   readonly #entries = new Map<string, Entry>();
@@ -29,11 +29,15 @@ export class WebhookQueues {
   readonly #unlimited = new Map<string, number>();
 
   /**
-   * @param pass hands a run to the scheduler
+   * @param pass as that of a WebhookQueue
    * @param active executions that a new queue may have to count
    * @param isShared whether other nodes run executions of the webhooks too
    */
-  constructor(pass: (run: Run) => void, active: Iterable<ActiveExecution>, isShared: boolean) {
+  constructor(
+    pass: (run: Run, isBack: boolean) => void,
+    active: Iterable<ActiveExecution>,
+    isShared: boolean,
+  ) {
     this.#pass = pass;
     this.#active = active;
     this.#isShared = isShared;

@@ -43,13 +43,19 @@ export async function admit(rules: AdmissionRules, caller: Caller): Promise<Admi
   if (caller.webhook.is_productive !== 1) await requireActiveUser(rules);
   const { limits } = caller.webhook;
   if (limits !== null) await takeToken(rules.rates, caller, limits);
+  const admission = await readInput(rules, caller);
+  if (caller.signed !== null) {
+    const challenge = readChallenge(caller.signed, admission.payload);
+    if (challenge !== null) return { challenge };
+  }
+  return admission;
+}
+
+/** @throws RequestError body_too_large, unsupported_type, bad_body, overloaded */
+export async function readInput(rules: AdmissionRules, caller: Caller): Promise<Admission> {
   const isRead = takesBody(caller.call.method);
   if (!isRead) discardBody(caller.call.incoming);
   const payload = isRead ? await readPayload(rules, caller) : null;
-  if (caller.signed !== null) {
-    const challenge = readChallenge(caller.signed, payload);
-    if (challenge !== null) return { challenge };
-  }
   return { ...caller, payload, input: toCallInput(caller, payload) };
 }
 

@@ -160,7 +160,7 @@ function isSignedReentry({ legs }: AuthenticationDeps, { call, webhook }: Matche
 }
 
 /** The places are tried in the order of section 5.2; the first that is the key admits. */
-async function requireKey(deps: AuthenticationDeps, caller: Caller): Promise<Caller> {
+export async function requireKey(deps: AuthenticationDeps, caller: Caller): Promise<Caller> {
   const { call, webhook } = caller;
   const elsewhere = findElsewhere(call, webhook);
   const body = await readEarly(deps, caller, elsewhere.length > 0);

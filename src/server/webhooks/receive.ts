@@ -14,7 +14,8 @@ import type { RightSignature } from "../access/signature.ts";
 import type { Admission, Call, SignedCall } from "./call.ts";
 import type { CallDeps } from "./call-deps.ts";
 import { addCors, answerPreflight } from "./cors.ts";
-import { match, matchAgain, type Passage } from "./match.ts";
+import { match, type Passage } from "./match.ts";
+import { matchAgain } from "./match-again.ts";
 import { earlierModeOf, modeOf, type Mode } from "./mode.ts";
 import { continueWaiting } from "./re-entry.ts";
 import { describeRate, type Bucket } from "./rate-limit.ts";
@@ -78,6 +79,7 @@ async function pass(deps: CallDeps, call: Call, counted: Counted): Promise<Reply
   const admitted = await admit(deps, caller);
   if ("challenge" in admitted) return respondChallenge(admitted.challenge);
   const admission = await matchAgain(deps, admitted);
+  call.secrets = admission.secrets;
   const { flow } = admission.webhook;
   if (deps.findFlow(flow) === undefined) await deps.findFlowOrAsk(flow);
   const mode = deps.responseMatrix === "earlier" ? earlierModeOf(caller) : modeOf(caller);

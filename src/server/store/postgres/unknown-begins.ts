@@ -41,10 +41,14 @@ export class UnknownBegins {
   }
 }
 
-/** They are no node's: whichever has room takes them, as it does those of a lost one. */
-const LEAVE_REPLACING = `update execution set node_id = null from webhook
+/**
+ * They are no node's: whichever has room takes them, as it does those of a lost one. What was started
+ * with its begin was handed to no thread.
+ */
+const LEAVE_REPLACING = `update execution
+  set node_id = null, status = 'PENDING', started_at = null from webhook
   where execution.key = any($1::bigint[]) and execution.id = any($2::text[])
-    and execution.node_id = $3 and execution.status = 'PENDING' and execution.ended_at is null
+    and execution.node_id = $3 and execution.ended_at is null
     and webhook.id = execution.webhook_id and webhook.limits::jsonb ->> 'when_busy' = 'replace'`;
 
 async function endBegun(client: Client, node: string, ids: readonly string[]): Promise<void> {
