@@ -88,7 +88,8 @@ function toHeaders(given: unknown): Headers {
  */
 export async function fromResponse(
   response: unknown,
-  { method, maxBytes }: { readonly method: string; readonly maxBytes: number },
+  method: string,
+  maxBytes: number,
 ): Promise<string> {
   if (!(response instanceof Response)) {
     throw new TypeError(`The flow's fetch returned ${shown(response)}, expected a Response`);
