@@ -8,8 +8,7 @@ import type {
   ToRunner,
 } from "../shared/wire/protocol.ts";
 import { SealReader } from "../shared/wire/seal.ts";
-import { causeOf } from "./ending.ts";
-import { FlowThread } from "./flow-thread.ts";
+import { causeOf, FlowThread } from "./flow-thread.ts";
 import { inspectInThread } from "./inspection.ts";
 import { NativeLoad } from "./native-load.ts";
 import { NativeProbe } from "./native-probe.ts";

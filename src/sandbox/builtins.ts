@@ -1,3 +1,5 @@
+import type { Grants } from "../shared/wire/protocol.ts";
+
 /** Which of the runtime's own modules a flow can import, and what it must be granted for them. */
 
 /** What a flow can be granted. */
@@ -60,6 +62,14 @@ const NEEDS = {
 /** What a flow must be granted to import a module. @param name without `node:` */
 export function needOf(name: string): Need {
   return NEEDS[name] ?? "never";
+}
+
+/** Whether a flow was granted a need, or declares it. */
+export function isGranted(
+  { net, read, write }: Pick<Grants, "net" | "read" | "write">,
+  need: Grantable,
+): boolean {
+  return need === "net" ? net : read.length + write.length > 0;
 }
 
 /** The line that an author adds to be granted a need. */

@@ -21,7 +21,7 @@ import { RunFrames } from "./run-frames.ts";
 import { SharedObjects } from "./shared-objects.ts";
 import { isWornOut } from "./thread-age.ts";
 import { cut, relative, toMessage, toStack } from "./text.ts";
-import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
+import type { Imported, ThreadData, ToThread } from "../shared/wire/thread-messages.ts";
 
 /**
  * A thread's program: it runs one flow version, one execution at a time. What is set up here
@@ -29,6 +29,7 @@ import type { Task, TaskResult, ThreadData, ToThread } from "../shared/wire/thre
  */
 
 const data = workerData as ThreadData;
+const isInspecting = data.withheld !== null;
 const limits = { ...data.limits, input_members: data.spec.input_members };
 const realProcess = process;
 /** A flow may replace it. */
@@ -86,9 +87,9 @@ async function guard(): Promise<void> {
   if (data.spec.fake_time !== undefined)
     (await import("./fake-time.ts")).fakeTime(data.spec.fake_time, () => client.isWaiting);
   // For its author alone: the flow is loaded once a debugger is there.
-  if (data.spec.debug_port !== undefined && !data.inspecting)
+  if (data.spec.debug_port !== undefined && !isInspecting)
     (await import("node:inspector")).open(data.spec.debug_port, "127.0.0.1", true);
-  if (!data.inspecting) line = await openLine(data);
+  if (!isInspecting) line = await openLine(data);
   const fileHandle = await openSample();
   replaceConsole(logNow);
   replaceProcess((level, text) =>
@@ -98,7 +99,7 @@ async function guard(): Promise<void> {
   guardDescriptors(fileHandle);
   guardHandles();
   reduceBuiltins();
-  if (data.inspecting) return;
+  if (isInspecting) return;
   if (data.spec.isolation === "flow") shared = new SharedObjects();
   if (data.spec.grants.net) shared?.addFetch();
   line.begin();
@@ -113,9 +114,9 @@ async function openLine({ line: address, spec }: ThreadData): Promise<Line> {
 }
 
 /** Piscina's entry. */
-export default async function perform(task: Task): Promise<TaskResult> {
+export default async function perform(): Promise<Imported> {
   await guard();
-  if (task.type === "serve") return await serve();
+  if (!isInspecting) return await serve();
   // Loaded where it is needed, most threads only run; and before the rules for modules are set.
   const { inspect } = await import("./inspect.ts");
   const imports = guardModules(data, () => {});
@@ -242,7 +243,7 @@ function taint(execution: Execution | null, thrown: unknown): void {
   if (hasStray) return;
   hasStray = true;
   const text = toWellFormed(cut(tidy(toStack(thrown))));
-  if (!data.inspecting) line.send({ type: "stray", id: execution?.job.id ?? "", text });
+  if (!isInspecting) line.send({ type: "stray", id: execution?.job.id ?? "", text });
 }
 
 function tidy(text: string): string {
