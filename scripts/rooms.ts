@@ -171,7 +171,7 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   },
   "sandbox/realm": {},
   "sandbox/shared-objects": {
-    setup: ["findShared", "note", "hiddenPrototypes", "of", "isOpen", "isNamespace"],
+    setup: ["findShared", "note", "hiddenPrototypes", "of", "isNamespace"],
   },
   "sandbox/request-members": {},
   "sandbox/reduced-builtins": {

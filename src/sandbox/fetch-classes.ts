@@ -48,9 +48,3 @@ export function mayUseFetch(format: unknown, source: unknown): boolean {
 export function hasFetchClasses(): boolean {
   return IS_DENO || hasOwn(GLOBAL, DISPATCHER);
 }
-
-/** Whether to look at this global would make them. */
-export function isFetchClass(name: PropertyKey): boolean {
-  for (let at = 0; at < FETCH_CLASSES.length; at += 1) if (FETCH_CLASSES[at] === name) return true;
-  return false;
-}

@@ -1,7 +1,8 @@
 import { pathToFileURL } from "node:url";
+import { find, some } from "../shared/intrinsics.ts";
 import { NoFlowError, toManifest, type Declaration } from "../shared/manifest.ts";
 import type { Inspection } from "../shared/wire/protocol.ts";
-import { isGranted, lineFor } from "./builtins.ts";
+import { isGranted, lineFor, type Grantable } from "./builtins.ts";
 import { importError } from "./import-error.ts";
 import type { Imports } from "./modules.ts";
 import { describeSchemas } from "./schema-text.ts";
@@ -36,20 +37,19 @@ function toResult(inspection: Inspection, lacking = NOTHING): Imported {
 }
 
 function missingPermission({ needed }: Imports, manifest: Declaration): string | null {
-  for (let at = 0; at < needed.length; at += 1) {
-    const { need, name, by } = needed[at] as Imports["needed"][number];
-    if (by === null || isGranted(manifest.permissions, need)) continue;
-    return `"${by}" imports "node:${name}" without a permission: add ${lineFor(need)} to the flow`;
-  }
-  return null;
+  const missing = find(
+    needed,
+    ({ need, by }) => by !== null && !isGranted(manifest.permissions, need),
+  );
+  if (missing === undefined) return null;
+  const { need, name, by } = missing;
+  return `"${by}" imports "node:${name}" without a permission: add ${lineFor(need)} to the flow`;
 }
 
 /** What packages have asked for, and the flow does not declare. */
 function findLacking({ needed }: Imports, manifest: Declaration): Withheld {
-  const lacking = { files: false, net: false };
-  for (let at = 0; at < needed.length; at += 1) {
-    const { need, by } = needed[at] as Imports["needed"][number];
-    if (by === null && !isGranted(manifest.permissions, need)) lacking[need] = true;
-  }
-  return lacking;
+  const lacks = (what: Grantable): boolean =>
+    some(needed, ({ need, by }) => by === null && need === what) &&
+    !isGranted(manifest.permissions, what);
+  return { files: lacks("files"), net: lacks("net") };
 }

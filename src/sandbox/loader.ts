@@ -7,6 +7,7 @@ import {
   includes,
   push,
   slice,
+  some,
   startsWith,
 } from "../shared/intrinsics.ts";
 
@@ -79,10 +80,7 @@ export function closeLoader(rules: LoaderRules): void {
     Object.defineProperty(Module, name, { value: undefined, configurable: true, writable: true });
   forgetModules();
   // Deno's loader is its own: its permissions hold it.
-  if (IS_DENO) {
-    syncBuiltinESMExports();
-    return;
-  }
+  if (IS_DENO) return syncBuiltinESMExports();
   const loader = Module as unknown as Loader;
   loader._load = guardLoad(loader._load, rules);
   loader._findPath = guardSearch(loader._findPath, rules);
@@ -160,14 +158,11 @@ function guardCompile(compile: Compile, { folders, made }: LoaderRules): Compile
 /** As a path it stays beside the working folder: with a way up it could lead to the program. */
 function isMade(made: readonly string[], name: unknown): boolean {
   if (typeof name !== "string" || includes(name, "/..") || includes(name, "\\")) return false;
-  for (let at = 0; at < made.length; at += 1) if (startsWith(name, made[at] as string)) return true;
-  return false;
+  return some(made, (begin) => startsWith(name, begin));
 }
 
 function isInside(folders: readonly string[], path: unknown): boolean {
   if (typeof path !== "string") return false;
   const resolved = `${resolvePath(path)}${sep}`;
-  for (let at = 0; at < folders.length; at += 1)
-    if (startsWith(resolved, folders[at] as string)) return true;
-  return false;
+  return some(folders, (folder) => startsWith(resolved, folder));
 }

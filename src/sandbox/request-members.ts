@@ -1,4 +1,4 @@
-import { get, getPrototypeOf, hasOwn, isArray, keys } from "../shared/intrinsics.ts";
+import { contains, get, getPrototypeOf, hasOwn, isArray, keys } from "../shared/intrinsics.ts";
 
 /** What a call has beside its body. */
 const BESIDE = ["method", "path", "headers", "query", "auth"] as const;
@@ -79,9 +79,7 @@ function isMember(name: string): boolean {
 }
 
 function has(list: readonly string[] | null, name: unknown): boolean {
-  if (list === null) return false;
-  for (let at = 0; at < list.length; at += 1) if (list[at] === name) return true;
-  return false;
+  return list !== null && contains(list, name);
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {

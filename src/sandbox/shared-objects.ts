@@ -1,6 +1,6 @@
 import ModuleNow from "node:module";
-import { getOwnPropertyDescriptor, getPrototypeOf, push } from "../shared/intrinsics.ts";
-import { FETCH_CLASSES, isFetchClass } from "./fetch-classes.ts";
+import { contains, getOwnPropertyDescriptor, getPrototypeOf, push } from "../shared/intrinsics.ts";
+import { FETCH_CLASSES } from "./fetch-classes.ts";
 
 const GLOBAL = globalThis;
 const Module: object = ModuleNow;
@@ -47,7 +47,7 @@ function findShared(): Shared[] {
   };
   for (const { name, object } of hiddenPrototypes()) found.set(object, name);
   for (const name of Object.getOwnPropertyNames(GLOBAL)) {
-    if (isFetchClass(name)) continue;
+    if (contains(FETCH_CLASSES, name)) continue;
     const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
     if (typeof object === "function" || isNamespace(object) || name === "console")
       note(name, object);
@@ -59,7 +59,7 @@ function findShared(): Shared[] {
   note("process.env", process.env);
   for (const [name, object] of findSingles()) note(name, object);
   const shared: Shared[] = [];
-  for (const [object, name] of found) shared.push({ name, object, isOpen: isOpen(name) });
+  for (const [object, name] of found) shared.push({ name, object, isOpen: contains(OPEN, name) });
   return shared;
 }
 
@@ -89,10 +89,6 @@ function findSingles(): [name: string, object: unknown][] {
     // How the runtime reads a module of the older format, by the extension of its file.
     ["Module._extensions", extensions],
   ];
-}
-
-function isOpen(name: string): boolean {
-  return OPEN.includes(name);
 }
 
 /** `Math`, `Intl` and their like. */

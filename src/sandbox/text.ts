@@ -10,6 +10,7 @@ import {
   isArray,
   push,
   slice,
+  some,
   stringify,
   toWellFormed,
 } from "../shared/intrinsics.ts";
@@ -181,9 +182,7 @@ const RUNTIME = /\bnode:[a-z]/;
 function isForeign(line: string, hidden: readonly string[]): boolean {
   if (exec(FRAME, line) === null) return false;
   if (exec(RUNTIME, line) !== null) return true;
-  for (let at = 0; at < hidden.length; at += 1)
-    if (includes(line, hidden[at] as string)) return true;
-  return false;
+  return some(hidden, (folder) => includes(line, folder));
 }
 
 function member(from: object, name: string): string | null {
@@ -191,9 +190,10 @@ function member(from: object, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-function valueOf(from: object, name: PropertyKey): unknown {
+/** A member of what may be an object; null where it is none, or the member throws. */
+export function valueOf(from: unknown, name: PropertyKey): unknown {
   try {
-    return get(from, name);
+    return get(from as object, name);
   } catch {
     return null;
   }

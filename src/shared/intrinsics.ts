@@ -61,6 +61,31 @@ export const join = uncurry(Array.prototype.join) as (
   list: readonly unknown[],
   separator: string,
 ) => string;
+/** Of lists without holes, as ours are: of those the prototype is asked for nothing. */
+export const contains = uncurry(Array.prototype.includes) as (
+  list: readonly unknown[],
+  item: unknown,
+) => boolean;
+export const find = uncurry(Array.prototype.find) as <Item>(
+  list: readonly Item[],
+  isMeant: (item: Item) => boolean,
+) => Item | undefined;
+export const some = uncurry(Array.prototype.some) as <Item>(
+  list: readonly Item[],
+  isMeant: (item: Item) => boolean,
+) => boolean;
+
+/** The first that is made of an item; null: of none. */
+export function firstOf<Item, Made>(
+  list: readonly Item[],
+  make: (item: Item) => Made | null,
+): Made | null {
+  for (let at = 0; at < list.length; at += 1) {
+    const made = make(list[at] as Item);
+    if (made !== null) return made;
+  }
+  return null;
+}
 
 export const charCodeAt = uncurry(String.prototype.charCodeAt);
 export const endsWith = uncurry(String.prototype.endsWith);
