@@ -20,13 +20,19 @@ export function flagsFor(spec: FlowSpec, readable: readonly string[], connects: 
   const read = [spec.directory, ...readable, ...spec.grants.read];
   if (existsSync(packages)) read.push(packages);
   return [
+    ...restrictedTo(read),
+    ...spec.grants.write.map((path) => `--allow-fs-write=${path}`),
+    ...(spec.grants.net || connects ? ["--allow-net"] : []),
+    ...(spec.debug_port === undefined ? [] : DEBUGGED),
+  ];
+}
+
+function restrictedTo(read: readonly string[]): string[] {
+  return [
     "--permission",
     "--no-experimental-sqlite",
     "--disable-warning=ExperimentalWarning",
     ...read.map((path) => `--allow-fs-read=${path}`),
-    ...spec.grants.write.map((path) => `--allow-fs-write=${path}`),
-    ...(spec.grants.net || connects ? ["--allow-net"] : []),
-    ...(spec.debug_port === undefined ? [] : DEBUGGED),
   ];
 }
 
@@ -57,13 +63,7 @@ require("node:net").connect(1, "127.0.0.1").on("error", ({ code, message }) => {
  */
 export async function testFlags(readable: readonly string[]): Promise<void> {
   if (!HAS_PERMISSIONS) return;
-  const flags = [
-    "--permission",
-    "--no-experimental-sqlite",
-    "--disable-warning=ExperimentalWarning",
-    "--allow-net",
-    ...readable.map((path) => `--allow-fs-read=${path}`),
-  ];
+  const flags = [...restrictedTo(readable), "--allow-net"];
   const open = await new Promise<unknown>((resolve, reject) => {
     const worker = new Worker(PROBE, { eval: true, env: {}, execArgv: flags });
     worker.once("message", resolve);

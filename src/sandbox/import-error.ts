@@ -85,14 +85,10 @@ function characterAt(place: string): string {
 function placeOf(error: unknown): string | null {
   const lines = linesOf(stackOf(error));
   const paths = exec(PLACE, lines[0] as string);
-  if (paths === null) return firstFrame(lines);
+  if (paths === null) return firstOf(lines, (line) => exec(FRAME, line)?.[1] ?? null);
   const place = `${paths[1]}:${paths[2]}`;
   const caret = find(lines, (line) => exec(CARET, line) !== null);
   return caret === undefined ? place : `${place}:${indexOf(caret, "^") + 1}`;
-}
-
-function firstFrame(lines: readonly string[]): string | null {
-  return firstOf(lines, (line) => exec(FRAME, line)?.[1] ?? null);
 }
 
 const STEP = /^\s+at /;

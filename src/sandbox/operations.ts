@@ -12,12 +12,11 @@ import {
   Promise,
   String,
   byteLength,
-  get,
-  hasOwn,
   mapDelete,
   mapGet,
   mapSet,
   mapSize,
+  own,
 } from "../shared/intrinsics.ts";
 import { parseExactly } from "../shared/parse-exactly.ts";
 import type { FlowLog } from "./flow-log.ts";
@@ -167,8 +166,7 @@ function toUnsetMessage(name: string): string {
 
 function toWait(options: unknown): boolean {
   if (options === undefined) return false;
-  const isObject = typeof options === "object" && options !== null;
-  const wait: unknown = isObject && hasOwn(options, "wait") ? get(options, "wait") : null;
+  const wait = own(options, "wait");
   if (typeof wait === "boolean") return wait;
   throw new TypeError(`start_execution takes { wait: true } as its options, not ${shown(options)}`);
 }

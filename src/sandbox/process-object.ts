@@ -80,10 +80,7 @@ export function replaceProcess(print: Print): void {
 }
 
 function makeSubstitute(real: NodeJS.Process, print: Print): object {
-  const version = real.version;
-  const platform = real.platform;
-  const arch = real.arch;
-  const { hrtime, nextTick, uptime, memoryUsage } = real;
+  const { version, platform, arch, hrtime, nextTick, uptime, memoryUsage } = real;
   const bigint = hrtime.bigint.bind(hrtime);
   const substitute = {
     env: {},

@@ -1,5 +1,5 @@
 import files from "node:fs";
-import { keys, push, join, stringify } from "../shared/intrinsics.ts";
+import { join, keys, stringify } from "../shared/intrinsics.ts";
 import { DNS_ERRORS, FUNCTIONS, METHODS, STATUS_CODES, TLS_DEFAULTS } from "./builtin-names.ts";
 import { lineFor, needOf, type Need } from "./builtins.ts";
 
@@ -134,21 +134,15 @@ export function standInOf(name: string): string | null {
   const functions = FUNCTIONS[name];
   if (functions === undefined) return null;
   const { data = {}, code = {}, promises, more = "" } = MORE[name] ?? {};
-  const names: string[] = [functions];
-  if (promises !== undefined) push(names, "promises");
-  addAll(names, keys(data));
-  addAll(names, keys(code));
+  const others = keys({ ...(promises === undefined ? null : { promises }), ...data, ...code });
+  const names = others.length === 0 ? functions : `${functions}, ${join(others, ", ")}`;
   return `const why = ${stringify(whyOf(needOf(name)))};
     ${RUNTIME}
     const all = ${toObject(name)};
     ${more}
-    export const { ${join(names, ", ")} } = all;
+    export const { ${names} } = all;
     export default all;
     export { all as "module.exports" };`;
-}
-
-function addAll(list: string[], added: readonly string[]): void {
-  for (let at = 0; at < added.length; at += 1) push(list, added[at] as string);
 }
 
 function whyOf(need: Need): string {

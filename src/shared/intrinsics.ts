@@ -61,6 +61,12 @@ export const join = uncurry(Array.prototype.join) as (
   list: readonly unknown[],
   separator: string,
 ) => string;
+/** A member of its own, undefined without one: not what a polluted prototype adds. */
+export function own(value: unknown, name: string): unknown {
+  const has = typeof value === "object" && value !== null && hasOwn(value, name);
+  return has ? get(value, name) : undefined;
+}
+
 /** Of lists without holes, as ours are: of those the prototype is asked for nothing. */
 export const contains = uncurry(Array.prototype.includes) as (
   list: readonly unknown[],
