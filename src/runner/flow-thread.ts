@@ -1,7 +1,7 @@
 import { receiveMessageOnPort, MessagePort, type Worker } from "node:worker_threads";
 import type { Piscina } from "piscina";
 import { countBegun, newClaims, recall } from "../shared/wire/claims.ts";
-import { forwardedBytes, isSurelyCarried, MAX_GIVEN } from "../shared/wire/forwarded.ts";
+import { excessBytes } from "../shared/wire/forwarded.ts";
 import { listen } from "../shared/wire/ports.ts";
 import {
   isRecord,
@@ -117,8 +117,9 @@ export class FlowThread {
   /** The server looks at it; what is no text, or too long, was made by its flow. */
   #forwardBack(text: unknown): void {
     if (typeof text !== "string") return;
-    if (isCarried(text)) this.#tell({ type: "told", thread: this.#options.number, text });
-    else this.#endMuted();
+    // A longer frame would end the channel, for all.
+    if (excessBytes(text) !== null) this.#endMuted();
+    else this.#tell({ type: "told", thread: this.#options.number, text });
   }
 
   /** Nobody learns what it had to say: its run fails, and no other. */
@@ -135,11 +136,6 @@ export function causeOf(error: unknown, memory_mb: number): string {
     return `Out of memory: the flow used more than ${memory_mb} MB (memory_mb)`;
   }
   return `The flow's thread was lost: ${error.message}`;
-}
-
-/** Whether the channel takes it: a longer frame would end it, for all. */
-function isCarried(text: string): boolean {
-  return isSurelyCarried(text.length) || forwardedBytes(text) <= MAX_GIVEN;
 }
 
 /** Without the paths that are in it: whoever calls the flow is told. */
