@@ -12,7 +12,6 @@ import {
   TypeError,
   apply,
   byteLength,
-  endsWith,
   freeze,
   get,
   inheritNothing,
@@ -246,15 +245,11 @@ function checkResponse(response: string | null, maxBytes: number): void {
   if (response.length > toLongestResponse(maxBytes))
     throw new Error(`The custom response is too large: ${response.length} characters as JSON`);
   const { body, body_encoding } = parse(response) as { body: string; body_encoding?: string };
-  const bytes = body_encoding === "base64" ? base64Length(body) : byteLength(body);
+  const bytes = byteLength(body, body_encoding === "base64" ? "base64" : "utf8");
   if (bytes > maxBytes)
     throw new Error(
       `The flow's response has a body of ${bytes} bytes, at most ${maxBytes} are sent`,
     );
-}
-
-function base64Length(text: string): number {
-  return (text.length / 4) * 3 - (endsWith(text, "==") ? 2 : endsWith(text, "=") ? 1 : 0);
 }
 
 function isObject(value: unknown): value is object {

@@ -35,7 +35,7 @@ export const { parse, stringify } = JSON;
 export const { compareExchange, exchange, load, store } = Atomics;
 export const { Error, TypeError, Map, Set, WeakMap, WeakSet, Promise, String } = globalThis;
 export const { decodeURIComponent, encodeURIComponent } = globalThis;
-export const byteLength: (text: string) => number = Buffer.byteLength;
+export const byteLength: (text: string, encoding?: "utf8" | "base64") => number = Buffer.byteLength;
 export const toBytes: (text: string) => Buffer = Buffer.from;
 export const concatBytes: (chunks: readonly Buffer[]) => Buffer = Buffer.concat;
 export const subarray = uncurry<Buffer, [from: number, to?: number], Buffer>(
