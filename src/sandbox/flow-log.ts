@@ -130,11 +130,9 @@ inheritNothing(Labels);
 /** The log of whichever execution runs the calling code; null: none that goes on. */
 type FindLog = () => FlowLog | null;
 
-type Write = (level: LogLevel, values: readonly unknown[]) => void;
-
 /** Replaces `globalThis.console` by one that writes to the execution's log alone. */
 export function replaceConsole(find: FindLog): void {
-  const write: Write = (level, values) => find()?.write(level, values);
+  const write: FlowLog["write"] = (level, values) => find()?.write(level, values);
   const nothing = (): void => {};
   const info = (...values: unknown[]): void => write("info", values);
   const console = {

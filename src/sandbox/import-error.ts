@@ -47,10 +47,10 @@ export function importError(
   const { directory } = spec;
   const first = linesOf(relative(toMessage(error), directory, []))[0] as string;
   const wrapped = exec(WRAPPED, first);
-  const message = adviseOn(wrapped === null ? first : (wrapped[2] as string));
+  const told = wrapped?.[2] ?? first;
+  const message = adviseOn(told);
   if (valueOf(error, "name") !== "SyntaxError" && wrapped?.[1] !== "SyntaxError")
     return withOrigin(message, findOrigin(error, spec), imports);
-  const told = wrapped === null ? first : (wrapped[2] as string);
   const at = placeOf(error) ?? findPlace(imports, told);
   if (at === null) return message;
   return `${relative(at, directory, [])}: ${adviseOnSyntax(message, characterAt(at))}`;

@@ -131,9 +131,7 @@ function lockValues(keys: readonly PropertyKey[]): void {
     const key = keys[at] as PropertyKey;
     const found = findOpen(key);
     if (found === null || !hasOwn(found, "value")) continue;
-    const { value, enumerable } = found;
-    const locked = { __proto__: null, value, enumerable, writable: false, configurable: false };
-    defineProperty(GLOBAL, key, locked as PropertyDescriptor);
+    lock(key, found, { value: found.value as unknown, writable: false });
   }
 }
 
@@ -143,10 +141,13 @@ function lockAccessors(keys: readonly PropertyKey[]): void {
     const key = keys[at] as PropertyKey;
     const found = findOpen(key);
     if (found === null || hasOwn(found, "value") || !isReplaceable(key, found.set)) continue;
-    const { get, enumerable } = found;
-    const locked = { __proto__: null, get, set: undefined, enumerable, configurable: false };
-    defineProperty(GLOBAL, key, locked as unknown as PropertyDescriptor);
+    lock(key, found, { get: found.get, set: undefined });
   }
+}
+
+function lock(key: PropertyKey, { enumerable }: PropertyDescriptor, held: object): void {
+  const locked = { __proto__: null, ...held, enumerable, configurable: false };
+  defineProperty(GLOBAL, key, locked as PropertyDescriptor);
 }
 
 /** A member of `globalThis` that can be replaced. */

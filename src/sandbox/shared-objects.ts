@@ -38,14 +38,13 @@ export class SharedObjects {
 
 /** Node makes its classes of the web here, but for those of `fetch`. */
 function findShared(): Shared[] {
-  const found = new Map<object, string>();
+  const found = new Map(hiddenPrototypes());
   const note = (name: string, object: unknown): void => {
     if (!isObject(object) || object === GLOBAL || found.has(object)) return;
     found.set(object, name);
     const prototype: unknown = getOwnPropertyDescriptor(object, "prototype")?.value;
     if (isObject(prototype)) found.set(prototype, `${name}.prototype`);
   };
-  for (const { name, object } of hiddenPrototypes()) found.set(object, name);
   for (const name of Object.getOwnPropertyNames(GLOBAL)) {
     if (contains(FETCH_CLASSES, name)) continue;
     const object: unknown = getOwnPropertyDescriptor(GLOBAL, name)?.value;
@@ -59,7 +58,7 @@ function findShared(): Shared[] {
   note("process.env", process.env);
   for (const [name, object] of findSingles()) note(name, object);
   const shared: Shared[] = [];
-  for (const [object, name] of found) shared.push({ name, object, isOpen: contains(OPEN, name) });
+  for (const [object, name] of found) push(shared, { name, object, isOpen: contains(OPEN, name) });
   return shared;
 }
 
@@ -106,12 +105,12 @@ function isObject(value: unknown): value is object {
 }
 
 /** Those that no global names. */
-function hiddenPrototypes(): { readonly name: string; readonly object: object }[] {
+function hiddenPrototypes(): [object: object, name: string][] {
   const made = async function* () {}.prototype as object;
-  const of = (name: string, made: object) => ({
-    name: `the prototype of ${name}`,
-    object: getPrototypeOf(made) as object,
-  });
+  const of = (name: string, made: object): [object, string] => [
+    getPrototypeOf(made) as object,
+    `the prototype of ${name}`,
+  ];
   return [
     of("generators", function* () {}),
     of("async functions", async () => {}),

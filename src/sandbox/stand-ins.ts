@@ -15,6 +15,8 @@ const IS_DENO = "Deno" in globalThis;
 interface StandIn {
   /** Its members that are no functions, as what JSON can say. */
   readonly data?: Readonly<Record<string, unknown>>;
+  /** Its functions give promises, and are named with this before them. */
+  readonly asyncPrefix?: string;
   /** The module that is its member `promises`. */
   readonly promises?: string;
   /** Other members, as source text. */
@@ -66,7 +68,7 @@ const MORE = {
     data: { ...DNS_ERRORS, ADDRCONFIG: 32, ALL: 16, V4MAPPED: 8 },
     promises: "dns/promises",
   },
-  "dns/promises": { data: DNS_ERRORS },
+  "dns/promises": { data: DNS_ERRORS, asyncPrefix: "dns.promises." },
   domain: { data: { active: null } },
   fs: {
     data: { constants: files.constants },
@@ -75,7 +77,7 @@ const MORE = {
     more: `for (const name of ["realpath", "realpathSync"])
       all[name].native = standIn("fs." + name + ".", "native", false).native;`,
   },
-  "fs/promises": { data: { constants: files.constants } },
+  "fs/promises": { data: { constants: files.constants }, asyncPrefix: "fs.promises." },
   http: {
     data: { STATUS_CODES, maxHeaderSize: 16_384 },
     code: { ...AGENT, METHODS: `Object.freeze(${stringify(METHODS)}.match(/[^ ]+/g))` },
@@ -95,13 +97,6 @@ const MORE = {
   vm: { data: { constants: {} } },
   worker_threads: WORKER_THREADS,
 } as unknown as Readonly<Record<string, StandIn>>;
-
-/** Functions of the one give promises, and so do these. */
-const PROMISES = {
-  __proto__: null,
-  "dns/promises": "dns.promises.",
-  "fs/promises": "fs.promises.",
-} as unknown as Readonly<Record<string, string>>;
 
 /** What all stand-ins are made with: source text, for which `why` says why it is refused. */
 const RUNTIME = String.raw`
@@ -153,7 +148,7 @@ function whyOf(need: Need): string {
 }
 
 function toObject(name: string): string {
-  const { data = {}, code = {}, promises } = MORE[name] ?? {};
+  const { data = {}, code = {}, promises, asyncPrefix } = MORE[name] ?? {};
   let members = promises === undefined ? "" : `promises: ${toObject(promises)},`;
   const plain = keys(data);
   for (let at = 0; at < plain.length; at += 1) {
@@ -165,7 +160,7 @@ function toObject(name: string): string {
     const key = others[at] as string;
     members += `${key}: ${code[key]},`;
   }
-  const prefix = PROMISES[name] ?? `${name}.`;
-  const isAsync = PROMISES[name] !== undefined;
+  const prefix = asyncPrefix ?? `${name}.`;
+  const isAsync = asyncPrefix !== undefined;
   return `standIn(${stringify(prefix)}, ${stringify(FUNCTIONS[name])}, ${isAsync}, { ${members} })`;
 }
