@@ -160,7 +160,6 @@ export const AFTER_FLOWS: Readonly<Record<string, ThreadFile>> = {
   "sandbox/import-error": {},
   "sandbox/inspect": { setup: ["inspect"] },
   "sandbox/loader": { setup: ["closeLoader", "forgetModules", "giveBuiltins"] },
-  "sandbox/module-script": {},
   "sandbox/modules": { setup: ["guardModules", "folder"] },
   "sandbox/operations": {},
   "sandbox/pin": { setup: ["pin"] },

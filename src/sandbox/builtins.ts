@@ -1,3 +1,4 @@
+import { IS_DENO } from "../shared/intrinsics.ts";
 import type { Grants } from "../shared/wire/protocol.ts";
 
 /** Which of the runtime's own modules a flow can import, and what it must be granted for them. */
@@ -46,7 +47,7 @@ const NEEDS = {
   process: "none",
   tty: "none",
   // Each module of the older format has it as module.constructor; see loader.ts.
-  module: "Deno" in globalThis ? "never" : "package",
+  module: IS_DENO ? "never" : "package",
   fs: "files",
   "fs/promises": "files",
   dgram: "net",

@@ -1,4 +1,4 @@
-import { exec, hasOwn, toUtf8 } from "../shared/intrinsics.ts";
+import { IS_DENO, exec, hasOwn, toUtf8 } from "../shared/intrinsics.ts";
 
 /**
  * The classes of `fetch`. Node makes them when one of them is first used, and loads all of its own
@@ -30,7 +30,6 @@ const STRICT = ["module", "module-typescript"];
 const NO_CODE = "json";
 
 const GLOBAL = globalThis;
-const IS_DENO = "Deno" in globalThis;
 const { isBuffer } = Buffer;
 /** Node's fetch keeps here what it sends with, from when its classes were made. */
 const DISPATCHER = Symbol.for("undici.globalDispatcher.1");

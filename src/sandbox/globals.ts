@@ -1,5 +1,5 @@
 import { Channel, tracingChannel } from "node:diagnostics_channel";
-import { Error, freeze } from "../shared/intrinsics.ts";
+import { IS_DENO, Error, freeze } from "../shared/intrinsics.ts";
 import { lineFor } from "./builtins.ts";
 import { pin } from "./pin.ts";
 
@@ -9,7 +9,7 @@ const NETWORK_CLASSES = ["WebSocket", "EventSource"];
  * Patched, they would hand the ports between thread and runner to a flow. Node's ports make no
  * event for a listener of their own, and loading its class would cost each thread 20 ms.
  */
-const PORT_CLASSES = [MessagePort, AbortSignal, ...("Deno" in globalThis ? [MessageEvent] : [])];
+const PORT_CLASSES = [MessagePort, AbortSignal, ...(IS_DENO ? [MessageEvent] : [])];
 
 /** The runtime's loader asks them what a module is, and where; and tells of what it loads. */
 const LOADER_CLASSES: readonly { readonly prototype: object }[] = [

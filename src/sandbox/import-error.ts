@@ -9,6 +9,7 @@ import {
   find,
   firstOf,
   indexOf,
+  join,
   push,
   setForEach,
   setSize,
@@ -16,7 +17,6 @@ import {
   startsWith,
 } from "../shared/intrinsics.ts";
 import { adviseOn, adviseOnSyntax } from "./import-advice.ts";
-import { toScript } from "./module-script.ts";
 import type { Imports } from "./modules.ts";
 import type { FlowSpec } from "../shared/wire/protocol.ts";
 import { linesOf, relative, toMessage, valueOf } from "./text.ts";
@@ -141,4 +141,28 @@ function placeIn(file: string, told: string): string | null {
     if (toMessage(error) === told) return placeOf(error);
   }
   return null;
+}
+
+const IMPORT = /^\s*import\b(?!\s*[.(])/;
+const REEXPORT = /^\s*export\s*[{*]/;
+const DEFAULT = /^export default /;
+const EXPORT = /^export (?=async|class|const|function|let|var)/;
+
+/**
+ * The engine tells the place of a wrong script, and none of a wrong module: so a module is made a
+ * script, with each line and column where it was, below one line too many.
+ */
+function toScript(module: string): string {
+  const lines = linesOf(module);
+  const kept: string[] = [`(async () => { "use strict";`];
+  for (let at = 0; at < lines.length; at += 1) push(kept, withoutModule(lines[at] as string));
+  push(kept, "})");
+  return join(kept, "\n");
+}
+
+function withoutModule(line: string): string {
+  if (exec(IMPORT, line) !== null || exec(REEXPORT, line) !== null) return "";
+  if (exec(DEFAULT, line) !== null)
+    return `_ =            ${slice(line, "export default ".length)}`;
+  return exec(EXPORT, line) === null ? line : `       ${slice(line, "export ".length)}`;
 }

@@ -1,6 +1,7 @@
 import ModuleNow, { syncBuiltinESMExports } from "node:module";
 import { resolve as resolveNow, sep as separator } from "node:path";
 import {
+  IS_DENO,
   TypeError,
   apply,
   freeze,
@@ -49,7 +50,7 @@ export interface LoaderRules {
 
 /** Reach the loader, files or other modules without asking the hooks. */
 const DANGEROUS = [
-  ...("Deno" in globalThis ? ["createRequire"] : []),
+  ...(IS_DENO ? ["createRequire"] : []),
   "enableCompileCache",
   "findPackageJSON",
   "findSourceMap",
@@ -69,7 +70,6 @@ const Module = ModuleNow;
 const { isBuiltin } = Module;
 const sep: string = separator;
 const resolvePath = resolveNow;
-const IS_DENO = "Deno" in globalThis;
 
 /**
  * Call after the hooks are set, and before any code of a flow is loaded. What was changed of other

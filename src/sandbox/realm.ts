@@ -1,4 +1,5 @@
 import {
+  IS_DENO,
   contains,
   defineProperty,
   endsWith,
@@ -47,7 +48,6 @@ const FETCH = "what there is of fetch";
 const LONG_MS = 20;
 
 const GLOBAL = globalThis;
-const IS_DENO = "Deno" in globalThis;
 
 /** After so many short runs the descriptors of one open object are compared. */
 const RUNS_EACH = 8;

@@ -1,5 +1,5 @@
 import files from "node:fs";
-import { join, keys, stringify } from "../shared/intrinsics.ts";
+import { IS_DENO, join, keys, stringify } from "../shared/intrinsics.ts";
 import { DNS_ERRORS, FUNCTIONS, METHODS, STATUS_CODES, TLS_DEFAULTS } from "./builtin-names.ts";
 import { lineFor, needOf, type Need } from "./builtins.ts";
 
@@ -9,8 +9,6 @@ import { lineFor, needOf, type Need } from "./builtins.ts";
  * function and class throws when it is called. It is source text that imports nothing and runs as
  * code of the flow, so there is nothing behind it to be got at.
  */
-
-const IS_DENO = "Deno" in globalThis;
 
 interface StandIn {
   /** Its members that are no functions, as what JSON can say. */

@@ -24,6 +24,9 @@ export function inheritNothing(type: { readonly prototype: object }): void {
   Object.setPrototypeOf(type.prototype, null);
 }
 
+/** Whether the runtime is Deno, whose permissions are the process's and whose loader is its own. */
+export const IS_DENO = "Deno" in globalThis;
+
 export { apply, construct, get, getOwnPropertyDescriptor, ownKeys };
 
 export const { create, defineProperty, freeze, getPrototypeOf, hasOwn, keys, setPrototypeOf } =
